@@ -1,0 +1,20 @@
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No install scripts: the SQLite driver carries its binaries, and the image has its own Node.
+RUN npm ci --omit=dev --ignore-scripts && mkdir /data
+
+FROM gcr.io/distroless/nodejs24-debian12:nonroot
+WORKDIR /app
+ENV HOST=0.0.0.0 DATABASE_URL=sqlite:/data/token-server.db
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json ./
+COPY migrations ./migrations
+COPY src ./src
+COPY --from=dependencies --chown=65532:65532 --chmod=700 /data /data
+VOLUME /data
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s \
+  CMD ["/nodejs/bin/node", "/app/src/main.ts", "healthcheck"]
+ENTRYPOINT ["/nodejs/bin/node", "/app/src/main.ts"]
+CMD ["serve"]

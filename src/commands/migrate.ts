@@ -1,0 +1,21 @@
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { print, type Terminal, withJson } from './terminal.ts'
+
+/** `migrate`: brings the store to this program's version, as every other command does on its way. */
+export function migrateCommand(terminal: Terminal): Command {
+  return withJson(new Command('migrate'))
+    .description("bring the database to this program's version")
+    .action(async (options) => {
+      const { DATABASE_URL } = readConfig(terminal.env)
+      const { openStore } = await import('../store/open.ts')
+      const store = await openStore(DATABASE_URL, { busyTimeout: 0 })
+      await store.close()
+      const { from, to } = store.migrated
+      const words =
+        from === to
+          ? `The database is of version ${to} already.`
+          : `Migrated the database from version ${from} to ${to}.`
+      print(terminal, options, { from, to }, words)
+    })
+}

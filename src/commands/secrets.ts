@@ -1,0 +1,76 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { isImported, type Secret } from '../issuer/secret.ts'
+import { administer } from './administer.ts'
+import { print, type Terminal, table, timestamp, withJson } from './terminal.ts'
+
+/** `secrets …`: what an application proves itself with. */
+export function secretsCommand(terminal: Terminal): Command {
+  const secrets = new Command('secrets').description("rotate and revoke an application's secrets")
+
+  withJson(secrets.command('rotate'))
+    .description('make a new secret now, print it once, and end the others after an overlap')
+    .argument('<client-id>')
+    .option('--overlap <duration>', 'how long the others go on: 0, 90s, 30m, 24h, 7d', duration, duration('24h'))
+    .action(async (clientId: string, options: { overlap: number; json?: boolean }) => {
+      const rotated = await administer(terminal, ({ rotateSecret }) => rotateSecret(clientId, options.overlap))
+      const end = timestamp(rotated.othersEndAt)
+      const words = [
+        `client_id      ${clientId}`,
+        `client_secret  ${rotated.clientSecret}`,
+        `The secret is shown this once and cannot be shown again. The others end at ${end} at the latest.`,
+      ]
+      const result = { client_id: clientId, client_secret: rotated.clientSecret, others_end_at: end }
+      print(terminal, options, result, words.join('\n'))
+    })
+
+  withJson(secrets.command('list'))
+    .description('list the secrets: when made, when they end; never the secrets themselves')
+    .argument('<client-id>')
+    .action(async (clientId: string, options) => {
+      const application = await administer(terminal, ({ show }) => show(clientId))
+      print(terminal, options, application.secrets.map(secretRow), secretsTable(application.secrets))
+    })
+
+  withJson(secrets.command('revoke'))
+    .description('end one secret now')
+    .argument('<client-id>')
+    .argument('<secret-id>', 'its id in secrets list', secretId)
+    .action(async (clientId: string, id: number, options) => {
+      await administer(terminal, ({ revokeSecret }) => revokeSecret(clientId, id))
+      const result = { client_id: clientId, id, status: 'revoked' }
+      print(terminal, options, result, `The secret ${id} of the application ${clientId} is revoked.`)
+    })
+
+  return secrets
+}
+
+/** A secret as JSON: all but the secret itself. */
+export function secretRow(secret: Secret) {
+  return {
+    id: secret.id,
+    origin: isImported(secret) ? 'imported' : 'generated',
+    created_at: timestamp(secret.createdAt),
+    ends_at: secret.endsAt === null ? null : timestamp(secret.endsAt),
+  }
+}
+
+/** Secrets as a table for people. */
+export function secretsTable(secrets: Secret[]): string {
+  const rows = secrets.map(secretRow).map((row) => [String(row.id), row.origin, row.created_at, row.ends_at ?? 'never'])
+  return table(['secret', 'origin', 'made', 'ends'], rows)
+}
+
+const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A length of time in milliseconds. Throws a usage error for other text than `90s`, `30m`, `24h`, `7d` or `0`. */
+function duration(text: string): number {
+  if (text === '0') return 0
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (!count || !unit) throw new InvalidArgumentError('It must be 0, or a number and s, m, h or d: 90s, 30m, 24h, 7d.')
+  return Number(count) * UNITS[unit as keyof typeof UNITS]
+}
+
+function secretId(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a number from secrets list.')
+  return Number(text)
+}

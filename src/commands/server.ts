@@ -1,0 +1,35 @@
+import type { AddressInfo } from 'node:net'
+import closeWithGrace from 'close-with-grace'
+import type { Logger } from 'pino'
+import { buildApp } from '../app.ts'
+import type { Config } from '../config.ts'
+import { createIssuer } from '../issuer/issuer.ts'
+import { startPurge } from '../issuer/purge.ts'
+import type { Store } from '../issuer/store.ts'
+
+/** How long requests in flight may take to end after a signal, in milliseconds. */
+const GRACE = 10_000
+
+/** Serves a store until a signal comes; then ends as an operator expects. Resolves to the address when it listens. */
+export async function startServer(
+  store: Store,
+  log: Logger,
+  { HOST, PORT, TRUST_PROXY }: Pick<Config, 'HOST' | 'PORT' | 'TRUST_PROXY'>,
+): Promise<string> {
+  const now = Date.now
+  const app = await buildApp({ issuer: createIssuer({ store, now }), log, trustProxy: TRUST_PROXY })
+  await app.listen({ host: HOST, port: PORT })
+  const purge = startPurge({ store, now, onError: (err) => log.warn({ err }, 'purge failed, will be tried again') })
+
+  closeWithGrace({ delay: GRACE, logger: log }, async ({ signal, err }) => {
+    if (err) log.fatal({ err }, 'unforeseen error')
+    log.info({ signal }, 'stopping')
+    await app.close()
+    await purge.stop()
+    await store.close()
+    log.info('stopped')
+  })
+
+  const { address, family, port } = app.server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}

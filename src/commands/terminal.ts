@@ -1,0 +1,36 @@
+import type { Command } from 'commander'
+
+/** The process as the commands see it. */
+export interface Terminal {
+  env: NodeJS.ProcessEnv
+  stdin: AsyncIterable<Buffer | string>
+  stdout: { write(text: string): unknown; isTTY?: boolean }
+  stderr: { write(text: string): unknown }
+}
+
+/** Adds `--json`, which every command that prints a result has. */
+export function withJson(command: Command): Command {
+  return command.option('--json', 'print JSON')
+}
+
+/** Prints a result: as JSON where that was asked for, else in words. */
+export function print(terminal: Terminal, { json }: { json?: boolean }, result: unknown, words: string): void {
+  terminal.stdout.write(`${json ? JSON.stringify(result, null, 2) : words}\n`)
+}
+
+/** Rows of text in columns, under a heading. */
+export function table(heading: string[], rows: string[][]): string {
+  const lines = [heading, ...rows]
+  const widths = heading.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)))
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+  return lines.map(line).join('\n')
+}
+
+/** A time, in milliseconds since the epoch, as RFC 3339 writes it. */
+export function timestamp(time: number): string {
+  return new Date(time).toISOString()
+}

@@ -1,0 +1,75 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+
+/** Every setting: its name, default, limits and meaning. README.md and .env.example are tested against this list. */
+export const settings = {
+  HOST: setting(
+    '127.0.0.1',
+    'The address to listen on',
+    z.string().regex(/^\S+$/, 'must be an address or a host name'),
+  ),
+  PORT: setting(
+    '8080',
+    'The port to listen on; 0 picks a free one',
+    z
+      .string()
+      .regex(/^\d{1,5}$/, 'must be a number from 0 to 65535')
+      .transform(Number)
+      .refine((port) => port <= 65535, 'must be a number from 0 to 65535'),
+  ),
+  DATABASE_URL: setting(
+    'sqlite:./data/token-server.db',
+    'Where the store is: sqlite: and the path of a file',
+    z.string().regex(/^sqlite:(?!\/\/[^/]).+$/, 'must be sqlite: and the path of a file'),
+  ),
+  LOG_LEVEL: setting(
+    'info',
+    'The least severe lines to log: trace, debug, info, warn, error, fatal or silent',
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      error: 'must be trace, debug, info, warn, error, fatal or silent',
+    }),
+  ),
+  TRUST_PROXY: setting(
+    'off',
+    'The proxies whose X-Forwarded-For is believed: addresses and CIDR ranges with commas between, or off',
+    z.string().transform((text, context): false | string[] => {
+      if (text === 'off') return false
+      const ranges = text.split(',').map((range) => range.trim())
+      if (ranges.every(isRange)) return ranges
+      context.addIssue({ code: 'custom', message: 'must be off, or addresses and CIDR ranges with commas between' })
+      return z.NEVER
+    }),
+  ),
+}
+
+const schema = z.object({
+  HOST: settings.HOST.schema,
+  PORT: settings.PORT.schema,
+  DATABASE_URL: settings.DATABASE_URL.schema,
+  LOG_LEVEL: settings.LOG_LEVEL.schema,
+  TRUST_PROXY: settings.TRUST_PROXY.schema,
+})
+
+/** The settings as the program uses them. */
+export type Config = z.output<typeof schema>
+
+/** Settings that are wrong; the message names every one of them, and no value: it may hold a password. */
+export class ConfigError extends Error {}
+
+/** Reads every setting from the environment. Throws ConfigError with all that is wrong, at once. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const result = schema.safeParse(env)
+  if (result.success) return result.data
+  throw new ConfigError(result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`).join('\n'))
+}
+
+function setting<Schema extends z.ZodType<unknown, string>>(byDefault: string, meaning: string, schema: Schema) {
+  return { default: byDefault, meaning, schema: z.string().default(byDefault).pipe(schema) }
+}
+
+function isRange(text: string): boolean {
+  const [address = '', bits] = text.split('/')
+  const family = isIP(address)
+  if (family === 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}

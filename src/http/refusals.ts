@@ -1,0 +1,69 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { Refusal, type RefusalCode, type RefusalLog } from '../issuer/refusal.ts'
+import { StoreUnavailable } from '../issuer/store.ts'
+
+/** The status of each error code, RFC 6749 §5.2 and RFC 9110 §15. */
+const STATUS: Record<RefusalCode, number> = {
+  invalid_request: 400,
+  unsupported_grant_type: 400,
+  invalid_client: 401,
+  server_error: 500,
+  temporarily_unavailable: 503,
+}
+
+/** The headers that keep an answer out of every cache, RFC 6749 §5.1. */
+export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+const RETRY_AFTER_SECONDS = '5'
+
+/** An `invalid_request` for a reason of HTTP's own, with HTTP's own status. */
+export class HttpRefusal extends Refusal {
+  readonly status: number
+  readonly headers: Record<string, string>
+
+  constructor(
+    status: number,
+    description: string,
+    { headers = {}, log }: { headers?: Record<string, string>; log?: RefusalLog } = {},
+  ) {
+    super('invalid_request', description, log)
+    this.status = status
+    this.headers = headers
+  }
+}
+
+/** The one error handler: whatever is thrown on the way leaves as a refusal of RFC 6749 §5.2, and as one log line. */
+export function refuse(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = toRefusal(error)
+  const status = refusal instanceof HttpRefusal ? refusal.status : STATUS[refusal.code]
+
+  const line = { ...refusal.log, status, endpoint: request.routeOptions.url, remote_address: request.ip }
+  if (status >= 500) log.error(line, 'request failed')
+  else if (status === 401) log.warn(line, 'authentication refused')
+  else log.info(line, 'request refused')
+
+  reply.code(status).headers(NO_STORE).type(JSON_TYPE)
+  if (status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
+  if (refusal instanceof HttpRefusal) reply.headers(refusal.headers)
+  return reply.send(refusalBody(refusal))
+}
+
+/** The body of a refusal; what RFC 6749 §5.2 does not allow in a description becomes `?`. */
+export function refusalBody({ code, description }: Pick<Refusal, 'code' | 'description'>): string {
+  return JSON.stringify({ error: code, error_description: description.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
+}
+
+function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof StoreUnavailable) {
+    const log = { reason: error.message, err: error.cause }
+    return new Refusal('temporarily_unavailable', 'The server cannot do this now; try again', log)
+  }
+  const { code, statusCode = 500 } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new HttpRefusal(413, 'The body is too large')
+  if (code?.startsWith('FST_') && statusCode < 500) return new HttpRefusal(400, 'The request is malformed')
+  return new Refusal('server_error', 'The server failed', { reason: 'unforeseen', err: error })
+}

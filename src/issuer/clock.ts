@@ -1,0 +1,2 @@
+/** Tells the time in milliseconds since the epoch. Always an argument, so that a test can own it. */
+export type Clock = () => number

@@ -1,0 +1,31 @@
+/** The error codes of RFC 6749 §5.2 and, for the server's own failures, §4.1.2.1 that this server sends. */
+export type RefusalCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'unsupported_grant_type'
+  | 'temporarily_unavailable'
+  | 'server_error'
+
+/** What the log is told of a refusal: the truth, and nothing that could be a secret. */
+export interface RefusalLog {
+  reason: string
+  client_id?: string
+  err?: unknown
+}
+
+/** A request that is refused. `description` goes to the caller, `log` to the log alone. */
+export class Refusal extends Error {
+  readonly code: RefusalCode
+  readonly description: string
+  readonly log: RefusalLog
+
+  constructor(code: RefusalCode, description: string, log: RefusalLog = { reason: description }) {
+    super(description)
+    this.code = code
+    this.description = description
+    this.log = log
+  }
+}
+
+/** An administrator asked for what cannot be done; the message says why in one sentence. Nothing was changed. */
+export class AdministrationError extends Error {}

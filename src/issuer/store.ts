@@ -1,0 +1,41 @@
+import type { Application, NewApplication } from './application.ts'
+import type { NewSecret } from './secret.ts'
+import type { StoredToken } from './token.ts'
+
+/**
+ * What a store must do. Times are milliseconds since the epoch. Every method rejects with StoreUnavailable when the
+ * store cannot be read or written; a change is then not made. A change by another process is seen by the next call.
+ */
+export interface Store {
+  /** The application of this client id, with its secrets, ended ones included. */
+  findApplication(clientId: string): Promise<Application | undefined>
+  /** Every application, oldest first. */
+  listApplications(): Promise<Application[]>
+  /** Adds, in one transaction, those whose client id is free (and see `uniqueName`). Returns the ones added. */
+  addApplications(applications: NewApplication[]): Promise<NewApplication[]>
+  /** Returns whether there is such an application; so do the methods that follow. */
+  setStatus(clientId: string, status: Application['status']): Promise<boolean>
+  /** Removes an application and its secrets. Its tokens are orphans from then on and wait for the purge. */
+  removeApplication(clientId: string): Promise<boolean>
+  /** Revokes every token that was issued to the application before this time. */
+  revokeTokens(clientId: string, issuedBefore: number): Promise<boolean>
+  /** Adds a secret, ends the others no later than `endOthersAt`, forgets those that ended before `forgetBefore`. */
+  rotateSecret(clientId: string, secret: NewSecret, endOthersAt: number, forgetBefore: number): Promise<boolean>
+  /** Ends one secret at this time, unless it has ended before. */
+  endSecret(clientId: string, secretId: number, endsAt: number): Promise<boolean>
+  /** Whether any application has a secret that an operator brought along. */
+  hasImportedSecrets(): Promise<boolean>
+
+  /** Resolves when the token is on disk and would survive a power cut; not before. */
+  addToken(token: StoredToken): Promise<void>
+  findToken(id: Buffer): Promise<StoredToken | undefined>
+  /** Deletes at most `limit` tokens with an id before this one, oldest first. Returns how many it deleted. */
+  purgeTokens(beforeId: Buffer, limit: number): Promise<number>
+
+  /** Resolves when the store can be read. */
+  check(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The store cannot keep its promise now: full, locked, gone. The cause has the detail. */
+export class StoreUnavailable extends Error {}

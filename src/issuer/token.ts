@@ -1,0 +1,63 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { stringify, v7 } from 'uuid'
+
+/** An access token lives 60 minutes, in milliseconds. The contract's, not a setting. */
+export const TOKEN_LIFETIME = 60 * 60 * 1000
+
+const ID_BYTES = 16
+const SECRET_BYTES = 32
+
+/** What the store keeps of an access token: enough to recognise it, not enough to forge it. */
+export interface StoredToken {
+  /** A UUIDv7 (RFC 9562 §5.7) of `issuedAt`, 16 bytes. Public: it is the `jti` and what the log prints. */
+  id: Buffer
+  /** SHA-256 of the 32 random bytes, 32 bytes. */
+  secretHash: Buffer
+  /** The application it was issued to, by the store's own id. */
+  applicationId: number
+  /** Milliseconds since the epoch. */
+  issuedAt: number
+}
+
+/** A new access token: 64 characters of base64url, id ‖ secret, and what the store keeps of it. */
+export function mintToken(applicationId: number, issuedAt: number): { accessToken: string; stored: StoredToken } {
+  const bytes = randomBytes(ID_BYTES + SECRET_BYTES)
+  v7({ msecs: issuedAt, random: bytes }, bytes)
+  return {
+    accessToken: bytes.toString('base64url'),
+    stored: {
+      id: bytes.subarray(0, ID_BYTES),
+      secretHash: hashTokenSecret(bytes.subarray(ID_BYTES)),
+      applicationId,
+      issuedAt,
+    },
+  }
+}
+
+/** Takes an access token apart. Returns undefined for text that this issuer cannot have handed out. */
+export function parseToken(accessToken: string): { id: Buffer; secret: Buffer } | undefined {
+  if (!/^[A-Za-z0-9_-]{64}$/.test(accessToken)) return undefined
+  const bytes = Buffer.from(accessToken, 'base64url')
+  return { id: bytes.subarray(0, ID_BYTES), secret: bytes.subarray(ID_BYTES) }
+}
+
+/** Whether a presented token secret is the stored one, in constant time. */
+export function isTokenSecret(secret: Buffer, stored: StoredToken): boolean {
+  return timingSafeEqual(hashTokenSecret(secret), stored.secretHash)
+}
+
+/** A token's id as people and logs write it: a UUID. */
+export function tokenIdText(id: Buffer): string {
+  return stringify(id)
+}
+
+/** The smallest id that a token issued at this time can have: every older token sorts before it. */
+export function firstTokenIdAt(time: number): Buffer {
+  const id = Buffer.alloc(ID_BYTES)
+  id.writeUIntBE(time, 0, 6)
+  return id
+}
+
+function hashTokenSecret(secret: Buffer): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
