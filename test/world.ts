@@ -19,7 +19,10 @@ export function temporaryFolder(t: Test): string {
 }
 
 /** An app with its own store and clock, what it logged, and one application that may ask for tokens. */
-export async function createWorld(t: Test, { databaseUrl = 'sqlite::memory:', trustProxy = false as false | string[] } = {}) {
+export async function createWorld(
+  t: Test,
+  { databaseUrl = 'sqlite::memory:', trustProxy = false as false | string[] } = {},
+) {
   const clock = { time: START }
   const now = () => clock.time
   const store = await openStore(databaseUrl, { busyTimeout: 20 })
@@ -40,7 +43,11 @@ export async function createWorld(t: Test, { databaseUrl = 'sqlite::memory:', tr
   const credentials = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret as string }
 
   /** Sends a form as a client does; a text goes as it is. */
-  function post(form: Record<string, string> | string = credentials, headers: Record<string, string> = {}, url = '/v1/oauth/accesstoken') {
+  function post(
+    form: Record<string, string> | string = credentials,
+    headers: Record<string, string> = {},
+    url = '/v1/oauth/accesstoken',
+  ) {
     return app.inject({
       method: 'POST',
       url,

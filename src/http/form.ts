@@ -25,12 +25,11 @@ export function formSchema(required: string[]) {
 }
 
 /** Says in words what a form breaks of its schema. The log is not told the name of a field that it does not know. */
-export function formRefusal([error]: FastifySchemaValidationError[]): HttpRefusal {
-  const { keyword, instancePath = '', params = {}, schemaPath = '' } = error ?? {}
+export function formRefusal(errors: FastifySchemaValidationError[]): HttpRefusal {
+  const { keyword, instancePath, params, schemaPath } = errors[0] as FastifySchemaValidationError
   const field = instancePath.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')
   if (keyword === 'required') return new HttpRefusal(400, `The field ${params.missingProperty} is missing`)
   if (keyword === 'minLength') return new HttpRefusal(400, `The field ${field} is empty`)
-  if (!field) return new HttpRefusal(400, 'The body is empty')
   const known = schemaPath.startsWith('#/properties/')
   const log = { reason: `The field ${known ? field : 'of an unknown name'} is given more than once` }
   return new HttpRefusal(400, `The field ${field.slice(0, 40)} is given more than once`, { log })

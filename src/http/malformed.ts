@@ -14,7 +14,7 @@ export function answerMalformed(error: Error & { code?: string }, socket: Socket
     socket.destroy()
     return
   }
-  const [status, description] = MALFORMED[error.code ?? ''] ?? [400, 'The request is not HTTP']
+  const [status, description] = MALFORMED[String(error.code)] ?? [400, 'The request is not HTTP']
   const body = refusalBody({ code: 'invalid_request', description })
   const headers = { ...NO_STORE, 'content-type': JSON_TYPE, 'content-length': body.length, connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)

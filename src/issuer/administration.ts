@@ -53,8 +53,8 @@ export function createAdministration({ store, now }: { store: Store; now: Clock 
 
   async function prepare(registration: Registration, uniqueName: boolean) {
     const { name, developerEmail, clientId = generateClientId(), clientSecret } = valid(registration)
-    const generated = clientSecret === undefined ? generateSecret() : undefined
-    const digest = clientSecret === undefined ? digestGenerated(generated ?? '') : await digestImported(clientSecret)
+    const generated = generateSecret()
+    const digest = clientSecret === undefined ? digestGenerated(generated) : await digestImported(clientSecret)
     const createdAt = now()
     const newApplication: NewApplication = {
       clientId,
@@ -64,7 +64,12 @@ export function createAdministration({ store, now }: { store: Store; now: Clock 
       secret: { digest, createdAt },
       uniqueName,
     }
-    const registered: Registered = { clientId, clientSecret: generated, name, developerEmail }
+    const registered: Registered = {
+      clientId,
+      clientSecret: clientSecret === undefined ? generated : undefined,
+      name,
+      developerEmail,
+    }
     return { newApplication, registered }
   }
 

@@ -25,27 +25,25 @@ export async function authenticate(
   let secret = findGenerated(secrets, clientSecret)
   if (!secret && brought && imported.remembers(brought, clientSecret)) secret = brought
 
-  let reason = reasonToRefuse(application, secret, now())
-  if (reason && (await store.hasImportedSecrets())) {
+  let verdict = judge(application, secret, now())
+  if (typeof verdict === 'string' && (await store.hasImportedSecrets())) {
     const matched = await imported.matches(brought ?? DECOY, clientSecret)
     if (matched && brought) secret = brought
-    reason = reasonToRefuse(application, secret, now())
+    verdict = judge(application, secret, now())
   }
-  if (reason || !application) {
-    const log = { reason: reason ?? UNKNOWN, client_id: application ? clientId : abbreviate(clientId) }
-    throw new Refusal('invalid_client', 'Unknown client or wrong secret', log)
-  }
-  return application
+  if (typeof verdict !== 'string') return verdict
+
+  const log = { reason: verdict, client_id: application ? clientId : abbreviate(clientId) }
+  throw new Refusal('invalid_client', 'Unknown client or wrong secret', log)
 }
 
-const UNKNOWN = 'unknown client'
-
-function reasonToRefuse(application: Application | undefined, secret: Secret | undefined, now: number) {
-  if (!application) return UNKNOWN
+/** The application, or the true reason to refuse it. */
+function judge(application: Application | undefined, secret: Secret | undefined, now: number): Application | string {
+  if (!application) return 'unknown client'
   if (!secret) return 'wrong secret'
   if (secret.endsAt !== null && secret.endsAt <= now) return 'expired secret'
   if (application.status === 'suspended') return 'suspended application'
-  return undefined
+  return application
 }
 
 /** What came as the client id and is none may be a secret in the wrong place: its beginning and length must do. */

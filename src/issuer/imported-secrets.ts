@@ -13,7 +13,7 @@ export type ImportedSecrets = ReturnType<typeof createImportedSecrets>
  * Checks secrets that operators brought along. Scrypt is slow on purpose, so it runs off the event loop, two at once,
  * and a secret once verified is remembered, in memory only, as a hash under a key that dies with the process.
  */
-export function createImportedSecrets() {
+export function createImportedSecrets({ waiting: room = WAITING, remembered = REMEMBERED } = {}) {
   const key = randomBytes(32)
   const verified = new Map<string, Buffer>()
   const waiting: (() => void)[] = []
@@ -46,7 +46,7 @@ export function createImportedSecrets() {
       running++
       return
     }
-    if (waiting.length >= WAITING) {
+    if (waiting.length >= room) {
       const reason = 'too many imported secrets wait to be checked'
       throw new Refusal('temporarily_unavailable', 'The server is busy; try again', { reason })
     }
@@ -54,7 +54,7 @@ export function createImportedSecrets() {
   }
 
   function remember(secret: Imported, presented: string): void {
-    if (verified.size >= REMEMBERED) verified.delete(verified.keys().next().value as string)
+    if (verified.size >= remembered) verified.delete(verified.keys().next().value as string)
     verified.set(secret.digest, fingerprint(presented))
   }
 

@@ -28,4 +28,6 @@ export class Refusal extends Error {
 }
 
 /** An administrator asked for what cannot be done; the message says why in one sentence. Nothing was changed. */
-export class AdministrationError extends Error {}
+export class AdministrationError extends Error {
+  override readonly name = 'AdministrationError'
+}

@@ -38,4 +38,6 @@ export interface Store {
 }
 
 /** The store cannot keep its promise now: full, locked, gone. The cause has the detail. */
-export class StoreUnavailable extends Error {}
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}

@@ -1,40 +1,21 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Application, NewApplication } from '../issuer/application.ts'
 import type { Secret } from '../issuer/secret.ts'
 import { type Store, StoreUnavailable } from '../issuer/store.ts'
 import type { StoredToken } from '../issuer/token.ts'
 import { createGroupCommit } from './group-commit.ts'
-import { migrate } from './migrate.ts'
+import { openDatabase } from './sqlite-database.ts'
 import * as sql from './sqlite-statements.ts'
-
-/** How long opening and migrating wait for other processes, in milliseconds. */
-const OPENING_TIMEOUT = 10_000
 
 /**
  * Opens a SQLite file (or `:memory:`) as a migrated store. The file is made where there is none, readable by its
  * owner only. `busyTimeout`, in milliseconds, is how long a call may block the process for another process's lock.
  */
 export function openSqlite(path: string, { busyTimeout }: { busyTimeout: number }): Store & Migrated {
-  const inMemory = path === ':memory:'
-  if (!inMemory) makeFile(path)
-  const db = new Database(path, { timeout: OPENING_TIMEOUT })
-  let migrated: Migrated['migrated']
-  try {
-    db.pragma('journal_mode = WAL')
-    // better-sqlite3 is compiled with NORMAL for WAL, which loses the last commits in a power cut.
-    db.pragma('synchronous = FULL')
-    db.pragma('foreign_keys = ON')
-    db.pragma('temp_store = MEMORY')
-    migrated = migrate(db)
-    db.pragma(`busy_timeout = ${busyTimeout}`)
-  } catch (error) {
-    db.close()
-    throw error
-  }
-
-  const inode = inMemory ? undefined : statSync(path).ino
+  const { db, migrated } = openDatabase(path)
+  db.pragma(`busy_timeout = ${busyTimeout}`)
+  const inode = db.memory ? undefined : statSync(path).ino
 
   // SQLite goes on writing to a file that was deleted or replaced: what it then commits is lost.
   function assertFileInPlace(): void {
@@ -209,11 +190,6 @@ function toRow(application: NewApplication) {
     created_at: application.createdAt,
     unique_name: application.uniqueName ? 1 : 0,
   }
-}
-
-function makeFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  closeSync(openSync(path, 'a', 0o600))
 }
 
 function isBusy(error: unknown): boolean {

@@ -1,0 +1,31 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { StoreUnavailable } from '../issuer/store.ts'
+import { migrate } from './migrate.ts'
+
+/** How long opening and migrating wait for other processes, in milliseconds. */
+const TIMEOUT = 10_000
+
+/** A connection to a SQLite file (or `:memory:`), durable and migrated. Throws StoreUnavailable with the path. */
+export function openDatabase(path: string): { db: Database.Database; migrated: { from: number; to: number } } {
+  let db: Database.Database | undefined
+  try {
+    if (path !== ':memory:') makeFile(path)
+    db = new Database(path, { timeout: TIMEOUT })
+    db.pragma('journal_mode = WAL')
+    // better-sqlite3 is compiled with NORMAL for WAL, which loses the last commits in a power cut.
+    db.pragma('synchronous = FULL')
+    db.pragma('foreign_keys = ON')
+    db.pragma('temp_store = MEMORY')
+    return { db, migrated: migrate(db) }
+  } catch (error) {
+    db?.close()
+    throw new StoreUnavailable(`The database ${path} cannot be opened: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  closeSync(openSync(path, 'a', 0o600))
+}

@@ -1,0 +1,74 @@
+import t from 'tap'
+import { authenticate } from '../../src/issuer/authenticate.ts'
+import { createImportedSecrets, type ImportedSecrets } from '../../src/issuer/imported-secrets.ts'
+import type { Refusal } from '../../src/issuer/refusal.ts'
+import { createWorld } from '../world.ts'
+
+t.test(
+  'Secrets: an imported one gets a token, the second time from memory, and the wire shows no difference',
+  async (t) => {
+    const { post, administration } = await createWorld(t)
+    await administration.register({
+      name: 'Moved',
+      developerEmail: 'a@b.example',
+      clientId: 'moved',
+      clientSecret: 'legacy+secret%16&',
+    })
+    const credentials = { grant_type: 'client_credentials', client_id: 'moved', client_secret: 'legacy+secret%16&' }
+    t.equal((await post(credentials)).statusCode, 200)
+    t.equal((await post(credentials)).statusCode, 200)
+    t.equal((await post({ ...credentials, client_secret: 'wrong' })).statusCode, 401)
+    await administration.suspend('moved')
+    t.equal((await post(credentials)).statusCode, 401, 'memory does not outlive a suspension')
+    await administration.resume('moved')
+    const { clientSecret } = await administration.rotateSecret('moved', 0)
+    t.equal((await post(credentials)).statusCode, 401, 'nor a rotation')
+    t.equal((await post({ ...credentials, client_secret: clientSecret })).statusCode, 200)
+  },
+)
+
+t.test(
+  'Secrets: where one is imported every refusal costs one scrypt check, whoever asks; else none does',
+  async (t) => {
+    const { store, clock, administration, credentials } = await createWorld(t)
+    const real = createImportedSecrets()
+    let checks = 0
+    const imported: ImportedSecrets = {
+      ...real,
+      matches(...args) {
+        checks++
+        return real.matches(...args)
+      },
+    }
+    const checksOf = async (clientId: string, clientSecret: string) => {
+      checks = 0
+      const outcome = authenticate({ store, imported, now: () => clock.time }, { clientId, clientSecret })
+      const answer = await outcome.then(
+        () => 'accepted',
+        (refusal: Refusal) => refusal.log.reason,
+      )
+      return [answer, checks]
+    }
+    const { client_id, client_secret } = credentials
+
+    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', 0])
+    t.strictSame(await checksOf(client_id, 'x'), ['wrong secret', 0])
+
+    await administration.register({
+      name: 'A',
+      developerEmail: 'a@b.example',
+      clientId: 'moved',
+      clientSecret: 'legacy-secret',
+    })
+    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', 1])
+    t.strictSame(await checksOf(client_id, 'x'), ['wrong secret', 1])
+    t.strictSame(await checksOf('moved', 'x'), ['wrong secret', 1])
+    t.strictSame(await checksOf('moved', 'legacy-secret'), ['accepted', 1])
+    t.strictSame(await checksOf('moved', 'legacy-secret'), ['accepted', 0])
+    t.strictSame(await checksOf(client_id, client_secret as string), ['accepted', 0])
+    await administration.suspend('moved')
+    t.strictSame(await checksOf('moved', 'legacy-secret'), ['suspended application', 1])
+    await administration.suspend(client_id)
+    t.strictSame(await checksOf(client_id, client_secret as string), ['suspended application', 1])
+  },
+)

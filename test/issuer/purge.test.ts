@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { purgeStep, startPurge } from '../../src/issuer/purge.ts'
+import { mintToken } from '../../src/issuer/token.ts'
+import { createWorld, START, temporaryFolder } from '../world.ts'
+
+const HOUR = 3_600_000
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(5)
+}
+
+t.test('The contract: a token lives 60 minutes, then the purge takes it and not before', async (t) => {
+  const { store, clock } = await createWorld(t)
+  const now = () => clock.time
+  const token = mintToken(1, START).stored
+  await store.addToken(token)
+  clock.time = START + HOUR - 1
+  t.equal(await purgeStep({ store, now }), false)
+  t.ok(await store.findToken(token.id))
+  clock.time = START + HOUR
+  t.equal(await purgeStep({ store, now }), false)
+  t.equal(await store.findToken(token.id), undefined)
+})
+
+t.test('Purge: in the background, step by step, until the table is empty; a failed step is tried again', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { store, clock } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  await Promise.all(Array.from({ length: 1500 }, () => store.addToken(mintToken(1, START).stored)))
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  const rows = () => other.prepare('SELECT count(*) FROM tokens').pluck().get() as number
+  t.equal(rows(), 1500)
+
+  const errors: unknown[] = []
+  other.exec('BEGIN IMMEDIATE')
+  const hasty = startPurge({ store, now: () => clock.time + HOUR, onError: (error) => errors.push(error) })
+  await until(() => errors.length > 0)
+  await hasty.stop()
+  t.equal(rows(), 1500)
+  other.exec('COMMIT')
+
+  const purge = startPurge({ store, now: () => clock.time + HOUR, onError: (error) => errors.push(error) })
+  await until(() => rows() === 0)
+  await purge.stop()
+  t.equal(errors.length, 1)
+})
