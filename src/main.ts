@@ -41,7 +41,7 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE
-    terminal.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+    terminal.stderr.write(`${(error as Error).message}\n`)
     return FAILED
   }
 }

@@ -14,4 +14,5 @@ export async function serve(terminal: Terminal): Promise<void> {
   const store = await openStore(config.DATABASE_URL, { busyTimeout: BUSY_TIMEOUT })
   const address = await startServer(store, log, config)
   log.info({ address }, 'ready')
+  log.flush()
 }

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
 import { buildApp } from '../app.ts'
@@ -18,7 +17,7 @@ export async function startServer(
 ): Promise<string> {
   const now = Date.now
   const app = await buildApp({ issuer: createIssuer({ store, now }), log, trustProxy: TRUST_PROXY })
-  await app.listen({ host: HOST, port: PORT })
+  const address = await app.listen({ host: HOST, port: PORT })
   const purge = startPurge({ store, now, onError: (err) => log.warn({ err }, 'purge failed, will be tried again') })
 
   closeWithGrace({ delay: GRACE, logger: log }, async ({ signal, err }) => {
@@ -29,7 +28,5 @@ export async function startServer(
     await store.close()
     log.info('stopped')
   })
-
-  const { address, family, port } = app.server.address() as AddressInfo
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  return address
 }

@@ -21,10 +21,10 @@ export function print(terminal: Terminal, { json }: { json?: boolean }, result: 
 /** Rows of text in columns, under a heading. */
 export function table(heading: string[], rows: string[][]): string {
   const lines = [heading, ...rows]
-  const widths = heading.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)))
+  const widths = heading.map((_, column) => Math.max(...lines.map((cells) => (cells[column] as string).length)))
   const line = (cells: string[]) =>
     cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => cell.padEnd(widths[column] as number))
       .join('  ')
       .trimEnd()
   return lines.map(line).join('\n')

@@ -1,0 +1,22 @@
+import { Readable } from 'node:stream'
+import { main } from '../../src/main.ts'
+
+/** Runs a command as the shell would, in this process. */
+export async function run(args: string[], { env = {}, stdin = '' }: { env?: NodeJS.ProcessEnv; stdin?: string } = {}) {
+  let out = ''
+  let err = ''
+  const status = await main(args, {
+    env,
+    stdin: Readable.from([stdin]),
+    stdout: { write: (text: string) => (out += text) },
+    stderr: { write: (text: string) => (err += text) },
+  })
+  return { status, out, err }
+}
+
+/** Like `run`, for a command that must succeed, with `--json`: what it printed. */
+export async function runJson(args: string[], options: Parameters<typeof run>[1]) {
+  const { status, out, err } = await run([...args, '--json'], options)
+  if (status !== 0) throw new Error(err)
+  return JSON.parse(out)
+}

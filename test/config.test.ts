@@ -1,0 +1,53 @@
+import t from 'tap'
+import { ConfigError, readConfig } from '../src/config.ts'
+
+t.test('Settings: without any, each has its default', async (t) => {
+  t.strictSame(readConfig({}), {
+    HOST: '127.0.0.1',
+    PORT: 8080,
+    DATABASE_URL: 'sqlite:./data/token-server.db',
+    LOG_LEVEL: 'info',
+    TRUST_PROXY: false,
+  })
+})
+
+t.test('Settings: right values are taken', async (t) => {
+  const env = { HOST: '::', PORT: '0', DATABASE_URL: 'sqlite:///data/a.db', LOG_LEVEL: 'silent', OTHER: 'x' }
+  const { OTHER, ...rest } = env
+  t.strictSame(readConfig({ ...env, TRUST_PROXY: '10.0.0.0/8, ::1,fd00::/128' }), {
+    ...rest,
+    PORT: 0,
+    TRUST_PROXY: ['10.0.0.0/8', '::1', 'fd00::/128'],
+  })
+  t.equal(readConfig({ DATABASE_URL: 'sqlite::memory:' }).DATABASE_URL, 'sqlite::memory:')
+})
+
+t.test('Settings: every wrong value is reported, all at once, and none is repeated', async (t) => {
+  const env = {
+    HOST: '',
+    PORT: '70000',
+    DATABASE_URL: 'postgres://u:hunter2@h/d',
+    LOG_LEVEL: 'loud',
+    TRUST_PROXY: 'on',
+  }
+  const error = t.throws(() => readConfig(env)) as ConfigError
+  t.type(error, ConfigError)
+  t.strictSame(
+    error.message.split('\n').map((line) => line.split(' ')[0]),
+    ['HOST', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY'],
+  )
+  t.notMatch(error.message, /hunter2/)
+})
+
+for (const [name, values] of Object.entries({
+  HOST: ['a b'],
+  PORT: ['', 'x', '-1', '1.5', '65536', ' 80'],
+  DATABASE_URL: ['', 'sqlite:', 'sqlite://relative', 'token-server.db'],
+  LOG_LEVEL: ['', 'INFO'],
+  TRUST_PROXY: ['', 'true', '1', '10.0.0.0/33', '::1/129', '10.0.0.0/x', '10.0.0.1,', 'localhost'],
+})) {
+  t.test(`Settings: a wrong ${name} is never taken for the default`, async (t) => {
+    for (const value of values)
+      t.throws(() => readConfig({ [name]: value }), { message: new RegExp(`^${name} `) }, value)
+  })
+}
