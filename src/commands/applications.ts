@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
 import { Command } from 'commander'
 import type { Registered } from '../issuer/administration.ts'
 import type { Application } from '../issuer/application.ts'
 import { administer } from './administer.ts'
 import { secretRow, secretsTable } from './secrets.ts'
-import { print, type Terminal, table, timestamp, withJson } from './terminal.ts'
+import { print, readInput, type Terminal, table, timestamp, withJson } from './terminal.ts'
 
 interface RegisterOptions {
   name: string
@@ -116,6 +114,5 @@ function applicationWords(application: Application): string {
 }
 
 async function readSecret(terminal: Terminal, file: string): Promise<string> {
-  const content = file === '-' ? await text(terminal.stdin) : await readFile(file, 'utf8')
-  return content.replace(/\r?\n$/, '')
+  return (await readInput(terminal, file)).replace(/\r?\n$/, '')
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { Command } from 'commander'
 import { z } from 'zod'
 import type { Registration } from '../issuer/administration.ts'
@@ -6,7 +5,7 @@ import { AdministrationError } from '../issuer/refusal.ts'
 import { fields } from '../issuer/registration.ts'
 import { administer } from './administer.ts'
 import { registeredJson, registeredWords } from './applications.ts'
-import { print, type Terminal, withJson } from './terminal.ts'
+import { print, readInput, type Terminal, withJson } from './terminal.ts'
 
 const application = z
   .strictObject({
@@ -30,9 +29,9 @@ const seedFile = z.strictObject({ applications: z.array(application).superRefine
 export function seedCommand(terminal: Terminal): Command {
   return withJson(new Command('seed'))
     .description('register the applications of a JSON file that are missing, and print their credentials, once')
-    .argument('<file>')
+    .argument('<file>', 'the file, - for standard input')
     .action(async (file: string, options) => {
-      const { applications } = parseSeedFile(file, await readFile(file, 'utf8'))
+      const { applications } = parseSeedFile(file, await readInput(terminal, file))
       const registered = await administer(terminal, ({ seed }) => seed(applications))
       const kept = applications.length - registered.length
       const summary = `Registered ${registered.length}, left ${kept} as they were.`

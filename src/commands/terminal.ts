@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 
 /** The process as the commands see it. */
@@ -16,6 +18,11 @@ export function withJson(command: Command): Command {
 /** Prints a result: as JSON where that was asked for, else in words. */
 export function print(terminal: Terminal, { json }: { json?: boolean }, result: unknown, words: string): void {
   terminal.stdout.write(`${json ? JSON.stringify(result, null, 2) : words}\n`)
+}
+
+/** The text of a file, or of standard input where the file is `-`. Throws as the file system does. */
+export function readInput(terminal: Terminal, file: string): Promise<string> {
+  return file === '-' ? text(terminal.stdin) : readFile(file, 'utf8')
 }
 
 /** Rows of text in columns, under a heading. */

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { randomString } from './random.ts'
 
@@ -22,14 +22,14 @@ export function generateSecret(): string {
 
 /** The stored form of a secret that this server generated: a fast hash is safe for 112 bits and more (SP 800-63B). */
 export function digestGenerated(secret: string): string {
-  return `$sha256$${createHash('sha256').update(secret).digest('base64url')}`
+  return `$sha256$${hash('sha256', secret, 'base64url')}`
 }
 
 /** The stored form of a secret that a person brought along and that may be weak: scrypt with a salt of its own. */
 export async function digestImported(secret: string): Promise<string> {
   const salt = randomBytes(16)
-  const hash = await derive(secret, salt, 32, SCRYPT)
-  return `$scrypt$ln=14,r=8,p=5$${salt.toString('base64url')}$${hash.toString('base64url')}`
+  const derived = await derive(secret, salt, 32, SCRYPT)
+  return `$scrypt$ln=14,r=8,p=5$${salt.toString('base64url')}$${derived.toString('base64url')}`
 }
 
 /** Whether a stored secret was brought along by an operator. */

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { stringify, v7 } from 'uuid'
 
 /** An access token lives 60 minutes, in milliseconds. The contract's, not a setting. */
@@ -59,5 +59,5 @@ export function firstTokenIdAt(time: number): Buffer {
 }
 
 function hashTokenSecret(secret: Buffer): Buffer {
-  return createHash('sha256').update(secret).digest()
+  return hash('sha256', secret, 'buffer')
 }

@@ -1,22 +1,27 @@
 // Every statement that the SQLite store sends, whole.
 
+// An application with its secrets comes as one JSON text, ready to be parsed: a column costs the driver a microsecond,
+// a joined row of twelve 19 µs, this 6 µs.
 export const findApplication = `
-  SELECT a.id, a.client_id, a.name, a.developer_email, a.status, a.tokens_valid_from, a.created_at,
-         s.id AS secret_id, s.application_id, s.digest, s.created_at AS secret_created_at, s.ends_at
+  SELECT json_object(
+           'id', a.id,
+           'clientId', a.client_id,
+           'name', a.name,
+           'developerEmail', a.developer_email,
+           'status', a.status,
+           'tokensValidFrom', a.tokens_valid_from,
+           'createdAt', a.created_at,
+           'secrets', json((
+             SELECT json_group_array(
+                      json_object('id', s.id, 'digest', s.digest, 'createdAt', s.created_at, 'endsAt', s.ends_at)
+                      ORDER BY s.id)
+               FROM secrets s
+              WHERE s.application_id = a.id)))
     FROM applications a
-    LEFT JOIN secrets s ON s.application_id = a.id
-   WHERE a.client_id = ?
-   ORDER BY s.id`
+   WHERE a.client_id = ?`
 
-export const listApplications = `
-  SELECT id, client_id, name, developer_email, status, tokens_valid_from, created_at
-    FROM applications
-   ORDER BY id`
-
-export const listSecrets = `
-  SELECT id AS secret_id, application_id, digest, created_at AS secret_created_at, ends_at
-    FROM secrets
-   ORDER BY id`
+export const listClientIds = `
+  SELECT client_id FROM applications ORDER BY id`
 
 export const insertApplication = `
   INSERT INTO applications (client_id, name, developer_email, created_at)

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Application, NewApplication } from '../issuer/application.ts'
-import type { Secret } from '../issuer/secret.ts'
 import { type Store, StoreUnavailable } from '../issuer/store.ts'
 import type { StoredToken } from '../issuer/token.ts'
+import { createApplicationMemory } from './application-memory.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { openDatabase } from './sqlite-database.ts'
 import * as sql from './sqlite-statements.ts'
@@ -24,9 +24,12 @@ export function openSqlite(path: string, { busyTimeout }: { busyTimeout: number 
     }
   }
 
-  const findApplication = db.prepare(sql.findApplication)
-  const listApplications = db.prepare(sql.listApplications)
-  const listSecrets = db.prepare(sql.listSecrets)
+  const findApplication = db.prepare(sql.findApplication).pluck()
+  const applications = createApplicationMemory(db, (clientId) => {
+    const json = findApplication.get(clientId) as string | undefined
+    return json === undefined ? undefined : JSON.parse(json)
+  })
+  const listClientIds = db.prepare(sql.listClientIds).pluck()
   const insertApplication = db.prepare(sql.insertApplication)
   const insertSecret = db.prepare(sql.insertSecret)
   const setStatus = db.prepare(sql.setStatus)
@@ -59,56 +62,47 @@ export function openSqlite(path: string, { busyTimeout }: { busyTimeout: number 
     }
   }
 
-  /** Changes one application's row; says whether there was one. */
-  const change = (statement: Database.Statement, ...values: unknown[]) =>
-    attempt(() => statement.run(...values).changes > 0)
+  /** Changes applications and their secrets, in one transaction. */
+  function change<T>(action: () => T): Promise<T> {
+    applications.forget()
+    return attempt(db.transaction(action).immediate)
+  }
 
   return {
     migrated,
 
-    findApplication: (clientId) =>
-      attempt(() => {
-        const rows = findApplication.all(clientId) as ApplicationAndSecretRow[]
-        const [first] = rows
-        return first && toApplication(first, rows[0]?.secret_id === null ? [] : rows.map(toSecret))
-      }),
+    findApplication: (clientId) => attempt(() => applications.find(clientId)),
 
     listApplications: () =>
       attempt(
-        db.transaction(() => {
-          const secrets = Map.groupBy(listSecrets.all() as SecretRow[], (row) => row.application_id)
-          return (listApplications.all() as ApplicationRow[]).map((row) =>
-            toApplication(row, (secrets.get(row.id) ?? []).map(toSecret)),
-          )
+        db.transaction(() =>
+          (listClientIds.all() as string[]).map((clientId) => applications.find(clientId) as Application),
+        ),
+      ),
+
+    addApplications: (newcomers) =>
+      change(() =>
+        newcomers.filter((application) => {
+          const { changes, lastInsertRowid } = insertApplication.run(toRow(application))
+          if (changes === 0) return false
+          insertSecret.run(lastInsertRowid, application.secret.digest, application.secret.createdAt)
+          return true
         }),
       ),
 
-    addApplications: (applications) =>
-      attempt(
-        db.transaction(() =>
-          applications.filter((application) => {
-            const { changes, lastInsertRowid } = insertApplication.run(toRow(application))
-            if (changes === 0) return false
-            insertSecret.run(lastInsertRowid, application.secret.digest, application.secret.createdAt)
-            return true
-          }),
-        ).immediate,
-      ),
-
-    setStatus: (clientId, status) => change(setStatus, status, clientId),
-    removeApplication: (clientId) => change(deleteApplication, clientId),
-    revokeTokens: (clientId, issuedBefore) => change(revokeTokens, issuedBefore, clientId),
+    setStatus: (clientId, status) => change(() => setStatus.run(status, clientId).changes > 0),
+    removeApplication: (clientId) => change(() => deleteApplication.run(clientId).changes > 0),
+    revokeTokens: (clientId, issuedBefore) => change(() => revokeTokens.run(issuedBefore, clientId).changes > 0),
 
     rotateSecret: (clientId, secret, endOthersAt, forgetBefore) =>
-      attempt(
-        db.transaction(() => {
-          forgetEndedSecrets.run(forgetBefore, clientId)
-          endSecrets.run(endOthersAt, clientId)
-          return insertSecretOf.run(secret.digest, secret.createdAt, clientId).changes > 0
-        }).immediate,
-      ),
+      change(() => {
+        forgetEndedSecrets.run(forgetBefore, clientId)
+        endSecrets.run(endOthersAt, clientId)
+        return insertSecretOf.run(secret.digest, secret.createdAt, clientId).changes > 0
+      }),
 
-    endSecret: (clientId, secretId, endsAt) => change(endSecret, endsAt, secretId, clientId),
+    endSecret: (clientId, secretId, endsAt) => change(() => endSecret.run(endsAt, secretId, clientId).changes > 0),
+
     hasImportedSecrets: () => attempt(() => hasImportedSecrets.get() === 1),
 
     addToken: (token) =>
@@ -139,47 +133,10 @@ export interface Migrated {
   migrated: { from: number; to: number }
 }
 
-interface ApplicationRow {
-  id: number
-  client_id: string
-  name: string
-  developer_email: string
-  status: Application['status']
-  tokens_valid_from: number
-  created_at: number
-}
-
-interface SecretRow {
-  secret_id: number
-  application_id: number
-  digest: string
-  secret_created_at: number
-  ends_at: number | null
-}
-
-type ApplicationAndSecretRow = ApplicationRow & SecretRow
-
 interface TokenRow {
   secret_hash: Buffer
   application_id: number
   issued_at: number
-}
-
-function toApplication(row: ApplicationRow, secrets: Secret[]): Application {
-  return {
-    id: row.id,
-    clientId: row.client_id,
-    name: row.name,
-    developerEmail: row.developer_email,
-    status: row.status,
-    tokensValidFrom: row.tokens_valid_from,
-    createdAt: row.created_at,
-    secrets,
-  }
-}
-
-function toSecret(row: SecretRow): Secret {
-  return { id: row.secret_id, digest: row.digest, createdAt: row.secret_created_at, endsAt: row.ends_at }
 }
 
 function toRow(application: NewApplication) {

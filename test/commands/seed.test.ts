@@ -39,6 +39,7 @@ t.test('Seed: credentials that are brought along are taken, and the secret is no
       { name: 'A', developer_email: 'a@b.example', client_id: 'legacy-id', client_secret: 'legacy-secret-16' },
     ],
   })
+  t.match(await run(['seed', '-'], { ...options, stdin: '{' }), { status: 1, err: /^- is not JSON/ })
   const { registered } = await runJson(['seed', file], options)
   t.strictSame(registered, [{ client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example', status: 'active' }])
 })

@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import type { Application } from '../../src/issuer/application.ts'
+import { createApplicationMemory } from '../../src/store/application-memory.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { temporaryFolder } from '../world.ts'
+
+function setting(t: Test, room?: number) {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { db } = openDatabase(file)
+  const other = new Database(file)
+  t.teardown(() => {
+    other.close()
+    db.close()
+  })
+  const looked: string[] = []
+  const look = (clientId: string) => {
+    looked.push(clientId)
+    return clientId === 'nobody' ? undefined : ({ clientId } as Application)
+  }
+  return { memory: createApplicationMemory(db, look, room), other, looked }
+}
+
+t.test(
+  'Memory: an application is looked up once, and again when another process has changed the database',
+  async (t) => {
+    const { memory, other, looked } = setting(t)
+    memory.find('a')
+    memory.find('a')
+    await nextTurn()
+    t.match(memory.find('a'), { clientId: 'a' })
+    t.strictSame(looked, ['a'])
+
+    other.exec(`INSERT INTO applications (client_id, name, developer_email, created_at) VALUES ('b', '', '', 0)`)
+    await nextTurn()
+    memory.find('a')
+    t.strictSame(looked, ['a', 'a'])
+  },
+)
+
+t.test('Memory: what is forgotten is looked up again; who is unknown is never remembered', async (t) => {
+  const { memory, looked } = setting(t)
+  memory.find('a')
+  memory.forget()
+  memory.find('a')
+  memory.find('nobody')
+  memory.find('nobody')
+  t.strictSame(looked, ['a', 'a', 'nobody', 'nobody'])
+})
+
+t.test('Memory: it is bounded', async (t) => {
+  const { memory, looked } = setting(t, 2)
+  for (const clientId of ['a', 'b', 'a', 'b', 'c', 'c', 'a']) memory.find(clientId)
+  t.strictSame(looked, ['a', 'b', 'c', 'a'])
+})
