@@ -4,7 +4,8 @@ import type { StoredToken } from './token.ts'
 
 /**
  * What a store must do. Times are milliseconds since the epoch. Every method rejects with StoreUnavailable when the
- * store cannot be read or written; a change is then not made. A change by another process is seen by the next call.
+ * store cannot be read or written; a change is then not made. A change by another process
+ * is seen from the next turn of the event loop on.
  */
 export interface Store {
   /** The application of this client id, with its secrets, ended ones included. */

@@ -1,5 +1,6 @@
 import { chmodSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../src/issuer/store.ts'
@@ -33,7 +34,7 @@ t.test('SQLite: a commit is on disk before it is answered', async (t) => {
   t.equal(db.pragma('synchronous', { simple: true }), 2, 'FULL')
 })
 
-t.test('SQLite: a change by another process is seen by the next call', async (t) => {
+t.test('SQLite: a change by another process is seen from the next turn of the event loop on', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
   const [one, other] = [await openFile(t, file), await openFile(t, file)]
   const secret = { digest: '$sha256$A', createdAt: START }
@@ -48,10 +49,12 @@ t.test('SQLite: a change by another process is seen by the next call', async (t)
   await one.addApplications([application])
   t.equal((await other.findApplication('a'))?.status, 'active')
   await one.setStatus('a', 'suspended')
+  await nextTurn()
   t.equal((await other.findApplication('a'))?.status, 'suspended')
   const hand = new Database(file)
   hand.exec('DELETE FROM secrets')
   hand.close()
+  await nextTurn()
   t.strictSame((await other.findApplication('a'))?.secrets, [])
   t.strictSame((await other.listApplications())[0]?.secrets, [])
 })
