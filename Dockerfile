@@ -4,6 +4,7 @@ COPY package.json package-lock.json ./
 # No install scripts: the SQLite driver carries its binaries, and the image has its own Node.
 RUN npm ci --omit=dev --ignore-scripts && mkdir /data
 
+# No shell, no package manager; user nonroot (65532).
 FROM gcr.io/distroless/nodejs24-debian12:nonroot
 WORKDIR /app
 ENV HOST=0.0.0.0 DATABASE_URL=sqlite:/data/token-server.db
