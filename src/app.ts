@@ -4,8 +4,12 @@ import type { Logger } from 'pino'
 import { accessToken } from './http/access-token.ts'
 import { formRefusal } from './http/form.ts'
 import { health } from './http/health.ts'
+import { introspect } from './http/introspect.ts'
 import { answerMalformed } from './http/malformed.ts'
+import { metadata } from './http/metadata.ts'
 import { HttpRefusal, refuse } from './http/refusals.ts'
+import { revoke } from './http/revoke.ts'
+import { verify, withoutForeignPath } from './http/verify.ts'
 import type { Issuer } from './issuer/issuer.ts'
 
 export interface AppOptions {
@@ -13,13 +17,15 @@ export interface AppOptions {
   log: Logger
   /** The proxies whose X-Forwarded-For is believed: addresses and CIDR ranges. False: nobody's. */
   trustProxy: false | string[]
+  /** Where clients find this server, without a slash at the end: the issuer of RFC 8414. */
+  publicUrl: string
 }
 
 const BODY_LIMIT = 8 * 1024
 const REQUEST_TIMEOUT = 10_000
 
 /** The whole HTTP surface. Listening is the caller's. */
-export async function buildApp({ issuer, log, trustProxy }: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({ issuer, log, trustProxy, publicUrl }: AppOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT,
@@ -34,6 +40,7 @@ export async function buildApp({ issuer, log, trustProxy }: AppOptions): Promise
     schemaErrorFormatter: formRefusal,
     frameworkErrors: (error, request, reply) => refuse(log, error, request, reply),
     clientErrorHandler: answerMalformed,
+    rewriteUrl: (request) => withoutForeignPath(request.url as string),
   })
   app.removeAllContentTypeParsers()
   await app.register(formbody)
@@ -45,6 +52,10 @@ export async function buildApp({ issuer, log, trustProxy }: AppOptions): Promise
   })
 
   accessToken(app, { issuer, log })
+  introspect(app, { issuer, log, publicUrl })
+  revoke(app, { issuer, log })
+  await app.register(verify, { issuer, publicUrl })
+  metadata(app, { publicUrl })
   health(app, { issuer })
   return app
 }

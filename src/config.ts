@@ -1,6 +1,9 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
+/** Stands for the address of PORT on this machine. */
+const LOCAL_URL = 'http://localhost:PORT'
+
 /** Every setting: its name, default, limits and meaning. README.md and .env.example are tested against this list. */
 export const settings = {
   HOST: setting(
@@ -40,6 +43,16 @@ export const settings = {
       return z.NEVER
     }),
   ),
+  PUBLIC_URL: setting(
+    LOCAL_URL,
+    'Where clients reach this server, the {auth_url} of the contract; without a slash at the end',
+    z
+      .string()
+      .refine(
+        (text) => text === LOCAL_URL || isBaseUrl(text),
+        'must be a http or https URL without a query, a fragment or a slash at the end',
+      ),
+  ),
 }
 
 const schema = z.object({
@@ -48,6 +61,7 @@ const schema = z.object({
   DATABASE_URL: settings.DATABASE_URL.schema,
   LOG_LEVEL: settings.LOG_LEVEL.schema,
   TRUST_PROXY: settings.TRUST_PROXY.schema,
+  PUBLIC_URL: settings.PUBLIC_URL.schema,
 })
 
 /** The settings as the program uses them. */
@@ -59,7 +73,10 @@ export class ConfigError extends Error {}
 /** Reads every setting from the environment. Throws ConfigError with all that is wrong, at once. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const result = schema.safeParse(env)
-  if (result.success) return result.data
+  if (result.success) {
+    const { PORT, PUBLIC_URL } = result.data
+    return { ...result.data, PUBLIC_URL: PUBLIC_URL === LOCAL_URL ? `http://localhost:${PORT}` : PUBLIC_URL }
+  }
   throw new ConfigError(result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`).join('\n'))
 }
 
@@ -72,4 +89,8 @@ function isRange(text: string): boolean {
   const family = isIP(address)
   if (family === 0) return false
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}
+
+function isBaseUrl(text: string): boolean {
+  return /^https?:\/\/[^\s"\\?#]*[^\s"\\?#/]$/.test(text) && URL.canParse(text)
 }

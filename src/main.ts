@@ -4,6 +4,7 @@ import { applicationsCommand } from './commands/applications.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { secretsCommand } from './commands/secrets.ts'
 import { seedCommand } from './commands/seed.ts'
+import { suitesCommand } from './commands/suites.ts'
 import type { Terminal } from './commands/terminal.ts'
 import { tokensCommand } from './commands/tokens.ts'
 
@@ -24,6 +25,7 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
   program.addCommand(migrateCommand(terminal))
   program.addCommand(seedCommand(terminal))
   program.addCommand(applicationsCommand(terminal))
+  program.addCommand(suitesCommand(terminal))
   program.addCommand(secretsCommand(terminal))
   program.addCommand(tokensCommand(terminal))
   program

@@ -10,6 +10,7 @@ interface RegisterOptions {
   developerEmail: string
   clientId?: string
   clientSecretFile?: string
+  suite?: string[]
   json?: boolean
 }
 
@@ -23,11 +24,12 @@ export function applicationsCommand(terminal: Terminal): Command {
     .requiredOption('--developer-email <email>', 'the contact address of its developer')
     .option('--client-id <id>', 'a client id that it has already (default: a new one)')
     .option('--client-secret-file <file>', 'a file with a secret that it has already, - for standard input')
+    .option('--suite <id>', 'a suite that its tokens shall be good at; may be repeated (default: every one)', collect)
     .action(async (options: RegisterOptions) => {
-      const { name, developerEmail, clientId, clientSecretFile } = options
+      const { name, developerEmail, clientId, clientSecretFile, suite } = options
       const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(terminal, clientSecretFile)
       const registered = await administer(terminal, ({ register }) =>
-        register({ name, developerEmail, clientId, clientSecret }),
+        register({ name, developerEmail, clientId, clientSecret, suites: suite }),
       )
       print(terminal, options, registeredJson(registered), registeredWords([registered]))
     })
@@ -54,13 +56,28 @@ export function applicationsCommand(terminal: Terminal): Command {
       print(terminal, options, result, applicationWords(application))
     })
 
-  changing(applications, 'suspend', 'refuse tokens to an application, and its tokens to everyone', 'suspended')
-  changing(applications, 'resume', 'undo suspend', 'active')
-  changing(applications, 'remove', 'remove an application, its secrets and its tokens', 'removed')
+  approving('approve', "make an application's tokens good at a suite", 'approved')
+  approving('withdraw', 'undo approve', 'withdrawn')
+  changing('suspend', 'refuse tokens to an application, and its tokens to everyone', 'suspended')
+  changing('resume', 'undo suspend', 'active')
+  changing('remove', 'remove an application, its secrets and its tokens', 'removed')
   return applications
 
-  function changing(parent: Command, name: 'suspend' | 'resume' | 'remove', description: string, status: string): void {
-    withJson(parent.command(name))
+  function approving(name: 'approve' | 'withdraw', description: string, status: string): void {
+    withJson(applications.command(name))
+      .description(description)
+      .argument('<client-id>')
+      .requiredOption('--suite <id>', 'the suite')
+      .action(async (clientId: string, options: { suite: string; json?: boolean }) => {
+        const { suite } = options
+        await administer(terminal, (administration) => administration[name](clientId, suite))
+        const words = `The application ${clientId} is ${status} for the suite ${suite}.`
+        print(terminal, options, { client_id: clientId, suite, status }, words)
+      })
+  }
+
+  function changing(name: 'suspend' | 'resume' | 'remove', description: string, status: string): void {
+    withJson(applications.command(name))
       .description(description)
       .argument('<client-id>')
       .action(async (clientId: string, options) => {
@@ -101,16 +118,26 @@ function applicationJson(application: Application) {
     name: application.name,
     developer_email: application.developerEmail,
     status: application.status,
+    suites: application.suites,
     created_at: timestamp(application.createdAt),
     tokens_valid_from: application.tokensValidFrom === 0 ? null : timestamp(application.tokensValidFrom),
   }
 }
 
 function applicationWords(application: Application): string {
-  const lines = Object.entries(applicationJson(application)).map(
-    ([name, value]) => `${name.replaceAll('_', ' ').padEnd(18)} ${value ?? 'the beginning'}`,
-  )
+  const { suites, tokens_valid_from, ...rest } = applicationJson(application)
+  const shown = {
+    ...rest,
+    suites: suites.join(', ') || 'none',
+    tokens_valid_from: tokens_valid_from ?? 'the beginning',
+  }
+  const lines = Object.entries(shown).map(([name, value]) => `${name.replaceAll('_', ' ').padEnd(18)} ${value}`)
   return `${lines.join('\n')}\n\n${secretsTable(application.secrets)}`
+}
+
+/** The values of an option that may be repeated. */
+function collect(value: string, values: string[] = []): string[] {
+  return [...values, value]
 }
 
 async function readSecret(terminal: Terminal, file: string): Promise<string> {

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { ACCESS_TOKEN_PATH } from '../http/access-token.ts'
+import { VERIFY_PATH } from '../http/verify.ts'
 import { createAdministration } from '../issuer/administration.ts'
 import { createLog } from '../log.ts'
 import { openStore } from '../store/open.ts'
@@ -11,19 +14,45 @@ const PORT = 8080
 export async function demo(terminal: Terminal): Promise<void> {
   const log = await createLog('info', { isTTY: terminal.stdout.isTTY === true })
   const store = await openStore('sqlite::memory:', { busyTimeout: 0 })
-  const { clientId, clientSecret } = await createAdministration({ store, now: Date.now }).register({
+  const { register, registerSuite } = createAdministration({ store, now: Date.now })
+  await registerSuite({ suiteId: 'store', name: 'Store API' })
+  const { clientId, clientSecret } = await register({
     name: 'Demo application',
     developerEmail: 'developer@demo.example',
   })
 
-  const listen = (port: number) => startServer(store, log, { HOST: '127.0.0.1', PORT: port, TRUST_PROXY: false })
-  const address = await listen(PORT).catch(() => listen(0))
+  const port = await firstFree(PORT)
+  const address = `http://127.0.0.1:${port}`
+  await startServer(store, log, { HOST: '127.0.0.1', PORT: port, TRUST_PROXY: false, PUBLIC_URL: address })
   terminal.stdout.write(`
 A demo server listens on ${address}. Everything in it is gone when it stops (Ctrl-C).
-Get an access token from it:
+
+1. An application gets an access token:
 
   curl ${address}${ACCESS_TOKEN_PATH} \\
     -d 'grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}'
 
+2. A gateway asks whether a request with a token may pass to the store suite: it may. (Paste the token for TOKEN.)
+
+  curl -i ${address}${VERIFY_PATH}/store -H 'Authorization: Bearer TOKEN'
+
+3. And one without a token, or with another: it may not.
+
+  curl -i ${address}${VERIFY_PATH}/store
+  curl -i ${address}${VERIFY_PATH}/store -H 'Authorization: Bearer nonsense'
+
 `)
+}
+
+/** The first port from this one on that nobody listens on. */
+async function firstFree(port: number): Promise<number> {
+  const probe = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(probe, 'listening')
+    return port
+  } catch {
+    return firstFree(port + 1)
+  } finally {
+    probe.close()
+  }
 }

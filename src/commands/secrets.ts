@@ -3,42 +3,44 @@ import { isImported, type Secret } from '../issuer/secret.ts'
 import { administer } from './administer.ts'
 import { print, type Terminal, table, timestamp, withJson } from './terminal.ts'
 
-/** `secrets …`: what an application proves itself with. */
+const ID = 'the client id of an application, or the id of a suite'
+
+/** `secrets …`: what an application or a suite proves itself with. */
 export function secretsCommand(terminal: Terminal): Command {
-  const secrets = new Command('secrets').description("rotate and revoke an application's secrets")
+  const secrets = new Command('secrets').description('rotate and revoke the secrets of an application or a suite')
 
   withJson(secrets.command('rotate'))
     .description('make a new secret now, print it once, and end the others after an overlap')
-    .argument('<client-id>')
+    .argument('<id>', ID)
     .option('--overlap <duration>', 'how long the others go on: 0, 90s, 30m, 24h, 7d', duration, duration('24h'))
-    .action(async (clientId: string, options: { overlap: number; json?: boolean }) => {
-      const rotated = await administer(terminal, ({ rotateSecret }) => rotateSecret(clientId, options.overlap))
+    .action(async (owner: string, options: { overlap: number; json?: boolean }) => {
+      const rotated = await administer(terminal, ({ rotateSecret }) => rotateSecret(owner, options.overlap))
       const end = timestamp(rotated.othersEndAt)
       const words = [
-        `client_id      ${clientId}`,
+        `client_id      ${owner}`,
         `client_secret  ${rotated.clientSecret}`,
         `The secret is shown this once and cannot be shown again. The others end at ${end} at the latest.`,
       ]
-      const result = { client_id: clientId, client_secret: rotated.clientSecret, others_end_at: end }
+      const result = { client_id: owner, client_secret: rotated.clientSecret, others_end_at: end }
       print(terminal, options, result, words.join('\n'))
     })
 
   withJson(secrets.command('list'))
     .description('list the secrets: when made, when they end; never the secrets themselves')
-    .argument('<client-id>')
-    .action(async (clientId: string, options) => {
-      const application = await administer(terminal, ({ show }) => show(clientId))
-      print(terminal, options, application.secrets.map(secretRow), secretsTable(application.secrets))
+    .argument('<id>', ID)
+    .action(async (owner: string, options) => {
+      const all = await administer(terminal, ({ listSecrets }) => listSecrets(owner))
+      print(terminal, options, all.map(secretRow), secretsTable(all))
     })
 
   withJson(secrets.command('revoke'))
     .description('end one secret now')
-    .argument('<client-id>')
+    .argument('<id>', ID)
     .argument('<secret-id>', 'its id in secrets list', secretId)
-    .action(async (clientId: string, id: number, options) => {
-      await administer(terminal, ({ revokeSecret }) => revokeSecret(clientId, id))
-      const result = { client_id: clientId, id, status: 'revoked' }
-      print(terminal, options, result, `The secret ${id} of the application ${clientId} is revoked.`)
+    .action(async (owner: string, id: number, options) => {
+      await administer(terminal, ({ revokeSecret }) => revokeSecret(owner, id))
+      const result = { client_id: owner, id, status: 'revoked' }
+      print(terminal, options, result, `The secret ${id} of ${owner} is revoked.`)
     })
 
   return secrets

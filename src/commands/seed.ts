@@ -1,10 +1,11 @@
 import { Command } from 'commander'
 import { z } from 'zod'
-import type { Registration } from '../issuer/administration.ts'
+import type { Registration, SuiteRegistration } from '../issuer/administration.ts'
 import { AdministrationError } from '../issuer/refusal.ts'
 import { fields } from '../issuer/registration.ts'
 import { administer } from './administer.ts'
 import { registeredJson, registeredWords } from './applications.ts'
+import { registeredSuiteJson, registeredSuiteWords } from './suites.ts'
 import { print, readInput, type Terminal, withJson } from './terminal.ts'
 
 const application = z
@@ -13,6 +14,7 @@ const application = z
     developer_email: fields.developerEmail,
     client_id: fields.clientId.optional(),
     client_secret: fields.clientSecret.optional(),
+    suites: z.array(fields.suiteId).optional(),
   })
   .transform(
     (row): Registration => ({
@@ -20,23 +22,48 @@ const application = z
       developerEmail: row.developer_email,
       clientId: row.client_id,
       clientSecret: row.client_secret,
+      suites: row.suites,
     }),
   )
 
-const seedFile = z.strictObject({ applications: z.array(application).superRefine(assertNoTwins) })
+const suite = z
+  .strictObject({ id: fields.suiteId, name: fields.name })
+  .transform(({ id, name }): SuiteRegistration => ({ suiteId: id, name }))
 
-/** `seed FILE`: registers the applications of a file that are missing. */
+const seedFile = z.strictObject({
+  suites: z
+    .array(suite)
+    .default([])
+    .superRefine(assertNoTwins(({ suiteId }) => suiteId)),
+  applications: z
+    .array(application)
+    .default([])
+    .superRefine(
+      assertNoTwins(({ clientId, name, developerEmail }) => clientId ?? JSON.stringify([name, developerEmail])),
+    ),
+})
+
+/** `seed FILE`: registers the suites and applications of a file that are missing. */
 export function seedCommand(terminal: Terminal): Command {
   return withJson(new Command('seed'))
-    .description('register the applications of a JSON file that are missing, and print their credentials, once')
+    .description(
+      'register the suites and applications of a JSON file that are missing, and print their credentials, once',
+    )
     .argument('<file>', 'the file, - for standard input')
     .action(async (file: string, options) => {
-      const { applications } = parseSeedFile(file, await readInput(terminal, file))
-      const registered = await administer(terminal, ({ seed }) => seed(applications))
-      const kept = applications.length - registered.length
-      const summary = `Registered ${registered.length}, left ${kept} as they were.`
-      const words = registered.length === 0 ? summary : `${registeredWords(registered)}\n\n${summary}`
-      print(terminal, options, { registered: registered.map(registeredJson), existing: kept }, words)
+      const seeds = parseSeedFile(file, await readInput(terminal, file))
+      const { suites, applications } = await administer(terminal, ({ seed }) => seed(seeds))
+      const registered = suites.length + applications.length
+      const existing = seeds.suites.length + seeds.applications.length - registered
+      const paragraphs = suites.map(registeredSuiteWords)
+      if (applications.length > 0) paragraphs.push(registeredWords(applications))
+      paragraphs.push(`Registered ${registered}, left ${existing} as they were.`)
+      const result = {
+        suites: suites.map(registeredSuiteJson),
+        applications: applications.map(registeredJson),
+        existing,
+      }
+      print(terminal, options, result, paragraphs.join('\n\n'))
     })
 }
 
@@ -57,11 +84,13 @@ function parseJson(file: string, content: string): unknown {
   }
 }
 
-function assertNoTwins(applications: Registration[], context: z.RefinementCtx): void {
-  const seen = new Set<string>()
-  for (const [index, { clientId, name, developerEmail }] of applications.entries()) {
-    const identity = clientId === undefined ? JSON.stringify([name, developerEmail]) : clientId
-    if (seen.has(identity)) context.addIssue({ code: 'custom', path: [index], message: 'It stands in the list twice' })
-    seen.add(identity)
+function assertNoTwins<Row>(identity: (row: Row) => string) {
+  return (rows: Row[], context: z.RefinementCtx) => {
+    const seen = new Set<string>()
+    for (const [index, row] of rows.entries()) {
+      if (seen.has(identity(row)))
+        context.addIssue({ code: 'custom', path: [index], message: 'It stands in the list twice' })
+      seen.add(identity(row))
+    }
   }
 }

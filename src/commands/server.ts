@@ -13,10 +13,15 @@ const GRACE = 10_000
 export async function startServer(
   store: Store,
   log: Logger,
-  { HOST, PORT, TRUST_PROXY }: Pick<Config, 'HOST' | 'PORT' | 'TRUST_PROXY'>,
+  { HOST, PORT, TRUST_PROXY, PUBLIC_URL }: Pick<Config, 'HOST' | 'PORT' | 'TRUST_PROXY' | 'PUBLIC_URL'>,
 ): Promise<string> {
   const now = Date.now
-  const app = await buildApp({ issuer: createIssuer({ store, now }), log, trustProxy: TRUST_PROXY })
+  const app = await buildApp({
+    issuer: createIssuer({ store, now }),
+    log,
+    trustProxy: TRUST_PROXY,
+    publicUrl: PUBLIC_URL,
+  })
   const address = await app.listen({ host: HOST, port: PORT })
   const purge = startPurge({ store, now, onError: (err) => log.warn({ err }, 'purge failed, will be tried again') })
 

@@ -1,9 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Issuer } from '../issuer/issuer.ts'
 import { Refusal } from '../issuer/refusal.ts'
-import { assertForm, formSchema } from './form.ts'
-import { HttpRefusal, NO_STORE } from './refusals.ts'
+import { assertBodyCredentials, assertForm, formSchema } from './form.ts'
+import { NO_STORE } from './refusals.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
 
@@ -33,7 +33,7 @@ export function accessToken(app: FastifyInstance, { issuer, log }: { issuer: Iss
     {
       onRequest: async (request) => {
         assertForm(request)
-        assertNoAuthorization(request)
+        assertBodyCredentials(request)
       },
       schema: {
         body: formSchema(['grant_type', 'client_id', 'client_secret']),
@@ -63,11 +63,4 @@ export function accessToken(app: FastifyInstance, { issuer, log }: { issuer: Iss
       }
     },
   )
-}
-
-/** Credentials travel in the body only: the contract, against RFC 6749 §2.3.1 (docs/adr/0003). */
-function assertNoAuthorization(request: FastifyRequest): void {
-  if (request.headers.authorization !== undefined) {
-    throw new HttpRefusal(400, 'Credentials belong in the body, not in an Authorization header')
-  }
 }

@@ -14,6 +14,13 @@ export function assertForm(request: FastifyRequest): void {
   }
 }
 
+/** Credentials travel in the body only: the contract, against RFC 6749 §2.3.1 (docs/adr/0003). */
+export function assertBodyCredentials(request: FastifyRequest): void {
+  if (request.headers.authorization !== undefined) {
+    throw new HttpRefusal(400, 'Credentials belong in the body, not in an Authorization header')
+  }
+}
+
 /** The schema of a form: these fields must be there, once and not empty; any other may be there, once (§3.2). */
 export function formSchema(required: string[]) {
   return {

@@ -3,11 +3,13 @@ import type { Logger } from 'pino'
 import { Refusal, type RefusalCode, type RefusalLog } from '../issuer/refusal.ts'
 import { StoreUnavailable } from '../issuer/store.ts'
 
-/** The status of each error code, RFC 6749 §5.2 and RFC 9110 §15. */
+/** The status of each error code, RFC 6749 §5.2, RFC 6750 §3.1 and RFC 9110 §15. */
 const STATUS: Record<RefusalCode, number> = {
   invalid_request: 400,
   unsupported_grant_type: 400,
   invalid_client: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
   server_error: 500,
   temporarily_unavailable: 503,
 }
@@ -19,19 +21,25 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 
 const RETRY_AFTER_SECONDS = '5'
 
-/** An `invalid_request` for a reason of HTTP's own, with HTTP's own status. */
+interface HttpDetails {
+  code?: RefusalCode
+  headers?: Record<string, string>
+  /** Whether the caller is told the headers only. */
+  bare?: boolean
+  log?: RefusalLog
+}
+
+/** A refusal with more of HTTP in it: a status that is not the code's own, headers. */
 export class HttpRefusal extends Refusal {
   readonly status: number
   readonly headers: Record<string, string>
+  readonly bare: boolean
 
-  constructor(
-    status: number,
-    description: string,
-    { headers = {}, log }: { headers?: Record<string, string>; log?: RefusalLog } = {},
-  ) {
-    super('invalid_request', description, log)
+  constructor(status: number, description: string, details: HttpDetails = {}) {
+    super(details.code ?? 'invalid_request', description, details.log)
     this.status = status
-    this.headers = headers
+    this.headers = details.headers ?? {}
+    this.bare = details.bare ?? false
   }
 }
 
@@ -42,13 +50,14 @@ export function refuse(log: Logger, error: unknown, request: FastifyRequest, rep
 
   const line = { ...refusal.log, status, endpoint: request.routeOptions.url, remote_address: request.ip }
   if (status >= 500) log.error(line, 'request failed')
-  else if (status === 401) log.warn(line, 'authentication refused')
+  else if (refusal.code === 'invalid_client') log.warn(line, 'authentication refused')
   else log.info(line, 'request refused')
 
-  reply.code(status).headers(NO_STORE).type(JSON_TYPE)
+  reply.code(status).headers(NO_STORE)
   if (status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
   if (refusal instanceof HttpRefusal) reply.headers(refusal.headers)
-  return reply.send(refusalBody(refusal))
+  if (refusal instanceof HttpRefusal && refusal.bare) return reply.send()
+  return reply.type(JSON_TYPE).send(refusalBody(refusal))
 }
 
 /** The body of a refusal; what RFC 6749 §5.2 does not allow in a description becomes `?`. */

@@ -13,6 +13,8 @@ export interface Application {
   tokensValidFrom: number
   /** Milliseconds since the epoch. */
   createdAt: number
+  /** The ids of the suites that its tokens are good at. */
+  suites: string[]
   secrets: Secret[]
 }
 
@@ -23,6 +25,8 @@ export interface NewApplication {
   developerEmail: string
   createdAt: number
   secret: NewSecret
+  /** The suites to approve it for; all: every one there is. */
+  suites: string[] | 'all'
   /** Leave it out where its developer already has an application of this name. */
   uniqueName: boolean
 }

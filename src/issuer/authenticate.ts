@@ -4,6 +4,7 @@ import type { ImportedSecrets } from './imported-secrets.ts'
 import { Refusal } from './refusal.ts'
 import { DECOY, findGenerated, isImported, type Secret } from './secret.ts'
 import type { Store } from './store.ts'
+import type { Suite } from './suite.ts'
 
 export interface Credentials {
   clientId: string
@@ -32,18 +33,40 @@ export async function authenticate(
     verdict = judge(application, secret, now())
   }
   if (typeof verdict !== 'string') return verdict
-
-  const log = { reason: verdict, client_id: application ? clientId : abbreviate(clientId) }
-  throw new Refusal('invalid_client', 'Unknown client or wrong secret', log)
+  throw refusal(verdict, clientId, application)
 }
 
-/** The application, or the true reason to refuse it. */
-function judge(application: Application | undefined, secret: Secret | undefined, now: number): Application | string {
-  if (!application) return 'unknown client'
+/**
+ * Authentication of a suite where it asks about tokens, RFC 7662 §2.1. Throws `invalid_client`, the same for every cause
+ * and after the same work: all suites have generated secrets.
+ */
+export async function authenticateSuite(
+  { store, now }: { store: Store; now: Clock },
+  { clientId, clientSecret }: Credentials,
+): Promise<Suite> {
+  const suite = await store.findSuite(clientId)
+  const secret = findGenerated(suite?.secrets ?? [], clientSecret)
+  const verdict = judge(suite, secret, now())
+  if (typeof verdict !== 'string') return verdict
+  throw refusal(verdict, clientId, suite)
+}
+
+/** The client, or the true reason to refuse it. */
+function judge<Client extends Application | Suite>(
+  client: Client | undefined,
+  secret: Secret | undefined,
+  now: number,
+) {
+  if (!client) return 'unknown client'
   if (!secret) return 'wrong secret'
   if (secret.endsAt !== null && secret.endsAt <= now) return 'expired secret'
-  if (application.status === 'suspended') return 'suspended application'
-  return application
+  if ('status' in client && client.status === 'suspended') return 'suspended application'
+  return client
+}
+
+function refusal(reason: string, clientId: string, client: Application | Suite | undefined): Refusal {
+  const log = { reason, client_id: client ? clientId : abbreviate(clientId) }
+  return new Refusal('invalid_client', 'Unknown client or wrong secret', log)
 }
 
 /** What came as the client id and is none may be a secret in the wrong place: its beginning and length must do. */

@@ -1,7 +1,9 @@
 import type { Application } from './application.ts'
-import { authenticate, type Credentials } from './authenticate.ts'
+import { authenticate, authenticateSuite, type Credentials } from './authenticate.ts'
+import { checkToken } from './check.ts'
 import type { Clock } from './clock.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
+import { revoke } from './revoke.ts'
 import type { Store } from './store.ts'
 import { mintToken, TOKEN_LIFETIME, tokenIdText } from './token.ts'
 
@@ -34,7 +36,12 @@ export function createIssuer({ store, now }: { store: Store; now: Clock }) {
 
   return {
     authenticate: (credentials: Credentials) => authenticate({ store, imported, now }, credentials),
+    authenticateSuite: (credentials: Credentials) => authenticateSuite({ store, now }, credentials),
     issue,
+    checkToken: (accessToken: string) => checkToken({ store, now }, accessToken),
+    revoke: (application: Application, accessToken: string) => revoke(store, application, accessToken),
+    /** Whether there is such a suite; throws StoreUnavailable. */
+    hasSuite: async (suiteId: string) => (await store.findSuite(suiteId)) !== undefined,
     /** Resolves when the store can be read; throws StoreUnavailable. */
     checkReady: () => store.check(),
   }

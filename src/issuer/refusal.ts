@@ -1,15 +1,19 @@
-/** The error codes of RFC 6749 §5.2 and, for the server's own failures, §4.1.2.1 that this server sends. */
+/** The error codes that this server sends: RFC 6749 §5.2 and, for its own failures, §4.1.2.1; RFC 6750 §3.1. */
 export type RefusalCode =
   | 'invalid_request'
   | 'invalid_client'
   | 'unsupported_grant_type'
+  | 'invalid_token'
+  | 'insufficient_scope'
   | 'temporarily_unavailable'
   | 'server_error'
 
 /** What the log is told of a refusal: the truth, and nothing that could be a secret. */
 export interface RefusalLog {
   reason: string
-  client_id?: string
+  client_id?: string | undefined
+  token_id?: string | undefined
+  suite?: string
   err?: unknown
 }
 

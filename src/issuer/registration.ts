@@ -16,13 +16,19 @@ export const fields = {
   clientId: z
     .string('The client id must be text')
     .regex(/^[\x21-\x7e]{1,200}$/, 'The client id must be 1 to 200 printable ASCII characters without spaces'),
+  suiteId: z
+    .string('The suite id must be text')
+    .regex(/^[A-Za-z0-9._~-]{1,100}$/, 'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
   clientSecret: z
     .string('The client secret must be text')
     .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters'),
 }
 
 export const registrationSchema = z.object({
-  ...fields,
+  name: fields.name,
+  developerEmail: fields.developerEmail,
   clientId: fields.clientId.optional(),
   clientSecret: fields.clientSecret.optional(),
 })
+
+export const suiteSchema = z.object({ suiteId: fields.suiteId, name: fields.name })

@@ -46,6 +46,11 @@ export function isTokenSecret(secret: Buffer, stored: StoredToken): boolean {
   return timingSafeEqual(hashTokenSecret(secret), stored.secretHash)
 }
 
+/** When a token expires, in milliseconds since the epoch. */
+export function expiresAt({ issuedAt }: StoredToken): number {
+  return issuedAt + TOKEN_LIFETIME
+}
+
 /** A token's id as people and logs write it: a UUID. */
 export function tokenIdText(id: Buffer): string {
   return stringify(id)

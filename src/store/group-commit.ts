@@ -1,36 +1,36 @@
-/** How long a row waits for a locked store, and how often it tries. Milliseconds. */
+/** How long a write waits for a locked store, and how often it tries. Milliseconds. */
 const PATIENCE = 2000
 const RETRY = 20
 
-interface Waiting<Row> {
-  row: Row
+interface Waiting {
+  write: () => void
   resolve: () => void
   reject: (error: unknown) => void
 }
 
 /**
- * Writes all rows of one turn of the event loop in one transaction: one disk wait for all of them. `write` is one
- * transaction; when it throws what `isBusy` recognises, the rows wait and try again for two seconds. `add` resolves
- * after the commit and rejects with what `write` threw.
+ * Makes all writes of one turn of the event loop in one transaction: one disk wait for all of them. `transact` is
+ * one transaction; when it throws what `isBusy` recognises, the writes wait and are tried again for two seconds.
+ * `add` resolves after the commit and rejects with what `transact` threw; then none of the group was made.
  */
-export function createGroupCommit<Row>(write: (rows: Row[]) => void, isBusy: (error: unknown) => boolean) {
-  let group: Waiting<Row>[] = []
+export function createGroupCommit(transact: (writes: (() => void)[]) => void, isBusy: (error: unknown) => boolean) {
+  let group: Waiting[] = []
   let giveUpAt = 0
 
-  function add(row: Row): Promise<void> {
+  function add(write: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (group.length === 0) {
         giveUpAt = performance.now() + PATIENCE
         setImmediate(commit)
       }
-      group.push({ row, resolve, reject })
+      group.push({ write, resolve, reject })
     })
   }
 
   function commit(): void {
     const members = group
     try {
-      write(members.map(({ row }) => row))
+      transact(members.map(({ write }) => write))
     } catch (error) {
       if (isBusy(error) && performance.now() < giveUpAt) {
         setTimeout(commit, RETRY)

@@ -1,7 +1,8 @@
 // Every statement that the SQLite store sends, whole.
 
-// An application with its secrets comes as one JSON text, ready to be parsed: a column costs the driver a microsecond,
-// a joined row of twelve 19 µs, this 6 µs.
+// An application or a suite comes with its secrets as one JSON text, ready to be parsed: a column costs the driver a
+// microsecond, a joined row of twelve 19 µs, this 6 µs.
+
 export const findApplication = `
   SELECT json_object(
            'id', a.id,
@@ -11,6 +12,11 @@ export const findApplication = `
            'status', a.status,
            'tokensValidFrom', a.tokens_valid_from,
            'createdAt', a.created_at,
+           'suites', json((
+             SELECT json_group_array(s.suite_id ORDER BY s.id)
+               FROM approvals p
+               JOIN suites s ON s.id = p.suite_id
+              WHERE p.application_id = a.id)),
            'secrets', json((
              SELECT json_group_array(
                       json_object('id', s.id, 'digest', s.digest, 'createdAt', s.created_at, 'endsAt', s.ends_at)
@@ -20,18 +26,48 @@ export const findApplication = `
     FROM applications a
    WHERE a.client_id = ?`
 
+export const findClientId = `
+  SELECT client_id FROM applications WHERE id = ?`
+
 export const listClientIds = `
   SELECT client_id FROM applications ORDER BY id`
+
+export const findSuite = `
+  SELECT json_object(
+           'suiteId', u.suite_id,
+           'name', u.name,
+           'createdAt', u.created_at,
+           'secrets', json((
+             SELECT json_group_array(
+                      json_object('id', s.id, 'digest', s.digest, 'createdAt', s.created_at, 'endsAt', s.ends_at)
+                      ORDER BY s.id)
+               FROM secrets s
+              WHERE s.suite_id = u.id)))
+    FROM suites u
+   WHERE u.suite_id = ?`
+
+export const listSuiteIds = `
+  SELECT suite_id FROM suites ORDER BY id`
 
 export const insertApplication = `
   INSERT INTO applications (client_id, name, developer_email, created_at)
   SELECT @client_id, @name, @developer_email, @created_at
-   WHERE NOT (@unique_name AND EXISTS (
+   WHERE NOT EXISTS (SELECT 1 FROM suites WHERE suite_id = @client_id)
+     AND NOT (@unique_name AND EXISTS (
            SELECT 1 FROM applications WHERE name = @name AND developer_email = @developer_email))
       ON CONFLICT (client_id) DO NOTHING`
 
+export const insertSuite = `
+  INSERT INTO suites (suite_id, name, created_at)
+  SELECT @suite_id, @name, @created_at
+   WHERE NOT EXISTS (SELECT 1 FROM applications WHERE client_id = @suite_id)
+      ON CONFLICT (suite_id) DO NOTHING`
+
 export const insertSecret = `
-  INSERT INTO secrets (application_id, digest, created_at) VALUES (?, ?, ?)`
+  INSERT INTO secrets (digest, created_at, application_id, suite_id)
+  SELECT @digest, @created_at, id, NULL FROM applications WHERE client_id = @owner
+   UNION ALL
+  SELECT @digest, @created_at, NULL, id FROM suites WHERE suite_id = @owner`
 
 export const setStatus = `
   UPDATE applications SET status = ? WHERE client_id = ?`
@@ -39,26 +75,42 @@ export const setStatus = `
 export const deleteApplication = `
   DELETE FROM applications WHERE client_id = ?`
 
+export const deleteSuite = `
+  DELETE FROM suites WHERE suite_id = ?`
+
+export const approve = `
+  INSERT INTO approvals (application_id, suite_id)
+  SELECT a.id, s.id FROM applications a, suites s WHERE a.client_id = ? AND s.suite_id = ?
+      ON CONFLICT DO NOTHING`
+
+export const approveForAll = `
+  INSERT INTO approvals (application_id, suite_id)
+  SELECT a.id, s.id FROM applications a, suites s WHERE a.client_id = ?`
+
+export const withdraw = `
+  DELETE FROM approvals
+   WHERE application_id = (SELECT id FROM applications WHERE client_id = ?)
+     AND suite_id = (SELECT id FROM suites WHERE suite_id = ?)`
+
 export const revokeTokens = `
   UPDATE applications SET tokens_valid_from = max(tokens_valid_from, ?) WHERE client_id = ?`
 
 export const forgetEndedSecrets = `
   DELETE FROM secrets
-   WHERE ends_at < ?
-     AND application_id = (SELECT id FROM applications WHERE client_id = ?)`
+   WHERE ends_at < @forget_before
+     AND (application_id = (SELECT id FROM applications WHERE client_id = @owner)
+       OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner))`
 
 export const endSecrets = `
-  UPDATE secrets SET ends_at = min(ifnull(ends_at, 9007199254740991), ?)
-   WHERE application_id = (SELECT id FROM applications WHERE client_id = ?)`
-
-export const insertSecretOf = `
-  INSERT INTO secrets (digest, created_at, application_id)
-  SELECT ?, ?, id FROM applications WHERE client_id = ?`
+  UPDATE secrets SET ends_at = min(ifnull(ends_at, 9007199254740991), @ends_at)
+   WHERE application_id = (SELECT id FROM applications WHERE client_id = @owner)
+      OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner)`
 
 export const endSecret = `
-  UPDATE secrets SET ends_at = min(ifnull(ends_at, 9007199254740991), ?)
-   WHERE id = ?
-     AND application_id = (SELECT id FROM applications WHERE client_id = ?)`
+  UPDATE secrets SET ends_at = min(ifnull(ends_at, 9007199254740991), @ends_at)
+   WHERE id = @id
+     AND (application_id = (SELECT id FROM applications WHERE client_id = @owner)
+       OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner))`
 
 export const hasImportedSecrets = `
   SELECT EXISTS (SELECT 1 FROM secrets WHERE digest GLOB '$scrypt$*')`
@@ -68,6 +120,9 @@ export const insertToken = `
 
 export const findToken = `
   SELECT secret_hash, application_id, issued_at FROM tokens WHERE id = ?`
+
+export const deleteToken = `
+  DELETE FROM tokens WHERE id = ?`
 
 export const purgeTokens = `
   DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE id < ? ORDER BY id LIMIT ?)`

@@ -2,9 +2,9 @@ import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Application, NewApplication } from '../issuer/application.ts'
 import { type Store, StoreUnavailable } from '../issuer/store.ts'
-import type { StoredToken } from '../issuer/token.ts'
-import { createApplicationMemory } from './application-memory.ts'
+import type { NewSuite, Suite } from '../issuer/suite.ts'
 import { createGroupCommit } from './group-commit.ts'
+import { createMemory } from './memory.ts'
 import { openDatabase } from './sqlite-database.ts'
 import * as sql from './sqlite-statements.ts'
 
@@ -17,41 +17,50 @@ export function openSqlite(path: string, { busyTimeout }: { busyTimeout: number 
   db.pragma(`busy_timeout = ${busyTimeout}`)
   const inode = db.memory ? undefined : statSync(path).ino
 
-  // SQLite goes on writing to a file that was deleted or replaced: what it then commits is lost.
-  function assertFileInPlace(): void {
+  // SQLite goes on with a file that was deleted or replaced: what it commits is lost, what others commit unseen.
+  function assertInPlace(): void {
     if (inode !== undefined && statSync(path, { throwIfNoEntry: false })?.ino !== inode) {
       throw new StoreUnavailable('the database file was removed or replaced')
     }
   }
 
-  const findApplication = db.prepare(sql.findApplication).pluck()
-  const applications = createApplicationMemory(db, (clientId) => {
-    const json = findApplication.get(clientId) as string | undefined
-    return json === undefined ? undefined : JSON.parse(json)
+  const memory = createMemory(db, { assertInPlace })
+  const jsonOf = (statement: string) => {
+    const select = db.prepare(statement).pluck()
+    return (key: string) => {
+      const json = select.get(key) as string | undefined
+      return json === undefined ? undefined : JSON.parse(json)
+    }
+  }
+  const findApplication = memory.hold<string, Application>(jsonOf(sql.findApplication))
+  const findSuite = memory.hold<string, Suite>(jsonOf(sql.findSuite))
+  const findClientId = db.prepare(sql.findClientId).pluck()
+  const findApplicationById = memory.hold((id: number) => {
+    const clientId = findClientId.get(id) as string | undefined
+    return clientId === undefined ? undefined : findApplication(clientId)
   })
   const listClientIds = db.prepare(sql.listClientIds).pluck()
+  const listSuiteIds = db.prepare(sql.listSuiteIds).pluck()
+
   const insertApplication = db.prepare(sql.insertApplication)
+  const insertSuite = db.prepare(sql.insertSuite)
   const insertSecret = db.prepare(sql.insertSecret)
   const setStatus = db.prepare(sql.setStatus)
   const deleteApplication = db.prepare(sql.deleteApplication)
+  const deleteSuite = db.prepare(sql.deleteSuite)
+  const approve = db.prepare(sql.approve)
+  const approveForAll = db.prepare(sql.approveForAll)
+  const withdraw = db.prepare(sql.withdraw)
   const revokeTokens = db.prepare(sql.revokeTokens)
   const forgetEndedSecrets = db.prepare(sql.forgetEndedSecrets)
   const endSecrets = db.prepare(sql.endSecrets)
-  const insertSecretOf = db.prepare(sql.insertSecretOf)
   const endSecret = db.prepare(sql.endSecret)
   const hasImportedSecrets = db.prepare(sql.hasImportedSecrets).pluck()
   const insertToken = db.prepare(sql.insertToken)
   const findToken = db.prepare(sql.findToken)
+  const deleteToken = db.prepare(sql.deleteToken)
   const purgeTokens = db.prepare(sql.purgeTokens)
   const check = db.prepare(sql.check)
-
-  const insertTokens = db.transaction((tokens: StoredToken[]) => {
-    for (const token of tokens) insertToken.run(token.id, token.secretHash, token.applicationId, token.issuedAt)
-  }).immediate
-  const tokens = createGroupCommit<StoredToken>((group) => {
-    assertFileInPlace()
-    insertTokens(group)
-  }, isBusy)
 
   /** Does one thing to the database; says StoreUnavailable when the database could not. */
   async function attempt<T>(action: () => T): Promise<T> {
@@ -62,65 +71,89 @@ export function openSqlite(path: string, { busyTimeout }: { busyTimeout: number 
     }
   }
 
-  /** Changes applications and their secrets, in one transaction. */
+  /** Changes applications, suites and secrets, in one transaction. */
   function change<T>(action: () => T): Promise<T> {
-    applications.forget()
+    memory.forget()
     return attempt(db.transaction(action).immediate)
+  }
+
+  const writeAll = db.transaction((writes: (() => void)[]) => {
+    for (const write of writes) write()
+  }).immediate
+  const tokens = createGroupCommit((writes) => {
+    assertInPlace()
+    writeAll(writes)
+  }, isBusy)
+
+  /** Changes tokens, together with all others of this turn. */
+  async function commit(write: () => void): Promise<void> {
+    try {
+      await tokens.add(write)
+    } catch (error) {
+      throw asUnavailable(error)
+    }
+  }
+
+  function add(application: NewApplication): boolean {
+    const { clientId: owner, secret, suites } = application
+    if (insertApplication.run(toRow(application)).changes === 0) return false
+    insertSecret.run({ owner, digest: secret.digest, created_at: secret.createdAt })
+    if (suites === 'all') approveForAll.run(owner)
+    else for (const suiteId of suites) approve.run(owner, suiteId)
+    return true
+  }
+
+  function addSuite({ suiteId, name, createdAt, secret }: NewSuite): boolean {
+    if (insertSuite.run({ suite_id: suiteId, name, created_at: createdAt }).changes === 0) return false
+    insertSecret.run({ owner: suiteId, digest: secret.digest, created_at: secret.createdAt })
+    return true
   }
 
   return {
     migrated,
 
-    findApplication: (clientId) => attempt(() => applications.find(clientId)),
-
+    findApplication: (clientId) => attempt(() => findApplication(clientId)),
+    findApplicationById: (id) => attempt(() => findApplicationById(id)),
     listApplications: () =>
-      attempt(
-        db.transaction(() =>
-          (listClientIds.all() as string[]).map((clientId) => applications.find(clientId) as Application),
-        ),
-      ),
+      attempt(db.transaction(() => (listClientIds.all() as string[]).map(findApplication) as Application[])),
+    findSuite: (suiteId) => attempt(() => findSuite(suiteId)),
+    listSuites: () => attempt(db.transaction(() => (listSuiteIds.all() as string[]).map(findSuite) as Suite[])),
 
-    addApplications: (newcomers) =>
-      change(() =>
-        newcomers.filter((application) => {
-          const { changes, lastInsertRowid } = insertApplication.run(toRow(application))
-          if (changes === 0) return false
-          insertSecret.run(lastInsertRowid, application.secret.digest, application.secret.createdAt)
-          return true
-        }),
-      ),
+    register: ({ suites, applications }) =>
+      change(() => ({ suites: suites.filter(addSuite), applications: applications.filter(add) })),
 
     setStatus: (clientId, status) => change(() => setStatus.run(status, clientId).changes > 0),
     removeApplication: (clientId) => change(() => deleteApplication.run(clientId).changes > 0),
+    removeSuite: (suiteId) => change(() => deleteSuite.run(suiteId).changes > 0),
+    approve: (clientId, suiteId) => change(() => void approve.run(clientId, suiteId)),
+    withdraw: (clientId, suiteId) => change(() => void withdraw.run(clientId, suiteId)),
     revokeTokens: (clientId, issuedBefore) => change(() => revokeTokens.run(issuedBefore, clientId).changes > 0),
 
-    rotateSecret: (clientId, secret, endOthersAt, forgetBefore) =>
+    rotateSecret: (owner, secret, endOthersAt, forgetBefore) =>
       change(() => {
-        forgetEndedSecrets.run(forgetBefore, clientId)
-        endSecrets.run(endOthersAt, clientId)
-        return insertSecretOf.run(secret.digest, secret.createdAt, clientId).changes > 0
+        forgetEndedSecrets.run({ owner, forget_before: forgetBefore })
+        endSecrets.run({ owner, ends_at: endOthersAt })
+        return insertSecret.run({ owner, digest: secret.digest, created_at: secret.createdAt }).changes > 0
       }),
 
-    endSecret: (clientId, secretId, endsAt) => change(() => endSecret.run(endsAt, secretId, clientId).changes > 0),
-
+    endSecret: (owner, id, endsAt) => change(() => endSecret.run({ owner, id, ends_at: endsAt }).changes > 0),
     hasImportedSecrets: () => attempt(() => hasImportedSecrets.get() === 1),
 
-    addToken: (token) =>
-      tokens.add(token).catch((error) => {
-        throw asUnavailable(error)
-      }),
+    addToken: (token) => commit(() => insertToken.run(token.id, token.secretHash, token.applicationId, token.issuedAt)),
 
     findToken: (id) =>
       attempt(() => {
+        memory.assertCurrent()
         const row = findToken.get(id) as TokenRow | undefined
         return row && { id, secretHash: row.secret_hash, applicationId: row.application_id, issuedAt: row.issued_at }
       }),
 
+    revokeToken: (id) => commit(() => deleteToken.run(id)),
     purgeTokens: (beforeId, limit) => attempt(() => purgeTokens.run(beforeId, limit).changes),
 
     check: () =>
       attempt(() => {
-        assertFileInPlace()
+        assertInPlace()
         check.get()
       }),
 

@@ -1,0 +1,92 @@
+import { METHODS } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Issuer } from '../issuer/issuer.ts'
+import type { RefusalCode, RefusalLog } from '../issuer/refusal.ts'
+import { authorizationOf, bearerToken } from './authorization.ts'
+import { HttpRefusal, NO_STORE } from './refusals.ts'
+
+export const VERIFY_PATH = '/v1/oauth/verify'
+
+interface VerifyRequest {
+  Params: { suite?: string }
+}
+
+/**
+ * The gateway check, RFC 6750: may this request, with its Authorization header, pass to that suite? Every method and
+ * whatever stands behind the suite in the path is accepted, for gateways send the request on as it came.
+ */
+export async function verify(
+  app: FastifyInstance,
+  { issuer, publicUrl }: { issuer: Issuer; publicUrl: string },
+): Promise<void> {
+  // A body is the suite's business: it is not read, whatever it is.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, body, done) => {
+    body.resume()
+    done(null)
+  })
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
+
+  for (const url of [VERIFY_PATH, `${VERIFY_PATH}/:suite`]) {
+    app.all<VerifyRequest>(url, { exposeHeadRoute: false }, check)
+  }
+
+  async function check(request: FastifyRequest<VerifyRequest>, reply: FastifyReply): Promise<void> {
+    const { suite } = request.params
+    if (suite !== undefined && !(await issuer.hasSuite(suite))) throw new HttpRefusal(404, 'There is no such suite')
+
+    const token = presentedToken(request)
+    if (token === undefined) throw refusal(401, 'A token is needed')
+    const checked = await issuer.checkToken(token)
+    if (!('application' in checked)) {
+      const log = { reason: checked.reason, token_id: checked.tokenId, client_id: checked.clientId }
+      throw refusal(401, 'The token is not good', 'invalid_token', log)
+    }
+    const { application, tokenId, expiresAt } = checked
+    if (suite !== undefined && !application.suites.includes(suite)) {
+      const log = { reason: 'application not approved', suite, token_id: tokenId, client_id: application.clientId }
+      throw refusal(403, 'The application is not approved for this suite', 'insufficient_scope', log)
+    }
+
+    reply.headers({
+      ...NO_STORE,
+      'x-client-id': headerValue(application.clientId),
+      'x-application-name': headerValue(application.name),
+      'x-developer-email': headerValue(application.developerEmail),
+      'x-token-id': tokenId,
+      'x-token-expires': String(Math.floor(expiresAt / 1000)),
+    })
+    return reply.send()
+  }
+
+  function presentedToken(request: FastifyRequest<VerifyRequest>): string | undefined {
+    const authorization = authorizationOf(request)
+    return authorization === undefined ? undefined : bearerToken(authorization)
+  }
+
+  /** A refusal of RFC 6750 §3; without a code where there was no token. */
+  function refusal(status: number, description: string, code?: RefusalCode, log?: RefusalLog): HttpRefusal {
+    const challenge = `Bearer realm="${publicUrl}"${code ? `, error="${code}", error_description="${description}"` : ''}`
+    return new HttpRefusal(status, description, {
+      headers: { 'www-authenticate': challenge },
+      ...(code ? { code } : { bare: true }),
+      ...(log && { log }),
+    })
+  }
+}
+
+/**
+ * The target without what a gateway appended behind the suite: the path and the query of the request that it asks
+ * about, which may be as malformed as anybody likes. Other targets stay as they are.
+ */
+export function withoutForeignPath(target: string): string {
+  return /^\/v1\/oauth\/verify(?:\/[^/?#]*)?(?=[/?#])/.exec(target)?.[0] ?? target
+}
+
+/**
+ * Any text as a legal header value: printable ASCII as it is, and the rest, a space and a percent sign too,
+ * percent-encoded UTF-8 (RFC 3986 §2.1). `decodeURIComponent` gives the text back.
+ */
+function headerValue(text: string): string {
+  return text.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent)
+}

@@ -1,0 +1,44 @@
+import type { Application } from './application.ts'
+import type { Clock } from './clock.ts'
+import type { Store } from './store.ts'
+import { expiresAt, isTokenSecret, parseToken, tokenIdText } from './token.ts'
+
+/** An access token that is good, and whose it is. */
+export interface ActiveToken {
+  application: Application
+  /** The public id, a UUID. */
+  tokenId: string
+  /** Milliseconds since the epoch. */
+  issuedAt: number
+  expiresAt: number
+}
+
+/** An access token that is not good, and why: for the log alone. */
+export interface InactiveToken {
+  reason: string
+  tokenId?: string
+  clientId?: string
+}
+
+/**
+ * Whether an access token is good now: one read of the token and one of its application, and no write.
+ * Throws StoreUnavailable when the store cannot be read.
+ */
+export async function checkToken(
+  { store, now }: { store: Store; now: Clock },
+  accessToken: string,
+): Promise<ActiveToken | InactiveToken> {
+  const parsed = parseToken(accessToken)
+  if (!parsed) return { reason: 'malformed token' }
+  const stored = await store.findToken(parsed.id)
+  if (!stored || !isTokenSecret(parsed.secret, stored)) return { reason: 'unknown token' }
+
+  const tokenId = tokenIdText(stored.id)
+  const application = await store.findApplicationById(stored.applicationId)
+  if (!application) return { reason: 'removed application', tokenId }
+  const inactive = (reason: string) => ({ reason, tokenId, clientId: application.clientId })
+  if (expiresAt(stored) <= now()) return inactive('expired token')
+  if (stored.issuedAt < application.tokensValidFrom) return inactive('revoked token')
+  if (application.status === 'suspended') return inactive('suspended application')
+  return { application, tokenId, issuedAt: stored.issuedAt, expiresAt: expiresAt(stored) }
+}

@@ -1,0 +1,15 @@
+import type { Application } from './application.ts'
+import type { Store } from './store.ts'
+import { isTokenSecret, parseToken, tokenIdText } from './token.ts'
+
+/**
+ * Revokes an access token of this application, RFC 7009 §2.1. Returns its public id when that is on disk, and undefined,
+ * changing nothing, for a token that is unknown, another's or gone already. Throws StoreUnavailable.
+ */
+export async function revoke(store: Store, application: Application, accessToken: string): Promise<string | undefined> {
+  const parsed = parseToken(accessToken)
+  const stored = parsed && (await store.findToken(parsed.id))
+  if (!stored || !isTokenSecret(parsed.secret, stored) || stored.applicationId !== application.id) return undefined
+  await store.revokeToken(stored.id)
+  return tokenIdText(stored.id)
+}
