@@ -80,7 +80,7 @@ export async function verify(
  * about, which may be as malformed as anybody likes. Other targets stay as they are.
  */
 export function withoutForeignPath(target: string): string {
-  return /^\/v1\/oauth\/verify(?:\/[^/?#]*)?(?=[/?#])/.exec(target)?.[0] ?? target
+  return /^(\/v1\/oauth\/verify(?:\/[^/?#]*)?)(?:[/?#].*)?$/.exec(target)?.[1] ?? target
 }
 
 /**
