@@ -8,6 +8,7 @@ t.test('Settings: without any, each has its default', async (t) => {
     DATABASE_URL: 'sqlite:./data/token-server.db',
     LOG_LEVEL: 'info',
     TRUST_PROXY: false,
+    PUBLIC_URL: 'http://localhost:8080',
   })
 })
 
@@ -17,8 +18,12 @@ t.test('Settings: right values are taken', async (t) => {
   t.strictSame(readConfig({ ...env, TRUST_PROXY: '10.0.0.0/8, ::1,fd00::/128' }), {
     ...rest,
     PORT: 0,
+    PUBLIC_URL: 'http://localhost:0',
     TRUST_PROXY: ['10.0.0.0/8', '::1', 'fd00::/128'],
   })
+  for (const PUBLIC_URL of ['https://auth.example', 'http://auth.example:8443/token-server']) {
+    t.equal(readConfig({ PUBLIC_URL }).PUBLIC_URL, PUBLIC_URL)
+  }
   t.equal(readConfig({ DATABASE_URL: 'sqlite::memory:' }).DATABASE_URL, 'sqlite::memory:')
 })
 
@@ -29,12 +34,13 @@ t.test('Settings: every wrong value is reported, all at once, and none is repeat
     DATABASE_URL: 'postgres://u:hunter2@h/d',
     LOG_LEVEL: 'loud',
     TRUST_PROXY: 'on',
+    PUBLIC_URL: 'x',
   }
   const error = t.throws(() => readConfig(env)) as ConfigError
   t.type(error, ConfigError)
   t.strictSame(
     error.message.split('\n').map((line) => line.split(' ')[0]),
-    ['HOST', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY'],
+    ['HOST', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY', 'PUBLIC_URL'],
   )
   t.notMatch(error.message, /hunter2/)
 })
@@ -44,6 +50,15 @@ for (const [name, values] of Object.entries({
   PORT: ['', 'x', '-1', '1.5', '65536', ' 80'],
   DATABASE_URL: ['', 'sqlite:', 'sqlite://relative', 'token-server.db'],
   LOG_LEVEL: ['', 'INFO'],
+  PUBLIC_URL: [
+    '',
+    'auth.example',
+    'ftp://a.example',
+    'https://a.example/',
+    'https://a.example?b',
+    'https://a"b',
+    'https://[a',
+  ],
   TRUST_PROXY: ['', 'true', '1', '10.0.0.0/33', '::1/129', '10.0.0.0/x', '10.0.0.1,', 'localhost'],
 })) {
   t.test(`Settings: a wrong ${name} is never taken for the default`, async (t) => {

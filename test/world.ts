@@ -11,6 +11,9 @@ import { openStore } from '../src/store/open.ts'
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */
 export const START = 1_800_000_000_000
 
+/** Where the clients of a world find its server. */
+export const PUBLIC_URL = 'https://token.example'
+
 /** A folder of the test's own. */
 export function temporaryFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'token-server-'))
@@ -29,7 +32,7 @@ export async function createWorld(
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line) => lines.push(line) })
   const issuer = createIssuer({ store, now })
-  const app = await buildApp({ issuer, log, trustProxy })
+  const app = await buildApp({ issuer, log, trustProxy, publicUrl: PUBLIC_URL })
   t.teardown(async () => {
     await app.close()
     await store.close()
@@ -56,7 +59,12 @@ export async function createWorld(
     })
   }
 
-  return { app, store, administration, clock, lines, credentials, post }
+  /** An access token of the application. */
+  async function token(): Promise<string> {
+    return (await post()).json().access_token
+  }
+
+  return { app, store, administration, clock, lines, credentials, post, token }
 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>

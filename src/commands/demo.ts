@@ -47,12 +47,10 @@ A demo server listens on ${address}. Everything in it is gone when it stops (Ctr
 /** The first port from this one on that nobody listens on. */
 async function firstFree(port: number): Promise<number> {
   const probe = createServer().listen(port, '127.0.0.1')
-  try {
-    await once(probe, 'listening')
-    return port
-  } catch {
-    return firstFree(port + 1)
-  } finally {
-    probe.close()
-  }
+  const free = await once(probe, 'listening').then(
+    () => true,
+    () => false,
+  )
+  probe.close()
+  return free ? port : firstFree(port + 1)
 }

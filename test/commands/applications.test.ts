@@ -83,7 +83,7 @@ t.test('Commands: without it they speak in words and tables', async (t) => {
   )
   t.match(
     await words('apps', 'show', 'partner-1'),
-    /tokens valid from +the beginning\n\nsecret +origin +made +ends\n1 +generated +\S+ +never\n$/,
+    /suites +none\ntokens valid from +the beginning\n\nsecret +origin +made +ends\n1 +generated +\S+ +never\n$/,
   )
   t.match(await words('apps', 'suspend', 'partner-1'), 'The application partner-1 is suspended.\n')
   t.match(await words('tokens', 'revoke-all', 'partner-1'), /Every token .* is revoked\.\n$/)
@@ -91,7 +91,7 @@ t.test('Commands: without it they speak in words and tables', async (t) => {
     await words('secrets', 'rotate', 'partner-1', '--overlap', '30m'),
     /client_secret {2}\w{40}\n.*The others end at/s,
   )
-  t.match(await words('secrets', 'revoke', 'partner-1', '1'), 'The secret 1 of the application partner-1 is revoked.\n')
+  t.match(await words('secrets', 'revoke', 'partner-1', '1'), 'The secret 1 of partner-1 is revoked.\n')
 })
 
 t.test(

@@ -21,15 +21,18 @@ t.test('Seed: the example is registered once, with credentials that are printed 
   const { options } = setting(t)
   const first = await run(['seed', EXAMPLE], options)
   t.equal(first.status, 0)
-  t.equal(first.out.match(/client_secret {2}\w{40}/g)?.length, 2)
-  t.match(first.out, /Registered 2, left 0 as they were\.\n$/)
+  t.equal(first.out.match(/client_secret {2}\w{40}/g)?.length, 4)
+  t.match(first.out, /Registered 4, left 0 as they were\.\n$/)
   t.strictSame(await run(['seed', EXAMPLE], options), {
     status: 0,
-    out: 'Registered 0, left 2 as they were.\n',
+    out: 'Registered 0, left 4 as they were.\n',
     err: '',
   })
-  t.strictSame(await runJson(['seed', EXAMPLE], options), { registered: [], existing: 2 })
-  t.equal((await runJson(['apps', 'list'], options)).length, 2)
+  t.strictSame(await runJson(['seed', EXAMPLE], options), { suites: [], applications: [], existing: 4 })
+  t.match(await runJson(['apps', 'list'], options), [
+    { suites: ['store', 'product-information'] },
+    { client_id: 'catalogue-sync', suites: ['product-information'] },
+  ])
 })
 
 t.test('Seed: credentials that are brought along are taken, and the secret is not printed', async (t) => {
@@ -40,8 +43,8 @@ t.test('Seed: credentials that are brought along are taken, and the secret is no
     ],
   })
   t.match(await run(['seed', '-'], { ...options, stdin: '{' }), { status: 1, err: /^- is not JSON/ })
-  const { registered } = await runJson(['seed', file], options)
-  t.strictSame(registered, [{ client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example', status: 'active' }])
+  const { applications } = await runJson(['seed', file], options)
+  t.strictSame(applications, [{ client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example', status: 'active' }])
 })
 
 t.test('Seed: a bad file changes nothing and says where it is wrong, but repeats no secret', async (t) => {
@@ -51,7 +54,18 @@ t.test('Seed: a bad file changes nothing and says where it is wrong, but repeats
     ['{"applications":[{"client_secret":"hunter2", }]}', /seed\.json is not JSON \(line 1 column 46\)\.$/],
     ['', /is not JSON\.$/],
     [[good], /the file: /],
-    [{}, /applications: /],
+    [{ apps: [] }, /the file: .*apps/],
+    [{ suites: [{ id: 'a/b', name: 'A' }] }, /suites\[0\]\.id: The suite id must be/],
+    [
+      {
+        suites: [
+          { id: 'a', name: 'A' },
+          { id: 'a', name: 'B' },
+        ],
+      },
+      /suites\[1\]: It stands in the list twice/,
+    ],
+    [{ applications: [{ ...good, suites: ['nowhere'] }] }, /^There is no suite with the id nowhere\.$/],
     [{ applications: [good, { ...good, name: 7 }] }, /applications\[1\]\.name: The name must be text$/],
     [{ applications: [{ name: 'A' }] }, /applications\[0\]\.developer_email: The developer email must be text$/],
     [
@@ -82,8 +96,8 @@ t.test('Seed: a bad file changes nothing and says where it is wrong, but repeats
 
 t.test('Migrate: it says what it did', async (t) => {
   const { options } = setting(t)
-  t.strictSame(await runJson(['migrate'], options), { from: 0, to: 1 })
-  t.strictSame(await runJson(['migrate'], options), { from: 1, to: 1 })
-  t.match((await run(['migrate'], options)).out, /of version 1 already/)
-  t.match((await run(['migrate'], setting(t).options)).out, /from version 0 to 1/)
+  t.strictSame(await runJson(['migrate'], options), { from: 0, to: 2 })
+  t.strictSame(await runJson(['migrate'], options), { from: 2, to: 2 })
+  t.match((await run(['migrate'], options)).out, /of version 2 already/)
+  t.match((await run(['migrate'], setting(t).options)).out, /from version 0 to 2/)
 })

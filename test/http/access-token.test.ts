@@ -4,25 +4,11 @@ import http from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createWorld, START, temporaryFolder } from '../world.ts'
+import { refused } from './refused.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
-
-interface Answer {
-  statusCode: number
-  headers: Record<string, unknown>
-  json(): unknown
-  body: string
-}
-
-function refused(t: Test, answer: Answer, status: number, error: string, description: RegExp) {
-  t.equal(answer.statusCode, status)
-  t.match(answer.json(), { error, error_description: description })
-  t.strictSame(Object.keys(answer.json() as object), ['error', 'error_description'])
-  t.match((answer.json() as { error_description: string }).error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
-  t.match(answer.headers, { 'cache-control': 'no-store', pragma: 'no-cache', 'content-type': /^application\/json/ })
-}
 
 t.test('The contract: a good request is answered with the eight fields in their order and types', async (t) => {
   const { post, credentials } = await createWorld(t)
@@ -234,7 +220,8 @@ t.test('RFC 9110 §15.6.4: where the store cannot commit there is no token but a
 
   unlinkSync(file)
   refused(t, await post(), 503, 'temporarily_unavailable', /try again/)
-  t.equal((await post({ ...credentials, client_secret: 'wrong' })).statusCode, 401)
+  const wrong = { ...credentials, client_secret: 'wrong' }
+  refused(t, await post(wrong), 503, 'temporarily_unavailable', /try again/)
 })
 
 t.test('RFC 9110 §15.6.4: where the store cannot be read the answer is 503 and not 401', async (t) => {

@@ -65,6 +65,29 @@ t.test('Log: no secret, no token, no query and no body ever reaches it', async (
   await app.inject({ method: 'PUT', url: `/v1/oauth/accesstoken?${MARK}`, payload: MARK })
   await app.inject(`/health/ready?${MARK}`)
 
+  const { clientSecret } = await administration.registerSuite({ suiteId: 'store', name: 'Store API' })
+  const token = JSON.parse(answers[0] as string).access_token as string
+  const ask = (path: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
+    send({ client_id: 'store', client_secret: clientSecret, ...form }, headers, path)
+  await ask('/v1/oauth/introspect', { token: MARK })
+  await ask('/v1/oauth/introspect', { token })
+  await ask('/v1/oauth/introspect', { client_secret: MARK, token })
+  await ask('/v1/oauth/introspect', { token }, { authorization: `Basic ${btoa(`store:${MARK}`)}` })
+  await send({ token }, { authorization: `Basic ${btoa(`${MARK}:${MARK}`)}` }, '/v1/oauth/introspect')
+  await send({ token }, { authorization: `Basic ${MARK}` }, `/v1/oauth/introspect`)
+  await send({ token }, {}, `/v1/oauth/introspect?token=${MARK}`)
+  await send('', { authorization: `Bearer ${token}` }, `/v1/oauth/verify/store/${MARK}?${MARK}`)
+  await send('', { authorization: `Bearer ${MARK}` }, `/v1/oauth/verify/${MARK}`)
+  await send('', { authorization: `Bearer ${MARK}` }, '/v1/oauth/verify/store')
+  await send('', { authorization: `Bearer ${MARK} ${MARK}` }, '/v1/oauth/verify/store')
+  await ask('/v1/oauth/revoke', { client_id: credentials.client_id, client_secret: MARK, token })
+  await ask('/v1/oauth/revoke', {
+    client_id: credentials.client_id,
+    client_secret: credentials.client_secret,
+    token: MARK,
+  })
+  await ask('/v1/oauth/revoke', { client_id: credentials.client_id, client_secret: credentials.client_secret, token })
+
   const other = new Database(file)
   other.exec('ALTER TABLE secrets RENAME TO elsewhere')
   await send(marked)
@@ -78,7 +101,8 @@ t.test('Log: no secret, no token, no query and no body ever reaches it', async (
   t.equal(lines.length, answers.length + 1, 'one line a request, none for health')
   t.notMatch(log, MARK)
   t.notMatch(log, credentials.client_secret)
-  const tokens = answers.flatMap((answer) => JSON.parse(answer).access_token ?? [])
+  t.notMatch(log, clientSecret)
+  const tokens = answers.flatMap((answer) => (answer === '' ? [] : (JSON.parse(answer).access_token ?? [])))
   t.equal(tokens.length, 3)
   for (const token of tokens) {
     t.notMatch(log, token)

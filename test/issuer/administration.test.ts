@@ -3,6 +3,7 @@ import type { Registration } from '../../src/issuer/administration.ts'
 import { AdministrationError } from '../../src/issuer/refusal.ts'
 import { createWorld, START } from '../world.ts'
 
+const STORE = { suiteId: 'store', name: 'Store API' }
 const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }
 
 t.test('Registration: a client id and a secret of [A-Za-z0-9] are generated', async (t) => {
@@ -18,7 +19,7 @@ t.test('Registration: a client id that is taken is refused', async (t) => {
   const { administration } = await createWorld(t)
   await administration.register({ ...PARTNER, clientId: 'a' })
   await t.rejects(administration.register({ ...PARTNER, clientId: 'a' }), {
-    message: 'An application with the client id a exists already.',
+    message: 'The id a is taken already.',
   })
 })
 
@@ -47,20 +48,28 @@ t.test('Registration: every field has its limits, and a refusal names all that i
 t.test('Seed: what is missing is registered, what exists is left, again and again', async (t) => {
   const { administration } = await createWorld(t)
   const file = [PARTNER, { ...PARTNER, name: 'Second', clientId: 'second', clientSecret: 'brought-along' }]
-  t.match(await administration.seed(file), [
-    { clientId: String, clientSecret: String, name: 'Partner' },
-    { clientId: 'second', clientSecret: undefined, name: 'Second' },
-  ])
+  const none = { suites: [], applications: [] }
+  t.match(await administration.seed({ suites: [STORE], applications: file }), {
+    suites: [{ ...STORE, clientSecret: /^\w{40}$/ }],
+    applications: [
+      { clientId: String, clientSecret: String, name: 'Partner' },
+      { clientId: 'second', clientSecret: undefined, name: 'Second' },
+    ],
+  })
   const before = await administration.list()
-  t.strictSame(await administration.seed(file), [])
-  t.strictSame(await administration.seed([{ ...PARTNER, name: 'Renamed', clientId: 'second' }]), [])
+  t.strictSame(before[1]?.suites, ['store'])
+  t.strictSame(await administration.seed({ suites: [STORE], applications: file }), none)
+  const renamed = { ...PARTNER, name: 'Renamed', clientId: 'second' }
+  t.strictSame(await administration.seed({ suites: [], applications: [renamed] }), none)
   t.strictSame(await administration.list(), before)
 })
 
 t.test('Seed: two at once register each application once', async (t) => {
   const { administration } = await createWorld(t)
-  const results = await Promise.all([administration.seed([PARTNER]), administration.seed([PARTNER])])
-  t.equal(results.flat().length, 1)
+  const file = { suites: [STORE], applications: [PARTNER] }
+  const results = await Promise.all([administration.seed(file), administration.seed(file)])
+  t.equal(results.flatMap(({ applications }) => applications).length, 1)
+  t.equal(results.flatMap(({ suites }) => suites).length, 1)
   t.equal((await administration.list()).length, 2)
 })
 
@@ -73,7 +82,29 @@ t.test('Administration: an unknown client id is said to be unknown', async (t) =
     })
   }
   await t.rejects(rotateSecret('nobody', 0), AdministrationError)
-  await t.rejects(revokeSecret('nobody', 1), { message: /no application/ })
+  await t.rejects(revokeSecret('nobody', 1), { message: 'There is no application and no suite with the id nobody.' })
+})
+
+t.test('Suites: a taken id, an unknown suite and a wrong id are refused', async (t) => {
+  const { administration, credentials } = await createWorld(t)
+  const { registerSuite, register, showSuite, removeSuite, approve, withdraw, seed } = administration
+  t.match(await registerSuite(STORE), { ...STORE, clientSecret: /^\w{40}$/ })
+  await t.rejects(registerSuite(STORE), { message: 'The id store is taken already.' })
+  await t.rejects(registerSuite({ ...STORE, suiteId: credentials.client_id }), { message: /is taken already/ })
+  await t.rejects(register({ ...PARTNER, clientId: 'store' }), { message: /is taken already/ })
+  await t.rejects(registerSuite({ suiteId: 'a/b', name: '' }), { message: /suite id must be .*; The name must/ })
+
+  const message = 'There is no suite with the id nowhere.'
+  await t.rejects(async () => void (await showSuite('nowhere')), { message })
+  await t.rejects(removeSuite('nowhere'), { message })
+  await t.rejects(approve(credentials.client_id, 'nowhere'), { message })
+  await t.rejects(withdraw(credentials.client_id, 'nowhere'), { message })
+  await t.rejects(async () => void (await register({ ...PARTNER, suites: ['store', 'nowhere'] })), { message })
+  const file = { suites: [{ suiteId: 'new', name: 'New' }], applications: [{ ...PARTNER, suites: ['new', 'nowhere'] }] }
+  await t.rejects(async () => void (await seed(file)), { message })
+  t.equal((await administration.listSuites()).length, 1, 'and nothing was changed')
+  await t.rejects(approve('nobody', 'store'), { message: /no application/ })
+  await t.rejects(withdraw('nobody', 'store'), { message: /no application/ })
 })
 
 t.test('Administration: suspend and resume, rotate and revoke hold from the next request on', async (t) => {

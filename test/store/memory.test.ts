@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { Application } from '../../src/issuer/application.ts'
-import { createApplicationMemory } from '../../src/store/application-memory.ts'
+import { createMemory } from '../../src/store/memory.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { temporaryFolder } from '../world.ts'
 
@@ -20,7 +20,13 @@ function setting(t: Test, room?: number) {
     looked.push(clientId)
     return clientId === 'nobody' ? undefined : ({ clientId } as Application)
   }
-  return { memory: createApplicationMemory(db, look, room), other, looked }
+  let inPlace = true
+  const assertInPlace = () => {
+    if (!inPlace) throw new Error('not in place')
+  }
+  const { hold, forget } = createMemory(db, { assertInPlace, ...(room && { room }) })
+  const memory = { find: hold(look), forget, misplace: () => (inPlace = false) }
+  return { memory, other, looked }
 }
 
 t.test(
@@ -54,4 +60,12 @@ t.test('Memory: it is bounded', async (t) => {
   const { memory, looked } = setting(t, 2)
   for (const clientId of ['a', 'b', 'a', 'b', 'c', 'c', 'a']) memory.find(clientId)
   t.strictSame(looked, ['a', 'b', 'c', 'a'])
+})
+
+t.test('Memory: nothing is told from it when the database is not in its place any more', async (t) => {
+  const { memory } = setting(t)
+  memory.find('a')
+  memory.misplace()
+  await nextTurn()
+  t.throws(() => memory.find('a'), { message: 'not in place' })
 })

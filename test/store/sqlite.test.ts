@@ -44,9 +44,10 @@ t.test('SQLite: a change by another process is seen from the next turn of the ev
     developerEmail: 'a@b.example',
     createdAt: START,
     secret,
+    suites: [],
     uniqueName: false,
   }
-  await one.addApplications([application])
+  await one.register({ suites: [], applications: [application] })
   t.equal((await other.findApplication('a'))?.status, 'active')
   await one.setStatus('a', 'suspended')
   await nextTurn()

@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { temporaryFolder } from '../world.ts'
+import { run, runJson } from './run.ts'
+
+const STORE = ['suites', 'register', 'store', '--name', 'Store API']
+const PRODUCTS = ['suites', 'register', 'product-information', '--name', 'Product information API']
+const REGISTER = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.example']
+
+function setting(t: Test) {
+  return { env: { DATABASE_URL: `sqlite:${join(temporaryFolder(t), 'store.db')}` } }
+}
+
+t.test('Suites: they are registered with credentials that are shown once, listed, shown and removed', async (t) => {
+  const options = setting(t)
+  const { id, client_id, client_secret, name } = await runJson(STORE, options)
+  t.strictSame([id, client_id, name], ['store', 'store', 'Store API'])
+  t.match(client_secret, /^\w{40}$/)
+  t.match((await run(PRODUCTS, options)).out, /client_secret {2}\w{40}\nThe secret is shown this once/)
+  t.match(await runJson(['suites', 'list'], options), [
+    { id: 'store', name: 'Store API' },
+    { id: 'product-information' },
+  ])
+  t.match((await run(['suites', 'list'], options)).out, /^suite +name\nstore +Store API\n/)
+  t.match(
+    (await run(['suites', 'show', 'store'], options)).out,
+    /^suite +store\nname +Store API\napproved +nobody\n\nsecret/,
+  )
+  t.match(await runJson(['suites', 'remove', 'store'], options), { id: 'store', status: 'removed' })
+  t.match(await run(['suites', 'show', 'store'], options), { status: 1, err: 'There is no suite with the id store.\n' })
+})
+
+t.test('Suites: their secrets are rotated, listed and revoked as those of applications', async (t) => {
+  const options = setting(t)
+  const { client_secret } = await runJson(STORE, options)
+  const rotated = await runJson(['secrets', 'rotate', 'store', '--overlap', '1h'], options)
+  t.match(rotated, { client_id: 'store', client_secret: /^\w{40}$/ })
+  t.not(rotated.client_secret, client_secret)
+  t.match(await runJson(['secrets', 'list', 'store'], options), [
+    { id: 1, ends_at: /Z$/ },
+    { id: 2, ends_at: null },
+  ])
+  t.match(await runJson(['secrets', 'revoke', 'store', '2'], options), { client_id: 'store', id: 2 })
+  t.match(await run(['secrets', 'list', 'nobody'], options), { status: 1, err: /no application and no suite/ })
+})
+
+t.test(
+  'Approvals: an application has those it was registered with, all where none is named, and later changes',
+  async (t) => {
+    const options = setting(t)
+    await run(STORE, options)
+    await run(PRODUCTS, options)
+    await run([...REGISTER, '--client-id', 'all'], options)
+    await run([...REGISTER, '--client-id', 'one', '--suite', 'store'], options)
+    await run([...REGISTER, '--client-id', 'two', '--suite', 'store', '--suite', 'product-information'], options)
+    const suitesOf = async (id: string) => (await runJson(['apps', 'show', id], options)).suites
+    const both = ['store', 'product-information']
+    t.strictSame([await suitesOf('all'), await suitesOf('one'), await suitesOf('two')], [both, ['store'], both])
+
+    const approved = { client_id: 'one', suite: 'product-information', status: 'approved' }
+    t.strictSame(await runJson(['apps', 'approve', 'one', '--suite', 'product-information'], options), approved)
+    t.match(
+      (await run(['apps', 'withdraw', 'one', '--suite', 'store'], options)).out,
+      'The application one is withdrawn for the suite store.\n',
+    )
+    t.strictSame(await suitesOf('one'), ['product-information'])
+    t.match((await run(['apps', 'show', 'two'], options)).out, /^suites +store, product-information$/m)
+    t.match(await runJson(['suites', 'show', 'store'], options), { approved: ['all', 'two'] })
+    t.match((await run(['suites', 'show', 'store'], options)).out, /^approved +all, two$/m)
+    t.match(await run([...REGISTER, '--suite', 'nowhere'], options), { status: 1, err: /no suite with the id nowhere/ })
+    t.match(await run(['apps', 'approve', 'one'], options), { status: 2, err: /--suite/ })
+  },
+)
