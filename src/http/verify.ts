@@ -19,7 +19,7 @@ export async function verify(
   app: FastifyInstance,
   { issuer, publicUrl }: { issuer: Issuer; publicUrl: string },
 ): Promise<void> {
-  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
 
   for (const url of [VERIFY_PATH, `${VERIFY_PATH}/:suite`]) {
     // The hook answers, before Fastify looks at a body, which is the suite's business; the handler is never reached.
