@@ -32,9 +32,12 @@ A demo server listens on ${address}. Everything in it is gone when it stops (Ctr
   curl ${address}${ACCESS_TOKEN_PATH} \\
     -d 'grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}'
 
-2. A gateway asks whether a request with a token may pass to the store suite: it may. (Paste the token for TOKEN.)
+2. A gateway asks whether a request with a token may pass to the store suite: it may.
 
-  curl -i ${address}${VERIFY_PATH}/store -H 'Authorization: Bearer TOKEN'
+  TOKEN=$(curl -s ${address}${ACCESS_TOKEN_PATH} \\
+    -d 'grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}' |
+    sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+  curl -i ${address}${VERIFY_PATH}/store -H "Authorization: Bearer $TOKEN"
 
 3. And one without a token, or with another: it may not.
 
