@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import type { Registered } from '../issuer/administration.ts'
 import type { Application } from '../issuer/application.ts'
+import type { Registered } from '../issuer/registration.ts'
 import { administer } from './administer.ts'
 import { secretRow, secretsTable } from './secrets.ts'
 import { print, readInput, type Terminal, table, timestamp, withJson } from './terminal.ts'

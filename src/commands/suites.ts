@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { RegisteredSuite } from '../issuer/administration.ts'
+import type { RegisteredSuite } from '../issuer/registration.ts'
 import type { Suite } from '../issuer/suite.ts'
 import { administer } from './administer.ts'
 import { secretRow, secretsTable } from './secrets.ts'

@@ -1,40 +1,10 @@
-import type { output, ZodType } from 'zod'
-import { type Application, generateClientId, type NewApplication } from './application.ts'
+import type { Application } from './application.ts'
 import type { Clock } from './clock.ts'
 import { AdministrationError } from './refusal.ts'
-import { registrationSchema, suiteSchema } from './registration.ts'
-import { digestGenerated, digestImported, generateSecret, type Secret } from './secret.ts'
+import { createRegistration } from './registration.ts'
+import { digestGenerated, generateSecret, type Secret } from './secret.ts'
 import type { Store } from './store.ts'
-import type { NewSuite, Suite } from './suite.ts'
-
-/** What an operator says of an application to be registered. Whatever is left out is generated. */
-export interface Registration {
-  name: string
-  developerEmail: string
-  clientId?: string | undefined
-  clientSecret?: string | undefined
-  /** The suites that its tokens shall be good at; none named: every one there is. */
-  suites?: string[] | undefined
-}
-
-/** What an operator says of a suite to be registered. */
-export interface SuiteRegistration {
-  suiteId: string
-  name: string
-}
-
-/** A registered suite. The only time that its secret is seen. */
-export interface RegisteredSuite extends SuiteRegistration {
-  clientSecret: string
-}
-
-/** A registered application. The only time that a generated secret is seen; undefined where it was brought along. */
-export interface Registered {
-  clientId: string
-  clientSecret: string | undefined
-  name: string
-  developerEmail: string
-}
+import { type Suite, unknownSuite } from './suite.ts'
 
 /** An ended secret is kept this long, so that the log can tell an expired one from a wrong one. 30 days. */
 const REMEMBER_ENDED = 30 * 24 * 60 * 60 * 1000
@@ -43,91 +13,6 @@ export type Administration = ReturnType<typeof createAdministration>
 
 /** What an operator can do to applications, secrets and tokens. Every refusal is an AdministrationError. */
 export function createAdministration({ store, now }: { store: Store; now: Clock }) {
-  /** Registers one application. */
-  async function register(registration: Registration): Promise<Registered> {
-    const { newApplication, registered } = await prepare(registration, false)
-    for (const suiteId of registration.suites ?? []) await showSuite(suiteId)
-    const added = await store.register({ suites: [], applications: [newApplication] })
-    if (added.applications.length === 0) throw taken(registered.clientId)
-    return registered
-  }
-
-  /** Registers one suite. */
-  async function registerSuite(registration: SuiteRegistration): Promise<RegisteredSuite> {
-    const { newSuite, registered } = prepareSuite(registration)
-    const added = await store.register({ suites: [newSuite], applications: [] })
-    if (added.suites.length === 0) throw taken(registered.suiteId)
-    return registered
-  }
-
-  /**
-   * Registers those suites and applications that are missing and leaves those that exist: the ones with the same id
-   * or, for an application without one, the same name and developer. All in one transaction.
-   */
-  async function seed(seeds: { suites: SuiteRegistration[]; applications: Registration[] }) {
-    const existingSuites = await store.listSuites()
-    const suites = seeds.suites
-      .filter(({ suiteId }) => !existingSuites.some((one) => one.suiteId === suiteId))
-      .map(prepareSuite)
-    const existing = await store.listApplications()
-    const missing = seeds.applications.filter((registration) => !existing.some((one) => isSame(registration, one)))
-    const suiteIds = new Set([...existingSuites, ...seeds.suites].map(({ suiteId }) => suiteId))
-    for (const suiteId of missing.flatMap(({ suites = [] }) => suites)) {
-      if (!suiteIds.has(suiteId)) throw unknownSuite(suiteId)
-    }
-    const applications = []
-    for (const one of missing) applications.push(await prepare(one, one.clientId === undefined))
-
-    const added = await store.register({
-      suites: suites.map(({ newSuite }) => newSuite),
-      applications: applications.map(({ newApplication }) => newApplication),
-    })
-    return {
-      suites: suites.filter(({ newSuite }) => added.suites.includes(newSuite)).map(({ registered }) => registered),
-      applications: applications
-        .filter(({ newApplication }) => added.applications.includes(newApplication))
-        .map(({ registered }) => registered),
-    }
-  }
-
-  function prepareSuite(registration: SuiteRegistration) {
-    const { suiteId, name } = valid(suiteSchema, registration)
-    const clientSecret = generateSecret()
-    const createdAt = now()
-    const secret = { digest: digestGenerated(clientSecret), createdAt }
-    const newSuite: NewSuite = { suiteId, name, createdAt, secret }
-    const registered: RegisteredSuite = { suiteId, name, clientSecret }
-    return { newSuite, registered }
-  }
-
-  async function prepare(registration: Registration, uniqueName: boolean) {
-    const {
-      name,
-      developerEmail,
-      clientId = generateClientId(),
-      clientSecret,
-    } = valid(registrationSchema, registration)
-    const generated = generateSecret()
-    const digest = clientSecret === undefined ? digestGenerated(generated) : await digestImported(clientSecret)
-    const createdAt = now()
-    const newApplication: NewApplication = {
-      clientId,
-      name,
-      developerEmail,
-      createdAt,
-      secret: { digest, createdAt },
-      suites: registration.suites ?? 'all',
-      uniqueName,
-    }
-    const registered: Registered = {
-      clientId,
-      clientSecret: clientSecret === undefined ? generated : undefined,
-      name,
-      developerEmail,
-    }
-    return { newApplication, registered }
-  }
-
   /** The application of this client id. */
   async function show(clientId: string): Promise<Application> {
     const application = await store.findApplication(clientId)
@@ -206,9 +91,7 @@ export function createAdministration({ store, now }: { store: Store; now: Clock 
   }
 
   return {
-    register,
-    registerSuite,
-    seed,
+    ...createRegistration({ store, now }),
     list: () => store.listApplications(),
     show,
     suspend,
@@ -226,30 +109,10 @@ export function createAdministration({ store, now }: { store: Store; now: Clock 
   }
 }
 
-function valid<Schema extends ZodType>(schema: Schema, registration: unknown): output<Schema> {
-  const result = schema.safeParse(registration)
-  if (result.success) return result.data
-  throw new AdministrationError(`${result.error.issues.map(({ message }) => message).join('; ')}.`)
-}
-
-function isSame(registration: Registration, application: Application): boolean {
-  return registration.clientId === undefined
-    ? registration.name === application.name && registration.developerEmail === application.developerEmail
-    : registration.clientId === application.clientId
-}
-
 function unknown(clientId: string): AdministrationError {
   return new AdministrationError(`There is no application with the client id ${clientId}.`)
 }
 
-function unknownSuite(suiteId: string): AdministrationError {
-  return new AdministrationError(`There is no suite with the id ${suiteId}.`)
-}
-
 function unknownOwner(id: string): AdministrationError {
   return new AdministrationError(`There is no application and no suite with the id ${id}.`)
-}
-
-function taken(id: string): AdministrationError {
-  return new AdministrationError(`The id ${id} is taken already.`)
 }

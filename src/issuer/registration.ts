@@ -1,34 +1,148 @@
-import { z } from 'zod'
+import type { output, ZodType } from 'zod'
+import { type Application, generateClientId, type NewApplication } from './application.ts'
+import type { Clock } from './clock.ts'
+import { registrationSchema, suiteSchema } from './fields.ts'
+import { AdministrationError } from './refusal.ts'
+import { digestGenerated, digestImported, generateSecret } from './secret.ts'
+import type { Store } from './store.ts'
+import { type NewSuite, unknownSuite } from './suite.ts'
 
-const PRINTABLE = /^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u
-
-/** The rules for what an operator may register, field by field. client_id and client_secret: RFC 6749 appendix A. */
-export const fields = {
-  name: z
-    .string('The name must be text')
-    .regex(/\S/, 'The name must not be empty')
-    .max(200, 'The name may have 200 characters at most')
-    .regex(PRINTABLE, 'The name must not hold control characters'),
-  developerEmail: z
-    .string('The developer email must be text')
-    .max(254, 'The developer email may have 254 characters at most')
-    .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u, 'The developer email must be an email address'),
-  clientId: z
-    .string('The client id must be text')
-    .regex(/^[\x21-\x7e]{1,200}$/, 'The client id must be 1 to 200 printable ASCII characters without spaces'),
-  suiteId: z
-    .string('The suite id must be text')
-    .regex(/^[A-Za-z0-9._~-]{1,100}$/, 'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
-  clientSecret: z
-    .string('The client secret must be text')
-    .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters'),
+/** What an operator says of an application to be registered. Whatever is left out is generated. */
+export interface Registration {
+  name: string
+  developerEmail: string
+  clientId?: string | undefined
+  clientSecret?: string | undefined
+  /** The suites that its tokens shall be good at; none named: every one there is. */
+  suites?: string[] | undefined
 }
 
-export const registrationSchema = z.object({
-  name: fields.name,
-  developerEmail: fields.developerEmail,
-  clientId: fields.clientId.optional(),
-  clientSecret: fields.clientSecret.optional(),
-})
+/** What an operator says of a suite to be registered. */
+export interface SuiteRegistration {
+  suiteId: string
+  name: string
+}
 
-export const suiteSchema = z.object({ suiteId: fields.suiteId, name: fields.name })
+/** A registered suite. The only time that its secret is seen. */
+export interface RegisteredSuite extends SuiteRegistration {
+  clientSecret: string
+}
+
+/** A registered application. The only time that a generated secret is seen; undefined where it was brought along. */
+export interface Registered {
+  clientId: string
+  clientSecret: string | undefined
+  name: string
+  developerEmail: string
+}
+
+/** How applications and suites come in. Every refusal is an AdministrationError and changes nothing. */
+export function createRegistration({ store, now }: { store: Store; now: Clock }) {
+  /** Registers one application. */
+  async function register(registration: Registration): Promise<Registered> {
+    const { newApplication, registered } = await prepare(registration, false)
+    for (const suiteId of registration.suites ?? []) {
+      if (!(await store.findSuite(suiteId))) throw unknownSuite(suiteId)
+    }
+    const added = await store.register({ suites: [], applications: [newApplication] })
+    if (added.applications.length === 0) throw taken(registered.clientId)
+    return registered
+  }
+
+  /** Registers one suite. */
+  async function registerSuite(registration: SuiteRegistration): Promise<RegisteredSuite> {
+    const { newSuite, registered } = prepareSuite(registration)
+    const added = await store.register({ suites: [newSuite], applications: [] })
+    if (added.suites.length === 0) throw taken(registered.suiteId)
+    return registered
+  }
+
+  /**
+   * Registers those suites and applications that are missing and leaves those that exist: the ones with the same id
+   * or, for an application without one, the same name and developer. All in one transaction.
+   */
+  async function seed(seeds: { suites: SuiteRegistration[]; applications: Registration[] }) {
+    const existingSuites = await store.listSuites()
+    const suites = seeds.suites
+      .filter(({ suiteId }) => !existingSuites.some((one) => one.suiteId === suiteId))
+      .map(prepareSuite)
+    const existing = await store.listApplications()
+    const missing = seeds.applications.filter((registration) => !existing.some((one) => isSame(registration, one)))
+    const suiteIds = new Set([...existingSuites, ...seeds.suites].map(({ suiteId }) => suiteId))
+    for (const suiteId of missing.flatMap(({ suites = [] }) => suites)) {
+      if (!suiteIds.has(suiteId)) throw unknownSuite(suiteId)
+    }
+    for (const { clientId } of [...existing, ...missing]) {
+      if (clientId !== undefined && suiteIds.has(clientId)) throw taken(clientId)
+    }
+    const applications = []
+    for (const one of missing) applications.push(await prepare(one, one.clientId === undefined))
+
+    const added = await store.register({
+      suites: suites.map(({ newSuite }) => newSuite),
+      applications: applications.map(({ newApplication }) => newApplication),
+    })
+    return {
+      suites: suites.filter(({ newSuite }) => added.suites.includes(newSuite)).map(({ registered }) => registered),
+      applications: applications
+        .filter(({ newApplication }) => added.applications.includes(newApplication))
+        .map(({ registered }) => registered),
+    }
+  }
+
+  function prepareSuite(registration: SuiteRegistration) {
+    const { suiteId, name } = valid(suiteSchema, registration)
+    const clientSecret = generateSecret()
+    const createdAt = now()
+    const secret = { digest: digestGenerated(clientSecret), createdAt }
+    const newSuite: NewSuite = { suiteId, name, createdAt, secret }
+    const registered: RegisteredSuite = { suiteId, name, clientSecret }
+    return { newSuite, registered }
+  }
+
+  async function prepare(registration: Registration, uniqueName: boolean) {
+    const {
+      name,
+      developerEmail,
+      clientId = generateClientId(),
+      clientSecret,
+    } = valid(registrationSchema, registration)
+    const generated = generateSecret()
+    const digest = clientSecret === undefined ? digestGenerated(generated) : await digestImported(clientSecret)
+    const createdAt = now()
+    const newApplication: NewApplication = {
+      clientId,
+      name,
+      developerEmail,
+      createdAt,
+      secret: { digest, createdAt },
+      suites: registration.suites ?? 'all',
+      uniqueName,
+    }
+    const registered: Registered = {
+      clientId,
+      clientSecret: clientSecret === undefined ? generated : undefined,
+      name,
+      developerEmail,
+    }
+    return { newApplication, registered }
+  }
+
+  return { register, registerSuite, seed }
+}
+
+function valid<Schema extends ZodType>(schema: Schema, registration: unknown): output<Schema> {
+  const result = schema.safeParse(registration)
+  if (result.success) return result.data
+  throw new AdministrationError(`${result.error.issues.map(({ message }) => message).join('; ')}.`)
+}
+
+function isSame(registration: Registration, application: Application): boolean {
+  return registration.clientId === undefined
+    ? registration.name === application.name && registration.developerEmail === application.developerEmail
+    : registration.clientId === application.clientId
+}
+
+function taken(id: string): AdministrationError {
+  return new AdministrationError(`The id ${id} is taken already.`)
+}

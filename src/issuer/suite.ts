@@ -1,3 +1,4 @@
+import { AdministrationError } from './refusal.ts'
 import type { NewSecret, Secret } from './secret.ts'
 
 /** A registered API suite: a resource server (RFC 6749 §1.1) that may ask about tokens. */
@@ -16,4 +17,9 @@ export interface NewSuite {
   name: string
   createdAt: number
   secret: NewSecret
+}
+
+/** The refusal of an administrator who names a suite that is not there. */
+export function unknownSuite(suiteId: string): AdministrationError {
+  return new AdministrationError(`There is no suite with the id ${suiteId}.`)
 }

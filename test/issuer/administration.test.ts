@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Registration } from '../../src/issuer/administration.ts'
 import { AdministrationError } from '../../src/issuer/refusal.ts'
+import type { Registration } from '../../src/issuer/registration.ts'
 import { createWorld, START } from '../world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
@@ -102,6 +102,10 @@ t.test('Suites: a taken id, an unknown suite and a wrong id are refused', async 
   await t.rejects(async () => void (await register({ ...PARTNER, suites: ['store', 'nowhere'] })), { message })
   const file = { suites: [{ suiteId: 'new', name: 'New' }], applications: [{ ...PARTNER, suites: ['new', 'nowhere'] }] }
   await t.rejects(async () => void (await seed(file)), { message })
+  const clash = { suites: [{ suiteId: credentials.client_id, name: 'New' }], applications: [] }
+  await t.rejects(async () => void (await seed(clash)), { message: /is taken already/ })
+  const otherClash = { suites: [], applications: [{ ...PARTNER, clientId: 'store' }] }
+  await t.rejects(async () => void (await seed(otherClash)), { message: /is taken already/ })
   t.equal((await administration.listSuites()).length, 1, 'and nothing was changed')
   await t.rejects(approve('nobody', 'store'), { message: /no application/ })
   await t.rejects(withdraw('nobody', 'store'), { message: /no application/ })

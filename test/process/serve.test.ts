@@ -249,7 +249,14 @@ t.test('Demo: it prints a curl that gets a token, whatever settings there are', 
   const [, url, body] = /curl (\S+) \\\n +-d '([^']+)'/.exec(out) ?? []
   t.match(url, /^http:\/\/127\.0\.0\.1:/)
   const answer = await fetch(url as string, { method: 'POST', body: new URLSearchParams(body) })
-  t.match(await answer.json(), { token_type: 'bearer', application_name: 'Demo application' })
+  const { access_token, ...rest } = (await answer.json()) as Record<string, string>
+  t.match(rest, { token_type: 'bearer', application_name: 'Demo application' })
+  const checks = [...out.matchAll(/curl -i (\S+) *(?:-H (?:"([^"]+)"|'([^']+)'))?$/gm)]
+  const statuses = checks.map(async ([, address, good, bad]) => {
+    const authorization = (good ?? bad)?.replace('$TOKEN', access_token as string).replace('Authorization: ', '')
+    return (await fetch(address as string, { headers: authorization ? { authorization } : {} })).status
+  })
+  t.strictSame(await Promise.all(statuses), [200, 401, 401], 'and shows one request let through and two refused')
 
   const second = start(t, ['demo'], env)
   let more = ''

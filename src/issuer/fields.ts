@@ -1,0 +1,34 @@
+import { z } from 'zod'
+
+const PRINTABLE = /^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u
+
+/** The rules for what an operator may register, field by field. client_id and client_secret: RFC 6749 appendix A. */
+export const fields = {
+  name: z
+    .string('The name must be text')
+    .regex(/\S/, 'The name must not be empty')
+    .max(200, 'The name may have 200 characters at most')
+    .regex(PRINTABLE, 'The name must not hold control characters'),
+  developerEmail: z
+    .string('The developer email must be text')
+    .max(254, 'The developer email may have 254 characters at most')
+    .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u, 'The developer email must be an email address'),
+  clientId: z
+    .string('The client id must be text')
+    .regex(/^[\x21-\x7e]{1,200}$/, 'The client id must be 1 to 200 printable ASCII characters without spaces'),
+  suiteId: z
+    .string('The suite id must be text')
+    .regex(/^[A-Za-z0-9._~-]{1,100}$/, 'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
+  clientSecret: z
+    .string('The client secret must be text')
+    .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters'),
+}
+
+export const registrationSchema = z.object({
+  name: fields.name,
+  developerEmail: fields.developerEmail,
+  clientId: fields.clientId.optional(),
+  clientSecret: fields.clientSecret.optional(),
+})
+
+export const suiteSchema = z.object({ suiteId: fields.suiteId, name: fields.name })
