@@ -250,16 +250,31 @@ t.test('Client: the token request is the one of the contract', async (t) => {
   }
   await client({ fetch: recording }).token()
   const { client_id, client_secret } = credentials
-  t.match(sent, [
-    [
-      `${settings.authUrl}/v1/oauth/accesstoken`,
-      {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: `grant_type=client_credentials&client_id=${client_id}&client_secret=${client_secret}`,
-      },
-    ],
-  ])
+  const [[url, { method, headers, body } = {}] = []] = sent
+  t.equal(url, `${settings.authUrl}/v1/oauth/accesstoken`)
+  t.strictSame(
+    { method, headers, body },
+    {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `grant_type=client_credentials&client_id=${client_id}&client_secret=${client_secret}`,
+    },
+  )
+  t.equal(sent.length, 1)
+})
+
+t.test('Client: the time that the token request takes counts as used', async (t) => {
+  const { client, clock, issued } = await createParties(t)
+  const slow: typeof fetch = async (url, init) => {
+    const response = await fetch(url, init)
+    clock.time += 5_000
+    return response
+  }
+  const { token } = client({ fetch: slow })
+  await token()
+  clock.time = START + 3_539_000
+  await token()
+  t.equal(issued(), 2)
 })
 
 t.test('Client: the program takes its settings from the environment', async (t) => {
