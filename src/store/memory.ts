@@ -3,6 +3,9 @@ import type { Database } from 'better-sqlite3'
 /** More entries of one kind than this are not held at once; then it begins anew. */
 const ROOM = 50_000
 
+/** The same for what was looked up in vain. Small, for anybody can ask for long names that are not there. */
+const ROOM_FOR_MISSING = 1000
+
 /**
  * Holds what is looked up for as long as nothing else changes the database. Once in every turn of the event loop
  * `assertInPlace` is called and SQLite is asked whether another process has committed, so what that one wrote is
@@ -14,21 +17,25 @@ export function createMemory(
   { assertInPlace, room = ROOM }: { assertInPlace: () => void; room?: number },
 ) {
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
-  const kinds: Map<unknown, unknown>[] = []
+  const kinds: { clear: () => void }[] = []
   let version = dataVersion.get()
   let current = false
 
   /** A look-up that remembers what it found. */
   function hold<Key, Value>(look: (key: Key) => Value | undefined): (key: Key) => Value | undefined {
     const known = new Map<Key, Value>()
-    kinds.push(known)
+    const missing = new Set<Key>()
+    kinds.push(known, missing)
     return (key) => {
       assertCurrent()
       const held = known.get(key)
-      if (held !== undefined) return held
+      // Who measures how long an answer takes must not learn from it whether a name is there.
+      if (held !== undefined || missing.has(key)) return held
       const found = look(key)
       if (known.size >= room) known.clear()
-      if (found !== undefined) known.set(key, found)
+      if (missing.size >= ROOM_FOR_MISSING) missing.clear()
+      if (found === undefined) missing.add(key)
+      else known.set(key, found)
       return found
     }
   }
@@ -47,7 +54,7 @@ export function createMemory(
   }
 
   function forget(): void {
-    for (const known of kinds) known.clear()
+    for (const kind of kinds) kind.clear()
   }
 
   return { hold, assertCurrent, forget }

@@ -18,7 +18,7 @@ function setting(t: Test, room?: number) {
   const looked: string[] = []
   const look = (clientId: string) => {
     looked.push(clientId)
-    return clientId === 'nobody' ? undefined : ({ clientId } as Application)
+    return clientId.startsWith('nobody') ? undefined : ({ clientId } as Application)
   }
   let inPlace = true
   const assertInPlace = () => {
@@ -46,20 +46,32 @@ t.test(
   },
 )
 
-t.test('Memory: what is forgotten is looked up again; who is unknown is never remembered', async (t) => {
-  const { memory, looked } = setting(t)
-  memory.find('a')
-  memory.forget()
-  memory.find('a')
-  memory.find('nobody')
-  memory.find('nobody')
-  t.strictSame(looked, ['a', 'a', 'nobody', 'nobody'])
-})
+t.test(
+  'Memory: what is forgotten is looked up again; that a name is not there is remembered like one that is',
+  async (t) => {
+    const { memory, looked } = setting(t)
+    memory.find('a')
+    memory.forget()
+    memory.find('a')
+    t.equal(memory.find('nobody'), undefined)
+    t.equal(memory.find('nobody'), undefined)
+    t.strictSame(looked, ['a', 'a', 'nobody'])
+    memory.forget()
+    memory.find('nobody')
+    t.strictSame(looked, ['a', 'a', 'nobody', 'nobody'])
+  },
+)
 
 t.test('Memory: it is bounded', async (t) => {
   const { memory, looked } = setting(t, 2)
   for (const clientId of ['a', 'b', 'a', 'b', 'c', 'c', 'a']) memory.find(clientId)
   t.strictSame(looked, ['a', 'b', 'c', 'a'])
+
+  for (let n = 0; n < 1001; n++) memory.find(`nobody ${n}`)
+  memory.find('nobody 1000')
+  t.equal(looked.length, 4 + 1001)
+  memory.find('nobody 0')
+  t.equal(looked.length, 4 + 1002, 'and so is the memory of names that are not there')
 })
 
 t.test('Memory: nothing is told from it when the database is not in its place any more', async (t) => {
