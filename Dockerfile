@@ -15,7 +15,7 @@ COPY src ./src
 COPY --from=dependencies --chown=65532:65532 --chmod=700 /data /data
 VOLUME /data
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=5s --start-period=5s \
+HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
   CMD ["/nodejs/bin/node", "/app/src/main.ts", "healthcheck"]
 ENTRYPOINT ["/nodejs/bin/node", "/app/src/main.ts"]
 CMD ["serve"]
