@@ -174,6 +174,48 @@ t.test('Commands beside a running server: each change holds from the next reques
   t.equal(await status(rotated), 401)
 })
 
+t.test(
+  'Commands beside a running server: each revocation and each approval holds from the next check on',
+  async (t) => {
+    const { env } = setting(t)
+    const server = await startServer(t, env)
+    const succeed = async (...args: string[]) => {
+      const { status, err } = await command(t, args, env)
+      t.equal(status, 0, err)
+    }
+    const verified = async (token: string | undefined) => {
+      const answer = await fetch(`${server.address}/v1/oauth/verify/store`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      return answer.status
+    }
+    const credentials = await register(t, env)
+    const id = credentials.client_id
+    const newToken = async () => (await server.token(credentials)).body.access_token
+
+    const token = await newToken()
+    t.equal(await verified(token), 404)
+    await succeed('suites', 'register', 'store', '--name', 'Store API')
+    t.equal(await verified(token), 403)
+    await succeed('apps', 'approve', id, '--suite', 'store')
+    t.equal(await verified(token), 200)
+    await succeed('apps', 'withdraw', id, '--suite', 'store')
+    t.equal(await verified(token), 403)
+    await succeed('apps', 'approve', id, '--suite', 'store')
+
+    await succeed('tokens', 'revoke-all', id)
+    t.equal(await verified(token), 401)
+    const second = await newToken()
+    t.equal(await verified(second), 200, 'one that is issued afterwards is good')
+    await succeed('apps', 'suspend', id)
+    t.equal(await verified(second), 401)
+    await succeed('apps', 'resume', id)
+    t.equal(await verified(second), 200)
+    await succeed('apps', 'remove', id)
+    t.equal(await verified(second), 401)
+  },
+)
+
 t.test('Commands beside a server under load: they get their turn, and no request fails', async (t) => {
   const { env } = setting(t)
   const server = await startServer(t, env)
