@@ -2,6 +2,7 @@ import formbody from '@fastify/formbody'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import { accessToken } from './http/access-token.ts'
+import { drainOnClose } from './http/drain.ts'
 import { formRefusal } from './http/form.ts'
 import { health } from './http/health.ts'
 import { introspect } from './http/introspect.ts'
@@ -29,6 +30,7 @@ export async function buildApp({ issuer, log, trustProxy, publicUrl }: AppOption
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT,
+    http: { headersTimeout: REQUEST_TIMEOUT, connectionsCheckingInterval: 1000 },
     trustProxy,
     // What is in flight when the server stops is answered as ever.
     return503OnClosing: false,
@@ -40,16 +42,24 @@ export async function buildApp({ issuer, log, trustProxy, publicUrl }: AppOption
     schemaErrorFormatter: formRefusal,
     frameworkErrors: (error, request, reply) => refuse(log, error, request, reply),
     clientErrorHandler: answerMalformed,
-    rewriteUrl: (request) => withoutForeignPath(request.url as string),
+    rewriteUrl: (request) => withoutForeignPath(originForm(request.url as string)),
   })
   app.removeAllContentTypeParsers()
   await app.register(formbody)
 
   app.setErrorHandler((error, request, reply) => refuse(log, error, request, reply))
   // On the request and not in a not-found handler, which would come after the body was read.
-  app.addHook('onRequest', async (request) => {
-    if (request.is404) throw noSuchEndpoint(app, request.url)
+  const methods = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    methods.set(url, new Set([...(methods.get(url) ?? []), method].flat()))
   })
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw noSuchEndpoint(methods.get(pathOf(request.url)))
+  })
+
+  // Expectations that nobody knows are passed over (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  drainOnClose(app)
 
   accessToken(app, { issuer, log })
   introspect(app, { issuer, log, publicUrl })
@@ -60,9 +70,17 @@ export async function buildApp({ issuer, log, trustProxy, publicUrl }: AppOption
   return app
 }
 
-function noSuchEndpoint(app: FastifyInstance, target: string): HttpRefusal {
-  const url = target.split('?', 1)[0] as string
-  const allowed = ['GET', 'HEAD', 'POST'].filter((method) => app.hasRoute({ method, url }))
-  if (allowed.length === 0) return new HttpRefusal(404, 'There is no such endpoint')
-  return new HttpRefusal(405, 'The method is not allowed here', { headers: { allow: allowed.join(', ') } })
+function noSuchEndpoint(allowed: Set<string> | undefined): HttpRefusal {
+  if (!allowed) return new HttpRefusal(404, 'There is no such endpoint')
+  return new HttpRefusal(405, 'The method is not allowed here', { headers: { allow: [...allowed].join(', ') } })
+}
+
+/** The target as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
+function originForm(target: string): string {
+  return target.replace(/^https?:\/\/[^/?#]*/i, '')
+}
+
+/** The path of a target that the router has decoded before, so it can be decoded. */
+function pathOf(target: string): string {
+  return decodeURIComponent(target.split('?', 1)[0] as string)
 }

@@ -23,7 +23,7 @@ export const settings = {
   DATABASE_URL: setting(
     'sqlite:./data/token-server.db',
     'Where the store is: sqlite: and the path of a file',
-    z.string().regex(/^sqlite:(?!\/\/[^/]).+$/, 'must be sqlite: and the path of a file'),
+    z.string().regex(/^sqlite:(?!\/\/[^/])\S(.*\S)?$/, 'must be sqlite: and the path of a file'),
   ),
   LOG_LEVEL: setting(
     'info',

@@ -58,6 +58,10 @@ function adopt(command: Command, terminal: Terminal): void {
 }
 
 if (import.meta.main) {
+  process.stdout.on('error', (error) => {
+    process.stderr.write(`What was asked for was done, but its result could not be written: ${error.message}\n`)
+    process.exit(FAILED)
+  })
   if (existsSync('.env')) process.loadEnvFile('.env')
   process.exitCode = await main(process.argv.slice(2), process)
 }

@@ -48,7 +48,7 @@ t.test('Settings: every wrong value is reported, all at once, and none is repeat
 for (const [name, values] of Object.entries({
   HOST: ['a b'],
   PORT: ['', 'x', '-1', '1.5', '65536', ' 80'],
-  DATABASE_URL: ['', 'sqlite:', 'sqlite://relative', 'token-server.db'],
+  DATABASE_URL: ['', 'sqlite:', 'sqlite://relative', 'sqlite: ', 'sqlite:a.db ', 'token-server.db'],
   LOG_LEVEL: ['', 'INFO'],
   PUBLIC_URL: [
     '',

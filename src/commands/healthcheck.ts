@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import { readConfig } from '../config.ts'
 import { AdministrationError } from '../issuer/refusal.ts'
 import type { Terminal } from './terminal.ts'
@@ -9,7 +11,15 @@ export async function healthcheck(terminal: Terminal): Promise<void> {
   const { HOST, PORT } = readConfig(terminal.env)
   const host = HOST === '0.0.0.0' || HOST === '::' ? 'localhost' : HOST
   const url = new URL(`http://${host.includes(':') ? `[${host}]` : host}:${PORT}/health/ready`)
-  const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) }).catch(() => undefined)
-  if (!answer?.ok) throw new AdministrationError(`The server is not ready: ${answer?.status ?? 'no answer'}.`)
+  const status = await statusOf(url).catch(() => 'no answer')
+  if (status !== 200) throw new AdministrationError(`The server is not ready: ${status}.`)
   terminal.stdout.write('The server is ready.\n')
+}
+
+// Not `fetch`, which refuses some ports.
+async function statusOf(url: URL): Promise<number | undefined> {
+  const request = get(url, { signal: AbortSignal.timeout(TIMEOUT), agent: false })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.resume()
+  return response.statusCode
 }

@@ -28,7 +28,9 @@ export function readInput(terminal: Terminal, file: string): Promise<string> {
 /** Rows of text in columns, under a heading. */
 export function table(heading: string[], rows: string[][]): string {
   const lines = [heading, ...rows]
-  const widths = heading.map((_, column) => Math.max(...lines.map((cells) => (cells[column] as string).length)))
+  const widths = heading.map((_, column) =>
+    lines.reduce((width, cells) => Math.max(width, (cells[column] as string).length), 0),
+  )
   const line = (cells: string[]) =>
     cells
       .map((cell, column) => cell.padEnd(widths[column] as number))

@@ -18,5 +18,7 @@ export function answerMalformed(error: Error & { code?: string }, socket: Socket
   const body = refusalBody({ code: 'invalid_request', description })
   const headers = { ...NO_STORE, 'content-type': JSON_TYPE, 'content-length': body.length, connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
+  socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
+  // Not just `end`: what came afterwards would still be read, and executed.
+  socket.destroySoon()
 }

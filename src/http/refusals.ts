@@ -73,6 +73,6 @@ function toRefusal(error: unknown): Refusal {
   }
   const { code, statusCode = 500 } = error as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new HttpRefusal(413, 'The body is too large')
-  if (code?.startsWith('FST_') && statusCode < 500) return new HttpRefusal(400, 'The request is malformed')
+  if (statusCode < 500) return new HttpRefusal(400, 'The request is malformed')
   return new Refusal('server_error', 'The server failed', { reason: 'unforeseen', err: error })
 }

@@ -19,18 +19,20 @@ export async function authenticate(
   { store, imported, now }: { store: Store; imported: ImportedSecrets; now: Clock },
   { clientId, clientSecret }: Credentials,
 ): Promise<Application> {
-  const application = await store.findApplication(clientId)
-  const secrets = application?.secrets ?? []
-  const brought = secrets.find(isImported)
+  let application: Application | undefined
 
-  let secret = findGenerated(secrets, clientSecret)
-  if (!secret && brought && imported.remembers(brought, clientSecret)) secret = brought
+  async function recognise(): Promise<Application | string> {
+    application = await store.findApplication(clientId)
+    const secrets = application?.secrets ?? []
+    const remembered = (secret: Secret) => isImported(secret) && imported.remembers(secret, clientSecret)
+    return judge(application, findGenerated(secrets, clientSecret) ?? secrets.find(remembered), now())
+  }
 
-  let verdict = judge(application, secret, now())
+  let verdict = await recognise()
   if (typeof verdict === 'string' && (await store.hasImportedSecrets())) {
-    const matched = await imported.matches(brought ?? DECOY, clientSecret)
-    if (matched && brought) secret = brought
-    verdict = judge(application, secret, now())
+    await imported.matches(application?.secrets.find(isImported) ?? DECOY, clientSecret)
+    // That may have waited for seconds: what another process changed meanwhile is believed.
+    verdict = await recognise()
   }
   if (typeof verdict !== 'string') return verdict
   throw refusal(verdict, clientId, application)

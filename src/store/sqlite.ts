@@ -15,12 +15,12 @@ import * as sql from './sqlite-statements.ts'
 export function openSqlite(path: string, { busyTimeout }: { busyTimeout: number }): Store & Migrated {
   const { db, migrated } = openDatabase(path)
   db.pragma(`busy_timeout = ${busyTimeout}`)
-  const inode = db.memory ? undefined : statSync(path).ino
+  const files = db.memory ? [] : [path, `${path}-wal`, `${path}-shm`].map((file) => ({ file, inode: inodeOf(file) }))
 
-  // SQLite goes on with a file that was deleted or replaced: what it commits is lost, what others commit unseen.
+  // SQLite goes on with files that were deleted or replaced: what it commits is lost, what others commit unseen.
   function assertInPlace(): void {
-    if (inode !== undefined && statSync(path, { throwIfNoEntry: false })?.ino !== inode) {
-      throw new StoreUnavailable('the database file was removed or replaced')
+    for (const { file, inode } of files) {
+      if (inodeOf(file) !== inode) throw new StoreUnavailable(`the file ${file} was removed or replaced`)
     }
   }
 
@@ -180,6 +180,10 @@ function toRow(application: NewApplication) {
     created_at: application.createdAt,
     unique_name: application.uniqueName ? 1 : 0,
   }
+}
+
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino
 }
 
 function isBusy(error: unknown): boolean {
