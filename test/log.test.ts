@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createLog } from '../src/log.ts'
+import { createLog, flushLog } from '../src/log.ts'
 import { temporaryFolder } from './world.ts'
 
 t.test('Log: on a terminal it is for people', async (t) => {
@@ -22,3 +22,16 @@ t.test('Log: elsewhere it is JSON lines, of the level and above, written in the 
   while (readFileSync(destination, 'utf8') === '') await sleep(20)
   t.match(JSON.parse(readFileSync(destination, 'utf8')), { level: 'warn', msg: 'this' })
 })
+
+t.test(
+  'Log: a full device neither ends the server nor keeps it from ending',
+  { skip: !existsSync('/dev/full') },
+  async (t) => {
+    const log = await createLog('info', { isTTY: false, destination: '/dev/full' })
+    log.info('lost')
+    await flushLog(log)
+    log.info('lost too')
+    await flushLog(log)
+    t.pass('and the exit of this process does not wait for it either')
+  },
+)

@@ -10,9 +10,6 @@ import { flushLog } from '../log.ts'
 /** How long requests in flight may take to end after a signal, in milliseconds. */
 const GRACE = 10_000
 
-/** Not an exit, which would wait for a log that nobody reads. */
-const onTimeout = () => process.kill(process.pid, 'SIGKILL')
-
 /** Serves a store until a signal comes; then ends as an operator expects. Resolves to the address when it listens. */
 export async function startServer(
   store: Store,
@@ -29,6 +26,8 @@ export async function startServer(
   const address = await app.listen({ host: HOST, port: PORT })
   const purge = startPurge({ store, now, onError: (err) => log.warn({ err }, 'purge failed, will be tried again') })
 
+  // Not an exit, which would wait for a log that nobody reads.
+  const onTimeout = process.kill.bind(process, process.pid, 'SIGKILL')
   closeWithGrace({ delay: GRACE, logger: log, onTimeout }, async ({ signal, err }) => {
     if (err) log.fatal({ err }, 'unforeseen error')
     log.info({ signal }, 'stopping')

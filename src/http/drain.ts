@@ -8,7 +8,7 @@ const PATIENCE = 8000
  * Makes `app.close()` end every connection as soon as no answer is owed on it: at once where none is (one that never
  * sent a byte would hold the server up), after the answer where one is, and the rest when patience ends.
  */
-export function drainOnClose(app: FastifyInstance): void {
+export function drainOnClose(app: FastifyInstance, patience = PATIENCE): void {
   const sockets = new Set<Socket>()
   const owed = new Map<Socket, number>()
   let closing = false
@@ -29,6 +29,6 @@ export function drainOnClose(app: FastifyInstance): void {
   app.addHook('preClose', async () => {
     closing = true
     for (const socket of sockets) if (!owed.has(socket)) socket.destroy()
-    setTimeout(() => app.server.closeAllConnections(), PATIENCE).unref()
+    setTimeout(() => app.server.closeAllConnections(), patience).unref()
   })
 }

@@ -198,6 +198,47 @@ t.test('RFC 6749 §5.2: an unknown path and a malformed one are refused in the s
   refused(t, await app.inject({ method: 'POST', url: '/nowhere', payload: {} }), 404, 'invalid_request', /endpoint/)
   refused(t, await app.inject('/v1/oauth/accesstoken/'), 404, 'invalid_request', /endpoint/)
   refused(t, await app.inject('/%zz'), 400, 'invalid_request', /malformed/)
+  for (const path of ['/:x(', '/**', '/:(a', '/health/*', '/__proto__']) {
+    refused(t, await app.inject(path), 404, 'invalid_request', /endpoint/)
+  }
+})
+
+t.test(
+  'RFC 9112 §3.2.2: an address as the target is read, an expectation that nobody knows is passed over',
+  async (t) => {
+    const { app, credentials } = await createWorld(t)
+    const { port } = new URL(await app.listen({ port: 0 }))
+    const send = async (method: string, path: string, headers: Record<string, string> = {}) => {
+      const request = http.request({ port, path, method, headers: { ...FORM, ...headers }, agent: false })
+      request.end(new URLSearchParams(credentials).toString())
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+      response.resume()
+      return [response.statusCode, response.headers.allow]
+    }
+    const path = '/v1/oauth/accesstoken'
+    t.strictSame(await send('POST', `http://token.example${path}`), [200, undefined])
+    t.strictSame(await send('POST', `http://token.example${path}?`), [400, undefined])
+    t.strictSame(await send('PUT', `http://token.example${path}`), [405, 'POST'])
+    t.strictSame(await send('PUT', '/v1/oauth/%61ccesstoken'), [405, 'POST'])
+    t.strictSame(await send('POST', path, { expect: 'miracles' }), [200, undefined])
+  },
+)
+
+t.test('RFC 9110 §15.5: a client that hangs up in the middle of a body is no failure of the server', async (t) => {
+  const { app, lines } = await createWorld(t)
+  const { port } = new URL(await app.listen({ port: 0 }))
+  const request = http.request({
+    port,
+    path: '/v1/oauth/accesstoken',
+    method: 'POST',
+    headers: { ...FORM, 'content-length': '100' },
+  })
+  request.on('error', () => {})
+  request.write('grant_type=')
+  await once(app.server, 'request')
+  request.destroy()
+  while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.match(JSON.parse(lines[0] as string), { msg: 'request refused', status: 400 })
 })
 
 t.test('RFC 9110 §15.6.4: where the store cannot commit there is no token but a 503', async (t) => {

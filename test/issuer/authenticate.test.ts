@@ -72,3 +72,25 @@ t.test(
     t.strictSame(await checksOf(client_id, client_secret as string), ['suspended application', 1])
   },
 )
+
+t.test('Secrets: what another process changes while a check waits is believed', async (t) => {
+  const { store, clock, administration } = await createWorld(t)
+  const real = createImportedSecrets()
+  await administration.register({
+    name: 'A',
+    developerEmail: 'a@b.example',
+    clientId: 'moved',
+    clientSecret: 'legacy-secret',
+  })
+  const imported: ImportedSecrets = {
+    ...real,
+    async matches(...args) {
+      const matched = await real.matches(...args)
+      await administration.suspend('moved')
+      return matched
+    },
+  }
+  const credentials = { clientId: 'moved', clientSecret: 'legacy-secret' }
+  const refusal = await authenticate({ store, imported, now: () => clock.time }, credentials).catch((error) => error)
+  t.match(refusal, { code: 'invalid_client', log: { reason: 'suspended application' } })
+})

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
-import { existsSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { existsSync, openSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -11,6 +12,14 @@ import { command, start, startServer } from './spawn.ts'
 function setting(t: Test) {
   const file = join(temporaryFolder(t), 'store.db')
   return { file, env: { DATABASE_URL: `sqlite:${file}` } }
+}
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return String(port)
 }
 
 async function register(t: Test, env: NodeJS.ProcessEnv) {
@@ -60,6 +69,54 @@ t.test('Serve: what is in flight at the signal is finished, and nothing new is l
   t.equal((await inFlight).status, 200)
   t.match(await server.exited, { status: 0 })
   t.equal(other.prepare('SELECT count(*) FROM tokens').pluck().get(), 1)
+})
+
+t.test('Serve: a connection that nobody uses does not hold up its end', async (t) => {
+  const { env } = setting(t)
+  const server = await startServer(t, env)
+  const { hostname, port } = new URL(server.address)
+  const idle = connect(Number(port), hostname)
+  await new Promise((resolve) => idle.once('connect', resolve))
+  idle.on('error', () => {})
+  server.child.kill('SIGTERM')
+  t.match(await server.exited, { status: 0 })
+})
+
+const full = { skip: !existsSync('/dev/full') && 'needs /dev/full' }
+
+t.test('Serve: a log on a full disk stops neither its work nor its end', full, async (t) => {
+  const { env } = setting(t)
+  const credentials = await register(t, env)
+  const port = await freePort()
+  const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const
+  const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
+    env: { ...process.env, ...env, PORT: port },
+    stdio: [...stdio],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  const url = `http://127.0.0.1:${port}`
+  while (!(await fetch(`${url}/health/live`).catch(() => undefined))) await sleep(50)
+  const body = new URLSearchParams({ grant_type: 'client_credentials', ...credentials })
+  for (let n = 0; n < 60; n++)
+    t.equal((await fetch(`${url}/v1/oauth/accesstoken`, { method: 'POST', body })).status, 200)
+  child.kill('SIGTERM')
+  t.equal(await exited, 0)
+})
+
+t.test('Commands: a result that cannot be written is said in one sentence, with status 1', full, async (t) => {
+  const { env } = setting(t)
+  const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const
+  const child = spawn(process.execPath, ['src/main.ts', 'migrate'], {
+    env: { ...process.env, ...env },
+    stdio: [...stdio],
+  })
+  const [err, status] = await Promise.all([
+    text(child.stderr as NodeJS.ReadableStream),
+    new Promise((resolve) => child.once('exit', resolve)),
+  ])
+  t.equal(status, 1)
+  t.match(err, /^What was asked for was done, but its result could not be written: ENOSPC.*\n$/)
 })
 
 t.test('Serve: a second signal ends it at once', async (t) => {

@@ -1,4 +1,4 @@
-import { chmodSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -93,6 +93,17 @@ t.test('SQLite: a file that was replaced is unavailable, for writing and for the
   await openFile(t, file)
   await t.rejects(store.check(), StoreUnavailable)
   await t.rejects(store.addToken(mintToken(1, START).stored), StoreUnavailable)
+})
+
+t.test('SQLite: a lost side file is as bad as a lost database', async (t) => {
+  for (const suffix of ['-wal', '-shm']) {
+    const file = join(temporaryFolder(t), 'store.db')
+    const store = await openFile(t, file)
+    unlinkSync(file + suffix)
+    await t.rejects(store.check(), StoreUnavailable)
+    await t.rejects(store.addToken(mintToken(1, START).stored), StoreUnavailable)
+    await t.rejects(store.findToken(mintToken(1, START).stored.id), StoreUnavailable)
+  }
 })
 
 t.test('SQLite: a file that is no database, or cannot be opened, is refused with its name', async (t) => {
