@@ -28,7 +28,7 @@ export async function createWorld(
 ) {
   const clock = { time: START }
   const now = () => clock.time
-  const store = await openStore(databaseUrl, { busyTimeout: 20 })
+  const store = await openStore(databaseUrl, { patience: 2000 })
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line) => lines.push(line) })
   const issuer = createIssuer({ store, now })

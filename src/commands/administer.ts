@@ -3,7 +3,7 @@ import { type Administration, createAdministration } from '../issuer/administrat
 import type { Terminal } from './terminal.ts'
 
 /** How long a command waits for a server that is writing, in milliseconds. */
-const BUSY_TIMEOUT = 10_000
+const PATIENCE = 10_000
 
 /** Does one thing to the store that DATABASE_URL names. A server that runs on it believes it from the next request on. */
 export async function administer<Result>(
@@ -12,7 +12,7 @@ export async function administer<Result>(
 ): Promise<Result> {
   const { DATABASE_URL } = readConfig(terminal.env)
   const { openStore } = await import('../store/open.ts')
-  const store = await openStore(DATABASE_URL, { busyTimeout: BUSY_TIMEOUT })
+  const store = await openStore(DATABASE_URL, { patience: PATIENCE })
   try {
     return await action(createAdministration({ store, now: Date.now }))
   } finally {

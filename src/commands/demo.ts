@@ -13,7 +13,7 @@ const PORT = 8080
 /** `demo`: a server to try things on. Its store is in memory and gone with it; it listens on this machine only. */
 export async function demo(terminal: Terminal): Promise<void> {
   const log = await createLog('info', { isTTY: terminal.stdout.isTTY === true })
-  const store = await openStore('sqlite::memory:', { busyTimeout: 0 })
+  const store = await openStore('sqlite::memory:', { patience: 0 })
   const { register, registerSuite } = createAdministration({ store, now: Date.now })
   await registerSuite({ suiteId: 'store', name: 'Store API' })
   const { clientId, clientSecret } = await register({

@@ -9,7 +9,7 @@ export function migrateCommand(terminal: Terminal): Command {
     .action(async (options) => {
       const { DATABASE_URL } = readConfig(terminal.env)
       const { openStore } = await import('../store/open.ts')
-      const store = await openStore(DATABASE_URL, { busyTimeout: 0 })
+      const store = await openStore(DATABASE_URL, { patience: 0 })
       await store.close()
       const { from, to } = store.migrated
       const words =

@@ -4,14 +4,14 @@ import { openStore } from '../store/open.ts'
 import { startServer } from './server.ts'
 import type { Terminal } from './terminal.ts'
 
-/** How long a call may block the server for another process, in milliseconds; a commit tries again without blocking. */
-const BUSY_TIMEOUT = 20
+/** How long a request waits for another process that has locked the store, in milliseconds; then it gets a 503. */
+const PATIENCE = 2000
 
 /** `serve`: migrate, listen, log one line when ready. */
 export async function serve(terminal: Terminal): Promise<void> {
   const config = readConfig(terminal.env)
   const log = await createLog(config.LOG_LEVEL, { isTTY: terminal.stdout.isTTY === true })
-  const store = await openStore(config.DATABASE_URL, { busyTimeout: BUSY_TIMEOUT })
+  const store = await openStore(config.DATABASE_URL, { patience: PATIENCE })
   const address = await startServer(store, log, config)
   log.info({ address }, 'ready')
   log.flush()

@@ -38,7 +38,7 @@ export async function checkToken(
   if (!application) return { reason: 'removed application', tokenId }
   const inactive = (reason: string) => ({ reason, tokenId, clientId: application.clientId })
   if (expiresAt(stored) <= now()) return inactive('expired token')
-  if (stored.issuedAt < application.tokensValidFrom) return inactive('revoked token')
+  if (stored.revokedAt !== null || stored.issuedAt < application.tokensValidFrom) return inactive('revoked token')
   if (application.status === 'suspended') return inactive('suspended application')
   return { application, tokenId, issuedAt: stored.issuedAt, expiresAt: expiresAt(stored) }
 }

@@ -39,7 +39,7 @@ export function createIssuer({ store, now }: { store: Store; now: Clock }) {
     authenticateSuite: (credentials: Credentials) => authenticateSuite({ store, now }, credentials),
     issue,
     checkToken: (accessToken: string) => checkToken({ store, now }, accessToken),
-    revoke: (application: Application, accessToken: string) => revoke(store, application, accessToken),
+    revoke: (application: Application, accessToken: string) => revoke({ store, now }, application, accessToken),
     /** Whether there is such a suite; throws StoreUnavailable. */
     hasSuite: async (suiteId: string) => (await store.findSuite(suiteId)) !== undefined,
     /** Resolves when the store can be read; throws StoreUnavailable. */

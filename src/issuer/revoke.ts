@@ -1,15 +1,21 @@
 import type { Application } from './application.ts'
+import type { Clock } from './clock.ts'
 import type { Store } from './store.ts'
 import { isTokenSecret, parseToken, tokenIdText } from './token.ts'
 
 /**
  * Revokes an access token of this application, RFC 7009 §2.1. Returns its public id when that is on disk, and undefined,
- * changing nothing, for a token that is unknown, another's or gone already. Throws StoreUnavailable.
+ * changing nothing, for a token that is unknown, another's or revoked already. Throws StoreUnavailable.
  */
-export async function revoke(store: Store, application: Application, accessToken: string): Promise<string | undefined> {
+export async function revoke(
+  { store, now }: { store: Store; now: Clock },
+  application: Application,
+  accessToken: string,
+): Promise<string | undefined> {
   const parsed = parseToken(accessToken)
   const stored = parsed && (await store.findToken(parsed.id))
   if (!stored || !isTokenSecret(parsed.secret, stored) || stored.applicationId !== application.id) return undefined
-  await store.revokeToken(stored.id)
+  if (stored.revokedAt !== null) return undefined
+  await store.revokeToken(stored.id, now())
   return tokenIdText(stored.id)
 }

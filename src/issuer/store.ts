@@ -48,9 +48,12 @@ export interface Store {
   /** Resolves when the token is on disk and would survive a power cut; not before. */
   addToken(token: StoredToken): Promise<void>
   findToken(id: Buffer): Promise<StoredToken | undefined>
-  /** Resolves when the token is gone, on disk. */
-  revokeToken(id: Buffer): Promise<void>
-  /** Deletes at most `limit` tokens with an id before this one, oldest first. Returns how many it deleted. */
+  /** Marks a token as revoked at this time, if it is not marked yet. Resolves when that is on disk. */
+  revokeToken(id: Buffer, at: number): Promise<void>
+  /**
+   * Deletes at most `limit` tokens with an id before this one, oldest first. Returns how many it deleted. `findToken` may
+   * still tell of one that it told of before: expired tokens are purged, and they are no good either way.
+   */
   purgeTokens(beforeId: Buffer, limit: number): Promise<number>
 
   /** Resolves when the store can be read. */

@@ -1,11 +1,12 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { stringify, v7 } from 'uuid'
+import { hash, timingSafeEqual } from 'node:crypto'
+import { randomPool } from './random.ts'
 
 /** An access token lives 60 minutes, in milliseconds. The contract's, not a setting. */
 export const TOKEN_LIFETIME = 60 * 60 * 1000
 
 const ID_BYTES = 16
 const SECRET_BYTES = 32
+const drawRandom = randomPool(ID_BYTES + SECRET_BYTES)
 
 /** What the store keeps of an access token: enough to recognise it, not enough to forge it. */
 export interface StoredToken {
@@ -17,12 +18,16 @@ export interface StoredToken {
   applicationId: number
   /** Milliseconds since the epoch. */
   issuedAt: number
+  /** Milliseconds since the epoch; null where it is not revoked. */
+  revokedAt: number | null
 }
 
 /** A new access token: 64 characters of base64url, id ‖ secret, and what the store keeps of it. */
 export function mintToken(applicationId: number, issuedAt: number): { accessToken: string; stored: StoredToken } {
-  const bytes = randomBytes(ID_BYTES + SECRET_BYTES)
-  v7({ msecs: issuedAt, random: bytes }, bytes)
+  const bytes = drawRandom()
+  bytes.writeUIntBE(issuedAt, 0, 6)
+  bytes[6] = 0x70 | ((bytes[6] as number) & 0x0f)
+  bytes[8] = 0x80 | ((bytes[8] as number) & 0x3f)
   return {
     accessToken: bytes.toString('base64url'),
     stored: {
@@ -30,6 +35,7 @@ export function mintToken(applicationId: number, issuedAt: number): { accessToke
       secretHash: hashTokenSecret(bytes.subarray(ID_BYTES)),
       applicationId,
       issuedAt,
+      revokedAt: null,
     },
   }
 }
@@ -51,9 +57,10 @@ export function expiresAt({ issuedAt }: StoredToken): number {
   return issuedAt + TOKEN_LIFETIME
 }
 
-/** A token's id as people and logs write it: a UUID. */
+/** A token's id as people and logs write it: a UUID (RFC 9562 §4). */
 export function tokenIdText(id: Buffer): string {
-  return stringify(id)
+  const hex = id.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
 /** The smallest id that a token issued at this time can have: every older token sorts before it. */

@@ -1,7 +1,3 @@
-/** How long a write waits for a locked store, and how often it tries. Milliseconds. */
-const PATIENCE = 2000
-const RETRY = 20
-
 interface Waiting {
   write: () => void
   resolve: () => void
@@ -9,40 +5,50 @@ interface Waiting {
 }
 
 /**
- * Makes all writes of one turn of the event loop in one transaction: one disk wait for all of them. `transact` is
- * one transaction; when it throws what `isBusy` recognises, the writes wait and are tried again for two seconds.
- * `add` resolves after the commit and rejects with what `transact` threw; then none of the group was made.
+ * Makes all writes of one turn of the event loop in one transaction. `transact` does that: at each attempt it asks for
+ * the writes, so what came while it waited for a lock is made with the others. The function returned resolves when
+ * `sync` has brought the transaction to the disk, and rejects with what either of them threw.
  */
-export function createGroupCommit(transact: (writes: (() => void)[]) => void, isBusy: (error: unknown) => boolean) {
+export function createGroupCommit(
+  transact: (writes: () => (() => void)[]) => Promise<void>,
+  sync: () => Promise<void>,
+): (write: () => void) => Promise<void> {
   let group: Waiting[] = []
-  let giveUpAt = 0
+  let transacting = false
 
   function add(write: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (group.length === 0) {
-        giveUpAt = performance.now() + PATIENCE
-        setImmediate(commit)
-      }
+      if (group.length === 0 && !transacting) setImmediate(commit)
       group.push({ write, resolve, reject })
     })
   }
 
-  function commit(): void {
-    const members = group
-    try {
-      transact(members.map(({ write }) => write))
-    } catch (error) {
-      if (isBusy(error) && performance.now() < giveUpAt) {
-        setTimeout(commit, RETRY)
-        return
-      }
+  async function commit(): Promise<void> {
+    const members: Waiting[] = []
+    function gather(): (() => void)[] {
+      members.push(...group)
       group = []
-      for (const { reject } of members) reject(error)
-      return
+      return members.map(({ write }) => write)
     }
-    group = []
-    for (const { resolve } of members) resolve()
+    const fail = (error: unknown) => {
+      for (const { reject } of members) reject(error)
+    }
+
+    transacting = true
+    try {
+      await transact(gather)
+    } catch (error) {
+      gather()
+      fail(error)
+      return
+    } finally {
+      transacting = false
+      if (group.length > 0) setImmediate(commit)
+    }
+    await sync().then(() => {
+      for (const { resolve } of members) resolve()
+    }, fail)
   }
 
-  return { add }
+  return add
 }

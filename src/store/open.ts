@@ -2,13 +2,10 @@ import type { Store } from '../issuer/store.ts'
 import type { Migrated } from './sqlite.ts'
 
 /**
- * Opens the store that a DATABASE_URL names and brings it to this program's version. `busyTimeout`, in milliseconds:
+ * Opens the store that a DATABASE_URL names and brings it to this program's version. `patience`, in milliseconds:
  * how long a call may block for another process. Throws where it cannot be opened.
  */
-export async function openStore(
-  databaseUrl: string,
-  { busyTimeout }: { busyTimeout: number },
-): Promise<Store & Migrated> {
+export async function openStore(databaseUrl: string, { patience }: { patience: number }): Promise<Store & Migrated> {
   const { openSqlite } = await import('./sqlite.ts')
-  return openSqlite(databaseUrl.slice('sqlite:'.length), { busyTimeout })
+  return openSqlite(databaseUrl.slice('sqlite:'.length), { patience })
 }

@@ -96,8 +96,8 @@ t.test('Seed: a bad file changes nothing and says where it is wrong, but repeats
 
 t.test('Migrate: it says what it did', async (t) => {
   const { options } = setting(t)
-  t.strictSame(await runJson(['migrate'], options), { from: 0, to: 2 })
-  t.strictSame(await runJson(['migrate'], options), { from: 2, to: 2 })
-  t.match((await run(['migrate'], options)).out, /of version 2 already/)
-  t.match((await run(['migrate'], setting(t).options)).out, /from version 0 to 2/)
+  t.strictSame(await runJson(['migrate'], options), { from: 0, to: 3 })
+  t.strictSame(await runJson(['migrate'], options), { from: 3, to: 3 })
+  t.match((await run(['migrate'], options)).out, /of version 3 already/)
+  t.match((await run(['migrate'], setting(t).options)).out, /from version 0 to 3/)
 })

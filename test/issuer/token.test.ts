@@ -12,6 +12,7 @@ t.test('Token: 64 characters of base64url, a UUIDv7 and 32 random bytes, of whic
     secretHash: createHash('sha256').update(bytes.subarray(16)).digest(),
     applicationId: 7,
     issuedAt: START,
+    revokedAt: null,
   })
 })
 

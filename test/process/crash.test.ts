@@ -26,7 +26,7 @@ t.test('Durability: after kill -9 under load every token that a client received 
 
   const server = await startServer(t, env)
   t.equal((await server.token(credentials)).status, 200)
-  const store = await openStore(env.DATABASE_URL, { busyTimeout: 1000 })
+  const store = await openStore(env.DATABASE_URL, { patience: 1000 })
   t.teardown(() => store.close())
   const stored = await Promise.all(received.map((token) => store.findToken(parseToken(token)?.id as Buffer)))
   t.ok(received.length >= 600)

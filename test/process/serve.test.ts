@@ -297,7 +297,7 @@ t.test('Migrations: of several processes that start at once, one migrates and al
     results.map(({ status, err }) => [status, err]),
     Array(5).fill([0, '']),
   )
-  t.strictSame(results.map(({ out }) => JSON.parse(out).from).sort(), [0, 2, 2, 2, 2])
+  t.strictSame(results.map(({ out }) => JSON.parse(out).from).sort(), [0, 3, 3, 3, 3])
 })
 
 t.test(

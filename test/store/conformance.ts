@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { NewApplication } from '../../src/issuer/application.ts'
 import type { Store } from '../../src/issuer/store.ts'
 import type { NewSuite } from '../../src/issuer/suite.ts'
-import { firstTokenIdAt, mintToken } from '../../src/issuer/token.ts'
+import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/issuer/token.ts'
 import { START } from '../world.ts'
 
 const GENERATED = '$sha256$AAAA'
@@ -230,13 +230,14 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     t.equal((await store.findApplication('a'))?.secrets[0]?.endsAt, null)
   })
 
-  t.test('Store: a revoked token is gone, and no other', async (t) => {
+  t.test('Store: a revoked token is marked with the time of its first revocation, and no other', async (t) => {
     const store = await open(t)
     const [one, other] = [mintToken(1, START).stored, mintToken(1, START).stored]
     await Promise.all([store.addToken(one), store.addToken(other)])
-    await store.revokeToken(one.id)
-    await store.revokeToken(one.id)
-    t.equal(await store.findToken(one.id), undefined)
+    t.strictSame(await store.findToken(one.id), one)
+    await store.revokeToken(one.id, START + 1)
+    await store.revokeToken(one.id, START + 2)
+    t.strictSame(await store.findToken(one.id), { ...one, revokedAt: START + 1 })
     t.strictSame(await store.findToken(other.id), other)
   })
 
@@ -260,15 +261,15 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     const store = await open(t)
     const tokens = Array.from({ length: 5 }, (_, n) => mintToken(1, START + n).stored)
     for (const token of tokens.toReversed()) await store.addToken(token)
-    const left = async () => {
-      const found = await Promise.all(tokens.map(({ id }) => store.findToken(id)))
+    const left = async (numbers: number[]) => {
+      const found = await Promise.all(numbers.map((n) => store.findToken((tokens[n] as StoredToken).id)))
       return found.filter((token) => token !== undefined).map(({ issuedAt }) => issuedAt - START)
     }
 
     t.equal(await store.purgeTokens(firstTokenIdAt(START + 4), 3), 3)
-    t.strictSame(await left(), [3, 4])
+    t.strictSame(await left([0, 1, 2, 4]), [4])
     t.equal(await store.purgeTokens(firstTokenIdAt(START + 4), 3), 1)
-    t.strictSame(await left(), [4])
+    t.strictSame(await left([3, 4]), [4])
     t.equal(await store.purgeTokens(firstTokenIdAt(START + 4), 3), 0)
   })
 

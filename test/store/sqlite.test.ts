@@ -11,7 +11,7 @@ import { START, temporaryFolder } from '../world.ts'
 import { storeConformance } from './conformance.ts'
 
 async function openFile(t: Test, file = join(temporaryFolder(t), 'store.db')) {
-  const store = await openStore(`sqlite:${file}`, { busyTimeout: 20 })
+  const store = await openStore(`sqlite:${file}`, { patience: 200 })
   t.teardown(() => store.close())
   return store
 }
@@ -109,7 +109,7 @@ t.test('SQLite: a lost side file is as bad as a lost database', async (t) => {
 t.test('SQLite: a file that is no database, or cannot be opened, is refused with its name', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
   writeFileSync(file, 'not a database, but long enough to be taken for one '.repeat(100))
-  await t.rejects(openStore(`sqlite:${file}`, { busyTimeout: 0 }), { message: /store\.db.*file is not a database/ })
+  await t.rejects(openStore(`sqlite:${file}`, { patience: 0 }), { message: /store\.db.*file is not a database/ })
   chmodSync(file, 0o600)
-  await t.rejects(openStore(`sqlite:${file}/deeper/store.db`, { busyTimeout: 0 }), { message: /cannot be opened/ })
+  await t.rejects(openStore(`sqlite:${file}/deeper/store.db`, { patience: 0 }), { message: /cannot be opened/ })
 })

@@ -1,0 +1,74 @@
+import type { Database } from 'better-sqlite3'
+import type { Store } from '../issuer/store.ts'
+import type { StoredToken } from '../issuer/token.ts'
+import type { Attempt } from './attempt.ts'
+import { createGroupCommit } from './group-commit.ts'
+import type { Memory } from './memory.ts'
+import * as sql from './sqlite-statements.ts'
+
+interface Options {
+  db: Database
+  memory: Memory
+  attempt: Attempt
+  sync: () => Promise<void>
+  /** Throws where nothing may be written. */
+  assertWhole: () => void
+}
+
+/** The tokens in SQLite: issued, looked up, revoked, purged. */
+export function createTokens({
+  db,
+  memory,
+  attempt,
+  sync,
+  assertWhole,
+}: Options): Pick<Store, 'addToken' | 'findToken' | 'revokeToken' | 'purgeTokens'> {
+  const insertToken = db.prepare(sql.insertToken)
+  const selectToken = db.prepare(sql.findToken)
+  const revokeToken = db.prepare(sql.revokeToken)
+  const purgeTokens = db.prepare(sql.purgeTokens)
+
+  // Keyed by text, for no two arrays are the same key.
+  const findToken = memory.hold('tokens', (key: string) => {
+    const id = Buffer.from(key, 'latin1')
+    const row = selectToken.get(id) as TokenRow | undefined
+    return row && toToken(id, row)
+  })
+
+  const writeAll = db.transaction((writes: () => (() => void)[]) => {
+    assertWhole()
+    for (const write of writes()) write()
+  }).immediate
+  const commit = createGroupCommit((writes) => attempt(() => writeAll(writes)), sync)
+
+  return {
+    addToken: (token) => commit(() => insertToken.run(token.id, token.secretHash, token.applicationId, token.issuedAt)),
+
+    findToken: (id) => attempt(() => findToken(id.toString('latin1'))),
+
+    revokeToken: (id, at) =>
+      commit(() => {
+        revokeToken.run(at, id)
+        memory.forget('tokens')
+      }),
+
+    purgeTokens: (beforeId, limit) => attempt(() => purgeTokens.run(beforeId, limit).changes),
+  }
+}
+
+interface TokenRow {
+  secret_hash: Buffer
+  application_id: number
+  issued_at: number
+  revoked_at: number | null
+}
+
+function toToken(id: Buffer, row: TokenRow): StoredToken {
+  return {
+    id,
+    secretHash: row.secret_hash,
+    applicationId: row.application_id,
+    issuedAt: row.issued_at,
+    revokedAt: row.revoked_at,
+  }
+}
