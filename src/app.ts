@@ -10,6 +10,7 @@ import { answerMalformed } from './http/malformed.ts'
 import { metadata } from './http/metadata.ts'
 import { HttpRefusal, refuse } from './http/refusals.ts'
 import { revoke } from './http/revoke.ts'
+import { answerTogether } from './http/together.ts'
 import { verify, withoutForeignPath } from './http/verify.ts'
 import type { Issuer } from './issuer/issuer.ts'
 
@@ -53,13 +54,15 @@ export async function buildApp({ issuer, log, trustProxy, publicUrl }: AppOption
   app.addHook('onRoute', ({ url, method }) => {
     methods.set(url, new Set([...(methods.get(url) ?? []), method].flat()))
   })
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     if (request.is404) throw noSuchEndpoint(methods.get(pathOf(request.url)))
+    done()
   })
 
   // Expectations that nobody knows are passed over (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   drainOnClose(app)
+  answerTogether(app)
 
   accessToken(app, { issuer, log })
   introspect(app, { issuer, log, publicUrl })
@@ -77,7 +80,7 @@ function noSuchEndpoint(allowed: Set<string> | undefined): HttpRefusal {
 
 /** The target as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
 function originForm(target: string): string {
-  return target.replace(/^https?:\/\/[^/?#]*/i, '')
+  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
 }
 
 /** The path of a target that the router has decoded before, so it can be decoded. */

@@ -1,12 +1,7 @@
+import { openSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 import type { Config } from './config.ts'
-
-/** Buffered lines leave at this many bytes, after a second, or at exit. */
-const BUFFER = 4096
-const FLUSH_INTERVAL = 1000
-
-/** What nobody takes from standard output is held up to this many bytes; then lines are dropped. */
-const MOST_HELD = 8 * 1024 * 1024
+import { createLogStream } from './log-stream.ts'
 
 const STANDARD_OUTPUT = 1
 
@@ -20,21 +15,8 @@ export async function createLog(
     const { default: pretty } = await import('pino-pretty')
     return pino(options, pretty({ destination, sync: true, colorize: true, ignore: 'pid,hostname' }))
   }
-  const stream = pino.destination({
-    dest: destination,
-    sync: false,
-    minLength: BUFFER,
-    maxLength: MOST_HELD,
-    periodicFlush: FLUSH_INTERVAL,
-  })
-  // A server whose log cannot be written, to a full disk say, goes on serving; and it must not try for ever at its exit.
-  const { flushSync } = stream
-  stream.on('error', () => {
-    stream.flushSync = () => {}
-  })
-  stream.on('write', () => {
-    stream.flushSync = flushSync
-  })
+  const stream = createLogStream(typeof destination === 'number' ? destination : openSync(destination, 'a'))
+  process.once('exit', stream.flushSync)
   return pino(options, stream)
 }
 

@@ -31,9 +31,10 @@ export function accessToken(app: FastifyInstance, { issuer, log }: { issuer: Iss
   app.post<TokenRequest>(
     ACCESS_TOKEN_PATH,
     {
-      onRequest: async (request) => {
+      onRequest: (request, _reply, done) => {
         assertForm(request)
         assertBodyCredentials(request)
+        done()
       },
       schema: {
         body: formSchema(['grant_type', 'client_id', 'client_secret']),

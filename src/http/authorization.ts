@@ -6,9 +6,20 @@ import { HttpRefusal } from './refusals.ts'
 export function authorizationOf(request: Pick<FastifyRequest, 'headers' | 'raw'>): string | undefined {
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
-  const names = request.raw.rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'authorization')
-  if (names.length > 1) throw new HttpRefusal(400, 'The Authorization header is given more than once')
+  if (timesGiven('authorization', request.raw.rawHeaders) > 1) {
+    throw new HttpRefusal(400, 'The Authorization header is given more than once')
+  }
   return authorization
+}
+
+/** How often a header of this name, in lower case, is among names and values in turn. */
+function timesGiven(name: string, rawHeaders: string[]): number {
+  let times = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] as string
+    if (given.length === name.length && given.toLowerCase() === name) times++
+  }
+  return times
 }
 
 /** The token of `Authorization: Bearer …`, RFC 6750 §2.1; undefined for another scheme. Throws where it is malformed. */

@@ -41,7 +41,10 @@ export function introspect(
   app.post<IntrospectionRequest>(
     INTROSPECT_PATH,
     {
-      onRequest: async (request) => assertForm(request),
+      onRequest: (request, _reply, done) => {
+        assertForm(request)
+        done()
+      },
       schema: { body: formSchema([]), response: { 200: introspectionResponse } },
     },
     async (request, reply) => {

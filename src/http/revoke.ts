@@ -15,9 +15,10 @@ export function revoke(app: FastifyInstance, { issuer, log }: { issuer: Issuer; 
   app.post<RevocationRequest>(
     REVOKE_PATH,
     {
-      onRequest: async (request) => {
+      onRequest: (request, _reply, done) => {
         assertForm(request)
         assertBodyCredentials(request)
+        done()
       },
       schema: { body: formSchema(['client_id', 'client_secret', 'token']) },
     },

@@ -75,6 +75,7 @@ export async function verify(
  * about, which may be as malformed as anybody likes. Other targets stay as they are.
  */
 export function withoutForeignPath(target: string): string {
+  if (!target.startsWith(VERIFY_PATH)) return target
   return /^(\/v1\/oauth\/verify(?:\/[^/?#]*)?)(?:[/?#].*)?$/.exec(target)?.[1] ?? target
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { PUBLIC_URL, START, temporaryFolder } from '../world.ts'
@@ -150,7 +151,8 @@ t.test('RFC 7662 §2.3: where the store cannot be read the answer is 503, neithe
   const other = new Database(file)
   other.exec('ALTER TABLE tokens RENAME TO elsewhere')
   refused(t, await introspect(accessToken), 503, 'temporarily_unavailable', /try again/)
-  other.exec('ALTER TABLE elsewhere RENAME TO tokens; ALTER TABLE suites RENAME TO elsewhere')
+  other.exec('ALTER TABLE elsewhere RENAME TO tokens; ALTER TABLE changes RENAME TO elsewhere')
+  await nextTurn()
   refused(t, await introspect(accessToken), 503, 'temporarily_unavailable', /try again/)
   other.close()
 })

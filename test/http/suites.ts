@@ -32,7 +32,7 @@ export const ENDINGS: Record<string, [end: (world: World, token: string) => unkn
   'an expired token': [({ clock }) => (clock.time += 3_600_000), 'expired token'],
   'a revoked token': [
     ({ post, credentials }, token) => post({ ...credentials, token }, {}, '/v1/oauth/revoke'),
-    'unknown token',
+    'revoked token',
   ],
   'a token before a revoke-all': [
     ({ administration, credentials }) => administration.revokeAllTokens(credentials.client_id),
