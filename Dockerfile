@@ -17,5 +17,6 @@ VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
   CMD ["/nodejs/bin/node", "/app/src/main.ts", "healthcheck"]
-ENTRYPOINT ["/nodejs/bin/node", "/app/src/main.ts"]
+# Young objects get 8 MiB: more makes no request faster and the process a hundred MiB larger.
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=8", "/app/src/main.ts"]
 CMD ["serve"]

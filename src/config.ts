@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 
 /** Stands for the address of PORT on this machine. */
@@ -43,6 +44,14 @@ export const settings = {
       return z.NEVER
     }),
   ),
+  WORKERS: setting(
+    '1',
+    'How many processes answer requests, on one port and one store; auto: one for each core',
+    z
+      .string()
+      .regex(/^([1-9]\d?|auto)$/, 'must be a number from 1 to 99, or auto')
+      .transform((text) => (text === 'auto' ? availableParallelism() : Number(text))),
+  ),
   PUBLIC_URL: setting(
     LOCAL_URL,
     'Where clients reach this server, the {auth_url} of the contract; without a slash at the end',
@@ -55,14 +64,20 @@ export const settings = {
   ),
 }
 
-const schema = z.object({
-  HOST: settings.HOST.schema,
-  PORT: settings.PORT.schema,
-  DATABASE_URL: settings.DATABASE_URL.schema,
-  LOG_LEVEL: settings.LOG_LEVEL.schema,
-  TRUST_PROXY: settings.TRUST_PROXY.schema,
-  PUBLIC_URL: settings.PUBLIC_URL.schema,
-})
+const schema = z
+  .object({
+    HOST: settings.HOST.schema,
+    PORT: settings.PORT.schema,
+    DATABASE_URL: settings.DATABASE_URL.schema,
+    LOG_LEVEL: settings.LOG_LEVEL.schema,
+    TRUST_PROXY: settings.TRUST_PROXY.schema,
+    WORKERS: settings.WORKERS.schema,
+    PUBLIC_URL: settings.PUBLIC_URL.schema,
+  })
+  .refine(({ WORKERS, DATABASE_URL }) => WORKERS === 1 || DATABASE_URL !== 'sqlite::memory:', {
+    path: ['WORKERS'],
+    message: 'must be 1 where the store is in memory',
+  })
 
 /** The settings as the program uses them. */
 export type Config = z.output<typeof schema>

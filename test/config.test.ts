@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { ConfigError, readConfig } from '../src/config.ts'
 
@@ -8,6 +9,7 @@ t.test('Settings: without any, each has its default', async (t) => {
     DATABASE_URL: 'sqlite:./data/token-server.db',
     LOG_LEVEL: 'info',
     TRUST_PROXY: false,
+    WORKERS: 1,
     PUBLIC_URL: 'http://localhost:8080',
   })
 })
@@ -18,6 +20,7 @@ t.test('Settings: right values are taken', async (t) => {
   t.strictSame(readConfig({ ...env, TRUST_PROXY: '10.0.0.0/8, ::1,fd00::/128' }), {
     ...rest,
     PORT: 0,
+    WORKERS: 1,
     PUBLIC_URL: 'http://localhost:0',
     TRUST_PROXY: ['10.0.0.0/8', '::1', 'fd00::/128'],
   })
@@ -25,6 +28,8 @@ t.test('Settings: right values are taken', async (t) => {
     t.equal(readConfig({ PUBLIC_URL }).PUBLIC_URL, PUBLIC_URL)
   }
   t.equal(readConfig({ DATABASE_URL: 'sqlite::memory:' }).DATABASE_URL, 'sqlite::memory:')
+  t.equal(readConfig({ WORKERS: '12' }).WORKERS, 12)
+  t.equal(readConfig({ WORKERS: 'auto' }).WORKERS, availableParallelism())
 })
 
 t.test('Settings: every wrong value is reported, all at once, and none is repeated', async (t) => {
@@ -34,15 +39,20 @@ t.test('Settings: every wrong value is reported, all at once, and none is repeat
     DATABASE_URL: 'postgres://u:hunter2@h/d',
     LOG_LEVEL: 'loud',
     TRUST_PROXY: 'on',
+    WORKERS: 'x',
     PUBLIC_URL: 'x',
   }
   const error = t.throws(() => readConfig(env)) as ConfigError
   t.type(error, ConfigError)
   t.strictSame(
     error.message.split('\n').map((line) => line.split(' ')[0]),
-    ['HOST', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY', 'PUBLIC_URL'],
+    ['HOST', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY', 'WORKERS', 'PUBLIC_URL'],
   )
   t.notMatch(error.message, /hunter2/)
+})
+
+t.test('Settings: several workers need a store that all of them see', async (t) => {
+  t.throws(() => readConfig({ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }), { message: /^WORKERS must be 1 / })
 })
 
 for (const [name, values] of Object.entries({
@@ -50,6 +60,7 @@ for (const [name, values] of Object.entries({
   PORT: ['', 'x', '-1', '1.5', '65536', ' 80'],
   DATABASE_URL: ['', 'sqlite:', 'sqlite://relative', 'sqlite: ', 'sqlite:a.db ', 'token-server.db'],
   LOG_LEVEL: ['', 'INFO'],
+  WORKERS: ['', '0', '-1', '1.5', '100', 'all', 'AUTO'],
   PUBLIC_URL: [
     '',
     'auth.example',

@@ -1,4 +1,5 @@
-import { readConfig } from '../config.ts'
+import cluster from 'node:cluster'
+import { type Config, readConfig } from '../config.ts'
 import { createLog } from '../log.ts'
 import { openStore } from '../store/open.ts'
 import { startServer } from './server.ts'
@@ -7,12 +8,24 @@ import type { Terminal } from './terminal.ts'
 /** How long a request waits for another process that has locked the store, in milliseconds; then it gets a 503. */
 const PATIENCE = 2000
 
-/** `serve`: migrate, listen, log one line when ready. */
+/** `serve`: migrate, listen, log one line when ready. With several WORKERS this process leads and they answer. */
 export async function serve(terminal: Terminal): Promise<void> {
   const config = readConfig(terminal.env)
-  const log = await createLog(config.LOG_LEVEL, { isTTY: terminal.stdout.isTTY === true })
-  const store = await openStore(config.DATABASE_URL, { patience: PATIENCE })
-  const address = await startServer(store, log, config)
-  log.info({ address }, 'ready')
+  const shared = config.WORKERS > 1
+  const log = await createLog(config.LOG_LEVEL, { isTTY: terminal.stdout.isTTY === true, shared })
+  const open = () => openStore(config.DATABASE_URL, { patience: PATIENCE })
+
+  if (cluster.isWorker) {
+    const { work } = await import('./worker.ts')
+    await work(open, log, config)
+    return
+  }
+  log.info(await start(config), 'ready')
   log.flush()
+
+  async function start({ WORKERS }: Config): Promise<{ address: string; workers?: number }> {
+    if (!shared) return { address: await startServer(await open(), log, config) }
+    const { lead } = await import('./leader.ts')
+    return { address: await lead(await open(), log, WORKERS), workers: WORKERS }
+  }
 }

@@ -5,20 +5,21 @@ interface Waiting {
 }
 
 /**
- * Makes all writes of one turn of the event loop in one transaction. `transact` does that: at each attempt it asks for
- * the writes, so what came while it waited for a lock is made with the others. The function returned resolves when
- * `sync` has brought the transaction to the disk, and rejects with what either of them threw.
+ * Makes all writes of one turn of the event loop in one transaction; those that come before it is on disk are the next
+ * one. `transact` makes a transaction: at each attempt it asks for the writes, so what came while it waited for a lock
+ * is made with the others. The function returned resolves when `sync` has brought the transaction to the disk, and
+ * rejects with what either of them threw.
  */
 export function createGroupCommit(
   transact: (writes: () => (() => void)[]) => Promise<void>,
   sync: () => Promise<void>,
 ): (write: () => void) => Promise<void> {
   let group: Waiting[] = []
-  let transacting = false
+  let committing = false
 
   function add(write: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (group.length === 0 && !transacting) setImmediate(commit)
+      if (group.length === 0 && !committing) setImmediate(commit)
       group.push({ write, resolve, reject })
     })
   }
@@ -30,24 +31,21 @@ export function createGroupCommit(
       group = []
       return members.map(({ write }) => write)
     }
-    const fail = (error: unknown) => {
+
+    committing = true
+    try {
+      await transact(gather).catch((error) => {
+        // Those who came meanwhile, for the same lock, fail too.
+        gather()
+        throw error
+      })
+      await sync()
+      for (const { resolve } of members) resolve()
+    } catch (error) {
       for (const { reject } of members) reject(error)
     }
-
-    transacting = true
-    try {
-      await transact(gather)
-    } catch (error) {
-      gather()
-      fail(error)
-      return
-    } finally {
-      transacting = false
-      if (group.length > 0) setImmediate(commit)
-    }
-    await sync().then(() => {
-      for (const { resolve } of members) resolve()
-    }, fail)
+    committing = false
+    if (group.length > 0) setImmediate(commit)
   }
 
   return add

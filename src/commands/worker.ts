@@ -1,0 +1,39 @@
+import cluster from 'node:cluster'
+import type { Logger } from 'pino'
+import { retire } from '../http/drain.ts'
+import type { Store } from '../issuer/store.ts'
+import { type EndSignal, endWell, listen, type ServerConfig } from './server.ts'
+
+/** What a leader tells a worker: to end, or to end when no connection needs it any more. */
+export type Order = 'close' | 'retire'
+
+/** What a worker tells its leader when it listens. */
+export interface Listening {
+  address: string
+}
+
+/** Signals go to the whole group of processes on Ctrl-C, say. They are for the leader, who gives orders. */
+const FOR_THE_LEADER: EndSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** Answers requests until the leader says otherwise or is gone. */
+export async function work(open: () => Promise<Store>, log: Logger, config: ServerConfig): Promise<void> {
+  for (const signal of FOR_THE_LEADER) process.on(signal, () => {})
+  try {
+    const store = await open()
+    const { app, address } = await listen(store, log, config)
+    const close = async () => {
+      await app.close()
+      await store.close()
+    }
+    const end = endWell(log, close, { skip: FOR_THE_LEADER })
+    process.on('message', async (order: Order) => {
+      if (order === 'retire') await retire(app.server)
+      end()
+    })
+    process.send?.({ address } satisfies Listening)
+  } catch (error) {
+    // Else the process would wait for orders.
+    cluster.worker?.disconnect()
+    throw error
+  }
+}

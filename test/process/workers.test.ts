@@ -1,0 +1,138 @@
+import http from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { temporaryFolder } from '../world.ts'
+import { command, type Server, startServer } from './spawn.ts'
+
+async function setting(t: Test) {
+  const file = join(temporaryFolder(t), 'store.db')
+  const env = { DATABASE_URL: `sqlite:${file}`, WORKERS: '2' }
+  const register = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.example', '--json']
+  const credentials = JSON.parse((await command(t, register, env)).out)
+  return { file, env, credentials, server: await startServer(t, env) }
+}
+
+const logged = ({ lines }: Server) => lines.map((line) => JSON.parse(line))
+const said = (server: Server, msg: string) => logged(server).filter((line) => line.msg === msg)
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(10)
+}
+
+t.test(
+  'Workers: several processes answer, and in the log, at the start and at the end they are one server',
+  async (t) => {
+    const { server, credentials, env } = await setting(t)
+    for (let n = 0; n < 6; n++) t.equal((await server.token(credentials)).status, 200)
+    const { status } = await command(t, ['healthcheck'], { ...env, PORT: new URL(server.address).port })
+    t.equal(status, 0)
+    server.child.kill('SIGTERM')
+    t.strictSame(await server.exited, { status: 0, signal: null })
+    const messages = logged(server).map(({ msg }) => msg)
+    t.strictSame(
+      messages.filter((msg) => msg !== 'token issued'),
+      ['ready', 'stopping', 'stopped'],
+    )
+    t.equal(messages.filter((msg) => msg === 'token issued').length, 6)
+    t.equal(new Set(said(server, 'token issued').map(({ pid }) => pid)).size, 2)
+    t.match(said(server, 'ready'), [{ workers: 2, address: server.address }])
+  },
+)
+
+t.test('Workers: what one of them revoked, and what a command changed, no other believes', async (t) => {
+  const { server, credentials, env } = await setting(t)
+  const { client_id, client_secret } = credentials
+  // Each on a new connection, so that the workers take turns.
+  const verified = async (token: string) => {
+    const statuses = []
+    for (let n = 0; n < 4; n++) {
+      const headers = { authorization: `Bearer ${token}`, connection: 'close' }
+      statuses.push((await fetch(`${server.address}/v1/oauth/verify`, { headers })).status)
+    }
+    return new Set(statuses)
+  }
+  const issued = async () => (await server.token(credentials)).body.access_token as string
+
+  const token = await issued()
+  t.strictSame(await verified(token), new Set([200]))
+  const body = new URLSearchParams({ client_id, client_secret, token })
+  t.equal((await fetch(`${server.address}/v1/oauth/revoke`, { method: 'POST', body })).status, 200)
+  t.strictSame(await verified(token), new Set([401]))
+
+  const second = await issued()
+  t.strictSame(await verified(second), new Set([200]))
+  t.equal((await command(t, ['apps', 'suspend', client_id], env)).status, 0)
+  t.strictSame(await verified(second), new Set([401]))
+})
+
+t.test('Workers: a rolling restart drops no request, on kept connections or on new ones', async (t) => {
+  const { server, credentials } = await setting(t)
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 4 })
+  t.teardown(() => agent.destroy())
+  const { port } = new URL(server.address)
+  const live = () =>
+    new Promise<number>((resolve, reject) => {
+      const request = http.get({ port, path: '/health/live', agent }, (response) => {
+        response.resume().once('end', () => resolve(response.statusCode as number))
+      })
+      request.once('error', reject)
+    })
+  let running = true
+  const load = Array.from({ length: 8 }, async (_, n) => {
+    const statuses = []
+    while (running) statuses.push(n % 2 ? (await server.token(credentials)).status : await live())
+    return statuses
+  })
+  const before = new Set(said(server, 'token issued').map(({ pid }) => pid))
+  for (let restarts = 1; restarts <= 2; restarts++) {
+    server.child.kill('SIGHUP')
+    await until(() => said(server, 'restarted').length === restarts)
+  }
+  running = false
+  const statuses = (await Promise.all(load)).flat()
+  t.ok(statuses.length > 16)
+  t.strictSame(new Set(statuses), new Set([200]))
+  t.equal((await server.token(credentials)).status, 200)
+  t.ok(new Set(said(server, 'token issued').map(({ pid }) => pid)).size > before.size)
+  server.child.kill('SIGTERM')
+  t.match(await server.exited, { status: 0 })
+})
+
+t.test('Workers: one that ends unasked is replaced; one that cannot start is said once', async (t) => {
+  const { server, credentials, env, file } = await setting(t)
+  for (let n = 0; n < 4; n++) await server.token(credentials)
+  await until(() => said(server, 'token issued').length === 4)
+  process.kill(said(server, 'token issued')[0].pid, 'SIGKILL')
+  await until(() => said(server, 'a worker ended unasked, another one is started').length === 1)
+  t.equal((await server.token(credentials)).status, 200)
+  await sleep(1500)
+  const pids = () => new Set(said(server, 'token issued').map(({ pid }) => pid)).size
+  while (pids() < 3) t.equal((await server.token(credentials)).status, 200)
+
+  const PORT = new URL(server.address).port
+  const second = await command(t, ['serve'], { ...env, PORT })
+  t.equal(second.status, 1)
+  t.match(second.err, /^\w+ EADDRINUSE.*\nA worker ended before it was ready\.\n$/)
+
+  // A database that a new worker does not open: it cannot be restarted, and the old ones go on.
+  const other = new Database(file)
+  other.pragma('user_version = 1000')
+  other.close()
+  server.child.kill('SIGHUP')
+  await until(() => said(server, 'the restart was given up').length === 1)
+  t.equal((await server.token(credentials)).status, 200)
+  process.kill(said(server, 'token issued').at(-1).pid, 'SIGKILL')
+  await until(() => said(server, 'a worker ended unasked, another one is started').length >= 3)
+  server.child.kill('SIGTERM')
+  t.match(await server.exited, { status: 0 })
+})
+
+t.test('Workers: when their leader is killed they end', async (t) => {
+  const { server, credentials } = await setting(t)
+  server.child.kill('SIGKILL')
+  await server.exited
+  await until(() => server.child.stdout?.readableEnded === true)
+  await t.rejects(server.token(credentials), 'their end has closed the log')
+})
