@@ -1,0 +1,105 @@
+import { connect, type Socket } from 'node:net'
+import { readResponse } from './response.ts'
+
+/** The wait before a refused connection is tried again, in milliseconds. */
+const RETRY = 10
+
+export interface ConnectionOptions {
+  port: number
+  /** The next request, and the status that it must answer; undefined: no more. */
+  next: () => { request: Buffer; expect: number } | undefined
+  /** Called for each answer with how long it took, in milliseconds. */
+  onAnswer: (milliseconds: number, expected: boolean) => void
+  onBroken: (reason: string) => void
+  /** Called once, when there is no more to do. */
+  onEnd: () => void
+}
+
+/**
+ * A keep-alive connection with one request outstanding. Where the server ends it, with or without an answer, another
+ * takes its place.
+ */
+export function openConnection({ port, next, onAnswer, onBroken, onEnd }: ConnectionOptions) {
+  const buffer = Buffer.allocUnsafe(64 * 1024)
+  let socket: Socket
+  let pending = ''
+  let expect = 0
+  let sentAt = 0
+  let waiting = false
+  let ended = false
+
+  function open(): void {
+    pending = ''
+    waiting = false
+    // One buffer for all that arrives: an allocation a read would be a good part of a request's cost.
+    const onread = { buffer, callback: read }
+    const opened = connect({ host: '127.0.0.1', port, noDelay: true, onread })
+    socket = opened
+    let reason = 'the server ended the connection'
+    opened.once('connect', send)
+    opened.once('error', (error) => {
+      reason = error.message
+    })
+    opened.once('close', () => {
+      if (ended || socket !== opened) return
+      onBroken(reason)
+      setTimeout(reopen, RETRY)
+    })
+  }
+
+  function reopen(): void {
+    if (!ended) open()
+  }
+
+  function send(): void {
+    const request = next()
+    if (!request) {
+      end()
+      return
+    }
+    expect = request.expect
+    waiting = true
+    sentAt = performance.now()
+    socket.write(request.request)
+  }
+
+  function read(bytes: number): boolean {
+    const text = buffer.toString('latin1', 0, bytes)
+    try {
+      take(pending === '' ? text : pending + text)
+    } catch (error) {
+      socket.destroy(error as Error)
+    }
+    return true
+  }
+
+  function take(text: string): void {
+    const response = readResponse(text)
+    pending = response ? '' : text
+    if (!response) return
+    if (!waiting || response.length !== text.length) throw new Error('more than one answer to a request')
+    waiting = false
+    onAnswer(performance.now() - sentAt, response.status === expect)
+    if (response.closes) {
+      const old = socket
+      open()
+      old.destroy()
+    } else send()
+  }
+
+  function end(): void {
+    ended = true
+    socket.destroy()
+    onEnd()
+  }
+
+  /** Ends it at once; an answer that has not come by now will not come. */
+  function abandon(): void {
+    if (ended) return
+    onBroken('no answer')
+    end()
+  }
+
+  open()
+  return { abandon }
+}

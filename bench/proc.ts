@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+// What Linux tells in /proc about a process and all that it started.
+
+/** Microseconds in one tick of /proc/PID/stat: USER_HZ is 100 on every architecture that Node.js runs on. */
+const TICK = 10_000
+
+/** A process and its descendants, by id. */
+export function processTree(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap(processTree)]
+}
+
+/** CPU time so far, user and system, in microseconds; that of descendants which have ended too. */
+export function cpuTime(pid: number): number {
+  return sum(processTree(pid).map(ticksOf)) * TICK
+}
+
+/** Resident memory in MiB, now and at its peak, summed over the tree: pages that are shared count more than once. */
+export function memory(pid: number): { now: number; peak: number } {
+  const statuses = processTree(pid).map((one) => read(`/proc/${one}/status`))
+  const field = (name: string) => sum(statuses.map((text) => kilobytes(text, name))) / 1024
+  return { now: field('VmRSS'), peak: field('VmHWM') }
+}
+
+function childrenOf(pid: number): number[] {
+  return threadsOf(pid).flatMap((thread) =>
+    read(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
+  )
+}
+
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
+
+/** utime, stime, cutime and cstime: fields 14 to 17, the second of which, the name, may hold spaces. */
+function ticksOf(pid: number): number {
+  const stat = read(`/proc/${pid}/stat`)
+  return sum(
+    stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 15)
+      .map(Number),
+  )
+}
+
+function kilobytes(status: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
+}
+
+/** Empty where the process has ended meanwhile. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, one) => total + one, 0)
+}

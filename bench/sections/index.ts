@@ -1,0 +1,13 @@
+import type { Section } from '../bench.ts'
+import { applications } from './applications.ts'
+import { checks } from './checks.ts'
+import { issuance } from './issuance.ts'
+import { mix } from './mix.ts'
+import { purge } from './purge.ts'
+import { secrets } from './secrets.ts'
+import { slowDisk } from './slow-disk.ts'
+import { tokens } from './tokens.ts'
+import { workers } from './workers.ts'
+
+/** Every section, in the order in which they run. */
+export const sections: Section[] = [issuance, secrets, checks, mix, applications, tokens, purge, slowDisk, workers]
