@@ -1,4 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
 import { Command, CommanderError } from 'commander'
 import { applicationsCommand } from './commands/applications.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -62,6 +64,9 @@ if (import.meta.main) {
     process.stderr.write(`What was asked for was done, but its result could not be written: ${error.message}\n`)
     process.exit(FAILED)
   })
+  // What was compiled once starts in two thirds of the time. In the program's own folder, where nobody else can write;
+  // without it where that is read-only.
+  enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/compiled'))
   if (existsSync('.env')) process.loadEnvFile('.env')
   process.exitCode = await main(process.argv.slice(2), process)
 }

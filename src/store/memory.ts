@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import * as sql from './sqlite-statements.ts'
 
-/** This many entries of one kind are held at least, twice as many at most. */
+/** This many entries of one kind are held at least, twice as many at most. A token takes 300 bytes. */
 const ROOM = 25_000
 
 /** The same for what was looked up in vain. Small, for anybody can ask for long names that are not there. */
