@@ -4,12 +4,14 @@ import { createLog } from '../log.ts'
 import { openStore } from '../store/open.ts'
 import { startServer } from './server.ts'
 import type { Terminal } from './terminal.ts'
+import { keepTicksFast } from './ticks.ts'
 
 /** How long a request waits for another process that has locked the store, in milliseconds; then it gets a 503. */
 const PATIENCE = 2000
 
 /** `serve`: migrate, listen, log one line when ready. With several WORKERS this process leads and they answer. */
 export async function serve(terminal: Terminal): Promise<void> {
+  keepTicksFast()
   const config = readConfig(terminal.env)
   const shared = config.WORKERS > 1
   const log = await createLog(config.LOG_LEVEL, { isTTY: terminal.stdout.isTTY === true, shared })

@@ -6,37 +6,43 @@ import type { FastifyInstance } from 'fastify'
 /** How long an answer may take after the server began to close, in milliseconds. */
 const PATIENCE = 8000
 
-/** How many answers are owed on a connection. */
-const OWED = Symbol('owed')
-type CountingSocket = Socket & { [OWED]: number }
+/** The answer to the last request on a connection. */
+const LAST = Symbol('last answer')
+type Connection = Socket & { [LAST]?: ServerResponse }
 
 /**
  * Makes `app.close()` end every connection as soon as no answer is owed on it: at once where none is (one that never
  * sent a byte would hold the server up), after the answer where one is, and the rest when patience ends.
  */
 export function drainOnClose(app: FastifyInstance, patience = PATIENCE): void {
-  const sockets = new Set<CountingSocket>()
+  const connections = new Set<Connection>()
   let closing = false
 
-  app.server.on('connection', (socket: CountingSocket) => {
-    socket[OWED] = 0
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+  app.server.on('connection', (connection: Connection) => {
+    connections.add(connection)
+    connection.once('close', () => connections.delete(connection))
   })
+  // Answers are not listened to before the end: a listener for each took 3 % of the CPU of a check.
   app.server.on('request', (request, response) => {
-    ;(request.socket as CountingSocket)[OWED]++
-    response.on('close', answered)
+    const connection: Connection = request.socket
+    connection[LAST] = response
+    if (closing) endAfter(response, connection)
   })
-  // One function for all: a closure a request is to be seen in a profile, and so is a map of sockets.
-  function answered(this: ServerResponse): void {
-    const socket = this.req.socket as CountingSocket
-    socket[OWED]--
-    if (closing && socket[OWED] === 0) socket.destroySoon()
-  }
   app.addHook('preClose', async () => {
     closing = true
-    for (const socket of sockets) if (socket[OWED] === 0) socket.destroy()
+    for (const connection of connections) {
+      const last = connection[LAST]
+      if (last && !last.closed) endAfter(last, connection)
+      else connection.destroy()
+    }
     setTimeout(() => app.server.closeAllConnections(), patience).unref()
+  })
+}
+
+/** Answers are given in the order of the requests, so the last one is the end of what is owed. */
+function endAfter(answer: ServerResponse, connection: Connection): void {
+  answer.once('close', () => {
+    if (connection[LAST] === answer) connection.destroySoon()
   })
 }
 

@@ -21,7 +21,7 @@ export interface InactiveToken {
 }
 
 /**
- * Whether an access token is good now: one read of the token and one of its application, and no write.
+ * Whether an access token is good now: one question to the store, and no write.
  * Throws StoreUnavailable when the store cannot be read.
  */
 export async function checkToken(
@@ -30,11 +30,11 @@ export async function checkToken(
 ): Promise<ActiveToken | InactiveToken> {
   const parsed = parseToken(accessToken)
   if (!parsed) return { reason: 'malformed token' }
-  const stored = await store.findToken(parsed.id)
-  if (!stored || !isTokenSecret(parsed.secret, stored)) return { reason: 'unknown token' }
+  const found = await store.findToken(parsed.id)
+  if (!found || !isTokenSecret(parsed.secret, found.stored)) return { reason: 'unknown token' }
 
+  const { stored, application } = found
   const tokenId = tokenIdText(stored.id)
-  const application = await store.findApplicationById(stored.applicationId)
   if (!application) return { reason: 'removed application', tokenId }
   const inactive = (reason: string) => ({ reason, tokenId, clientId: application.clientId })
   if (expiresAt(stored) <= now()) return inactive('expired token')

@@ -13,8 +13,9 @@ export async function revoke(
   accessToken: string,
 ): Promise<string | undefined> {
   const parsed = parseToken(accessToken)
-  const stored = parsed && (await store.findToken(parsed.id))
-  if (!stored || !isTokenSecret(parsed.secret, stored) || stored.applicationId !== application.id) return undefined
+  const { stored } = (parsed && (await store.findToken(parsed.id))) ?? {}
+  if (!parsed || !stored || !isTokenSecret(parsed.secret, stored)) return undefined
+  if (stored.applicationId !== application.id) return undefined
   if (stored.revokedAt !== null) return undefined
   await store.revokeToken(stored.id, now())
   return tokenIdText(stored.id)

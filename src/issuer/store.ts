@@ -11,8 +11,6 @@ import type { StoredToken } from './token.ts'
 export interface Store {
   /** The application of this client id, with its secrets, ended ones included. */
   findApplication(clientId: string): Promise<Application | undefined>
-  /** The same by the store's own id, as a token has it. */
-  findApplicationById(id: number): Promise<Application | undefined>
   /** Every application, oldest first. */
   listApplications(): Promise<Application[]>
   /** The suite of this id, with its secrets, ended ones included. */
@@ -47,7 +45,8 @@ export interface Store {
 
   /** Resolves when the token is on disk and would survive a power cut; not before. */
   addToken(token: StoredToken): Promise<void>
-  findToken(id: Buffer): Promise<StoredToken | undefined>
+  /** A token, and whose it is: all that a check needs in one call, which may be a way over the network and back. */
+  findToken(id: Buffer): Promise<FoundToken | undefined>
   /** Marks a token as revoked at this time, if it is not marked yet. Resolves when that is on disk. */
   revokeToken(id: Buffer, at: number): Promise<void>
   /**
@@ -59,6 +58,12 @@ export interface Store {
   /** Resolves when the store can be read. */
   check(): Promise<void>
   close(): Promise<void>
+}
+
+export interface FoundToken {
+  stored: StoredToken
+  /** Undefined: it was removed. */
+  application: Application | undefined
 }
 
 export interface Newcomers {

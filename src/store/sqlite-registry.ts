@@ -13,13 +13,10 @@ interface Options {
   sync: () => Promise<void>
 }
 
+type Registry = Omit<Store, `${string}Token` | `${string}Tokens` | 'check' | 'close'> & Pick<Store, 'revokeTokens'>
+
 /** The registry in SQLite: applications, suites, their secrets and approvals. */
-export function createRegistry({
-  db,
-  memory,
-  attempt,
-  sync,
-}: Options): Omit<Store, `${string}Token` | `${string}Tokens` | 'check' | 'close'> & Pick<Store, 'revokeTokens'> {
+export function createRegistry({ db, memory, attempt, sync }: Options) {
   const jsonOf = (statement: string) => {
     const select = db.prepare(statement).pluck()
     return (key: string) => {
@@ -30,7 +27,7 @@ export function createRegistry({
   const findApplication = memory.hold<string, Application>('registry', jsonOf(sql.findApplication))
   const findSuite = memory.hold<string, Suite>('registry', jsonOf(sql.findSuite))
   const findClientId = db.prepare(sql.findClientId).pluck()
-  const findApplicationById = memory.hold('registry', (id: number) => {
+  const applicationOf = memory.hold('registry', (id: number) => {
     const clientId = findClientId.get(id) as string | undefined
     return clientId === undefined ? undefined : findApplication(clientId)
   })
@@ -79,9 +76,8 @@ export function createRegistry({
     return true
   }
 
-  return {
+  const registry: Registry = {
     findApplication: (clientId) => attempt(() => findApplication(clientId)),
-    findApplicationById: (id) => attempt(() => findApplicationById(id)),
     listApplications: () =>
       attempt(db.transaction(() => (listClientIds.all() as string[]).map(findApplication) as Application[])),
     findSuite: (suiteId) => attempt(() => findSuite(suiteId)),
@@ -107,6 +103,8 @@ export function createRegistry({
     endSecret: (owner, id, endsAt) => change(() => endSecret.run({ owner, id, ends_at: endsAt }).changes > 0),
     hasImportedSecrets: () => attempt(() => hasImportedSecrets('any') === true),
   }
+  /** `applicationOf` finds an application by the id that its tokens have; throws an SqliteError. */
+  return { registry, applicationOf }
 }
 
 function toRow(application: NewApplication) {

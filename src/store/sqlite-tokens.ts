@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import type { Application } from '../issuer/application.ts'
 import type { Store } from '../issuer/store.ts'
 import type { StoredToken } from '../issuer/token.ts'
 import type { Attempt } from './attempt.ts'
@@ -13,6 +14,7 @@ interface Options {
   sync: () => Promise<void>
   /** Throws where nothing may be written. */
   assertWhole: () => void
+  applicationOf: (applicationId: number) => Application | undefined
 }
 
 /** The tokens in SQLite: issued, looked up, revoked, purged. */
@@ -22,6 +24,7 @@ export function createTokens({
   attempt,
   sync,
   assertWhole,
+  applicationOf,
 }: Options): Pick<Store, 'addToken' | 'findToken' | 'revokeToken' | 'purgeTokens'> {
   const insertToken = db.prepare(sql.insertToken)
   const selectToken = db.prepare(sql.findToken)
@@ -46,7 +49,7 @@ export function createTokens({
     findToken: (id) =>
       attempt(() => {
         const row = findRow(id.toString('latin1'))
-        return row && toToken(id, row)
+        return row && { stored: toToken(id, row), application: applicationOf(row.application_id) }
       }),
 
     revokeToken: (id, at) =>

@@ -39,11 +39,12 @@ export function openSqlite(path: string, { patience }: { patience: number }): St
   const memory = createMemory(db, { assertInPlace: assertWhole })
   const attempt = createAttempt(patience)
   const check = db.prepare(sql.check)
+  const { registry, applicationOf } = createRegistry({ db, memory, attempt, sync })
 
   return {
     migrated,
-    ...createRegistry({ db, memory, attempt, sync }),
-    ...createTokens({ db, memory, attempt, sync, assertWhole }),
+    ...registry,
+    ...createTokens({ db, memory, attempt, sync, assertWhole, applicationOf }),
 
     check: () =>
       attempt(() => {

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { NewApplication } from '../../src/issuer/application.ts'
+import type { Application, NewApplication } from '../../src/issuer/application.ts'
 import type { Store } from '../../src/issuer/store.ts'
 import type { NewSuite } from '../../src/issuer/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/issuer/token.ts'
@@ -27,6 +27,10 @@ function suite(suiteId: string): NewSuite {
 
 async function register(store: Store, applications: NewApplication[]) {
   return (await store.register({ suites: [], applications })).applications
+}
+
+async function find(store: Store, id: Buffer): Promise<StoredToken | undefined> {
+  return (await store.findToken(id))?.stored
 }
 
 /** What every store must hold to. `open` gives an empty one, and closes it with the test. */
@@ -203,15 +207,20 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     t.strictSame(await suitesOf('none'), [])
   })
 
-  t.test('Store: an application is found by the id that its tokens have', async (t) => {
-    const store = await open(t)
-    await register(store, [application('a'), application('b')])
-    const found = await store.findApplication('b')
-    t.strictSame(await store.findApplicationById(found?.id as number), found)
-    t.equal(await store.findApplicationById(99), undefined)
-    await store.removeApplication('b')
-    t.equal(await store.findApplicationById(found?.id as number), undefined)
-  })
+  t.test(
+    'Store: a token is found with the application that it was issued to, for as long as there is one',
+    async (t) => {
+      const store = await open(t)
+      await register(store, [application('a'), application('b')])
+      const owner = (await store.findApplication('b')) as Application
+      const [token, orphan] = [mintToken(owner.id, START).stored, mintToken(99, START).stored]
+      await Promise.all([store.addToken(token), store.addToken(orphan)])
+      t.strictSame(await store.findToken(token.id), { stored: token, application: owner })
+      t.strictSame(await store.findToken(orphan.id), { stored: orphan, application: undefined })
+      await store.removeApplication('b')
+      t.strictSame(await store.findToken(token.id), { stored: token, application: undefined })
+    },
+  )
 
   t.test("Store: a suite's secrets are rotated and ended as an application's are", async (t) => {
     const store = await open(t)
@@ -234,18 +243,18 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     const store = await open(t)
     const [one, other] = [mintToken(1, START).stored, mintToken(1, START).stored]
     await Promise.all([store.addToken(one), store.addToken(other)])
-    t.strictSame(await store.findToken(one.id), one)
+    t.strictSame(await find(store, one.id), one)
     await store.revokeToken(one.id, START + 1)
     await store.revokeToken(one.id, START + 2)
-    t.strictSame(await store.findToken(one.id), { ...one, revokedAt: START + 1 })
-    t.strictSame(await store.findToken(other.id), other)
+    t.strictSame(await find(store, one.id), { ...one, revokedAt: START + 1 })
+    t.strictSame(await find(store, other.id), other)
   })
 
   t.test('Store: a token is found by its id as it was added', async (t) => {
     const store = await open(t)
     const tokens = Array.from({ length: 50 }, (_, n) => mintToken(n, START + n).stored)
     await Promise.all(tokens.map((token) => store.addToken(token)))
-    for (const token of tokens) t.strictSame(await store.findToken(token.id), token)
+    for (const token of tokens) t.strictSame(await find(store, token.id), token)
     t.equal(await store.findToken(mintToken(1, START).stored.id), undefined)
   })
 
@@ -254,7 +263,7 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     const token = mintToken(1, START).stored
     await store.addToken(token)
     await t.rejects(store.addToken({ ...token, applicationId: 2 }))
-    t.strictSame(await store.findToken(token.id), token)
+    t.strictSame(await find(store, token.id), token)
   })
 
   t.test('Store: the purge takes the oldest tokens before an id, so many at a time', async (t) => {
@@ -262,7 +271,7 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     const tokens = Array.from({ length: 5 }, (_, n) => mintToken(1, START + n).stored)
     for (const token of tokens.toReversed()) await store.addToken(token)
     const left = async (numbers: number[]) => {
-      const found = await Promise.all(numbers.map((n) => store.findToken((tokens[n] as StoredToken).id)))
+      const found = await Promise.all(numbers.map((n) => find(store, (tokens[n] as StoredToken).id)))
       return found.filter((token) => token !== undefined).map(({ issuedAt }) => issuedAt - START)
     }
 

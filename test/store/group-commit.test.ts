@@ -18,23 +18,46 @@ function createStore() {
   return { write, lock, disk, made }
 }
 
-t.test('Group commit: the writes of a turn are one transaction; those that come while it waits join it', async (t) => {
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await nextTurn()
+}
+
+t.test(
+  'Group commit: a group waits for a turn that brings no more, and those that come while it waits join it',
+  async (t) => {
+    const { write, lock, disk, made } = createStore()
+    const one = [write('a'), write('b')]
+    await turns(1)
+    one.push(write('c'))
+    await turns(4)
+    one.push(write('d'))
+    lock.resolve()
+    await turns(1)
+    t.strictSame(made, [['a', 'b', 'c', 'd']])
+    const two = [write('e'), write('f')]
+    await turns(4)
+    t.equal(made.length, 1, 'what comes before it is on disk is the next transaction')
+    disk.resolve()
+    await Promise.all([...one, ...two])
+    t.strictSame(made, [
+      ['a', 'b', 'c', 'd'],
+      ['e', 'f'],
+    ])
+  },
+)
+
+t.test('Group commit: a group does not wait for ever where every turn brings more', async (t) => {
   const { write, lock, disk, made } = createStore()
-  const one = [write('a'), write('b')]
-  await nextTurn()
-  one.push(write('c'))
   lock.resolve()
-  await nextTurn()
-  t.strictSame(made, [['a', 'b', 'c']])
-  const two = [write('d'), write('e')]
-  await nextTurn()
-  t.equal(made.length, 1, 'what comes before it is on disk is the next transaction')
   disk.resolve()
-  await Promise.all([...one, ...two])
-  t.strictSame(made, [
-    ['a', 'b', 'c'],
-    ['d', 'e'],
-  ])
+  const all: Promise<void>[] = []
+  for (let turn = 0; turn < 40; turn++) {
+    all.push(write(String(turn)))
+    await turns(1)
+  }
+  t.ok(made.length > 1)
+  t.ok((made[0] as string[]).length > 1)
+  await Promise.all(all)
 })
 
 t.test('Group commit: nothing is answered before it is on disk', async (t) => {
@@ -45,7 +68,7 @@ t.test('Group commit: nothing is answered before it is on disk', async (t) => {
     answered = true
   })
   while (made.length === 0) await nextTurn()
-  for (let turn = 0; turn < 10; turn++) await nextTurn()
+  await turns(10)
   t.equal(answered, false)
   disk.resolve()
   await one
@@ -56,7 +79,7 @@ t.test(
   async (t) => {
     const locked = createStore()
     const refused = [locked.write('a')]
-    await nextTurn()
+    await turns(4)
     refused.push(locked.write('b'))
     locked.lock.reject(new Error('locked'))
     const failed = (message: string) => ({ status: 'rejected', reason: { message } })
