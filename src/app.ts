@@ -35,7 +35,7 @@ export async function buildApp({ issuer, log, trustProxy, publicUrl }: AppOption
     trustProxy,
     // What is in flight when the server stops is answered as ever.
     return503OnClosing: false,
-    // The endpoints write their own line a request. A logger for Fastify, even a silent one, took a tenth of the CPU.
+    // The endpoints write their own line a request. A logger for Fastify, even a silent one, took 5 % of the CPU of a check.
     logger: false,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     schemaErrorFormatter: formRefusal,

@@ -12,7 +12,7 @@ export function randomString(length: number): string {
 
 /**
  * Draws so many unguessable bytes at every call, each of them handed out once. One call of the generator serves many
- * draws: a call a token took 6 % of the CPU of issuing it.
+ * draws: a call a token took 4 % of the CPU of issuing it.
  */
 export function randomPool(size: number): () => Buffer {
   let pool = Buffer.alloc(0)
