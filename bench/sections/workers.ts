@@ -7,8 +7,8 @@ import { issueTokens } from '../tokens.ts'
 /** What a second worker costs, and whether workers are replaced without anybody noticing. */
 export const workers: Section = {
   name: 'workers',
-  title: 'Two workers against one, 64 connections',
-  contenders: 5,
+  title: 'Two workers against one, 64 connections in all or for each of them',
+  contenders: 7,
   preparation: 15,
   run,
 }
@@ -23,14 +23,17 @@ async function run(bench: Bench): Promise<Findings> {
   const tokens = await issueTokens(one.port, data.applications[0], count)
   const pairTokens = await issueTokens(two.port, pair.applications[0], count)
   const issue = bench.group(64, [tokenRequest(data.applications[0])])
-  const issuePair = bench.group(64, [tokenRequest(pair.applications[0])], 200, 'issue')
+  const issuePair = (connections: number) =>
+    bench.group(connections, [tokenRequest(pair.applications[0])], 200, 'issue')
   const verify = bench.group(64, tokens.map(verifyRequest))
-  const verifyPair = bench.group(64, pairTokens.map(verifyRequest), 200, 'verify')
+  const verifyPair = (connections: number) => bench.group(connections, pairTokens.map(verifyRequest), 200, 'verify')
   const rows = await bench.measure([
     { name: 'issue (1 worker)', server: one, groups: [issue] },
-    { name: 'issue (2 workers)', server: two, groups: [issuePair], base: 'issue (1 worker)' },
+    { name: 'issue (2 workers)', server: two, groups: [issuePair(64)], base: 'issue (1 worker)' },
+    { name: 'issue (2 workers, 64 each)', server: two, groups: [issuePair(128)], base: 'issue (1 worker)' },
     { name: 'verify (1 worker)', server: one, groups: [verify] },
-    { name: 'verify (2 workers)', server: two, groups: [verifyPair], base: 'verify (1 worker)' },
+    { name: 'verify (2 workers)', server: two, groups: [verifyPair(64)], base: 'verify (1 worker)' },
+    { name: 'verify (2 workers, 64 each)', server: two, groups: [verifyPair(128)], base: 'verify (1 worker)' },
   ])
 
   // Apart from the others: new workers are slow at first.
@@ -38,7 +41,7 @@ async function run(bench: Bench): Promise<Findings> {
     {
       name: 'rolling restarts',
       server: two,
-      groups: [verifyPair, issuePair],
+      groups: [verifyPair(64), issuePair(64)],
       before: () => void two.signal('SIGHUP'),
     },
   ])
