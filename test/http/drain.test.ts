@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { drainOnClose } from '../../src/http/drain.ts'
@@ -18,7 +19,7 @@ async function createDoor(t: Test, patience?: number) {
     const socket = connect(Number(port), '127.0.0.1')
     await once(socket, 'connect')
     socket.write(bytes)
-    return { socket, received: text(socket).catch(() => 'reset') }
+    return { send: (more: string) => socket.write(more), received: text(socket).catch(() => 'reset') }
   }
   const until = async (count: number) => {
     while (waiting.length < count) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -52,6 +53,20 @@ t.test('Closing: two requests in a row on one connection are both answered', asy
   await until(2)
   const closed = app.close()
   setTimeout(answer, 20)
+  setTimeout(answer, 50)
+  await closed
+  t.equal((await client.received).match(/HTTP\/1\.1 200 OK/g)?.length, 2)
+})
+
+t.test('Closing: a request that comes while an answer is owed on its connection is answered too', async (t) => {
+  const { app, dial, until, answer } = await createDoor(t)
+  const client = await dial(GET)
+  await until(1)
+  const closed = app.close()
+  await nextTurn()
+  client.send(GET)
+  await until(2)
+  answer()
   setTimeout(answer, 50)
   await closed
   t.equal((await client.received).match(/HTTP\/1\.1 200 OK/g)?.length, 2)
