@@ -51,6 +51,10 @@ export async function lead(store: Store, log: Logger, workers: number): Promise<
       worker.once('exit', () => reject(new AdministrationError('A worker ended before it was ready.')))
     })
     serving.add(worker)
+    // The next that it says is that it is retired.
+    worker.once('message', () => tell(worker, 'close'))
+    // Before it listened it heard nothing.
+    if (ending) tell(worker, 'close')
     worker.once('exit', (code, signal) => {
       if (serving.delete(worker) && !ending) void replace({ worker: worker.process.pid, code, signal })
     })
@@ -66,14 +70,19 @@ export async function lead(store: Store, log: Logger, workers: number): Promise<
   async function restart(): Promise<void> {
     log.info('restarting')
     for (const worker of [...serving]) {
+      if (ending) return
       await add()
-      if (serving.delete(worker)) worker.send('retire' satisfies Order)
+      if (serving.delete(worker)) tell(worker, 'retire')
     }
     log.info('restarted')
   }
 
   async function end(worker: Worker): Promise<void> {
-    if (worker.isConnected()) worker.send('close' satisfies Order)
+    tell(worker, 'close')
     if (!worker.isDead()) await once(worker, 'exit')
   }
+}
+
+function tell(worker: Worker, order: Order): void {
+  if (worker.isConnected()) worker.send(order)
 }

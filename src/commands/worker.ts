@@ -4,13 +4,16 @@ import { retire } from '../http/drain.ts'
 import type { Store } from '../issuer/store.ts'
 import { type EndSignal, endWell, listen, type ServerConfig } from './server.ts'
 
-/** What a leader tells a worker: to end, or to end when no connection needs it any more. */
+/** What a leader tells a worker: to end, or to say when no connection needs it any more. */
 export type Order = 'close' | 'retire'
 
 /** What a worker tells its leader when it listens. */
 export interface Listening {
   address: string
 }
+
+/** What a worker tells its leader when no connection needs it any more. */
+type Retired = 'retired'
 
 /** Signals go to the whole group of processes on Ctrl-C, say. They are for the leader, who gives orders. */
 const FOR_THE_LEADER: EndSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -27,8 +30,10 @@ export async function work(open: () => Promise<Store>, log: Logger, config: Serv
     }
     const end = endWell(log, close, { skip: FOR_THE_LEADER })
     process.on('message', async (order: Order) => {
-      if (order === 'retire') await retire(app.server)
-      end()
+      if (order === 'close') return end()
+      await retire(app.server)
+      // Not the end yet: a connection may be on its way from the leader, and is given back only while this process lives.
+      process.send?.('retired' satisfies Retired)
     })
     process.send?.({ address } satisfies Listening)
   } catch (error) {

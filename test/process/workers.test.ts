@@ -21,6 +21,14 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(10)
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 t.test(
   'Workers: several processes answer, and in the log, at the start and at the end they are one server',
   async (t) => {
@@ -98,6 +106,41 @@ t.test('Workers: a rolling restart drops no request, on kept connections or on n
   t.ok(new Set(said(server, 'token issued').map(({ pid }) => pid)).size > before.size)
   server.child.kill('SIGTERM')
   t.match(await server.exited, { status: 0 })
+})
+
+t.test('Workers: a connection that is handed to one that is about to end is answered by another', async (t) => {
+  const { server, credentials } = await setting(t)
+  for (let n = 0; n < 4; n++) await server.token(credentials)
+  await until(() => said(server, 'token issued').length === 4)
+  const retired = new Set<number>(said(server, 'token issued').map(({ pid }) => pid))
+  const signalRetired = (signal: NodeJS.Signals) => {
+    for (const pid of retired) if (isAlive(pid)) process.kill(pid, signal)
+  }
+  t.teardown(() => signalRetired('SIGCONT'))
+  t.equal(retired.size, 2)
+
+  // The leader has accepted the connections before it learns that these two take no more of them.
+  signalRetired('SIGSTOP')
+  server.child.kill('SIGHUP')
+  await until(() => said(server, 'restarted').length === 1)
+  server.child.kill('SIGSTOP')
+  const answers = Array.from({ length: 8 }, () => server.token(credentials))
+  await sleep(200)
+  signalRetired('SIGCONT')
+  await sleep(1000)
+  server.child.kill('SIGCONT')
+  const statuses = Promise.all(answers.map(async (answer) => (await answer).status))
+  t.strictSame(await Promise.race([statuses, sleep(10_000, undefined, { ref: false })]), Array(8).fill(200))
+  await until(() => [...retired].every((pid) => !isAlive(pid)))
+})
+
+t.test('Workers: a signal to end amid a rolling restart ends old and new ones', async (t) => {
+  const { server } = await setting(t)
+  server.child.kill('SIGHUP')
+  await until(() => said(server, 'restarting').length === 1)
+  server.child.kill('SIGTERM')
+  t.strictSame(await server.exited, { status: 0, signal: null })
+  t.equal(logged(server).at(-1).msg, 'stopped')
 })
 
 t.test('Workers: one that ends unasked is replaced; one that cannot start is said once', async (t) => {
