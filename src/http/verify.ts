@@ -40,11 +40,14 @@ export async function verify(
     const { suite } = request.params
     try {
       return await admit(request, suite)
-    } catch (refusal) {
+    } catch (error) {
       // Where there is no such suite that is the answer, and not what is wrong with the token. Not asked before: an
       // application that is approved for a suite proves that it is there (3 % of the CPU of a check).
-      if (suite !== undefined && !(await issuer.hasSuite(suite))) throw new HttpRefusal(404, 'There is no such suite')
-      throw refusal
+      const isRefusal = error instanceof HttpRefusal
+      if (isRefusal && suite !== undefined && !(await issuer.hasSuite(suite))) {
+        throw new HttpRefusal(404, 'There is no such suite')
+      }
+      throw error
     }
   }
 

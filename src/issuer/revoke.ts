@@ -13,10 +13,12 @@ export async function revoke(
   accessToken: string,
 ): Promise<string | undefined> {
   const parsed = parseToken(accessToken)
-  const { stored } = (parsed && (await store.findToken(parsed.id))) ?? {}
-  if (!parsed || !stored || !isTokenSecret(parsed.secret, stored)) return undefined
-  if (stored.applicationId !== application.id) return undefined
-  if (stored.revokedAt !== null) return undefined
+  if (!parsed) return undefined
+  const found = await store.findToken(parsed.id)
+  if (!found || !isTokenSecret(parsed.secret, found.stored)) return undefined
+
+  const { stored } = found
+  if (stored.applicationId !== application.id || stored.revokedAt !== null) return undefined
   await store.revokeToken(stored.id, now())
   return tokenIdText(stored.id)
 }

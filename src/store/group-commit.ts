@@ -5,7 +5,7 @@ interface Waiting {
 }
 
 /** How many turns of the event loop a group waits at most. */
-const TURNS = 8
+const TURNS = 9
 
 /**
  * Makes writes in groups, each in one transaction. A group waits for as long as every turn of the event loop brings more,
@@ -30,7 +30,7 @@ export function createGroupCommit(
 
   function commitSoon(turns = TURNS, before = 0): void {
     setImmediate(() => {
-      if (turns > 0 && group.length > before) commitSoon(turns - 1, group.length)
+      if (turns > 1 && group.length > before) commitSoon(turns - 1, group.length)
       else void commit()
     })
   }
