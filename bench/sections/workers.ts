@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Bench, Findings, Section } from '../bench.ts'
 import { tokenRequest, verifyRequest } from '../requests.ts'
 import { issueTokens } from '../tokens.ts'
@@ -14,7 +12,6 @@ export const workers: Section = {
 }
 
 async function run(bench: Bench): Promise<Findings> {
-  if (!hasSetting('WORKERS')) return { rows: [], notes: ['Skipped: this server has no setting WORKERS.'] }
   const data = bench.data('one')
   const pair = bench.data('two')
   const one = await bench.ours(data, { env: { WORKERS: '1' }, pin: false })
@@ -23,17 +20,26 @@ async function run(bench: Bench): Promise<Findings> {
   const tokens = await issueTokens(one.port, data.applications[0], count)
   const pairTokens = await issueTokens(two.port, pair.applications[0], count)
   const issue = bench.group(64, [tokenRequest(data.applications[0])])
-  const issuePair = (connections: number) =>
-    bench.group(connections, [tokenRequest(pair.applications[0])], 200, 'issue')
+  const issuePair = bench.group(64, [tokenRequest(pair.applications[0])], 200, 'issue')
   const verify = bench.group(64, tokens.map(verifyRequest))
-  const verifyPair = (connections: number) => bench.group(connections, pairTokens.map(verifyRequest), 200, 'verify')
+  const verifyPair = bench.group(64, pairTokens.map(verifyRequest), 200, 'verify')
   const rows = await bench.measure([
     { name: 'issue (1 worker)', server: one, groups: [issue] },
-    { name: 'issue (2 workers)', server: two, groups: [issuePair(64)], base: 'issue (1 worker)' },
-    { name: 'issue (2 workers, 64 each)', server: two, groups: [issuePair(128)], base: 'issue (1 worker)' },
+    { name: 'issue (2 workers)', server: two, groups: [issuePair], base: 'issue (1 worker)' },
+    {
+      name: 'issue (2 workers, 64 each)',
+      server: two,
+      groups: [{ ...issuePair, connections: 128 }],
+      base: 'issue (1 worker)',
+    },
     { name: 'verify (1 worker)', server: one, groups: [verify] },
-    { name: 'verify (2 workers)', server: two, groups: [verifyPair(64)], base: 'verify (1 worker)' },
-    { name: 'verify (2 workers, 64 each)', server: two, groups: [verifyPair(128)], base: 'verify (1 worker)' },
+    { name: 'verify (2 workers)', server: two, groups: [verifyPair], base: 'verify (1 worker)' },
+    {
+      name: 'verify (2 workers, 64 each)',
+      server: two,
+      groups: [{ ...verifyPair, connections: 128 }],
+      base: 'verify (1 worker)',
+    },
   ])
 
   // Apart from the others: new workers are slow at first.
@@ -41,7 +47,7 @@ async function run(bench: Bench): Promise<Findings> {
     {
       name: 'rolling restarts',
       server: two,
-      groups: [verifyPair(64), issuePair(64)],
+      groups: [verifyPair, issuePair],
       before: () => void two.signal('SIGHUP'),
     },
   ])
@@ -50,8 +56,4 @@ async function run(bench: Bench): Promise<Findings> {
     'Rolling restarts: SIGHUP to the parent process at the beginning of every round.',
   ]
   return { rows: [...rows, ...restarts], notes }
-}
-
-function hasSetting(name: string): boolean {
-  return readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8').includes(`${name}=`)
 }
