@@ -6,8 +6,8 @@ import { applicationsCommand } from './commands/applications.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { secretsCommand } from './commands/secrets.ts'
 import { seedCommand } from './commands/seed.ts'
+import type { Terminal } from './commands/shared/terminal.ts'
 import { suitesCommand } from './commands/suites.ts'
-import type { Terminal } from './commands/terminal.ts'
 import { tokensCommand } from './commands/tokens.ts'
 
 const FAILED = 1

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import type { Application } from '../issuer/application.ts'
-import type { Registered } from '../issuer/registration.ts'
-import { administer } from './administer.ts'
+import type { Registered } from '../administration/registration.ts'
+import type { Application } from '../domain/application.ts'
 import { secretRow, secretsTable } from './secrets.ts'
-import { print, readInput, type Terminal, table, timestamp, withJson } from './terminal.ts'
+import { administer } from './shared/administer.ts'
+import { print, readInput, type Terminal, table, timestamp, withJson } from './shared/terminal.ts'
 
 interface RegisterOptions {
   name: string

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { createAdministration } from '../administration/administration.ts'
 import { ACCESS_TOKEN_PATH } from '../http/access-token.ts'
 import { VERIFY_PATH } from '../http/verify.ts'
-import { createAdministration } from '../issuer/administration.ts'
-import { createLog } from '../log.ts'
+import { startServer } from '../server/run.ts'
 import { openStore } from '../store/open.ts'
-import { startServer } from './server.ts'
-import type { Terminal } from './terminal.ts'
+import { createLog } from '../telemetry/log.ts'
+import type { Terminal } from './shared/terminal.ts'
 
 const PORT = 8080
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { readConfig } from '../config.ts'
-import { AdministrationError } from '../issuer/refusal.ts'
-import type { Terminal } from './terminal.ts'
+import { AdministrationError } from '../domain/refusal.ts'
+import type { Terminal } from './shared/terminal.ts'
 
 const TIMEOUT = 3000
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { print, type Terminal, withJson } from './terminal.ts'
+import { print, type Terminal, withJson } from './shared/terminal.ts'
 
 /** `migrate`: brings the store to this program's version, as every other command does on its way. */
 export function migrateCommand(terminal: Terminal): Command {

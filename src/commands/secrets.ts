@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { isImported, type Secret } from '../issuer/secret.ts'
-import { administer } from './administer.ts'
-import { print, type Terminal, table, timestamp, withJson } from './terminal.ts'
+import { isImported, type Secret } from '../domain/secret.ts'
+import { administer } from './shared/administer.ts'
+import { print, type Terminal, table, timestamp, withJson } from './shared/terminal.ts'
 
 const ID = 'the client id of an application, or the id of a suite'
 

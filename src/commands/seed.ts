@@ -1,12 +1,12 @@
 import { Command } from 'commander'
 import { z } from 'zod'
-import { fields } from '../issuer/fields.ts'
-import { AdministrationError } from '../issuer/refusal.ts'
-import type { Registration, SuiteRegistration } from '../issuer/registration.ts'
-import { administer } from './administer.ts'
+import type { Registration, SuiteRegistration } from '../administration/registration.ts'
+import { fields } from '../administration/rules.ts'
+import { AdministrationError } from '../domain/refusal.ts'
 import { registeredJson, registeredWords } from './applications.ts'
+import { administer } from './shared/administer.ts'
+import { print, readInput, type Terminal, withJson } from './shared/terminal.ts'
 import { registeredSuiteJson, registeredSuiteWords } from './suites.ts'
-import { print, readInput, type Terminal, withJson } from './terminal.ts'
 
 const application = z
   .strictObject({

@@ -1,10 +1,10 @@
 import cluster from 'node:cluster'
 import { type Config, readConfig } from '../config.ts'
-import { createLog } from '../log.ts'
+import { startServer } from '../server/run.ts'
+import { keepTicksFast } from '../server/ticks.ts'
 import { openStore } from '../store/open.ts'
-import { startServer } from './server.ts'
-import type { Terminal } from './terminal.ts'
-import { keepTicksFast } from './ticks.ts'
+import { createLog } from '../telemetry/log.ts'
+import type { Terminal } from './shared/terminal.ts'
 
 /** How long a request waits for another process that has locked the store, in milliseconds; then it gets a 503. */
 const PATIENCE = 2000
@@ -18,7 +18,7 @@ export async function serve(terminal: Terminal): Promise<void> {
   const open = () => openStore(config.DATABASE_URL, { patience: PATIENCE })
 
   if (cluster.isWorker) {
-    const { work } = await import('./worker.ts')
+    const { work } = await import('../server/worker.ts')
     await work(open, log, config)
     return
   }
@@ -27,7 +27,7 @@ export async function serve(terminal: Terminal): Promise<void> {
 
   async function start({ WORKERS }: Config): Promise<{ address: string; workers?: number }> {
     if (!shared) return { address: await startServer(await open(), log, config) }
-    const { lead } = await import('./leader.ts')
+    const { lead } = await import('../server/leader.ts')
     return { address: await lead(await open(), log, WORKERS), workers: WORKERS }
   }
 }

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import type { RegisteredSuite } from '../issuer/registration.ts'
-import type { Suite } from '../issuer/suite.ts'
-import { administer } from './administer.ts'
+import type { RegisteredSuite } from '../administration/registration.ts'
+import type { Suite } from '../domain/suite.ts'
 import { secretRow, secretsTable } from './secrets.ts'
-import { print, type Terminal, table, timestamp, withJson } from './terminal.ts'
+import { administer } from './shared/administer.ts'
+import { print, type Terminal, table, timestamp, withJson } from './shared/terminal.ts'
 
 /** `suites …`: who may ask about tokens. */
 export function suitesCommand(terminal: Terminal): Command {

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { administer } from './administer.ts'
-import { print, type Terminal, withJson } from './terminal.ts'
+import { administer } from './shared/administer.ts'
+import { print, type Terminal, withJson } from './shared/terminal.ts'
 
 /** `tokens …`: what was issued. */
 export function tokensCommand(terminal: Terminal): Command {

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { Refusal } from '../domain/refusal.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { Refusal } from '../issuer/refusal.ts'
-import { assertBodyCredentials, assertForm, formSchema } from './form.ts'
-import { NO_STORE } from './refusals.ts'
+import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
+import { NO_STORE } from './wire/refusals.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
 

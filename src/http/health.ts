@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Issuer } from '../issuer/issuer.ts'
-import { NO_STORE } from './refusals.ts'
+import { NO_STORE } from './wire/refusals.ts'
 
 export const READY_PATH = '/health/ready'
 

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { Refusal } from '../domain/refusal.ts'
+import type { Suite } from '../domain/suite.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { Refusal } from '../issuer/refusal.ts'
-import type { Suite } from '../issuer/suite.ts'
-import { authorizationOf, basicCredentials } from './authorization.ts'
-import { assertForm, formSchema } from './form.ts'
-import { HttpRefusal, NO_STORE } from './refusals.ts'
+import { authorizationOf, basicCredentials } from './wire/authorization.ts'
+import { assertForm, formSchema } from './wire/form.ts'
+import { HttpRefusal, NO_STORE } from './wire/refusals.ts'
 
 export const INTROSPECT_PATH = '/v1/oauth/introspect'
 

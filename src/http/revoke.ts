@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Issuer } from '../issuer/issuer.ts'
-import { assertBodyCredentials, assertForm, formSchema } from './form.ts'
-import { NO_STORE } from './refusals.ts'
+import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
+import { NO_STORE } from './wire/refusals.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
 

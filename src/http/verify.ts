@@ -1,10 +1,10 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Application } from '../issuer/application.ts'
+import type { Application } from '../domain/application.ts'
+import type { RefusalCode, RefusalLog } from '../domain/refusal.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import type { RefusalCode, RefusalLog } from '../issuer/refusal.ts'
-import { authorizationOf, bearerToken } from './authorization.ts'
-import { HttpRefusal, NO_STORE } from './refusals.ts'
+import { authorizationOf, bearerToken } from './wire/authorization.ts'
+import { HttpRefusal, NO_STORE } from './wire/refusals.ts'
 
 export const VERIFY_PATH = '/v1/oauth/verify'
 

@@ -1,10 +1,10 @@
-import type { Application } from './application.ts'
-import type { Clock } from './clock.ts'
+import type { Application } from '../domain/application.ts'
+import type { Clock } from '../domain/clock.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { DECOY, findGenerated, isImported, type Secret } from '../domain/secret.ts'
+import type { Store } from '../domain/store.ts'
+import type { Suite } from '../domain/suite.ts'
 import type { ImportedSecrets } from './imported-secrets.ts'
-import { Refusal } from './refusal.ts'
-import { DECOY, findGenerated, isImported, type Secret } from './secret.ts'
-import type { Store } from './store.ts'
-import type { Suite } from './suite.ts'
 
 export interface Credentials {
   clientId: string

@@ -1,7 +1,7 @@
-import type { Application } from './application.ts'
-import type { Clock } from './clock.ts'
-import type { Store } from './store.ts'
-import { expiresAt, isTokenSecret, parseToken, tokenIdText } from './token.ts'
+import type { Application } from '../domain/application.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Store } from '../domain/store.ts'
+import { expiresAt, isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
 
 /** An access token that is good, and whose it is. */
 export interface ActiveToken {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { Refusal } from './refusal.ts'
-import { matchesImported, type Secret } from './secret.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { matchesImported, type Secret } from '../domain/secret.ts'
 
 const AT_ONCE = 2
 const WAITING = 64

@@ -1,11 +1,11 @@
-import type { Application } from './application.ts'
+import type { Application } from '../domain/application.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Store } from '../domain/store.ts'
+import { mintToken, TOKEN_LIFETIME, tokenIdText } from '../domain/token.ts'
 import { authenticate, authenticateSuite, type Credentials } from './authenticate.ts'
 import { checkToken } from './check.ts'
-import type { Clock } from './clock.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
 import { revoke } from './revoke.ts'
-import type { Store } from './store.ts'
-import { mintToken, TOKEN_LIFETIME, tokenIdText } from './token.ts'
 
 /** An access token as it was issued, RFC 6749 §5.1. */
 export interface IssuedToken {

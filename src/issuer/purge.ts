@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from './clock.ts'
-import type { Store } from './store.ts'
-import { firstTokenIdAt, TOKEN_LIFETIME } from './token.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Store } from '../domain/store.ts'
+import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 
 /** How many expired tokens one step deletes: a millisecond's work or so. */
 const STEP = 500

@@ -1,7 +1,7 @@
-import type { Application } from './application.ts'
-import type { Clock } from './clock.ts'
-import type { Store } from './store.ts'
-import { isTokenSecret, parseToken, tokenIdText } from './token.ts'
+import type { Application } from '../domain/application.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Store } from '../domain/store.ts'
+import { isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
 
 /**
  * Revokes an access token of this application, RFC 7009 §2.1. Returns its public id when that is on disk, and undefined,

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../world.ts'
-import { run, runJson } from './run.ts'
+import { run, runJson } from '../support/run.ts'
+import { temporaryFolder } from '../support/world.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../seeds/applications.json')
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../world.ts'
-import { run, runJson } from './run.ts'
+import { run, runJson } from '../support/run.ts'
+import { temporaryFolder } from '../support/world.ts'
 
 const STORE = ['suites', 'register', 'store', '--name', 'Store API']
 const PRODUCTS = ['suites', 'register', 'product-information', '--name', 'Product information API']

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { createWorld, START, temporaryFolder } from '../world.ts'
-import { refused } from './refused.ts'
+import { refused } from '../support/refused.ts'
+import { createWorld, START, temporaryFolder } from '../support/world.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 

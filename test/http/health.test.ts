@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createWorld, temporaryFolder } from '../world.ts'
+import { createWorld, temporaryFolder } from '../support/world.ts'
 
 t.test('Health: a server that answers is live; ready is one that can read its store', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')

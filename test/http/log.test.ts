@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { createWorld, temporaryFolder } from '../world.ts'
+import { createWorld, temporaryFolder } from '../support/world.ts'
 
 const MARK = 'S3CR3T'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createWorld, PUBLIC_URL } from '../world.ts'
+import { createWorld, PUBLIC_URL } from '../support/world.ts'
 
 t.test('RFC 8414 §2: the metadata names the issuer, each endpoint and how to authenticate there', async (t) => {
   const { app } = await createWorld(t)

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { temporaryFolder } from '../world.ts'
-import { refused } from './refused.ts'
-import { createWorldOfSuites } from './suites.ts'
+import { refused } from '../support/refused.ts'
+import { createWorldOfSuites } from '../support/suites.ts'
+import { temporaryFolder } from '../support/world.ts'
 
 const PATH = '/v1/oauth/revoke'
 

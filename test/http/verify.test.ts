@@ -5,9 +5,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { withoutForeignPath } from '../../src/http/verify.ts'
-import { PUBLIC_URL, START, temporaryFolder } from '../world.ts'
-import { refused } from './refused.ts'
-import { createWorldOfSuites, ENDINGS, ID } from './suites.ts'
+import { refused } from '../support/refused.ts'
+import { createWorldOfSuites, ENDINGS, ID } from '../support/suites.ts'
+import { PUBLIC_URL, START, temporaryFolder } from '../support/world.ts'
 
 const REALM = `Bearer realm="${PUBLIC_URL}"`
 

@@ -1,8 +1,8 @@
 import t from 'tap'
+import type { Refusal } from '../../src/domain/refusal.ts'
 import { authenticate } from '../../src/issuer/authenticate.ts'
 import { createImportedSecrets, type ImportedSecrets } from '../../src/issuer/imported-secrets.ts'
-import type { Refusal } from '../../src/issuer/refusal.ts'
-import { createWorld } from '../world.ts'
+import { createWorld } from '../support/world.ts'
 
 t.test(
   'Secrets: an imported one gets a token, the second time from memory, and the wire shows no difference',

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { createImportedSecrets } from '../../src/issuer/imported-secrets.ts'
-import { Refusal } from '../../src/issuer/refusal.ts'
+import { Refusal } from '../../src/domain/refusal.ts'
 import {
   digestGenerated,
   digestImported,
@@ -8,8 +7,9 @@ import {
   generateSecret,
   isImported,
   matchesImported,
-} from '../../src/issuer/secret.ts'
-import { START } from '../world.ts'
+} from '../../src/domain/secret.ts'
+import { createImportedSecrets } from '../../src/issuer/imported-secrets.ts'
+import { START } from '../support/world.ts'
 
 t.test('Secrets: a generated one has 40 characters of [A-Za-z0-9], more than 190 bits', async (t) => {
   t.match(generateSecret(), /^[A-Za-z0-9]{40}$/)

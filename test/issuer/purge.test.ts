@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { mintToken } from '../../src/domain/token.ts'
 import { purgeStep, startPurge } from '../../src/issuer/purge.ts'
-import { mintToken } from '../../src/issuer/token.ts'
-import { createWorld, START, temporaryFolder } from '../world.ts'
+import { createWorld, START, temporaryFolder } from '../support/world.ts'
 
 const HOUR = 3_600_000
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { parseToken } from '../../src/issuer/token.ts'
+import { parseToken } from '../../src/domain/token.ts'
 import { openStore } from '../../src/store/open.ts'
-import { temporaryFolder } from '../world.ts'
-import { command, startServer } from './spawn.ts'
+import { command, startServer } from '../support/spawn.ts'
+import { temporaryFolder } from '../support/world.ts'
 
 t.test('Durability: after kill -9 under load every token that a client received is in the store', async (t) => {
   const env = { DATABASE_URL: `sqlite:${join(temporaryFolder(t), 'store.db')}` }

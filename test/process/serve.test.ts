@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../world.ts'
-import { command, start, startServer } from './spawn.ts'
+import { command, start, startServer } from '../support/spawn.ts'
+import { temporaryFolder } from '../support/world.ts'
 
 function setting(t: Test) {
   const file = join(temporaryFolder(t), 'store.db')

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../world.ts'
-import { command, type Server, startServer } from './spawn.ts'
+import { command, type Server, startServer } from '../support/spawn.ts'
+import { temporaryFolder } from '../support/world.ts'
 
 async function setting(t: Test) {
   const file = join(temporaryFolder(t), 'store.db')

@@ -1,0 +1,48 @@
+import type { FastifyRequest } from 'fastify'
+import type { Credentials } from '../../issuer/authenticate.ts'
+import { HttpRefusal } from './refusals.ts'
+
+/** The Authorization header; undefined where there is none. Throws where there are two: Node.js would take the first. */
+export function authorizationOf(request: Pick<FastifyRequest, 'headers' | 'raw'>): string | undefined {
+  const { authorization } = request.headers
+  if (authorization === undefined) return undefined
+  if (timesGiven('authorization', request.raw.rawHeaders) > 1) {
+    throw new HttpRefusal(400, 'The Authorization header is given more than once')
+  }
+  return authorization
+}
+
+/** How often a header of this name, in lower case, is among names and values in turn. */
+function timesGiven(name: string, rawHeaders: string[]): number {
+  let times = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] as string
+    if (given.length === name.length && given.toLowerCase() === name) times++
+  }
+  return times
+}
+
+/** The token of `Authorization: Bearer …`, RFC 6750 §2.1; undefined for another scheme. Throws where it is malformed. */
+export function bearerToken(authorization: string): string | undefined {
+  if (!/^bearer( |$)/i.test(authorization)) return undefined
+  const [, token] = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization) ?? []
+  if (!token) throw new HttpRefusal(400, 'The Authorization header is malformed')
+  return token
+}
+
+/** The credentials of `Authorization: Basic …`, RFC 6749 §2.3.1: both halves form-encoded. Undefined for anything else. */
+export function basicCredentials(authorization: string): Credentials | undefined {
+  const [, encoded] = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization) ?? []
+  const pair = Buffer.from(encoded ?? '', 'base64').toString()
+  const colon = pair.indexOf(':')
+  if (colon === -1) return undefined
+  try {
+    return { clientId: formDecode(pair.slice(0, colon)), clientSecret: formDecode(pair.slice(colon + 1)) }
+  } catch {
+    return undefined
+  }
+}
+
+function formDecode(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
+}

@@ -1,0 +1,39 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { StoreUnavailable } from '../../domain/store.ts'
+import { migrate } from './migrate.ts'
+
+/** How long opening and migrating wait for other processes, in milliseconds. */
+const TIMEOUT = 10_000
+
+/** A migrated connection to a SQLite file, made where there is none, or `:memory:`. Throws StoreUnavailable with the path. */
+export function openDatabase(path: string): { db: Database.Database; migrated: { from: number; to: number } } {
+  let db: Database.Database | undefined
+  try {
+    if (path !== ':memory:') makeFile(path)
+    db = connect(path)
+    return { db, migrated: migrate(db) }
+  } catch (error) {
+    db?.close()
+    throw new StoreUnavailable(`The database ${path} cannot be opened: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** A durable connection to a database that is there. */
+export function connect(path: string): Database.Database {
+  const db = new Database(path, { timeout: TIMEOUT, fileMustExist: true })
+  db.pragma('journal_mode = WAL')
+  // better-sqlite3 is compiled with NORMAL for WAL, which loses the last commits in a power cut.
+  db.pragma('synchronous = FULL')
+  db.pragma('foreign_keys = ON')
+  db.pragma('temp_store = MEMORY')
+  // KiB: the inner pages of five million tokens, twice; the driver is compiled with 16 MB.
+  db.pragma('cache_size = -8000')
+  return db
+}
+
+function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  closeSync(openSync(path, 'a', 0o600))
+}

@@ -1,0 +1,28 @@
+import { statSync } from 'node:fs'
+import type { Database } from 'better-sqlite3'
+import { StoreUnavailable } from '../../domain/store.ts'
+
+/** A file of an open database, and which one it was when it was opened. */
+export interface DatabaseFile {
+  file: string
+  inode: number | undefined
+}
+
+/** The files of an open database; none where it is in memory. */
+export function filesOf({ name, memory }: Database): DatabaseFile[] {
+  return memory ? [] : [name, `${name}-wal`, `${name}-shm`].map((file) => ({ file, inode: inodeOf(file) }))
+}
+
+/**
+ * Throws StoreUnavailable when one of these files was removed or replaced. SQLite goes on with it: what it commits is
+ * lost, what others commit is not seen.
+ */
+export function assertInPlace(files: DatabaseFile[]): void {
+  for (const { file, inode } of files) {
+    if (inodeOf(file) !== inode) throw new StoreUnavailable(`the file ${file} was removed or replaced`)
+  }
+}
+
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino
+}

@@ -1,0 +1,164 @@
+import t from 'tap'
+import type { Registration } from '../../src/administration/registration.ts'
+import { AdministrationError } from '../../src/domain/refusal.ts'
+import { createWorld, START } from '../support/world.ts'
+
+const STORE = { suiteId: 'store', name: 'Store API' }
+const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }
+
+t.test('Registration: a client id and a secret of [A-Za-z0-9] are generated', async (t) => {
+  const { administration } = await createWorld(t)
+  t.match(await administration.register(PARTNER), {
+    clientId: /^[A-Za-z0-9]{32}$/,
+    clientSecret: /^[A-Za-z0-9]{40}$/,
+    ...PARTNER,
+  })
+})
+
+t.test('Registration: a client id that is taken is refused', async (t) => {
+  const { administration } = await createWorld(t)
+  await administration.register({ ...PARTNER, clientId: 'a' })
+  await t.rejects(administration.register({ ...PARTNER, clientId: 'a' }), {
+    message: 'The id a is taken already.',
+  })
+})
+
+t.test('Registration: every field has its limits, and a refusal names all that is wrong but no secret', async (t) => {
+  const { administration } = await createWorld(t)
+  const bad: [Partial<Registration>, RegExp][] = [
+    [{ name: ' ' }, /name must not be empty/],
+    [{ name: 'a'.repeat(201) }, /name may have 200/],
+    [{ name: 'a\u001b[31m' }, /control characters/],
+    [{ developerEmail: 'nobody' }, /email address/],
+    [{ developerEmail: `${'a'.repeat(250)}@b.example` }, /254/],
+    [{ clientId: '' }, /client id must be 1 to 200/],
+    [{ clientId: 'with space' }, /client id must be/],
+    [{ clientSecret: 'hunter2' }, /client secret must be 8 to 200/],
+    [{ clientSecret: 'hunter2-ünïcödé' }, /client secret must be/],
+  ]
+  for (const [part, message] of bad) {
+    await t.rejects(administration.register({ ...PARTNER, ...part }), { message })
+  }
+  const refusal = await administration.register({ name: '', developerEmail: '', clientSecret: 'hunter2' }).catch(String)
+  t.match(refusal, /name must.*; .*email.*; .*secret/)
+  t.notMatch(refusal, /hunter2/)
+  t.equal((await administration.list()).length, 1)
+})
+
+t.test('Seed: what is missing is registered, what exists is left, again and again', async (t) => {
+  const { administration } = await createWorld(t)
+  const file = [PARTNER, { ...PARTNER, name: 'Second', clientId: 'second', clientSecret: 'brought-along' }]
+  const none = { suites: [], applications: [] }
+  t.match(await administration.seed({ suites: [STORE], applications: file }), {
+    suites: [{ ...STORE, clientSecret: /^\w{40}$/ }],
+    applications: [
+      { clientId: String, clientSecret: String, name: 'Partner' },
+      { clientId: 'second', clientSecret: undefined, name: 'Second' },
+    ],
+  })
+  const before = await administration.list()
+  t.strictSame(before[1]?.suites, ['store'])
+  t.strictSame(await administration.seed({ suites: [STORE], applications: file }), none)
+  const renamed = { ...PARTNER, name: 'Renamed', clientId: 'second' }
+  t.strictSame(await administration.seed({ suites: [], applications: [renamed] }), none)
+  t.strictSame(await administration.list(), before)
+})
+
+t.test('Seed: two at once register each application once', async (t) => {
+  const { administration } = await createWorld(t)
+  const file = { suites: [STORE], applications: [PARTNER] }
+  const results = await Promise.all([administration.seed(file), administration.seed(file)])
+  t.equal(results.flatMap(({ applications }) => applications).length, 1)
+  t.equal(results.flatMap(({ suites }) => suites).length, 1)
+  t.equal((await administration.list()).length, 2)
+})
+
+t.test('Administration: an unknown client id is said to be unknown', async (t) => {
+  const { administration } = await createWorld(t)
+  const { show, suspend, resume, remove, revokeAllTokens, rotateSecret, revokeSecret } = administration
+  for (const act of [show, suspend, resume, remove, revokeAllTokens]) {
+    await t.rejects(async () => void (await act('nobody')), {
+      message: 'There is no application with the client id nobody.',
+    })
+  }
+  await t.rejects(rotateSecret('nobody', 0), AdministrationError)
+  await t.rejects(revokeSecret('nobody', 1), { message: 'There is no application and no suite with the id nobody.' })
+})
+
+t.test('Suites: a taken id, an unknown suite and a wrong id are refused', async (t) => {
+  const { administration, credentials } = await createWorld(t)
+  const { registerSuite, register, showSuite, removeSuite, approve, withdraw, seed } = administration
+  t.match(await registerSuite(STORE), { ...STORE, clientSecret: /^\w{40}$/ })
+  await t.rejects(registerSuite(STORE), { message: 'The id store is taken already.' })
+  await t.rejects(registerSuite({ ...STORE, suiteId: credentials.client_id }), { message: /is taken already/ })
+  await t.rejects(register({ ...PARTNER, clientId: 'store' }), { message: /is taken already/ })
+  await t.rejects(registerSuite({ suiteId: 'a/b', name: '' }), { message: /suite id must be .*; The name must/ })
+
+  const message = 'There is no suite with the id nowhere.'
+  await t.rejects(async () => void (await showSuite('nowhere')), { message })
+  await t.rejects(removeSuite('nowhere'), { message })
+  await t.rejects(approve(credentials.client_id, 'nowhere'), { message })
+  await t.rejects(withdraw(credentials.client_id, 'nowhere'), { message })
+  await t.rejects(async () => void (await register({ ...PARTNER, suites: ['store', 'nowhere'] })), { message })
+  const file = { suites: [{ suiteId: 'new', name: 'New' }], applications: [{ ...PARTNER, suites: ['new', 'nowhere'] }] }
+  await t.rejects(async () => void (await seed(file)), { message })
+  const clash = { suites: [{ suiteId: credentials.client_id, name: 'New' }], applications: [] }
+  await t.rejects(async () => void (await seed(clash)), { message: /is taken already/ })
+  const otherClash = { suites: [], applications: [{ ...PARTNER, clientId: 'store' }] }
+  await t.rejects(async () => void (await seed(otherClash)), { message: /is taken already/ })
+  t.equal((await administration.listSuites()).length, 1, 'and nothing was changed')
+  await t.rejects(approve('nobody', 'store'), { message: /no application/ })
+  await t.rejects(withdraw('nobody', 'store'), { message: /no application/ })
+})
+
+t.test('Administration: suspend and resume, rotate and revoke hold from the next request on', async (t) => {
+  const { administration, credentials, post, clock } = await createWorld(t)
+  const id = credentials.client_id
+  const status = async (form = credentials) => (await post(form)).statusCode
+
+  await administration.suspend(id)
+  t.equal(await status(), 401)
+  await administration.resume(id)
+  t.equal(await status(), 200)
+
+  const rotated = await administration.rotateSecret(id, 1000)
+  t.equal(rotated.othersEndAt, START + 1000)
+  const fresh = { ...credentials, client_secret: rotated.clientSecret }
+  t.equal(await status(), 200, 'the overlap')
+  t.equal(await status(fresh), 200)
+  clock.time += 999
+  t.equal(await status(), 200)
+  clock.time += 1
+  t.equal(await status(), 401)
+  t.equal(await status(fresh), 200)
+
+  const [, newest] = (await administration.show(id)).secrets
+  await administration.revokeSecret(id, newest?.id as number)
+  t.equal(await status(fresh), 401)
+  await t.rejects(administration.revokeSecret(id, 999), { message: /has no secret 999/ })
+
+  await administration.remove(id)
+  t.equal(await status(), 401)
+})
+
+t.test('Administration: a secret that ended a month ago is forgotten at the next rotation', async (t) => {
+  const { administration, credentials, clock } = await createWorld(t)
+  const id = credentials.client_id
+  await administration.rotateSecret(id, 0)
+  clock.time += 30 * 24 * 3600 * 1000
+  await administration.rotateSecret(id, 0)
+  t.equal((await administration.show(id)).secrets.length, 3)
+  clock.time += 1
+  await administration.rotateSecret(id, 0)
+  t.equal((await administration.show(id)).secrets.length, 3)
+})
+
+t.test('Administration: a token issued in the moment of a revoke-all, but after it, is good', async (t) => {
+  const { administration, credentials, post, clock } = await createWorld(t)
+  await administration.revokeAllTokens(credentials.client_id)
+  const { tokensValidFrom } = await administration.show(credentials.client_id)
+  t.equal(tokensValidFrom, START + 1, 'a token of this very millisecond is revoked')
+  t.equal((await post()).json().issued_at, String(START + 1))
+  clock.time -= 60_000
+  t.match((await post()).json(), { issued_at: String(START + 1), expires_in: 3599 }, 'and if the clock jumps back')
+})

@@ -1,0 +1,291 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { type ClientOptions, createClient, TokenRequestError } from '../../examples/client/client.ts'
+import { createWorld, START, temporaryFolder } from '../support/world.ts'
+
+const MAIN = join(import.meta.dirname, '../../examples/client/main.ts')
+
+async function listen(t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A listening token server, an API that asks it about every request, and a client of both. */
+async function createParties(t: Test, databaseUrl = 'sqlite::memory:') {
+  const world = await createWorld(t, { databaseUrl })
+  const authUrl = await world.app.listen({ port: 0, host: '127.0.0.1' })
+  const { client_id, client_secret } = world.credentials
+
+  const calls: { status: number; authorization: string | undefined; body: string }[] = []
+  const gate = { atSlow: () => {}, opened: Promise.resolve() }
+  const api = await listen(t, async (request, response) => {
+    const { authorization } = request.headers
+    const body = await text(request)
+    const headers = { ...(authorization && { authorization }) }
+    const verified = await fetch(`${authUrl}/v1/oauth/verify`, { headers })
+    const status = request.url === '/closed' ? 401 : verified.status
+    calls.push({ status, authorization, body })
+    if (request.url === '/slow') {
+      gate.atSlow()
+      await gate.opened
+    }
+    response.writeHead(status).end(`${request.method} ${request.url} ${body}`)
+  })
+
+  const settings = { authUrl, clientId: client_id, clientSecret: client_secret, now: () => world.clock.time }
+  const client = (options: Partial<ClientOptions> = {}) => createClient({ ...settings, ...options })
+  const issued = () => world.lines.filter((line) => JSON.parse(line).msg === 'token issued').length
+  return { ...world, authUrl, api, calls, gate, client, issued, settings }
+}
+
+const failure = (promise: Promise<unknown>): Promise<TokenRequestError> =>
+  promise.then(
+    () => Promise.reject(new Error('it did not fail')),
+    (error) => error,
+  )
+
+t.test('Client: a token is used for as long as it is good, and renewed a minute before its end', async (t) => {
+  const { api, calls, client, clock, issued } = await createParties(t)
+  const { request } = client()
+  for (const [age, tokens] of [
+    [0, 1],
+    [0, 1],
+    // The answer says 3599 seconds.
+    [3_538_999, 1],
+    [3_539_000, 2],
+    [3_600_000, 2],
+    [3_539_000 + 3_539_000, 3],
+  ] as const) {
+    clock.time = START + age
+    t.equal((await request(api)).status, 200)
+    t.equal(issued(), tokens, `${tokens} tokens after ${age} ms`)
+  }
+  t.ok(
+    calls.every(({ status }) => status === 200),
+    'the API refused none',
+  )
+  t.equal(new Set(calls.map(({ authorization }) => authorization)).size, 3)
+})
+
+t.test('Client: the margin is a setting', async (t) => {
+  const { client, clock, issued } = await createParties(t)
+  const { token } = client({ margin: 0 })
+  const first = await token()
+  clock.time += 3_598_999
+  t.equal(await token(), first)
+  clock.time += 1
+  t.not(await token(), first)
+  t.equal(issued(), 2)
+})
+
+t.test('Client: twenty callers at once cause one renewal', async (t) => {
+  const { api, client, clock, issued } = await createParties(t)
+  const { request } = client()
+  for (const tokens of [1, 2]) {
+    const responses = await Promise.all(Array.from({ length: 20 }, () => request(api)))
+    t.ok(responses.every(({ status }) => status === 200))
+    t.equal(issued(), tokens)
+    clock.time += 3_600_000
+  }
+})
+
+t.test('Client: on a 401 it renews and sends the same request once more', async (t) => {
+  const { administration, api, calls, client, credentials, issued } = await createParties(t)
+  const { request } = client()
+  await request(api)
+  await administration.revokeAllTokens(credentials.client_id)
+  const init = { method: 'PUT', body: 'an order', headers: { 'content-type': 'text/plain' } }
+  const response = await request(new URL('/orders', api), init)
+  t.equal(response.status, 200)
+  t.equal(await response.text(), 'PUT /orders an order')
+  t.match(calls, [
+    { status: 200, body: '' },
+    { status: 401, body: 'an order' },
+    { status: 200, body: 'an order' },
+  ])
+  t.equal(calls[1]?.authorization, calls[0]?.authorization)
+  t.equal(issued(), 2)
+})
+
+t.test('Client: twenty callers refused with the same token cause one renewal', async (t) => {
+  const { administration, api, calls, client, credentials, issued } = await createParties(t)
+  const { request } = client()
+  await request(api)
+  await administration.revokeAllTokens(credentials.client_id)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => request(api)))
+  t.ok(responses.every(({ status }) => status === 200))
+  t.equal(calls.filter(({ status }) => status === 401).length, 20)
+  t.equal(issued(), 2)
+})
+
+t.test('Client: a 401 that comes after the renewal takes the new token', async (t) => {
+  const { administration, api, calls, client, credentials, gate, issued } = await createParties(t)
+  const { request } = client()
+  await request(api)
+  await administration.revokeAllTokens(credentials.client_id)
+
+  const opening = Promise.withResolvers<void>()
+  gate.opened = opening.promise
+  const refused = new Promise<void>((resolve) => {
+    gate.atSlow = resolve
+  })
+  const slow = request(`${api}/slow`)
+  await refused
+  t.equal((await request(api)).status, 200)
+  opening.resolve()
+  t.equal((await slow).status, 200)
+  t.match(
+    calls.map(({ status }) => status),
+    [200, 401, 401, 200, 200],
+  )
+  t.equal(issued(), 2)
+})
+
+t.test('Client: a second 401 is handed back', async (t) => {
+  const { api, calls, client, issued } = await createParties(t)
+  const response = await client().request(`${api}/closed`)
+  t.equal(response.status, 401)
+  t.equal(await response.text(), 'GET /closed ', 'its body can be read')
+  t.equal(calls.length, 2)
+  t.equal(issued(), 2)
+})
+
+t.test('Client: a refused token request is an error with what the server said, without the secret', async (t) => {
+  const { api, calls, client } = await createParties(t)
+  const clientSecret = 'a-secret-that-is-wrong'
+  const error = await failure(client({ clientSecret }).request(api))
+  t.ok(error instanceof TokenRequestError)
+  t.match(error, { status: 401, error: 'invalid_client', errorDescription: 'Unknown client or wrong secret' })
+  t.equal(error.message, 'The token request failed: 401, invalid_client, Unknown client or wrong secret')
+  t.notMatch(`${error.stack} ${JSON.stringify(error)}`, clientSecret)
+  t.equal(calls.length, 0)
+})
+
+t.test('Client: a failure is not remembered', async (t) => {
+  const { administration, api, client, clock, credentials, issued } = await createParties(t)
+  const { request } = client()
+  for (const tokens of [1, 2]) {
+    await administration.suspend(credentials.client_id)
+    const errors = await Promise.all([failure(request(api)), failure(request(api))])
+    t.match(errors, [{ error: 'invalid_client' }, { error: 'invalid_client' }])
+    await administration.resume(credentials.client_id)
+    t.equal((await request(api)).status, 200)
+    t.equal(issued(), tokens)
+    clock.time += 3_600_000
+  }
+})
+
+t.test('Client: a token that was refused is not tried again where its renewal failed', async (t) => {
+  const { administration, api, calls, client, credentials } = await createParties(t)
+  const { request } = client()
+  await request(api)
+  await administration.revokeAllTokens(credentials.client_id)
+  await administration.suspend(credentials.client_id)
+  await failure(request(api))
+  await administration.resume(credentials.client_id)
+  t.equal((await request(api)).status, 200)
+  t.strictSame(
+    calls.map(({ status }) => status),
+    [200, 401, 200],
+  )
+})
+
+t.test('Client: with 503 the error says when to try again', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { client } = await createParties(t, `sqlite:${file}`)
+  const { token } = client()
+  const other = new Database(file)
+  t.teardown(() => other.close())
+
+  other.exec('BEGIN IMMEDIATE')
+  t.match(await failure(token()), { status: 503, error: 'temporarily_unavailable', retryAfter: 5 })
+  other.exec('COMMIT')
+  t.ok(await token())
+})
+
+t.test('Client: what is no answer of the token service is an error too', async (t) => {
+  const { client } = await createParties(t)
+  const answers: [status: number, body: string][] = [
+    [502, '<html>'],
+    [200, '<html>'],
+    [200, 'null'],
+    [200, '{}'],
+  ]
+  for (const [status, body] of answers) {
+    const authUrl = await listen(t, (_request, response) => response.writeHead(status).end(body))
+    const error = await failure(client({ authUrl }).token())
+    t.ok(error instanceof TokenRequestError)
+    t.match(error, { status, error: undefined, message: `The token request failed: ${status}` })
+  }
+  const error = await failure(client({ authUrl: 'http://127.0.0.1:1' }).token())
+  t.ok(error instanceof TokenRequestError)
+  t.match(error, { status: undefined, message: 'The token request failed: no answer', cause: TypeError })
+})
+
+t.test('Client: the secret does not follow a redirect', async (t) => {
+  const { authUrl, client, issued } = await createParties(t)
+  const location = `${authUrl}/v1/oauth/accesstoken`
+  const elsewhere = await listen(t, (_request, response) => response.writeHead(307, { location }).end())
+  t.match(await failure(client({ authUrl: elsewhere }).token()), { message: /no answer/ })
+  t.equal(issued(), 0)
+})
+
+t.test('Client: the token request is the one of the contract', async (t) => {
+  const { client, credentials, settings } = await createParties(t)
+  const sent: [url: unknown, init: RequestInit | undefined][] = []
+  const recording: typeof fetch = (url, init) => {
+    sent.push([url, init])
+    return fetch(url, init)
+  }
+  await client({ fetch: recording }).token()
+  const { client_id, client_secret } = credentials
+  const [[url, { method, headers, body } = {}] = []] = sent
+  t.equal(url, `${settings.authUrl}/v1/oauth/accesstoken`)
+  t.strictSame(
+    { method, headers, body },
+    {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `grant_type=client_credentials&client_id=${client_id}&client_secret=${client_secret}`,
+    },
+  )
+  t.equal(sent.length, 1)
+})
+
+t.test('Client: the time that the token request takes counts as used', async (t) => {
+  const { client, clock, issued } = await createParties(t)
+  const slow: typeof fetch = async (url, init) => {
+    const response = await fetch(url, init)
+    clock.time += 5_000
+    return response
+  }
+  const { token } = client({ fetch: slow })
+  await token()
+  clock.time = START + 3_539_000
+  await token()
+  t.equal(issued(), 2)
+})
+
+t.test('Client: the program takes its settings from the environment', async (t) => {
+  const { api, authUrl, credentials } = await createParties(t)
+  const run = async (settings: NodeJS.ProcessEnv) => {
+    const child = spawn(process.execPath, [MAIN], { env: { ...process.env, AUTH_URL: authUrl, ...settings } })
+    const [out, err, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+    return { out, err, status }
+  }
+  const { client_id: CLIENT_ID, client_secret: CLIENT_SECRET } = credentials
+  t.match(await run({ CLIENT_ID, CLIENT_SECRET, API_URL: `${api}/orders` }), { out: '200 GET /orders \n', status: 0 })
+  t.match(await run({ CLIENT_ID, CLIENT_SECRET: 'wrong', API_URL: api }), { err: /invalid_client/, status: 1 })
+  t.match(await run({ CLIENT_ID, CLIENT_SECRET }), { err: /must be set/, status: 1 })
+})

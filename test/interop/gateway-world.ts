@@ -1,0 +1,203 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { createWorldOfSuites } from '../support/suites.ts'
+import { temporaryFolder } from '../support/world.ts'
+
+export const EXAMPLES = join(import.meta.dirname, '../../examples')
+
+export const SUITES = ['store', 'product-information'] as const
+
+/** Where a gateway listens and what it has behind it, as host:port. */
+interface Addresses {
+  gateway: string
+  tokenServer: string
+  store: string
+  productInformation: string
+}
+
+interface Gateway {
+  name: string
+  /** Why it cannot be run here; false where it can. */
+  skip: string | false
+  spawn: (folder: string, addresses: Addresses) => ChildProcess
+}
+
+// On Debian nginx is where only root's PATH leads.
+const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
+
+const missing = (binary: string, argument: string) =>
+  spawnSync(binary, [argument], { env: { ...process.env, PATH } }).error ? `${binary} is not installed` : false
+
+export const GATEWAYS: Gateway[] = [
+  { name: 'nginx', skip: missing('nginx', '-v'), spawn: spawnNginx },
+  { name: 'caddy', skip: missing('caddy', 'version'), spawn: spawnCaddy },
+]
+
+/** nginx knows no variables in addresses: a copy of the example with the ones of the test. */
+function spawnNginx(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
+  let conf = readFileSync(join(EXAMPLES, 'nginx/nginx.conf'), 'utf8')
+  const replace = (from: string, to: string) => {
+    if (conf.split(from).length !== 2) throw new Error(`Not once in nginx.conf: ${from}`)
+    conf = conf.replace(from, to)
+  }
+  replace('listen 127.0.0.1:8000;', `listen ${gateway};`)
+  replace('server 127.0.0.1:8080;', `server ${tokenServer};`)
+  replace('server 127.0.0.1:8081;', `server ${store};`)
+  replace('server 127.0.0.1:8082;', `server ${productInformation};`)
+  // Where its files are is the installation's, and may be closed to the user of the test.
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  )
+  replace('\nhttp {\n', `\nhttp {\n${paths.join(' ')} access_log ${folder}/access.log;\n`)
+  const file = join(folder, 'nginx.conf')
+  writeFileSync(file, conf)
+  // One process only, so that no worker outlives the test.
+  const globals = `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr;`
+  return spawn('nginx', ['-e', 'stderr', '-p', folder, '-c', file, '-g', globals], { env: { ...process.env, PATH } })
+}
+
+function spawnCaddy(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
+  const [host, port] = gateway.split(':')
+  const env = {
+    PATH,
+    HOME: folder,
+    TOKEN_SERVER: tokenServer,
+    STORE: store,
+    PRODUCT_INFORMATION: productInformation,
+    GATEWAY_HOST: host,
+    GATEWAY_PORT: port,
+  }
+  return spawn('caddy', ['run', '--config', join(EXAMPLES, 'caddy/Caddyfile'), '--adapter', 'caddyfile'], { env })
+}
+
+/** A request as it arrived somewhere. */
+export interface Arrived {
+  method: string
+  url: string
+  headers: http.IncomingHttpHeaders
+  rawHeaders: string[]
+  body: string
+}
+
+/** An HTTP server that notes what arrives. */
+export async function startRecorder(
+  t: Test,
+  answer: (response: http.ServerResponse, headers: http.IncomingHttpHeaders) => void,
+) {
+  const arrived: Arrived[] = []
+  const server = http.createServer(async (request, response) => {
+    const { method = '', url = '', headers, rawHeaders } = request
+    // Noted before the body is read, so that none is missed that breaks off.
+    const entry = { method, url, headers, rawHeaders, body: '' }
+    arrived.push(entry)
+    entry.body = await text(request)
+    answer(response, headers)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { arrived, address: `127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+function answerAsSuite(response: http.ServerResponse, headers: http.IncomingHttpHeaders): void {
+  const status = Number(headers['x-answer-with'] ?? 200)
+  response.writeHead(status, { 'www-authenticate': 'Suite', location: '/elsewhere' }).end('from the suite')
+}
+
+async function freeAddress(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return `127.0.0.1:${port}`
+}
+
+/** Sends one request. A header with a list of values goes once for each; a body that is a list goes in chunks. */
+export async function send(
+  address: string,
+  path: string,
+  {
+    method = 'GET',
+    headers = {},
+    body,
+  }: { method?: string; headers?: Record<string, string | string[]>; body?: string | string[] } = {},
+) {
+  const [host, port] = address.split(':')
+  const framing = Array.isArray(body)
+    ? { 'transfer-encoding': 'chunked' }
+    : body && { 'content-length': Buffer.byteLength(body) }
+  const request = http.request({ host, port, path, method, headers: { ...headers, ...framing }, agent: false })
+  for (const chunk of [body ?? []].flat()) request.write(chunk)
+  request.end()
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  return { status: response.statusCode as number, headers: response.headers, body: await text(response) }
+}
+
+/** Sends bytes that need not be HTTP and reads until the other side is done. */
+export async function sendBytes(address: string, bytes: string): Promise<string> {
+  const [host, port] = address.split(':')
+  const socket = connect(Number(port), host)
+  socket.write(bytes)
+  return text(socket)
+}
+
+/** The suites of the examples, each an HTTP server that notes what arrives, behind one gateway with its own example. */
+export async function startGateway(t: Test, gateway: Gateway, tokenServer: string) {
+  const store = await startRecorder(t, answerAsSuite)
+  const productInformation = await startRecorder(t, answerAsSuite)
+  const addresses = {
+    gateway: await freeAddress(),
+    tokenServer,
+    store: store.address,
+    productInformation: productInformation.address,
+  }
+  const folder = temporaryFolder(t)
+  const child = gateway.spawn(folder, addresses)
+  const output: string[] = []
+  child.stdout?.on('data', (chunk) => output.push(String(chunk)))
+  child.stderr?.on('data', (chunk) => output.push(String(chunk)))
+  const exited = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  // Outside of the suites there is nothing, also when it is ready.
+  while ((await send(addresses.gateway, '/').catch(() => undefined))?.status !== 404) {
+    if (child.exitCode !== null) throw new Error(`${gateway.name} ended: ${output.join('')}`)
+    await sleep(20)
+  }
+
+  const suites = { store: store.arrived, 'product-information': productInformation.arrived }
+  return {
+    address: addresses.gateway,
+    suites,
+    /** All that it wrote, its access log too where it keeps one. */
+    log: () => {
+      const files = gateway.name === 'nginx' ? readFileSync(join(folder, 'access.log'), 'utf8') : ''
+      return output.join('') + files
+    },
+    send: (path: string, options?: Parameters<typeof send>[2]) => send(addresses.gateway, path, options),
+    /** How many requests have reached the suites. */
+    reached: () => suites.store.length + suites['product-information'].length,
+    /** What reached the suites last. */
+    last: (suite: (typeof SUITES)[number]) => suites[suite].at(-1) as Arrived,
+  }
+}
+
+/** A world of suites behind a gateway. Its application is approved for `store` only. */
+export async function createGatewayWorld(t: Test, gateway: Gateway) {
+  const world = await createWorldOfSuites(t)
+  const tokenServer = new URL(await world.app.listen({ host: '127.0.0.1', port: 0 })).host
+  return { ...world, gateway: await startGateway(t, gateway, tokenServer) }
+}

@@ -1,0 +1,115 @@
+import { chmodSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
+import { mintToken } from '../../../src/domain/token.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import { START, temporaryFolder } from '../../support/world.ts'
+import { storeConformance } from '../conformance.ts'
+
+async function openFile(t: Test, file = join(temporaryFolder(t), 'store.db')) {
+  const store = await openStore(`sqlite:${file}`, { patience: 200 })
+  t.teardown(() => store.close())
+  return store
+}
+
+t.test('in a file', async (t) => storeConformance(t, (t) => openFile(t)))
+t.test('in memory', async (t) => storeConformance(t, (t) => openFile(t, ':memory:')))
+
+t.test('SQLite: the file and its folder are made, for the owner only', async (t) => {
+  const folder = join(temporaryFolder(t), 'a', 'b')
+  await openFile(t, join(folder, 'store.db'))
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  t.equal(statSync(join(folder, 'store.db')).mode & 0o777, 0o600)
+  t.equal(statSync(join(folder, 'store.db-wal')).mode & 0o777, 0o600)
+})
+
+t.test('SQLite: a commit is on disk before it is answered', async (t) => {
+  const { db } = openDatabase(join(temporaryFolder(t), 'store.db'))
+  t.teardown(() => db.close())
+  t.equal(db.pragma('journal_mode', { simple: true }), 'wal')
+  t.equal(db.pragma('synchronous', { simple: true }), 2, 'FULL')
+})
+
+t.test('SQLite: a change by another process is seen from the next turn of the event loop on', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const [one, other] = [await openFile(t, file), await openFile(t, file)]
+  const secret = { digest: '$sha256$A', createdAt: START }
+  const application = {
+    clientId: 'a',
+    name: 'A',
+    developerEmail: 'a@b.example',
+    createdAt: START,
+    secret,
+    suites: [],
+    uniqueName: false,
+  }
+  await one.register({ suites: [], applications: [application] })
+  t.equal((await other.findApplication('a'))?.status, 'active')
+  await one.setStatus('a', 'suspended')
+  await nextTurn()
+  t.equal((await other.findApplication('a'))?.status, 'suspended')
+  const hand = new Database(file)
+  hand.exec('DELETE FROM secrets')
+  hand.close()
+  await nextTurn()
+  t.strictSame((await other.findApplication('a'))?.secrets, [])
+  t.strictSame((await other.listApplications())[0]?.secrets, [])
+})
+
+t.test('SQLite: tokens of one turn are one transaction', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const store = await openFile(t, file)
+  const walFrames = () => statSync(`${file}-wal`).size
+  const before = walFrames()
+  await store.addToken(mintToken(1, START).stored)
+  const oneToken = walFrames() - before
+  await Promise.all(Array.from({ length: 10 }, () => store.addToken(mintToken(1, START).stored)))
+  t.equal(walFrames() - before, 2 * oneToken, 'ten tokens write the page once more, not ten times')
+})
+
+t.test('SQLite: a locked database is waited for, then said to be unavailable; nobody is left hanging', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const store = await openFile(t, file)
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  const tokens = [mintToken(1, START).stored, mintToken(1, START).stored]
+  const outcomes = await Promise.allSettled(tokens.map((token) => store.addToken(token)))
+  for (const outcome of outcomes) t.type((outcome as PromiseRejectedResult).reason, StoreUnavailable)
+  await t.rejects(store.setStatus('a', 'active'), StoreUnavailable)
+  other.exec('COMMIT')
+  for (const { id } of tokens) t.equal(await store.findToken(id), undefined)
+})
+
+t.test('SQLite: a file that was replaced is unavailable, for writing and for the readiness check', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const store = await openFile(t, file)
+  renameSync(file, `${file}.gone`)
+  await t.rejects(store.check(), StoreUnavailable)
+  await openFile(t, file)
+  await t.rejects(store.check(), StoreUnavailable)
+  await t.rejects(store.addToken(mintToken(1, START).stored), StoreUnavailable)
+})
+
+t.test('SQLite: a lost side file is as bad as a lost database', async (t) => {
+  for (const suffix of ['-wal', '-shm']) {
+    const file = join(temporaryFolder(t), 'store.db')
+    const store = await openFile(t, file)
+    unlinkSync(file + suffix)
+    await t.rejects(store.check(), StoreUnavailable)
+    await t.rejects(store.addToken(mintToken(1, START).stored), StoreUnavailable)
+    await t.rejects(store.findToken(mintToken(1, START).stored.id), StoreUnavailable)
+  }
+})
+
+t.test('SQLite: a file that is no database, or cannot be opened, is refused with its name', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  writeFileSync(file, 'not a database, but long enough to be taken for one '.repeat(100))
+  await t.rejects(openStore(`sqlite:${file}`, { patience: 0 }), { message: /store\.db.*file is not a database/ })
+  chmodSync(file, 0o600)
+  await t.rejects(openStore(`sqlite:${file}/deeper/store.db`, { patience: 0 }), { message: /cannot be opened/ })
+})

@@ -1,0 +1,37 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { createLog, flushLog } from '../../src/telemetry/log.ts'
+import { temporaryFolder } from '../support/world.ts'
+
+t.test('Log: on a terminal it is for people', async (t) => {
+  const destination = join(temporaryFolder(t), 'log')
+  const log = await createLog('info', { isTTY: true, destination })
+  log.info({ client_id: 'a' }, 'token issued')
+  t.match(readFileSync(destination, 'utf8'), /token issued/)
+  t.throws(() => JSON.parse(readFileSync(destination, 'utf8')))
+})
+
+t.test('Log: elsewhere it is JSON lines, of the level and above, written in the background', async (t) => {
+  const destination = join(temporaryFolder(t), 'log')
+  writeFileSync(destination, '')
+  const log = await createLog('warn', { isTTY: false, destination })
+  log.info('not this')
+  log.warn('this')
+  while (readFileSync(destination, 'utf8') === '') await sleep(20)
+  t.match(JSON.parse(readFileSync(destination, 'utf8')), { level: 'warn', msg: 'this' })
+})
+
+t.test(
+  'Log: a full device neither ends the server nor keeps it from ending',
+  { skip: !existsSync('/dev/full') },
+  async (t) => {
+    const log = await createLog('info', { isTTY: false, destination: '/dev/full' })
+    log.info('lost')
+    await flushLog(log)
+    log.info('lost too')
+    await flushLog(log)
+    t.pass('and the exit of this process does not wait for it either')
+  },
+)
