@@ -1,11 +1,13 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
+import { OperatorError } from './domain/operator-error.ts'
+import type { DatabaseLocation } from './domain/store.ts'
 
 /** Stands for the address of PORT on this machine. */
 const LOCAL_URL = 'http://localhost:PORT'
 
-/** Every setting: its name, default, limits and meaning. README.md and .env.example are tested against this list. */
+/** Every setting: its name, default, rules and meaning. README.md and .env.example are tested against this list. */
 export const settings = {
   HOST: setting(
     '127.0.0.1',
@@ -24,7 +26,10 @@ export const settings = {
   DATABASE_URL: setting(
     'sqlite:./data/token-server.db',
     'Where the store is: sqlite: and the path of a file',
-    z.string().regex(/^sqlite:(?!\/\/[^/])\S(.*\S)?$/, 'must be sqlite: and the path of a file'),
+    z
+      .string()
+      .regex(/^sqlite:(?!\/\/[^/])\S(.*\S)?$/, 'must be sqlite: and the path of a file')
+      .transform((url): DatabaseLocation => ({ kind: 'sqlite', file: url.slice('sqlite:'.length) })),
   ),
   LOG_LEVEL: setting(
     'info',
@@ -35,18 +40,18 @@ export const settings = {
   ),
   TRUST_PROXY: setting(
     'off',
-    'The proxies whose X-Forwarded-For is believed: addresses and CIDR ranges with commas between, or off',
+    'The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges, separated by commas, or off',
     z.string().transform((text, context): false | string[] => {
       if (text === 'off') return false
       const ranges = text.split(',').map((range) => range.trim())
       if (ranges.every(isRange)) return ranges
-      context.addIssue({ code: 'custom', message: 'must be off, or addresses and CIDR ranges with commas between' })
+      context.addIssue({ code: 'custom', message: 'must be off, or addresses and CIDR ranges separated by commas' })
       return z.NEVER
     }),
   ),
   WORKERS: setting(
     '1',
-    'How many processes answer requests, on one port and one store; auto: one for each core',
+    'How many processes answer requests, on one port and one store; auto: one per core',
     z
       .string()
       .regex(/^([1-9]\d?|auto)$/, 'must be a number from 1 to 99, or auto')
@@ -64,17 +69,14 @@ export const settings = {
   ),
 }
 
+type Settings = typeof settings
+const shape = Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema])) as {
+  [Name in keyof Settings]: Settings[Name]['schema']
+}
+
 const schema = z
-  .object({
-    HOST: settings.HOST.schema,
-    PORT: settings.PORT.schema,
-    DATABASE_URL: settings.DATABASE_URL.schema,
-    LOG_LEVEL: settings.LOG_LEVEL.schema,
-    TRUST_PROXY: settings.TRUST_PROXY.schema,
-    WORKERS: settings.WORKERS.schema,
-    PUBLIC_URL: settings.PUBLIC_URL.schema,
-  })
-  .refine(({ WORKERS, DATABASE_URL }) => WORKERS === 1 || DATABASE_URL !== 'sqlite::memory:', {
+  .object(shape)
+  .refine(({ WORKERS, DATABASE_URL }) => WORKERS === 1 || DATABASE_URL.file !== ':memory:', {
     path: ['WORKERS'],
     message: 'must be 1 where the store is in memory',
   })
@@ -82,17 +84,14 @@ const schema = z
 /** The settings as the program uses them. */
 export type Config = z.output<typeof schema>
 
-/** Settings that are wrong; the message names every one of them, and no value: it may hold a password. */
-export class ConfigError extends Error {}
-
-/** Reads every setting from the environment. Throws ConfigError with all that is wrong, at once. */
+/** Reads every setting from the environment. Throws OperatorError with all that is wrong, and no value: it may be secret. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const result = schema.safeParse(env)
   if (result.success) {
     const { PORT, PUBLIC_URL } = result.data
     return { ...result.data, PUBLIC_URL: PUBLIC_URL === LOCAL_URL ? `http://localhost:${PORT}` : PUBLIC_URL }
   }
-  throw new ConfigError(result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`).join('\n'))
+  throw new OperatorError(result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`).join('\n'))
 }
 
 function setting<Schema extends z.ZodType<unknown, string>>(byDefault: string, meaning: string, schema: Schema) {

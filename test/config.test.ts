@@ -1,12 +1,13 @@
 import { availableParallelism } from 'node:os'
 import t from 'tap'
-import { ConfigError, readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config.ts'
+import { OperatorError } from '../src/domain/operator-error.ts'
 
 t.test('Settings: without any, each has its default', async (t) => {
   t.strictSame(readConfig({}), {
     HOST: '127.0.0.1',
     PORT: 8080,
-    DATABASE_URL: 'sqlite:./data/token-server.db',
+    DATABASE_URL: { kind: 'sqlite', file: './data/token-server.db' },
     LOG_LEVEL: 'info',
     TRUST_PROXY: false,
     WORKERS: 1,
@@ -19,6 +20,7 @@ t.test('Settings: right values are taken', async (t) => {
   const { OTHER, ...rest } = env
   t.strictSame(readConfig({ ...env, TRUST_PROXY: '10.0.0.0/8, ::1,fd00::/128' }), {
     ...rest,
+    DATABASE_URL: { kind: 'sqlite', file: '///data/a.db' },
     PORT: 0,
     WORKERS: 1,
     PUBLIC_URL: 'http://localhost:0',
@@ -27,7 +29,7 @@ t.test('Settings: right values are taken', async (t) => {
   for (const PUBLIC_URL of ['https://auth.example', 'http://auth.example:8443/token-server']) {
     t.equal(readConfig({ PUBLIC_URL }).PUBLIC_URL, PUBLIC_URL)
   }
-  t.equal(readConfig({ DATABASE_URL: 'sqlite::memory:' }).DATABASE_URL, 'sqlite::memory:')
+  t.equal(readConfig({ DATABASE_URL: 'sqlite::memory:' }).DATABASE_URL.file, ':memory:')
   t.equal(readConfig({ WORKERS: '12' }).WORKERS, 12)
   t.equal(readConfig({ WORKERS: 'auto' }).WORKERS, availableParallelism())
 })
@@ -42,8 +44,8 @@ t.test('Settings: every wrong value is reported, all at once, and none is repeat
     WORKERS: 'x',
     PUBLIC_URL: 'x',
   }
-  const error = t.throws(() => readConfig(env)) as ConfigError
-  t.type(error, ConfigError)
+  const error = t.throws(() => readConfig(env)) as OperatorError
+  t.type(error, OperatorError)
   t.strictSame(
     error.message.split('\n').map((line) => line.split(' ')[0]),
     ['HOST', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY', 'WORKERS', 'PUBLIC_URL'],

@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import { type output, type ZodType, z } from 'zod'
+import { OperatorError } from '../domain/operator-error.ts'
 
 const PRINTABLE = /^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u
 
@@ -32,3 +33,15 @@ export const registrationSchema = z.object({
 })
 
 export const suiteSchema = z.object({ suiteId: fields.suiteId, name: fields.name })
+
+/** What a schema makes of an input. Throws OperatorError with all that is wrong. */
+export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {
+  const result = schema.safeParse(input)
+  if (result.success) return result.data
+  throw new OperatorError(`${result.error.issues.map(({ message }) => message).join('; ')}.`)
+}
+
+/** The error of an operator who registers an id that an application or a suite has (RFC 6749 §2.2). */
+export function takenId(id: string): OperatorError {
+  return new OperatorError(`The id ${id} is taken already.`)
+}

@@ -1,29 +1,40 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { createAdministration } from '../administration/administration.ts'
-import { ACCESS_TOKEN_PATH } from '../http/access-token.ts'
-import { VERIFY_PATH } from '../http/verify.ts'
-import { startServer } from '../server/run.ts'
-import { openStore } from '../store/open.ts'
-import { createLog } from '../telemetry/log.ts'
+import { Command } from 'commander'
+import { operatingSystemUser } from './shared/administer.ts'
 import type { Terminal } from './shared/terminal.ts'
 
-const PORT = 8080
+const HOST = '127.0.0.1'
+const FIRST_PORT = 8080
 
 /** `demo`: a server to try things on. Its store is in memory and gone with it; it listens on this machine only. */
-export async function demo(terminal: Terminal): Promise<void> {
-  const log = await createLog('info', { isTTY: terminal.stdout.isTTY === true })
-  const store = await openStore('sqlite::memory:', { patience: 0 })
-  const { register, registerSuite } = createAdministration({ store, now: Date.now })
-  await registerSuite({ suiteId: 'store', name: 'Store API' })
-  const { clientId, clientSecret } = await register({
+export function demoCommand(terminal: Terminal): Command {
+  return new Command('demo')
+    .description('run a throw-away server with one application, on this machine only')
+    .action(() => demo(terminal))
+}
+
+async function demo(terminal: Terminal): Promise<void> {
+  const { createAdministration } = await import('../administration/administration.ts')
+  const { ACCESS_TOKEN_PATH } = await import('../http/access-token.ts')
+  const { VERIFY_PATH } = await import('../http/wire/target.ts')
+  const { run } = await import('../server/run.ts')
+  const { createTelemetry } = await import('../server/telemetry.ts')
+  const { openStore } = await import('../store/open.ts')
+
+  const telemetry = await createTelemetry('info', { isTTY: terminal.stdout.isTTY === true })
+  const store = await openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
+  const { observe } = telemetry
+  const { applications, suites } = createAdministration({ store, now: Date.now, observe, actor: operatingSystemUser() })
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  const { clientId, clientSecret } = await applications.register({
     name: 'Demo application',
     developerEmail: 'developer@demo.example',
   })
 
-  const port = await firstFree(PORT)
-  const address = `http://127.0.0.1:${port}`
-  await startServer(store, log, { HOST: '127.0.0.1', PORT: port, TRUST_PROXY: false, PUBLIC_URL: address })
+  const port = await firstFree(FIRST_PORT)
+  const address = `http://${HOST}:${port}`
+  await run(store, telemetry, { HOST, PORT: port, TRUST_PROXY: false, PUBLIC_URL: address })
   terminal.stdout.write(`
 A demo server listens on ${address}. Everything in it is gone when it stops (Ctrl-C).
 
@@ -39,7 +50,7 @@ A demo server listens on ${address}. Everything in it is gone when it stops (Ctr
     sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
   curl -i ${address}${VERIFY_PATH}/store -H "Authorization: Bearer $TOKEN"
 
-3. And one without a token, or with another: it may not.
+3. And one without a token, or with an invalid one: it may not.
 
   curl -i ${address}${VERIFY_PATH}/store
   curl -i ${address}${VERIFY_PATH}/store -H 'Authorization: Bearer nonsense'
@@ -49,11 +60,11 @@ A demo server listens on ${address}. Everything in it is gone when it stops (Ctr
 
 /** The first port from this one on that nobody listens on. */
 async function firstFree(port: number): Promise<number> {
-  const probe = createServer().listen(port, '127.0.0.1')
-  const free = await once(probe, 'listening').then(
+  const probe = createServer().listen(port, HOST)
+  const isFree = await once(probe, 'listening').then(
     () => true,
     () => false,
   )
   probe.close()
-  return free ? port : firstFree(port + 1)
+  return isFree ? port : firstFree(port + 1)
 }

@@ -9,12 +9,12 @@ export function migrateCommand(terminal: Terminal): Command {
     .action(async (options) => {
       const { DATABASE_URL } = readConfig(terminal.env)
       const { openStore } = await import('../store/open.ts')
-      const store = await openStore(DATABASE_URL, { patience: 0 })
+      const store = await openStore(DATABASE_URL, { lockTimeout: 0 })
       await store.close()
       const { from, to } = store.migrated
       const words =
         from === to
-          ? `The database is of version ${to} already.`
+          ? `The database is already at version ${to}.`
           : `Migrated the database from version ${from} to ${to}.`
       print(terminal, options, { from, to }, words)
     })

@@ -1,20 +1,21 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { isImported, type Secret } from '../domain/secret.ts'
+import { secretView, timestamp } from '../administration/views.ts'
 import { administer } from './shared/administer.ts'
-import { print, type Terminal, table, timestamp, withJson } from './shared/terminal.ts'
+import { print, type Terminal, withJson } from './shared/terminal.ts'
+import { secretsTable } from './shared/words.ts'
 
 const ID = 'the client id of an application, or the id of a suite'
 
-/** `secrets …`: what an application or a suite proves itself with. */
+/** `secrets …`: what an application or a suite authenticates with. */
 export function secretsCommand(terminal: Terminal): Command {
   const secrets = new Command('secrets').description('rotate and revoke the secrets of an application or a suite')
 
   withJson(secrets.command('rotate'))
     .description('make a new secret now, print it once, and end the others after an overlap')
     .argument('<id>', ID)
-    .option('--overlap <duration>', 'how long the others go on: 0, 90s, 30m, 24h, 7d', duration, duration('24h'))
+    .option('--overlap <duration>', 'how long the others stay valid: 0, 90s, 30m, 24h, 7d', duration, duration('24h'))
     .action(async (owner: string, options: { overlap: number; json?: boolean }) => {
-      const rotated = await administer(terminal, ({ rotateSecret }) => rotateSecret(owner, options.overlap))
+      const rotated = await administer(terminal, ({ secrets }) => secrets.rotate(owner, options.overlap))
       const end = timestamp(rotated.othersEndAt)
       const words = [
         `client_id      ${owner}`,
@@ -26,11 +27,11 @@ export function secretsCommand(terminal: Terminal): Command {
     })
 
   withJson(secrets.command('list'))
-    .description('list the secrets: when made, when they end; never the secrets themselves')
+    .description('list the secrets: when created, when they end; never the secrets themselves')
     .argument('<id>', ID)
     .action(async (owner: string, options) => {
-      const all = await administer(terminal, ({ listSecrets }) => listSecrets(owner))
-      print(terminal, options, all.map(secretRow), secretsTable(all))
+      const all = await administer(terminal, ({ secrets }) => secrets.list(owner))
+      print(terminal, options, all.map(secretView), secretsTable(all))
     })
 
   withJson(secrets.command('revoke'))
@@ -38,28 +39,12 @@ export function secretsCommand(terminal: Terminal): Command {
     .argument('<id>', ID)
     .argument('<secret-id>', 'its id in secrets list', secretId)
     .action(async (owner: string, id: number, options) => {
-      await administer(terminal, ({ revokeSecret }) => revokeSecret(owner, id))
+      await administer(terminal, ({ secrets }) => secrets.revoke(owner, id))
       const result = { client_id: owner, id, status: 'revoked' }
       print(terminal, options, result, `The secret ${id} of ${owner} is revoked.`)
     })
 
   return secrets
-}
-
-/** A secret as JSON: all but the secret itself. */
-export function secretRow(secret: Secret) {
-  return {
-    id: secret.id,
-    origin: isImported(secret) ? 'imported' : 'generated',
-    created_at: timestamp(secret.createdAt),
-    ends_at: secret.endsAt === null ? null : timestamp(secret.endsAt),
-  }
-}
-
-/** Secrets as a table for people. */
-export function secretsTable(secrets: Secret[]): string {
-  const rows = secrets.map(secretRow).map((row) => [String(row.id), row.origin, row.created_at, row.ends_at ?? 'never'])
-  return table(['secret', 'origin', 'made', 'ends'], rows)
 }
 
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -1,9 +1,8 @@
 import { Command } from 'commander'
-import type { RegisteredSuite } from '../administration/registration.ts'
-import type { Suite } from '../domain/suite.ts'
-import { secretRow, secretsTable } from './secrets.ts'
+import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
 import { administer } from './shared/administer.ts'
-import { print, type Terminal, table, timestamp, withJson } from './shared/terminal.ts'
+import { print, type Terminal, table, withJson } from './shared/terminal.ts'
+import { registeredSuiteText, secretsTable } from './shared/words.ts'
 
 /** `suites …`: who may ask about tokens. */
 export function suitesCommand(terminal: Terminal): Command {
@@ -14,29 +13,27 @@ export function suitesCommand(terminal: Terminal): Command {
     .argument('<id>', 'its id, the audience of tokens there')
     .requiredOption('--name <name>', 'the name of the suite')
     .action(async (suiteId: string, options: { name: string; json?: boolean }) => {
-      const registered = await administer(terminal, ({ registerSuite }) =>
-        registerSuite({ suiteId, name: options.name }),
-      )
-      print(terminal, options, registeredSuiteJson(registered), registeredSuiteWords(registered))
+      const registered = await administer(terminal, ({ suites }) => suites.register({ suiteId, name: options.name }))
+      print(terminal, options, registeredSuiteView(registered), registeredSuiteText(registered))
     })
 
   withJson(suites.command('list'))
     .description('list the suites')
     .action(async (options) => {
-      const all = await administer(terminal, ({ listSuites }) => listSuites())
+      const all = await administer(terminal, ({ suites }) => suites.list())
       const rows = all.map(({ suiteId, name }) => [suiteId, name])
-      print(terminal, options, all.map(suiteJson), table(['suite', 'name'], rows))
+      print(terminal, options, all.map(suiteView), table(['suite', 'name'], rows))
     })
 
   withJson(suites.command('show'))
     .description('show one suite, its secrets (never the secrets themselves) and who is approved for it')
     .argument('<id>')
     .action(async (suiteId: string, options) => {
-      const { suite, approved } = await administer(terminal, async ({ showSuite, list }) => ({
-        suite: await showSuite(suiteId),
-        approved: (await list()).filter(({ suites }) => suites.includes(suiteId)).map(({ clientId }) => clientId),
+      const { suite, approved } = await administer(terminal, async ({ suites }) => ({
+        suite: await suites.show(suiteId),
+        approved: (await suites.listApproved(suiteId)).map(({ clientId }) => clientId),
       }))
-      const result = { ...suiteJson(suite), approved, secrets: suite.secrets.map(secretRow) }
+      const result = { ...suiteView(suite), approved, secrets: suite.secrets.map(secretView) }
       const head = `suite     ${suiteId}\nname      ${suite.name}\napproved  ${approved.join(', ') || 'nobody'}`
       print(terminal, options, result, `${head}\n\n${secretsTable(suite.secrets)}`)
     })
@@ -45,28 +42,9 @@ export function suitesCommand(terminal: Terminal): Command {
     .description('remove a suite, its secrets and the approvals for it')
     .argument('<id>')
     .action(async (suiteId: string, options) => {
-      await administer(terminal, ({ removeSuite }) => removeSuite(suiteId))
+      await administer(terminal, ({ suites }) => suites.remove(suiteId))
       print(terminal, options, { id: suiteId, status: 'removed' }, `The suite ${suiteId} is removed.`)
     })
 
   return suites
-}
-
-/** A registered suite as JSON, with its credentials: the only time that its secret is seen. */
-export function registeredSuiteJson({ suiteId, clientSecret, name }: RegisteredSuite) {
-  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name }
-}
-
-/** A registered suite in words. */
-export function registeredSuiteWords({ suiteId, clientSecret, name }: RegisteredSuite): string {
-  return [
-    `${name} (suite)`,
-    `  client_id      ${suiteId}`,
-    `  client_secret  ${clientSecret}`,
-    'The secret is shown this once and cannot be shown again.',
-  ].join('\n')
-}
-
-function suiteJson(suite: Suite) {
-  return { id: suite.suiteId, name: suite.name, created_at: timestamp(suite.createdAt) }
 }

@@ -10,7 +10,7 @@ export function tokensCommand(terminal: Terminal): Command {
     .description('revoke every token that the application was issued until now')
     .argument('<client-id>')
     .action(async (clientId: string, options) => {
-      await administer(terminal, ({ revokeAllTokens }) => revokeAllTokens(clientId))
+      await administer(terminal, ({ applications }) => applications.revokeAllTokens(clientId))
       const words = `Every token that the application ${clientId} was issued until now is revoked.`
       print(terminal, options, { client_id: clientId, status: 'revoked' }, words)
     })

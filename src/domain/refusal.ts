@@ -1,43 +1,80 @@
-/** The error codes that this server sends: RFC 6749 §5.2 and, for its own failures, §4.1.2.1; RFC 6750 §3.1. */
-export type RefusalCode =
-  | 'invalid_request'
-  | 'invalid_client'
-  | 'unsupported_grant_type'
-  | 'invalid_token'
-  | 'insufficient_scope'
-  | 'temporarily_unavailable'
-  | 'server_error'
+/** Why a client is not authenticated. For the log: the wire does not tell them apart. */
+export type AuthenticationReason = 'unknown client' | 'wrong secret' | 'expired secret' | 'suspended application'
 
-/** What the log is told of a refusal: the truth, and nothing that could be a secret. */
-export interface RefusalLog {
-  reason: string
-  client_id?: string | undefined
-  token_id?: string | undefined
-  suite?: string
-  err?: unknown
-}
+/** Why a token is not active (RFC 7662 §2.2). For the log: the wire does not tell them apart. */
+export type InactiveReason =
+  | 'no token'
+  | 'malformed token'
+  | 'unknown token'
+  | 'removed application'
+  | 'expired token'
+  | 'revoked token'
+  | 'suspended application'
+
+/** Why a request is refused or fails. Each has its answer in http/wire/refusals.ts. */
+export type RequestReason =
+  | 'query in the address'
+  | 'not a form'
+  | 'credentials in a header'
+  | 'field missing'
+  | 'field empty'
+  | 'field repeated'
+  | 'Authorization header repeated'
+  | 'Authorization header malformed'
+  | 'credentials given twice'
+  | 'request malformed'
+  | 'no such endpoint'
+  | 'no such suite'
+  | 'method not allowed'
+  | 'body too large'
+  | 'unsupported grant type'
+  | 'no credentials'
+  | 'too many imported secrets to check'
+  | 'store unavailable'
+  | 'unexpected error'
 
 /**
- * A request that is refused. `description` goes to the caller, `log` to the log alone. It has no stack: it tells what a
- * caller did and not where the program failed, and collecting a stack took a sixth of the CPU of a refusal.
+ * A request that is refused. It has no stack: it says what a caller did and not where the program failed, and collecting
+ * a stack is expensive (docs/performance.md).
  */
-export class Refusal extends Error {
-  readonly code: RefusalCode
-  readonly description: string
-  readonly log: RefusalLog
+export class Refusal<Reason extends string = string> extends Error {
+  /** The true reason, for the log. */
+  readonly reason: Reason
 
-  constructor(code: RefusalCode, description: string, log: RefusalLog = { reason: description }) {
+  constructor(reason: Reason) {
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
-    super(description)
+    super(reason)
     Error.stackTraceLimit = stackTraceLimit
-    this.code = code
-    this.description = description
-    this.log = log
+    this.reason = reason
   }
 }
 
-/** An administrator asked for what cannot be done; the message says why in one sentence. Nothing was changed. */
-export class AdministrationError extends Error {
-  override readonly name = 'AdministrationError'
+/** A client that is not authenticated, RFC 6749 §5.2 `invalid_client`. */
+export class AuthenticationRefused extends Refusal<AuthenticationReason> {
+  /** The client id as far as the log may have it. */
+  readonly clientId: string
+
+  constructor(reason: AuthenticationReason, clientId: string) {
+    super(reason)
+    this.clientId = clientId
+  }
+}
+
+/** A request that is refused for another reason. */
+export class RequestRefused extends Refusal<RequestReason> {
+  readonly details: RefusalDetails
+
+  constructor(reason: RequestReason, details: RefusalDetails = {}) {
+    super(reason)
+    this.details = details
+  }
+}
+
+export interface RefusalDetails {
+  /** The name of the form field that is wrong, as the caller is told it. */
+  field?: string
+  /** Whether that is a name of this server's. Another one is not logged: it may be a secret. */
+  isKnownField?: boolean
+  headers?: Record<string, string>
 }

@@ -4,16 +4,26 @@ import { randomString } from './random.ts'
 
 /** A client secret as it is stored. */
 export interface Secret {
-  id: number
-  /** `$sha256$HASH` (generated here) or `$scrypt$ln=…,r=…,p=…$SALT$HASH` (brought along), base64url without padding. */
-  digest: string
-  /** Milliseconds since the epoch, `endsAt` too: from then on it is refused. Null: it has no end. */
-  createdAt: number
-  endsAt: number | null
+  /** What an operator names it by. */
+  readonly id: number
+  /** `$sha256$HASH` (generated) or `$scrypt$ln=…,r=…,p=…$SALT$HASH` (imported), base64url without padding. */
+  readonly digest: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  /** From then on it is refused. Milliseconds since the epoch; null: it has no end. */
+  readonly endsAt: number | null
 }
 
 /** A client secret that is about to be stored. */
 export type NewSecret = Pick<Secret, 'digest' | 'createdAt'>
+
+/** The cost of a check, the log2 of N first: 16 MiB and some 0.1 s; one of the OWASP Password Storage settings. */
+const COST = { ln: 14, r: 8, p: 5 }
+const MAX_MEMORY = 64 * 1024 * 1024
+const SALT_BYTES = 16
+const HASH_BYTES = 32
+
+const IMPORTED = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w-]+)\$([\w-]+)$/
 
 /** A new client secret: 40 characters, 238 bits. */
 export function generateSecret(): string {
@@ -25,20 +35,22 @@ export function digestGenerated(secret: string): string {
   return `$sha256$${hash('sha256', secret, 'base64url')}`
 }
 
-/** The stored form of a secret that a person brought along and that may be weak: scrypt with a salt of its own. */
+/** The stored form of an imported secret, which may be weak: scrypt with a salt of its own. */
 export async function digestImported(secret: string): Promise<string> {
-  const salt = randomBytes(16)
-  const derived = await derive(secret, salt, 32, SCRYPT)
-  return `$scrypt$ln=14,r=8,p=5$${salt.toString('base64url')}$${derived.toString('base64url')}`
+  const salt = randomBytes(SALT_BYTES)
+  return importedForm(salt, await derive(secret, salt, HASH_BYTES, COST))
 }
 
-/** Whether a stored secret was brought along by an operator. */
+/** An imported secret that nobody knows: refusing an unknown client must cost what refusing a known one costs. */
+export const DECOY = { digest: importedForm(Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES)) }
+
+/** Whether a stored secret was imported by an operator. */
 export function isImported(secret: Pick<Secret, 'digest'>): boolean {
   return secret.digest.startsWith('$scrypt$')
 }
 
 /** The one among these generated secrets that is presented. Each comparison takes constant time. */
-export function findGenerated(secrets: Secret[], presented: string): Secret | undefined {
+export function findGenerated(secrets: readonly Secret[], presented: string): Secret | undefined {
   const digest = Buffer.from(digestGenerated(presented))
   return secrets.find((secret) => {
     const stored = Buffer.from(secret.digest)
@@ -51,14 +63,17 @@ export async function matchesImported(secret: Pick<Secret, 'digest'>, presented:
   const [, ln, r, p, salt, hash] = IMPORTED.exec(secret.digest) ?? []
   if (!salt || !hash) throw new Error('a stored secret has an unknown form')
   const stored = Buffer.from(hash, 'base64url')
-  const cost = { N: 2 ** Number(ln), r: Number(r), p: Number(p), maxmem: SCRYPT.maxmem }
+  const cost = { ln: Number(ln), r: Number(r), p: Number(p) }
   return timingSafeEqual(await derive(presented, Buffer.from(salt, 'base64url'), stored.length, cost), stored)
 }
 
-/** An imported secret that nobody knows: refusing an unknown client must cost what refusing a known one costs. */
-export const DECOY = { digest: `$scrypt$ln=14,r=8,p=5$${'A'.repeat(22)}$${'A'.repeat(43)}` }
+function importedForm(salt: Buffer, derived: Buffer): string {
+  const { ln, r, p } = COST
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${salt.toString('base64url')}$${derived.toString('base64url')}`
+}
 
-const IMPORTED = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w-]+)\$([\w-]+)$/
-// 16 MiB and 0.1 s or so a check; one of the OWASP Password Storage settings.
-const SCRYPT = { N: 2 ** 14, r: 8, p: 5, maxmem: 64 * 1024 * 1024 }
-const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
+const scryptAsync = promisify<string, Buffer, number, object, Buffer>(scrypt)
+
+function derive(secret: string, salt: Buffer, bytes: number, { ln, r, p }: typeof COST): Promise<Buffer> {
+  return scryptAsync(secret, salt, bytes, { N: 2 ** ln, r, p, maxmem: MAX_MEMORY })
+}

@@ -1,77 +1,101 @@
-import type { Application, NewApplication } from './application.ts'
+import type { Application, ApplicationKey, NewApplication } from './application.ts'
 import type { NewSecret } from './secret.ts'
-import type { NewSuite, Suite } from './suite.ts'
+import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
 
 /**
- * What a store must do. Times are milliseconds since the epoch. Every method rejects with StoreUnavailable when the
- * store cannot be read or written; a change is then not made. A change by another process
- * is seen from the next turn of the event loop on.
+ * What a store promises; test/store/conformance.ts tests it. Times are milliseconds since the epoch.
+ *
+ * - A change is durable when its method resolves: it survives a power cut. (Not so a purge: it only tidies up.)
+ * - A request that begins after a change was answered sees that change, whichever process made it.
+ * - A method rejects with StoreUnavailable when the store cannot be read or written. A change is made whole or not at all.
  */
-export interface Store {
-  /** The application of this client id, with its secrets, ended ones included. */
+export interface Store extends Registry, Tokens {
+  /** Resolves when the store can be read and, as far as is known, written. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Which kind of store there is, and where. */
+export interface DatabaseLocation {
+  readonly kind: 'sqlite'
+  /** A path, or `:memory:`. */
+  readonly file: string
+}
+
+/** Applications, suites, their secrets, and which application is approved for which suite. */
+export interface Registry {
+  /** The application of this client id, compared byte by byte; with its secrets, expired ones too. */
   findApplication(clientId: string): Promise<Application | undefined>
-  /** Every application, oldest first. */
-  listApplications(): Promise<Application[]>
-  /** The suite of this id, with its secrets, ended ones included. */
+  /** Some applications, oldest first. */
+  listApplications(page: Page<ApplicationKey>): Promise<Application[]>
+  /** Some of the applications that are approved for a suite, oldest first. */
+  listApprovedApplications(suiteId: string, page: Page<ApplicationKey>): Promise<Application[]>
+  /** The suite of this id, with its secrets, expired ones too. */
   findSuite(suiteId: string): Promise<Suite | undefined>
-  /** Every suite, oldest first. */
-  listSuites(): Promise<Suite[]>
+  /** Some suites, oldest first. */
+  listSuites(page: Page<SuiteKey>): Promise<Suite[]>
+  /** Whether any application has an imported secret. */
+  hasImportedSecrets(): Promise<boolean>
+
   /**
-   * Adds, in one transaction, the suites and then the applications whose id neither a suite nor an application has
-   * (and see `uniqueName`). Returns the ones added.
+   * Adds, in one transaction, the suites and then the applications whose id neither a suite nor an application has (see
+   * `skipNamesake`, too). Returns those that were added.
    */
   register(newcomers: Newcomers): Promise<Newcomers>
-  /** Returns whether there is such an application; so do the methods that follow. */
+  /** Resolves to whether there is such an application; so do the methods that follow. */
   setStatus(clientId: string, status: Application['status']): Promise<boolean>
-  /** Removes an application and its secrets. Its tokens are orphans from then on and wait for the purge. */
+  /** Removes an application and its secrets. Its tokens stay, without an application, until the purge. */
   removeApplication(clientId: string): Promise<boolean>
   /** Removes a suite, its secrets and the approvals for it. */
   removeSuite(suiteId: string): Promise<boolean>
   /** Approves an application for a suite, or withdraws that. Does nothing where one of them is unknown. */
   approve(clientId: string, suiteId: string): Promise<void>
   withdraw(clientId: string, suiteId: string): Promise<void>
-  /** Revokes every token that was issued to the application before this time. */
+  /** Revokes every token that was issued to the application before this time. The time never moves back. */
   revokeTokens(clientId: string, issuedBefore: number): Promise<boolean>
   /**
-   * Adds a secret to an application or a suite, ends its others no later than `endOthersAt`, forgets those that ended
-   * before `forgetBefore`.
+   * Adds a secret to an application or a suite, ends its others no later than `endOthersAt`, and deletes those that ended
+   * before `deleteEndedBefore`.
    */
-  rotateSecret(owner: string, secret: NewSecret, endOthersAt: number, forgetBefore: number): Promise<boolean>
+  rotateSecret(owner: string, secret: NewSecret, endOthersAt: number, deleteEndedBefore: number): Promise<boolean>
   /** Ends one secret of an application or a suite at this time, unless it has ended before. */
   endSecret(owner: string, secretId: number, endsAt: number): Promise<boolean>
-  /** Whether any application has a secret that an operator brought along. */
-  hasImportedSecrets(): Promise<boolean>
+}
 
-  /** Resolves when the token is on disk and would survive a power cut; not before. */
+/** Access tokens. */
+export interface Tokens {
+  /** Rejects where the id is taken, changing nothing. */
   addToken(token: StoredToken): Promise<void>
-  /** A token, and whose it is: all that a check needs in one call, which may be a way over the network and back. */
+  /** A token, and whose it is: all that a check needs in one call, which may be a round trip over the network. */
   findToken(id: Buffer): Promise<FoundToken | undefined>
-  /** Marks a token as revoked at this time, if it is not marked yet. Resolves when that is on disk. */
+  /** Marks a token as revoked at this time, if it is not marked yet. */
   revokeToken(id: Buffer, at: number): Promise<void>
   /**
-   * Deletes at most `limit` tokens with an id before this one, oldest first. Returns how many it deleted. `findToken` may
-   * still tell of one that it told of before: expired tokens are purged, and they are no good either way.
+   * Deletes at most `limit` tokens with an id before this one, oldest first. Resolves to how many. `findToken` may still
+   * find one that it found before: the purge deletes expired tokens, which are inactive either way.
    */
   purgeTokens(beforeId: Buffer, limit: number): Promise<number>
+}
 
-  /** Resolves when the store can be read. */
-  check(): Promise<void>
-  close(): Promise<void>
+/** A part of a list: at most `limit` rows, those that follow the row with the key `after`, or the first ones. */
+export interface Page<RowKey> {
+  readonly after?: RowKey | undefined
+  readonly limit: number
 }
 
 export interface FoundToken {
-  stored: StoredToken
+  readonly stored: StoredToken
   /** Undefined: it was removed. */
-  application: Application | undefined
+  readonly application: Application | undefined
 }
 
 export interface Newcomers {
-  suites: NewSuite[]
-  applications: NewApplication[]
+  readonly suites: readonly NewSuite[]
+  readonly applications: readonly NewApplication[]
 }
 
-/** The store cannot keep its promise now: full, locked, gone. The cause has the detail. */
+/** The store cannot keep its promises now: full, locked, gone. The cause has the detail. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }

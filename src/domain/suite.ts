@@ -1,25 +1,29 @@
-import { AdministrationError } from './refusal.ts'
+import type { Key } from './key.ts'
+import { OperatorError } from './operator-error.ts'
 import type { NewSecret, Secret } from './secret.ts'
 
 /** A registered API suite: a resource server (RFC 6749 §1.1) that may ask about tokens. */
 export interface Suite {
+  readonly key: SuiteKey
   /** Its client identifier where it asks, and the audience (`aud`) of a token there. */
-  suiteId: string
-  name: string
+  readonly suiteId: string
+  readonly name: string
   /** Milliseconds since the epoch. */
-  createdAt: number
-  secrets: Secret[]
+  readonly createdAt: number
+  readonly secrets: readonly Secret[]
 }
+
+export type SuiteKey = Key<'suite'>
 
 /** A suite that is about to be registered. */
 export interface NewSuite {
-  suiteId: string
-  name: string
-  createdAt: number
-  secret: NewSecret
+  readonly suiteId: string
+  readonly name: string
+  readonly createdAt: number
+  readonly secret: NewSecret
 }
 
-/** The refusal of an administrator who names a suite that is not there. */
-export function unknownSuite(suiteId: string): AdministrationError {
-  return new AdministrationError(`There is no suite with the id ${suiteId}.`)
+/** The error of an operator who names a suite that does not exist. */
+export function unknownSuite(suiteId: string): OperatorError {
+  return new OperatorError(`There is no suite with the id ${suiteId}.`)
 }

@@ -1,7 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import type { ApplicationKey } from './application.ts'
 import { randomPool } from './random.ts'
 
-/** An access token lives 60 minutes, in milliseconds. The contract's, not a setting. */
+/** An access token lives 60 minutes, in milliseconds. Fixed by the contract (docs/contract.md). */
 export const TOKEN_LIFETIME = 60 * 60 * 1000
 
 const ID_BYTES = 16
@@ -10,20 +11,23 @@ const drawRandom = randomPool(ID_BYTES + SECRET_BYTES)
 
 /** What the store keeps of an access token: enough to recognise it, not enough to forge it. */
 export interface StoredToken {
-  /** A UUIDv7 (RFC 9562 §5.7) of `issuedAt`, 16 bytes. Public: it is the `jti` and what the log prints. */
-  id: Buffer
+  /** A UUIDv7 (RFC 9562 §5.7) of `issuedAt`, 16 bytes. Public: it is the `jti`, and the log has it. */
+  readonly id: Buffer
   /** SHA-256 of the 32 random bytes, 32 bytes. */
-  secretHash: Buffer
-  /** The application it was issued to, by the store's own id. */
-  applicationId: number
+  readonly secretHash: Buffer
+  /** The application that it was issued to. */
+  readonly applicationKey: ApplicationKey
   /** Milliseconds since the epoch. */
-  issuedAt: number
-  /** Milliseconds since the epoch; null where it is not revoked. */
-  revokedAt: number | null
+  readonly issuedAt: number
+  /** Milliseconds since the epoch; null: it is not revoked. */
+  readonly revokedAt: number | null
 }
 
 /** A new access token: 64 characters of base64url, id ‖ secret, and what the store keeps of it. */
-export function mintToken(applicationId: number, issuedAt: number): { accessToken: string; stored: StoredToken } {
+export function mintToken(
+  applicationKey: ApplicationKey,
+  issuedAt: number,
+): { accessToken: string; stored: StoredToken } {
   const bytes = drawRandom()
   bytes.writeUIntBE(issuedAt, 0, 6)
   bytes[6] = 0x70 | ((bytes[6] as number) & 0x0f)
@@ -33,14 +37,14 @@ export function mintToken(applicationId: number, issuedAt: number): { accessToke
     stored: {
       id: bytes.subarray(0, ID_BYTES),
       secretHash: hashTokenSecret(bytes.subarray(ID_BYTES)),
-      applicationId,
+      applicationKey,
       issuedAt,
       revokedAt: null,
     },
   }
 }
 
-/** Takes an access token apart. Returns undefined for text that this issuer cannot have handed out. */
+/** Parses an access token. Returns undefined for text that this issuer cannot have issued. */
 export function parseToken(accessToken: string): { id: Buffer; secret: Buffer } | undefined {
   if (!/^[A-Za-z0-9_-]{64}$/.test(accessToken)) return undefined
   const bytes = Buffer.from(accessToken, 'base64url')
@@ -70,7 +74,7 @@ export function firstTokenIdAt(time: number): Buffer {
   return id
 }
 
-/** By way of text, which is Node.js's fast way: a digest that is a Buffer from the start takes memory of its own. */
+/** By way of text: a digest that is a Buffer from the start is slower in Node.js (docs/performance.md). */
 function hashTokenSecret(secret: Buffer): Buffer {
   return Buffer.from(hash('sha256', secret, 'binary'), 'binary')
 }

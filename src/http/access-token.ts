@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import type { Logger } from 'pino'
-import { Refusal } from '../domain/refusal.ts'
+import type { Observer } from '../domain/events.ts'
+import { RequestRefused } from '../domain/refusal.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
-import { NO_STORE } from './wire/refusals.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
 
@@ -11,8 +10,11 @@ interface TokenRequest {
   Body: { grant_type: string; client_id: string; client_secret: string }
 }
 
-/** The contract's eight fields, in its order; the schema is also the serialiser. */
-const tokenResponse = {
+/** The form of a token request. */
+export const tokenRequest = formSchema(['grant_type', 'client_id', 'client_secret'])
+
+/** The contract's eight fields, in its order; the schema is also the serializer. */
+export const tokenResponse = {
   type: 'object',
   properties: {
     access_token: { type: 'string' },
@@ -26,8 +28,8 @@ const tokenResponse = {
   },
 }
 
-/** The token endpoint: client credentials in the body for an access token. The contract; RFC 6749 §4.4. */
-export function accessToken(app: FastifyInstance, { issuer, log }: { issuer: Issuer; log: Logger }): void {
+/** The token endpoint: client credentials in the body for an access token. docs/contract.md; RFC 6749 §4.4. */
+export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
   app.post<TokenRequest>(
     ACCESS_TOKEN_PATH,
     {
@@ -36,30 +38,24 @@ export function accessToken(app: FastifyInstance, { issuer, log }: { issuer: Iss
         assertBodyCredentials(request)
         done()
       },
-      schema: {
-        body: formSchema(['grant_type', 'client_id', 'client_secret']),
-        response: { 200: tokenResponse },
-      },
+      schema: { body: tokenRequest, response: { 200: tokenResponse } },
     },
-    async (request, reply) => {
+    async (request) => {
       const { grant_type, client_id, client_secret } = request.body
-      if (grant_type !== 'client_credentials') {
-        throw new Refusal('unsupported_grant_type', 'The grant_type must be client_credentials')
-      }
+      if (grant_type !== 'client_credentials') throw new RequestRefused('unsupported grant type')
 
       const application = await issuer.authenticate({ clientId: client_id, clientSecret: client_secret })
-      const token = await issuer.issue(application)
+      const { accessToken, tokenId, issuedAt, expiresIn } = await issuer.issue(application)
 
-      log.info({ client_id, token_id: token.tokenId, remote_address: request.ip }, 'token issued')
-      reply.headers(NO_STORE)
+      observe({ type: 'token issued', clientId: client_id, tokenId, remoteAddress: request.ip })
       return {
-        access_token: token.accessToken,
+        access_token: accessToken,
         token_type: 'bearer',
-        expires_in: token.expiresIn,
+        expires_in: expiresIn,
         scope: '',
         application_name: application.name,
         'developer.email': application.developerEmail,
-        issued_at: String(token.issuedAt),
+        issued_at: String(issuedAt),
         client_id: application.clientId,
       }
     },

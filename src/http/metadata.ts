@@ -3,17 +3,20 @@ import { ACCESS_TOKEN_PATH } from './access-token.ts'
 import { INTROSPECT_PATH } from './introspect.ts'
 import { REVOKE_PATH } from './revoke.ts'
 
-/** What clients can find out about this server by themselves, RFC 8414 §2. */
+/** What clients can find out about this server by themselves, RFC 8414 §2. The only answer that may be cached. */
 export function metadata(app: FastifyInstance, { publicUrl }: { publicUrl: string }): void {
-  app.get('/.well-known/oauth-authorization-server', async () => ({
-    issuer: publicUrl,
-    token_endpoint: publicUrl + ACCESS_TOKEN_PATH,
-    token_endpoint_auth_methods_supported: ['client_secret_post'],
-    grant_types_supported: ['client_credentials'],
-    response_types_supported: [],
-    introspection_endpoint: publicUrl + INTROSPECT_PATH,
-    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-    revocation_endpoint: publicUrl + REVOKE_PATH,
-    revocation_endpoint_auth_methods_supported: ['client_secret_post'],
-  }))
+  app.get('/.well-known/oauth-authorization-server', async (_request, reply) => {
+    reply.removeHeader('cache-control').removeHeader('pragma')
+    return {
+      issuer: publicUrl,
+      token_endpoint: publicUrl + ACCESS_TOKEN_PATH,
+      token_endpoint_auth_methods_supported: ['client_secret_post'],
+      grant_types_supported: ['client_credentials'],
+      response_types_supported: [],
+      introspection_endpoint: publicUrl + INTROSPECT_PATH,
+      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      revocation_endpoint: publicUrl + REVOKE_PATH,
+      revocation_endpoint_auth_methods_supported: ['client_secret_post'],
+    }
+  })
 }

@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Logger } from 'pino'
+import type { Observer } from '../domain/events.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
-import { NO_STORE } from './wire/refusals.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
 
@@ -10,8 +9,8 @@ interface RevocationRequest {
   Body: { token: string; client_id: string; client_secret: string }
 }
 
-/** Revocation, RFC 7009: an application revokes a token of its own; for any other token nothing happens, with 200. */
-export function revoke(app: FastifyInstance, { issuer, log }: { issuer: Issuer; log: Logger }): void {
+/** Revocation, RFC 7009: an application revokes a token of its own; any other token is left as it is, with 200. */
+export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
   app.post<RevocationRequest>(
     REVOKE_PATH,
     {
@@ -26,9 +25,9 @@ export function revoke(app: FastifyInstance, { issuer, log }: { issuer: Issuer; 
       const { token, client_id, client_secret } = request.body
       const application = await issuer.authenticate({ clientId: client_id, clientSecret: client_secret })
       const tokenId = await issuer.revoke(application, token)
-      const line = { client_id, token_id: tokenId, remote_address: request.ip }
-      log.info(line, tokenId ? 'token revoked' : 'no such token of this client to revoke')
-      return reply.headers(NO_STORE).send()
+      const caller = { clientId: client_id, remoteAddress: request.ip }
+      observe(tokenId ? { type: 'token revoked', tokenId, ...caller } : { type: 'nothing to revoke', ...caller })
+      return reply.send()
     },
   )
 }

@@ -1,123 +1,100 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Application } from '../domain/application.ts'
-import type { RefusalCode, RefusalLog } from '../domain/refusal.ts'
+import type { Observer } from '../domain/events.ts'
+import { RequestRefused } from '../domain/refusal.ts'
+import type { ActiveToken, Verdict } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { authorizationOf, bearerToken } from './wire/authorization.ts'
-import { HttpRefusal, NO_STORE } from './wire/refusals.ts'
-
-export const VERIFY_PATH = '/v1/oauth/verify'
+import { bearerToken } from './wire/authorization.ts'
+import { headerValue } from './wire/header-value.ts'
+import { type ErrorAnswer, INVALID_TOKEN, NOT_APPROVED, REFUSALS } from './wire/refusals.ts'
+import { sendError } from './wire/refuse.ts'
+import { VERIFY_PATH } from './wire/target.ts'
 
 interface VerifyRequest {
   Params: { suite?: string }
 }
 
 /**
- * The gateway check, RFC 6750: may this request, with its Authorization header, pass to that suite? Every method and
- * whatever stands behind the suite in the path is accepted, for gateways send the request on as it came.
+ * The gateway check, RFC 6750: may this request, with its Authorization header, pass to that suite? Every method is
+ * accepted, and whatever stands behind the suite in the path, for gateways send the request on as it came.
  */
-export async function verify(
+export function verify(
   app: FastifyInstance,
-  { issuer, publicUrl }: { issuer: Issuer; publicUrl: string },
-): Promise<void> {
+  { issuer, observe, publicUrl }: { issuer: Issuer; observe: Observer; publicUrl: string },
+): void {
+  const challenge = `Bearer realm="${publicUrl}"`
+  const clientHeaders = createClientHeaders()
+
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
 
   for (const url of [VERIFY_PATH, `${VERIFY_PATH}/:suite`]) {
     // The hook answers, before Fastify looks at a body, which is the suite's business; the handler is never reached.
-    app.all<VerifyRequest>(url, { exposeHeadRoute: false, onRequest: answer }, answer)
+    app.all<VerifyRequest>(url, { exposeHeadRoute: false, onRequest: handle }, handle)
   }
 
-  /** No promise comes to see a reply, for it would wait until that is sent: 8 % of the CPU of a check. */
-  function answer(request: FastifyRequest<VerifyRequest>, reply: FastifyReply): void {
-    check(request).then(
-      (headers) => void reply.headers(headers).send(),
+  /** Returns no promise: Fastify would wait until the reply is sent, which is expensive (docs/performance.md). */
+  function handle(request: FastifyRequest<VerifyRequest>, reply: FastifyReply): void {
+    decide(request).then(
+      (verdict) => answer(verdict, request, reply),
       (error) => void reply.send(error),
     )
   }
 
-  /** The headers for the gateway; throws the refusal. */
-  async function check(request: FastifyRequest<VerifyRequest>): Promise<Record<string, string>> {
-    const { suite } = request.params
-    try {
-      return await admit(request, suite)
-    } catch (error) {
-      // Where there is no such suite that is the answer, and not what is wrong with the token. Not asked before: an
-      // application that is approved for a suite proves that it is there (3 % of the CPU of a check).
-      const isRefusal = error instanceof HttpRefusal
-      if (isRefusal && suite !== undefined && !(await issuer.hasSuite(suite))) {
-        throw new HttpRefusal(404, 'There is no such suite')
+  async function decide(request: FastifyRequest<VerifyRequest>): Promise<Verdict> {
+    const token = bearerToken(request)
+    const isMalformed = token instanceof RequestRefused
+    const verdict = await issuer.check(isMalformed ? undefined : token, { suite: request.params.suite })
+    if (isMalformed && verdict.kind !== 'no such suite') throw token
+    return verdict
+  }
+
+  function answer(verdict: Verdict, request: FastifyRequest<VerifyRequest>, reply: FastifyReply): void {
+    if (verdict.kind === 'active') {
+      pass(verdict, reply)
+      return
+    }
+    const { reason, tokenId, clientId } = verdict
+    // What is no suite's id may be any text, even a token in the wrong place.
+    const suite = verdict.kind === 'no such suite' ? undefined : request.params.suite
+    observe({ type: 'token refused', reason, suite, clientId, tokenId, remoteAddress: request.ip })
+    if (verdict.kind === 'no such suite') sendError(reply, REFUSALS['no such suite'])
+    else if (verdict.kind === 'not approved') refuse(NOT_APPROVED, reply)
+    else if (reason === 'no token') demandToken(reply)
+    else refuse(INVALID_TOKEN, reply)
+  }
+
+  function pass({ application, tokenId, expiresAt }: ActiveToken, reply: FastifyReply): void {
+    reply.headers(clientHeaders(application))
+    reply.header('x-token-id', tokenId).header('x-token-expires', String(Math.floor(expiresAt / 1000)))
+    reply.send()
+  }
+
+  /** RFC 6750 §3.1: a request without a token is told no error. */
+  function demandToken(reply: FastifyReply): void {
+    reply.code(401).header('www-authenticate', challenge).send()
+  }
+
+  function refuse(error: ErrorAnswer, reply: FastifyReply): void {
+    const { code, description } = error
+    reply.header('www-authenticate', `${challenge}, error="${code}", error_description="${description}"`)
+    sendError(reply, error)
+  }
+}
+
+/** The headers that name an application. Made once per object: the store caches applications (docs/performance.md). */
+function createClientHeaders(): (application: Application) => Record<string, string> {
+  const made = new WeakMap<Application, Record<string, string>>()
+  return (application) => {
+    let headers = made.get(application)
+    if (!headers) {
+      headers = {
+        'x-client-id': headerValue(application.clientId),
+        'x-application-name': headerValue(application.name),
+        'x-developer-email': headerValue(application.developerEmail),
       }
-      throw error
+      made.set(application, headers)
     }
+    return headers
   }
-
-  async function admit(request: FastifyRequest, suite: string | undefined): Promise<Record<string, string>> {
-    const token = presentedToken(request)
-    if (token === undefined) throw refusal(401, 'A token is needed')
-    const checked = await issuer.checkToken(token)
-    if (!('application' in checked)) {
-      const log = { reason: checked.reason, token_id: checked.tokenId, client_id: checked.clientId }
-      throw refusal(401, 'The token is not good', 'invalid_token', log)
-    }
-    const { application, tokenId, expiresAt } = checked
-    if (suite !== undefined && !application.suites.includes(suite)) {
-      const log = { reason: 'application not approved', suite, token_id: tokenId, client_id: application.clientId }
-      throw refusal(403, 'The application is not approved for this suite', 'insufficient_scope', log)
-    }
-
-    return {
-      ...NO_STORE,
-      ...headersOf(application),
-      'x-token-id': tokenId,
-      'x-token-expires': String(Math.floor(expiresAt / 1000)),
-    }
-  }
-
-  function presentedToken(request: FastifyRequest): string | undefined {
-    const authorization = authorizationOf(request)
-    return authorization === undefined ? undefined : bearerToken(authorization)
-  }
-
-  /** A refusal of RFC 6750 §3; without a code where there was no token. */
-  function refusal(status: number, description: string, code?: RefusalCode, log?: RefusalLog): HttpRefusal {
-    const challenge = `Bearer realm="${publicUrl}"${code ? `, error="${code}", error_description="${description}"` : ''}`
-    return new HttpRefusal(status, description, {
-      headers: { 'www-authenticate': challenge },
-      ...(code ? { code } : { bare: true }),
-      ...(log && { log }),
-    })
-  }
-}
-
-/**
- * The target without what a gateway appended behind the suite: the path and the query of the request that it asks
- * about, which may be as malformed as anybody likes. Other targets stay as they are.
- */
-export function withoutForeignPath(target: string): string {
-  if (!target.startsWith(VERIFY_PATH)) return target
-  return /^(\/v1\/oauth\/verify(?:\/[^/?#]*)?)(?:[/?#].*)?$/.exec(target)?.[1] ?? target
-}
-
-/** Made once for as long as the store holds the application: 3 % of the CPU of a check. */
-const known = new WeakMap<Application, Record<string, string>>()
-
-function headersOf(application: Application): Record<string, string> {
-  let headers = known.get(application)
-  if (!headers) {
-    headers = {
-      'x-client-id': headerValue(application.clientId),
-      'x-application-name': headerValue(application.name),
-      'x-developer-email': headerValue(application.developerEmail),
-    }
-    known.set(application, headers)
-  }
-  return headers
-}
-
-/**
- * Any text as a legal header value: printable ASCII as it is, and the rest, a space and a percent sign too,
- * percent-encoded UTF-8 (RFC 3986 §2.1). `decodeURIComponent` gives the text back.
- */
-function headerValue(text: string): string {
-  return text.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent)
 }

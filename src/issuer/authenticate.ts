@@ -1,6 +1,6 @@
 import type { Application } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
-import { Refusal } from '../domain/refusal.ts'
+import { type AuthenticationReason, AuthenticationRefused } from '../domain/refusal.ts'
 import { DECOY, findGenerated, isImported, type Secret } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
@@ -12,66 +12,69 @@ export interface Credentials {
 }
 
 /**
- * Client authentication, RFC 6749 §2.3.1. Throws `invalid_client`, the same for every cause and after the same work:
- * where any application has an imported secret, every refusal has cost one scrypt check.
+ * Client authentication, RFC 6749 §2.3.1. Throws AuthenticationRefused, after the same work whatever the reason: where any
+ * application has an imported secret, every refusal has cost one scrypt check.
  */
 export async function authenticate(
   { store, imported, now }: { store: Store; imported: ImportedSecrets; now: Clock },
-  { clientId, clientSecret }: Credentials,
+  credentials: Credentials,
 ): Promise<Application> {
-  let application: Application | undefined
+  const { clientId, clientSecret } = credentials
+  const isVerified = (secret: Secret) => isImported(secret) && imported.isVerified(secret, clientSecret)
 
-  async function recognise(): Promise<Application | string> {
-    application = await store.findApplication(clientId)
+  async function recognize(): Promise<Judgement<Application>> {
+    const application = await store.findApplication(clientId)
     const secrets = application?.secrets ?? []
-    const remembered = (secret: Secret) => isImported(secret) && imported.remembers(secret, clientSecret)
-    return judge(application, findGenerated(secrets, clientSecret) ?? secrets.find(remembered), now())
+    return judge(application, findGenerated(secrets, clientSecret) ?? secrets.find(isVerified), now())
   }
 
-  let verdict = await recognise()
-  if (typeof verdict === 'string' && (await store.hasImportedSecrets())) {
-    await imported.matches(application?.secrets.find(isImported) ?? DECOY, clientSecret)
-    // That may have waited for seconds: what another process changed meanwhile is believed.
-    verdict = await recognise()
+  let judgement = await recognize()
+  if (judgement.kind === 'refused' && (await store.hasImportedSecrets())) {
+    await imported.verify(judgement.client?.secrets.find(isImported) ?? DECOY, clientSecret)
+    // That may have taken seconds, in which the application may have been changed.
+    judgement = await recognize()
   }
-  if (typeof verdict !== 'string') return verdict
-  throw refusal(verdict, clientId, application)
+  return authenticated(judgement, credentials)
 }
 
 /**
- * Authentication of a suite where it asks about tokens, RFC 7662 §2.1. Throws `invalid_client`, the same for every cause
- * and after the same work: all suites have generated secrets.
+ * Authentication of a suite that asks about tokens, RFC 7662 §2.1. Throws AuthenticationRefused, after the same work
+ * whatever the reason: all suites have generated secrets.
  */
 export async function authenticateSuite(
   { store, now }: { store: Store; now: Clock },
-  { clientId, clientSecret }: Credentials,
+  credentials: Credentials,
 ): Promise<Suite> {
-  const suite = await store.findSuite(clientId)
-  const secret = findGenerated(suite?.secrets ?? [], clientSecret)
-  const verdict = judge(suite, secret, now())
-  if (typeof verdict !== 'string') return verdict
-  throw refusal(verdict, clientId, suite)
+  const suite = await store.findSuite(credentials.clientId)
+  const secret = findGenerated(suite?.secrets ?? [], credentials.clientSecret)
+  return authenticated(judge(suite, secret, now()), credentials)
 }
 
-/** The client, or the true reason to refuse it. */
+type Judgement<Client> =
+  | { kind: 'authenticated'; client: Client }
+  | { kind: 'refused'; client: Client | undefined; reason: AuthenticationReason }
+
+/** What is to be said of a client (undefined: unknown) that presented this secret (undefined: none of its own). */
 function judge<Client extends Application | Suite>(
   client: Client | undefined,
   secret: Secret | undefined,
   now: number,
-) {
-  if (!client) return 'unknown client'
-  if (!secret) return 'wrong secret'
-  if (secret.endsAt !== null && secret.endsAt <= now) return 'expired secret'
-  if ('status' in client && client.status === 'suspended') return 'suspended application'
-  return client
+): Judgement<Client> {
+  if (!client) return { kind: 'refused', client, reason: 'unknown client' }
+  if (!secret) return { kind: 'refused', client, reason: 'wrong secret' }
+  if (secret.endsAt !== null && secret.endsAt <= now) return { kind: 'refused', client, reason: 'expired secret' }
+  if ('status' in client && client.status === 'suspended') {
+    return { kind: 'refused', client, reason: 'suspended application' }
+  }
+  return { kind: 'authenticated', client }
 }
 
-function refusal(reason: string, clientId: string, client: Application | Suite | undefined): Refusal {
-  const log = { reason, client_id: client ? clientId : abbreviate(clientId) }
-  return new Refusal('invalid_client', 'Unknown client or wrong secret', log)
+function authenticated<Client>(judgement: Judgement<Client>, { clientId }: Credentials): Client {
+  if (judgement.kind === 'authenticated') return judgement.client
+  throw new AuthenticationRefused(judgement.reason, judgement.client ? clientId : abbreviate(clientId))
 }
 
-/** What came as the client id and is none may be a secret in the wrong place: its beginning and length must do. */
+/** What came as the client id and is none may be a secret in the wrong field: the log gets its beginning and length. */
 function abbreviate(clientId: string): string {
   return `${clientId.slice(0, 4)}... (${clientId.length} characters)`
 }

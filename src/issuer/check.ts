@@ -1,10 +1,15 @@
 import type { Application } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { Store } from '../domain/store.ts'
+import type { InactiveReason } from '../domain/refusal.ts'
+import type { FoundToken, Store } from '../domain/store.ts'
 import { expiresAt, isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
 
-/** An access token that is good, and whose it is. */
+/** What a check comes to. */
+export type Verdict = ActiveToken | RefusedToken
+
+/** An access token that is active, and at the suite where one was named valid. */
 export interface ActiveToken {
+  kind: 'active'
   application: Application
   /** The public id, a UUID. */
   tokenId: string
@@ -13,32 +18,50 @@ export interface ActiveToken {
   expiresAt: number
 }
 
-/** An access token that is not good, and why: for the log alone. */
-export interface InactiveToken {
-  reason: string
-  tokenId?: string
-  clientId?: string
-}
+/** Any other token, and why: the reason and what is known of the token are for the log alone. */
+export type RefusedToken = { tokenId?: string; clientId?: string } & (
+  | { kind: 'inactive'; reason: InactiveReason }
+  | { kind: 'not approved'; reason: 'application not approved' }
+  | { kind: 'no such suite'; reason: 'no such suite' }
+)
 
 /**
- * Whether an access token is good now: one question to the store, and no write.
- * Throws StoreUnavailable when the store cannot be read.
+ * Whether an access token is active now and, where a suite is named, its application is approved for it. One question to
+ * the store where the answer is yes, and no write. Throws StoreUnavailable when the store cannot be read.
  */
-export async function checkToken(
+export async function check(
   { store, now }: { store: Store; now: Clock },
-  accessToken: string,
-): Promise<ActiveToken | InactiveToken> {
-  const parsed = parseToken(accessToken)
-  if (!parsed) return { reason: 'malformed token' }
-  const found = await store.findToken(parsed.id)
-  if (!found || !isTokenSecret(parsed.secret, found.stored)) return { reason: 'unknown token' }
+  accessToken: string | undefined,
+  { suite }: { suite?: string | undefined },
+): Promise<Verdict> {
+  const parsed = accessToken === undefined ? undefined : parseToken(accessToken)
+  const found = parsed && (await store.findToken(parsed.id))
+  const verdict =
+    parsed && found && isTokenSecret(parsed.secret, found.stored)
+      ? judge(found, suite, now())
+      : inactive(accessToken === undefined ? 'no token' : parsed ? 'unknown token' : 'malformed token')
 
-  const { stored, application } = found
+  // An unknown suite comes before whatever is wrong with the token. It is looked for only now, because an application that
+  // is approved for a suite proves that there is one.
+  if (verdict.kind === 'active' || suite === undefined || (await store.findSuite(suite))) return verdict
+  return { kind: 'no such suite', reason: 'no such suite' }
+}
+
+function judge({ stored, application }: FoundToken, suite: string | undefined, now: number): Verdict {
   const tokenId = tokenIdText(stored.id)
-  if (!application) return { reason: 'removed application', tokenId }
-  const inactive = (reason: string) => ({ reason, tokenId, clientId: application.clientId })
-  if (expiresAt(stored) <= now()) return inactive('expired token')
-  if (stored.revokedAt !== null || stored.issuedAt < application.tokensValidFrom) return inactive('revoked token')
-  if (application.status === 'suspended') return inactive('suspended application')
-  return { application, tokenId, issuedAt: stored.issuedAt, expiresAt: expiresAt(stored) }
+  if (!application) return inactive('removed application', { tokenId })
+  const { clientId } = application
+  if (expiresAt(stored) <= now) return inactive('expired token', { tokenId, clientId })
+  if (stored.revokedAt !== null || stored.issuedAt < application.tokensValidFrom) {
+    return inactive('revoked token', { tokenId, clientId })
+  }
+  if (application.status === 'suspended') return inactive('suspended application', { tokenId, clientId })
+  if (suite !== undefined && !application.suites.includes(suite)) {
+    return { kind: 'not approved', reason: 'application not approved', tokenId, clientId }
+  }
+  return { kind: 'active', application, tokenId, issuedAt: stored.issuedAt, expiresAt: expiresAt(stored) }
+}
+
+function inactive(reason: InactiveReason, known: { tokenId?: string; clientId?: string } = {}): Verdict {
+  return { kind: 'inactive', reason, ...known }
 }

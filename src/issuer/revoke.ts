@@ -4,8 +4,8 @@ import type { Store } from '../domain/store.ts'
 import { isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
 
 /**
- * Revokes an access token of this application, RFC 7009 §2.1. Returns its public id when that is on disk, and undefined,
- * changing nothing, for a token that is unknown, another's or revoked already. Throws StoreUnavailable.
+ * Revokes an access token of this application, RFC 7009 §2.1. Resolves to its public id when that is durable, and to
+ * undefined, changing nothing, for a token that is unknown, another client's or revoked already. Throws StoreUnavailable.
  */
 export async function revoke(
   { store, now }: { store: Store; now: Clock },
@@ -18,7 +18,7 @@ export async function revoke(
   if (!found || !isTokenSecret(parsed.secret, found.stored)) return undefined
 
   const { stored } = found
-  if (stored.applicationId !== application.id || stored.revokedAt !== null) return undefined
+  if (stored.applicationKey !== application.key || stored.revokedAt !== null) return undefined
   await store.revokeToken(stored.id, now())
   return tokenIdText(stored.id)
 }

@@ -1,88 +1,87 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Logger } from 'pino'
-import { AdministrationError } from '../domain/refusal.ts'
+import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
-import { endWell, startLoggedPurge } from './run.ts'
-import type { Listening, Order } from './worker.ts'
+import { onWorkerMessage, tellWorker } from './messages.ts'
+import { startPurgeLoop } from './purge-loop.ts'
+import { closeOnSignal } from './signals.ts'
+import type { Telemetry } from './telemetry.ts'
 
-/** Between the end of a worker that nobody asked for and the start of the next, in milliseconds. */
-const BREATH = 1000
+/** Between the unexpected exit of a worker and the start of the next. */
+const RESPAWN_DELAY_MS = 1000
 
 /**
- * Lets so many processes answer on one port and one store, and does what is to be done once: migrating, purging, saying
- * when all is ready, ending. A worker that ends unasked is replaced. On SIGHUP every worker is replaced, one after the
- * other, and no request is dropped. Resolves to the address when all workers listen.
+ * Lets `workers` processes answer on one port and one store, and does what is to be done once: migrating, purging, saying
+ * when all are ready, ending. A worker that exits unexpectedly is replaced. On SIGHUP every worker is replaced, one after
+ * the other, and no request is dropped. Resolves to the address when all workers listen.
  */
-export async function lead(store: Store, log: Logger, workers: number): Promise<string> {
+export async function runLeader(store: Store, telemetry: Telemetry, workers: number): Promise<string> {
+  const { observe } = telemetry
   const serving = new Set<Worker>()
-  let ending = false
+  let isClosing = false
 
-  // The first alone: what stops it would stop them all, and is said once.
-  const address = await add()
-  await Promise.all(Array.from({ length: workers - 1 }, add))
-  const purge = startLoggedPurge(store, log)
+  // One first: an error that would stop them all is then reported once.
+  const address = await start()
+  await Promise.all(Array.from({ length: workers - 1 }, start))
+  const purgeLoop = startPurgeLoop({ store, now: Date.now, observe })
 
   let restarted = Promise.resolve()
   process.on('SIGHUP', () => {
-    restarted = restarted.then(restart).catch((err) => log.error({ err }, 'the restart was given up'))
+    restarted = restarted.then(restart).catch((err) => observe({ type: 'rolling restart failed', err }))
   })
-  endWell(
-    log,
+  closeOnSignal(
+    telemetry,
     async ({ signal }) => {
-      ending = true
-      log.info({ signal }, 'stopping')
+      isClosing = true
+      observe({ type: 'stopping', signal })
       const all = Object.values(cluster.workers as NodeJS.Dict<Worker>) as Worker[]
-      await Promise.all(all.map(end))
-      await purge.stop()
+      await Promise.all(all.map(close))
+      await purgeLoop.stop()
       await store.close()
-      log.info('stopped')
+      observe({ type: 'stopped' })
     },
     { skip: ['SIGHUP'] },
   )
   return address
 
-  /** Starts one more worker. Resolves to its address when it listens; throws when it ended before. */
-  async function add(): Promise<string> {
+  /** Starts one more worker. Resolves to its address when it listens; throws OperatorError when it exited before. */
+  async function start(): Promise<string> {
     const worker = cluster.fork()
-    const { address } = await new Promise<Listening>((resolve, reject) => {
-      worker.once('message', resolve)
-      worker.once('exit', () => reject(new AdministrationError('A worker ended before it was ready.')))
+    const address = await new Promise<string>((resolve, reject) => {
+      onWorkerMessage(worker, {
+        listening: (message) => resolve(message.address),
+        retired: () => tellWorker(worker, { type: 'close' }),
+      })
+      worker.once('exit', () => reject(new OperatorError('A worker exited before it was ready.')))
     })
     serving.add(worker)
-    // The next that it says is that it is retired.
-    worker.once('message', () => tell(worker, 'close'))
-    // Before it listened it heard nothing.
-    if (ending) tell(worker, 'close')
+    // A worker that was still starting has missed the message.
+    if (isClosing) tellWorker(worker, { type: 'close' })
     worker.once('exit', (code, signal) => {
-      if (serving.delete(worker) && !ending) void replace({ worker: worker.process.pid, code, signal })
+      if (serving.delete(worker) && !isClosing) void replace({ worker: worker.process.pid, code, signal })
     })
     return address
   }
 
-  async function replace(ended: object): Promise<void> {
-    log.error(ended, 'a worker ended unasked, another one is started')
-    await sleep(BREATH)
-    if (!ending) await add().catch((err) => replace({ err }))
+  async function replace(exit: { worker?: number | undefined; code?: number; signal?: string; err?: unknown }) {
+    observe({ type: 'worker exited unexpectedly', ...exit })
+    await sleep(RESPAWN_DELAY_MS)
+    if (!isClosing) await start().catch((err) => replace({ err }))
   }
 
   async function restart(): Promise<void> {
-    log.info('restarting')
+    observe({ type: 'restarting' })
     for (const worker of [...serving]) {
-      if (ending) return
-      await add()
-      if (serving.delete(worker)) tell(worker, 'retire')
+      if (isClosing) return
+      await start()
+      if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
     }
-    log.info('restarted')
+    observe({ type: 'restarted' })
   }
 
-  async function end(worker: Worker): Promise<void> {
-    tell(worker, 'close')
+  async function close(worker: Worker): Promise<void> {
+    tellWorker(worker, { type: 'close' })
     if (!worker.isDead()) await once(worker, 'exit')
   }
-}
-
-function tell(worker: Worker, order: Order): void {
-  if (worker.isConnected()) worker.send(order)
 }

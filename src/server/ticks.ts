@@ -1,12 +1,12 @@
 import { executionAsyncResource } from 'node:async_hooks'
 
-const held = new Set<object>()
+const kept = new Set<object>()
 
 /**
- * Keeps process.nextTick fast, which Node.js calls half a dozen times a request. Where V8 collects garbage while no such
- * call is pending, it forgets the shape of the object that stands for one, and makes all that follow in a slow way, for
- * good: 10 % of the CPU of a check. An object that is held keeps the shape.
+ * Keeps process.nextTick fast, which Node.js calls several times per request. Where V8 collects garbage while no tick is
+ * pending, it drops the hidden class of the objects that stand for them, and makes all later ones in a slow way, for good
+ * (docs/performance.md). An object that is kept alive keeps the class.
  */
 export function keepTicksFast(): void {
-  process.nextTick(() => held.add(executionAsyncResource()))
+  process.nextTick(() => kept.add(executionAsyncResource()))
 }

@@ -1,43 +1,36 @@
 import cluster from 'node:cluster'
-import type { Logger } from 'pino'
 import type { Store } from '../domain/store.ts'
 import { retire } from '../http/wire/connections.ts'
-import { type EndSignal, endWell, listen, type ServerConfig } from './run.ts'
+import { type ListenConfig, listenAndServe } from './listen.ts'
+import { onLeaderMessage, tellLeader } from './messages.ts'
+import { closeOnSignal, type OperatorSignal } from './signals.ts'
+import type { Telemetry } from './telemetry.ts'
 
-/** What a leader tells a worker: to end, or to say when no connection needs it any more. */
-export type Order = 'close' | 'retire'
-
-/** What a worker tells its leader when it listens. */
-export interface Listening {
-  address: string
-}
-
-/** What a worker tells its leader when no connection needs it any more. */
-type Retired = 'retired'
-
-/** Signals go to the whole group of processes on Ctrl-C, say. They are for the leader, who gives orders. */
-const FOR_THE_LEADER: EndSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+/** Signals may go to the whole group of processes (Ctrl-C). They are for the leader, which tells its workers what to do. */
+const FOR_THE_LEADER: OperatorSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Answers requests until the leader says otherwise or is gone. */
-export async function work(open: () => Promise<Store>, log: Logger, config: ServerConfig): Promise<void> {
+export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry, config: ListenConfig): Promise<void> {
   for (const signal of FOR_THE_LEADER) process.on(signal, () => {})
   try {
     const store = await open()
-    const { app, address } = await listen(store, log, config)
+    const { app, address } = await listenAndServe(store, telemetry.observe, config)
     const close = async () => {
       await app.close()
       await store.close()
     }
-    const end = endWell(log, close, { skip: FOR_THE_LEADER })
-    process.on('message', async (order: Order) => {
-      if (order === 'close') return end()
-      await retire(app.server)
-      // Not the end yet: a connection may be on its way from the leader, and is given back only while this process lives.
-      process.send?.('retired' satisfies Retired)
+    const end = closeOnSignal(telemetry, close, { skip: FOR_THE_LEADER })
+    onLeaderMessage({
+      close: end,
+      retire: async () => {
+        await retire(app.server)
+        // It does not end yet: a connection may be on its way from the leader, and only a living process gives it back.
+        tellLeader({ type: 'retired' })
+      },
     })
-    process.send?.({ address } satisfies Listening)
+    tellLeader({ type: 'listening', address })
   } catch (error) {
-    // Else the process would wait for orders.
+    // Otherwise the IPC channel keeps the process alive.
     cluster.worker?.disconnect()
     throw error
   }

@@ -1,62 +1,57 @@
-interface Waiting {
-  write: () => void
-  resolve: () => void
+interface Waiting<Item, Result> {
+  item: Item
+  resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
 
-/** How many turns of the event loop a group waits at most. */
-const TURNS = 9
-
 /**
- * Makes writes in groups, each in one transaction. A group waits for as long as every turn of the event loop brings more,
- * for a transaction costs much and a write in it little: to wait for one turn only gave 64 connections a tenth fewer
- * tokens and 8 a quarter. Those that come before it is on disk are the next group. `transact` makes a transaction: at
- * each attempt it asks for the writes, so what came while it waited for a lock is made with the others. The function
- * returned resolves when `sync` has brought the transaction to the disk, and rejects with what either of them threw.
+ * Does many things in one round trip to the database: what comes while one is under way is the next batch. Returns a
+ * function that adds an item; it resolves to the item's result when the round trip has ended, or rejects with what that
+ * threw. For writes and for reads: no item is answered by a round trip that began before it came.
+ *
+ * A batch waits for as long as every turn of the event loop brings more items, `maxTurns` at most: the more a round trip
+ * costs, the more turns are worth it (docs/performance.md). `roundTrip` takes the items as it begins, and again where it has to begin again (the
+ * database was locked): those that came meanwhile are then among them. It returns a result for each, in their order.
  */
-export function createGroupCommit(
-  transact: (writes: () => (() => void)[]) => Promise<void>,
-  sync: () => Promise<void>,
-): (write: () => void) => Promise<void> {
-  let group: Waiting[] = []
-  let committing = false
+export function createBatch<Item, Result>(
+  roundTrip: (take: () => Item[]) => Promise<Result[]>,
+  { maxTurns }: { maxTurns: number },
+): (item: Item) => Promise<Result> {
+  let waiting: Waiting<Item, Result>[] = []
+  let isUnderWay = false
 
-  function add(write: () => void): Promise<void> {
+  function add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      if (group.length === 0 && !committing) commitSoon()
-      group.push({ write, resolve, reject })
+      if (waiting.length === 0 && !isUnderWay) startSoon()
+      waiting.push({ item, resolve, reject })
     })
   }
 
-  function commitSoon(turns = TURNS, before = 0): void {
+  function startSoon(turns = maxTurns, before = 0): void {
     setImmediate(() => {
-      if (turns > 1 && group.length > before) commitSoon(turns - 1, group.length)
-      else void commit()
+      if (turns > 1 && waiting.length > before) startSoon(turns - 1, waiting.length)
+      else void run()
     })
   }
 
-  async function commit(): Promise<void> {
-    const members: Waiting[] = []
-    function gather(): (() => void)[] {
-      members.push(...group)
-      group = []
-      return members.map(({ write }) => write)
+  async function run(): Promise<void> {
+    const batch = waiting
+    waiting = []
+    function take(): Item[] {
+      batch.push(...waiting)
+      waiting = []
+      return batch.map(({ item }) => item)
     }
 
-    committing = true
+    isUnderWay = true
     try {
-      await transact(gather).catch((error) => {
-        // Those who came meanwhile, for the same lock, fail too.
-        gather()
-        throw error
-      })
-      await sync()
-      for (const { resolve } of members) resolve()
+      const results = await roundTrip(take)
+      for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result)
     } catch (error) {
-      for (const { reject } of members) reject(error)
+      for (const { reject } of batch) reject(error)
     }
-    committing = false
-    if (group.length > 0) commitSoon()
+    isUnderWay = false
+    if (waiting.length > 0) startSoon()
   }
 
   return add

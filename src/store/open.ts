@@ -1,11 +1,22 @@
-import type { Store } from '../domain/store.ts'
-import type { Migrated } from './sqlite/store.ts'
+import type { DatabaseLocation, Store } from '../domain/store.ts'
+
+/** What opening a store did to its schema: its version before and after. */
+export interface Migrated {
+  migrated: { from: number; to: number }
+}
 
 /**
- * Opens the store that a DATABASE_URL names and brings it to this program's version. `patience`, in milliseconds:
- * how long a call may block for another process. Throws where it cannot be opened.
+ * Opens the store at a location and migrates it to this program's version. `lockTimeout`, in milliseconds: how long a call
+ * waits for another process's lock. Throws StoreUnavailable where it cannot be opened.
  */
-export async function openStore(databaseUrl: string, { patience }: { patience: number }): Promise<Store & Migrated> {
-  const { openSqlite } = await import('./sqlite/store.ts')
-  return openSqlite(databaseUrl.slice('sqlite:'.length), { patience })
+export async function openStore(
+  location: DatabaseLocation,
+  { lockTimeout }: { lockTimeout: number },
+): Promise<Store & Migrated> {
+  switch (location.kind) {
+    case 'sqlite': {
+      const { openSqlite } = await import('./sqlite/store.ts')
+      return openSqlite(location.file, { lockTimeout })
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Registration } from '../../src/administration/registration.ts'
-import { AdministrationError } from '../../src/domain/refusal.ts'
+import type { Registration } from '../../src/administration/applications.ts'
+import { OperatorError } from '../../src/domain/operator-error.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
@@ -47,7 +47,7 @@ t.test('Registration: every field has its limits, and a refusal names all that i
 
 t.test('Seed: what is missing is registered, what exists is left, again and again', async (t) => {
   const { administration } = await createWorld(t)
-  const file = [PARTNER, { ...PARTNER, name: 'Second', clientId: 'second', clientSecret: 'brought-along' }]
+  const file = [PARTNER, { ...PARTNER, name: 'Second', clientId: 'second', clientSecret: 'imported-secret' }]
   const none = { suites: [], applications: [] }
   t.match(await administration.seed({ suites: [STORE], applications: file }), {
     suites: [{ ...STORE, clientSecret: /^\w{40}$/ }],
@@ -81,7 +81,7 @@ t.test('Administration: an unknown client id is said to be unknown', async (t) =
       message: 'There is no application with the client id nobody.',
     })
   }
-  await t.rejects(rotateSecret('nobody', 0), AdministrationError)
+  await t.rejects(rotateSecret('nobody', 0), OperatorError)
   await t.rejects(revokeSecret('nobody', 1), { message: 'There is no application and no suite with the id nobody.' })
 })
 

@@ -5,7 +5,7 @@ import { createImportedSecrets, type ImportedSecrets } from '../../src/issuer/im
 import { createWorld } from '../support/world.ts'
 
 t.test(
-  'Secrets: an imported one gets a token, the second time from memory, and the wire shows no difference',
+  'Secrets: an imported one gets a token, the second time from the cache, and the wire shows no difference',
   async (t) => {
     const { post, administration } = await createWorld(t)
     await administration.register({
@@ -19,7 +19,7 @@ t.test(
     t.equal((await post(credentials)).statusCode, 200)
     t.equal((await post({ ...credentials, client_secret: 'wrong' })).statusCode, 401)
     await administration.suspend('moved')
-    t.equal((await post(credentials)).statusCode, 401, 'memory does not outlive a suspension')
+    t.equal((await post(credentials)).statusCode, 401, 'the cache does not outlive a suspension')
     await administration.resume('moved')
     const { clientSecret } = await administration.rotateSecret('moved', 0)
     t.equal((await post(credentials)).statusCode, 401, 'nor a rotation')
@@ -35,9 +35,9 @@ t.test(
     let checks = 0
     const imported: ImportedSecrets = {
       ...real,
-      matches(...args) {
+      verify(...args) {
         checks++
-        return real.matches(...args)
+        return real.verify(...args)
       },
     }
     const checksOf = async (clientId: string, clientSecret: string) => {
@@ -45,7 +45,7 @@ t.test(
       const outcome = authenticate({ store, imported, now: () => clock.time }, { clientId, clientSecret })
       const answer = await outcome.then(
         () => 'accepted',
-        (refusal: Refusal) => refusal.log.reason,
+        (refusal: Refusal) => refusal.reason,
       )
       return [answer, checks]
     }
@@ -73,7 +73,7 @@ t.test(
   },
 )
 
-t.test('Secrets: what another process changes while a check waits is believed', async (t) => {
+t.test('Secrets: what another process changes while a check waits is seen', async (t) => {
   const { store, clock, administration } = await createWorld(t)
   const real = createImportedSecrets()
   await administration.register({
@@ -84,13 +84,13 @@ t.test('Secrets: what another process changes while a check waits is believed', 
   })
   const imported: ImportedSecrets = {
     ...real,
-    async matches(...args) {
-      const matched = await real.matches(...args)
+    async verify(...args) {
+      const matched = await real.verify(...args)
       await administration.suspend('moved')
       return matched
     },
   }
   const credentials = { clientId: 'moved', clientSecret: 'legacy-secret' }
   const refusal = await authenticate({ store, imported, now: () => clock.time }, credentials).catch((error) => error)
-  t.match(refusal, { code: 'invalid_client', log: { reason: 'suspended application' } })
+  t.match(refusal, { name: 'Error', reason: 'suspended application', clientId: 'moved' })
 })

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { readConfig } from '../../src/config.ts'
 import { parseToken } from '../../src/domain/token.ts'
 import { openStore } from '../../src/store/open.ts'
 import { command, startServer } from '../support/spawn.ts'
@@ -26,7 +27,7 @@ t.test('Durability: after kill -9 under load every token that a client received 
 
   const server = await startServer(t, env)
   t.equal((await server.token(credentials)).status, 200)
-  const store = await openStore(env.DATABASE_URL, { patience: 1000 })
+  const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 1000 })
   t.teardown(() => store.close())
   const stored = await Promise.all(received.map((token) => store.findToken(parseToken(token)?.id as Buffer)))
   t.ok(received.length >= 600)

@@ -1,21 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { createGroupCommit } from '../../src/store/batch.ts'
+import { createBatch } from '../../src/store/batch.ts'
 
-/** A store whose lock and disk are waited for until the test lets go. */
-function createStore() {
+/** A database whose lock and disk are waited for until the test lets go. A result is its item in upper case. */
+function createDatabase() {
   const lock = Promise.withResolvers<void>()
   const disk = Promise.withResolvers<void>()
-  const made: string[][] = []
-  const transact = async (writes: () => (() => void)[]) => {
-    writes()
+  const roundTrips: string[][] = []
+  const roundTrip = async (take: () => string[]) => {
+    take()
     await lock.promise
-    made.push([])
-    for (const write of writes()) write()
+    const items = take()
+    roundTrips.push(items)
+    await disk.promise
+    return items.map((item) => item.toUpperCase())
   }
-  const commit = createGroupCommit(transact, () => disk.promise)
-  const write = (name: string) => commit(() => made.at(-1)?.push(name))
-  return { write, lock, disk, made }
+  const add = createBatch(roundTrip, { maxTurns: 9 })
+  return { add, lock, disk, roundTrips }
 }
 
 async function turns(count: number): Promise<void> {
@@ -23,74 +24,76 @@ async function turns(count: number): Promise<void> {
 }
 
 t.test(
-  'Group commit: a group waits for a turn that brings no more, and those that come while it waits join it',
+  'Batch: it waits for a turn that brings no more, and what comes while it waits for a lock joins it',
   async (t) => {
-    const { write, lock, disk, made } = createStore()
-    const one = [write('a'), write('b')]
+    const { add, lock, disk, roundTrips } = createDatabase()
+    const first = [add('a'), add('b')]
     await turns(1)
-    one.push(write('c'))
+    first.push(add('c'))
     await turns(4)
-    one.push(write('d'))
+    first.push(add('d'))
     lock.resolve()
     await turns(1)
-    t.strictSame(made, [['a', 'b', 'c', 'd']])
-    const two = [write('e'), write('f')]
+    t.strictSame(roundTrips, [['a', 'b', 'c', 'd']])
+    const second = [add('e'), add('f')]
     await turns(4)
-    t.equal(made.length, 1, 'what comes before it is on disk is the next transaction')
+    t.equal(roundTrips.length, 1, 'what comes during a round trip is the next batch')
     disk.resolve()
-    await Promise.all([...one, ...two])
-    t.strictSame(made, [
+    t.strictSame(await Promise.all([...first, ...second]), ['A', 'B', 'C', 'D', 'E', 'F'], 'each gets its own result')
+    t.strictSame(roundTrips, [
       ['a', 'b', 'c', 'd'],
       ['e', 'f'],
     ])
   },
 )
 
-t.test('Group commit: a group does not wait for ever where every turn brings more', async (t) => {
-  const { write, lock, disk, made } = createStore()
+t.test('Batch: it does not wait for ever where every turn brings more', async (t) => {
+  const { add, lock, disk, roundTrips } = createDatabase()
   lock.resolve()
   disk.resolve()
-  const all: Promise<void>[] = []
+  const all: Promise<string>[] = []
   for (let turn = 0; turn < 40; turn++) {
-    all.push(write(String(turn)))
+    all.push(add(String(turn)))
     await turns(1)
   }
-  t.ok(made.length > 1)
-  t.ok((made[0] as string[]).length > 1)
+  t.ok(roundTrips.length > 1)
+  t.ok((roundTrips[0] as string[]).length > 1)
   await Promise.all(all)
 })
 
-t.test('Group commit: nothing is answered before it is on disk', async (t) => {
-  const { write, lock, disk, made } = createStore()
+t.test('Batch: nothing is answered before its round trip has ended', async (t) => {
+  const { add, lock, disk, roundTrips } = createDatabase()
   lock.resolve()
-  let answered = false
-  const one = write('a').then(() => {
-    answered = true
+  let isAnswered = false
+  const one = add('a').then(() => {
+    isAnswered = true
   })
-  while (made.length === 0) await nextTurn()
+  while (roundTrips.length === 0) await nextTurn()
   await turns(10)
-  t.equal(answered, false)
+  t.equal(isAnswered, false)
   disk.resolve()
   await one
 })
 
-t.test(
-  'Group commit: when the lock or the disk fails, everybody who waits for it is told, and nobody else',
-  async (t) => {
-    const locked = createStore()
-    const refused = [locked.write('a')]
-    await turns(4)
-    refused.push(locked.write('b'))
-    locked.lock.reject(new Error('locked'))
-    const failed = (message: string) => ({ status: 'rejected', reason: { message } })
-    t.match(await Promise.allSettled(refused), [failed('locked'), failed('locked')])
-    t.strictSame(locked.made, [])
+t.test('Batch: when a round trip fails, all that it took are told, and nobody else', async (t) => {
+  const { add, lock, disk, roundTrips } = createDatabase()
+  lock.resolve()
+  const lost = [add('a'), add('b')]
+  while (roundTrips.length === 0) await nextTurn()
+  const next = add('c')
+  disk.reject(new Error('EIO'))
+  const failed = { status: 'rejected', reason: { message: 'EIO' } }
+  t.match(await Promise.allSettled(lost), [failed, failed])
+  await t.rejects(next, { message: 'EIO' }, 'the next batch makes its own attempt')
+  t.strictSame(roundTrips, [['a', 'b'], ['c']])
+})
 
-    const broken = createStore()
-    broken.lock.resolve()
-    const lost = [broken.write('a'), broken.write('b')]
-    while (broken.made.length === 0) await nextTurn()
-    broken.disk.reject(new Error('EIO'))
-    t.match(await Promise.allSettled(lost), [failed('EIO'), failed('EIO')])
-  },
-)
+t.test('Batch: one that fails before it took anything fails those that it was made for', async (t) => {
+  const roundTrip = async () => {
+    throw new Error('gone')
+  }
+  const add = createBatch<string, string>(roundTrip, { maxTurns: 1 })
+  const failed = { status: 'rejected', reason: { message: 'gone' } }
+  t.match(await Promise.allSettled([add('a'), add('b')]), [failed, failed])
+  await t.rejects(add('c'), { message: 'gone' })
+})

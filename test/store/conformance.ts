@@ -1,12 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { Application, NewApplication } from '../../src/domain/application.ts'
-import type { Store } from '../../src/domain/store.ts'
+import type { Application, ApplicationKey, NewApplication } from '../../src/domain/application.ts'
+import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
 import { START } from '../support/world.ts'
 
+/** What a store's own test gives the suite. Whatever is opened is closed with the test. */
+export interface Harness {
+  /** An empty store. */
+  open: (t: Test) => Promise<Store>
+  /** Two handles on the same, empty data, as two processes have them; left out where there can be one only. */
+  openTwo?: (t: Test) => Promise<[Store, Store]>
+  /** An empty store, with a switch for whether its database can be used; left out where that cannot be done. */
+  openFragile?: (t: Test) => Promise<{ store: Store; breakDown: () => void; recover: () => void }>
+}
+
 const GENERATED = '$sha256$AAAA'
 const IMPORTED = '$scrypt$ln=14,r=8,p=5$AAAA$AAAA'
+const SECRET = { digest: '$sha256$BBBB', createdAt: START + 1 }
+const PAGE = { limit: 100 }
 
 function application(clientId: string, more: Partial<NewApplication> = {}): NewApplication {
   return {
@@ -16,7 +29,7 @@ function application(clientId: string, more: Partial<NewApplication> = {}): NewA
     createdAt: START,
     secret: { digest: GENERATED, createdAt: START },
     suites: [],
-    uniqueName: false,
+    skipNamesake: false,
     ...more,
   }
 }
@@ -29,49 +42,80 @@ async function register(store: Store, applications: NewApplication[]) {
   return (await store.register({ suites: [], applications })).applications
 }
 
+/** The key of an application that is registered for it. */
+async function newKey(store: Store, clientId = 'owner'): Promise<ApplicationKey> {
+  await register(store, [application(clientId)])
+  return ((await store.findApplication(clientId)) as Application).key
+}
+
 async function find(store: Store, id: Buffer): Promise<StoredToken | undefined> {
   return (await store.findToken(id))?.stored
 }
 
-/** What every store must hold to. `open` gives an empty one, and closes it with the test. */
-export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): void {
-  t.test('Store: an application is found as it was added', async (t) => {
+const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
+
+/** What every store must pass: a test for every promise of domain/store.ts. */
+export function storeConformance(t: Test, harness: Harness): void {
+  registryConformance(t, harness)
+  suiteConformance(t, harness)
+  tokenConformance(t, harness)
+  sharingConformance(t, harness)
+  failureConformance(t, harness)
+}
+
+function registryConformance(t: Test, { open }: Harness): void {
+  t.test('Store: an application is found as it was added, with every field of its type and no other', async (t) => {
     const store = await open(t)
     t.equal(await store.findApplication('a'), undefined)
     await register(store, [application('a', { name: 'Ünï "quoted" ✓' })])
-    t.match(await store.findApplication('a'), {
+    const { key, secrets, ...rest } = (await store.findApplication('a')) as Application
+    t.not(key, undefined)
+    t.strictSame(rest, {
       clientId: 'a',
       name: 'Ünï "quoted" ✓',
       developerEmail: 'developer@partner.example',
       status: 'active',
       tokensValidFrom: 0,
       createdAt: START,
-      secrets: [{ digest: GENERATED, createdAt: START, endsAt: null }],
+      suites: [],
     })
+    t.type(secrets[0]?.id, 'number')
+    t.strictSame(secrets, [{ id: secrets[0]?.id, digest: GENERATED, createdAt: START, endsAt: null }])
     t.equal(await store.findApplication('A'), undefined, 'a client id is compared byte by byte')
   })
 
-  t.test('Store: applications are listed with their secrets, oldest first', async (t) => {
+  t.test('Store: applications are listed as they are found, oldest first, page by page', async (t) => {
     const store = await open(t)
-    t.strictSame(await store.listApplications(), [])
-    await register(store, [application('b'), application('a')])
-    const listed = await store.listApplications()
-    t.strictSame(
-      listed.map(({ clientId }) => clientId),
-      ['b', 'a'],
+    t.strictSame(await store.listApplications(PAGE), [])
+    await register(
+      store,
+      ['b', 'a', 'd', 'c'].map((id) => application(id)),
     )
+    const listed = await store.listApplications(PAGE)
+    t.strictSame(idsOf(listed), ['b', 'a', 'd', 'c'])
     t.strictSame(listed[1], await store.findApplication('a'))
+
+    const first = await store.listApplications({ limit: 3 })
+    t.strictSame(idsOf(first), ['b', 'a', 'd'])
+    await store.removeApplication('d')
+    t.strictSame(
+      idsOf(await store.listApplications({ after: first[2]?.key, limit: 3 })),
+      ['c'],
+      'also where the last row of the page before was removed',
+    )
+    t.strictSame(await store.listApplications({ after: listed[3]?.key, limit: 3 }), [])
   })
 
-  t.test('Store: applications that are there already are left as they are', async (t) => {
+  t.test('Store: applications that exist are left as they are', async (t) => {
     const store = await open(t)
     const first = application('a')
     t.strictSame(await register(store, [first]), [first])
     const twin = application('a', { name: 'Another name' })
-    const namesake = application('b', { name: first.name, uniqueName: true })
-    const stranger = application('c', { name: first.name, uniqueName: true, developerEmail: 'x@y.example' })
-    const allowed = application('d', { name: first.name })
-    t.strictSame(await register(store, [twin, namesake, stranger, allowed]), [stranger, allowed])
+    const namesake = application('b', { name: first.name, skipNamesake: true })
+    const stranger = application('c', { name: first.name, skipNamesake: true, developerEmail: 'x@y.example' })
+    const other = application('d', { skipNamesake: true })
+    const allowed = application('e', { name: first.name })
+    t.strictSame(await register(store, [twin, namesake, stranger, other, allowed]), [stranger, other, allowed])
     t.equal((await store.findApplication('a'))?.name, first.name)
     t.equal((await store.findApplication('a'))?.secrets.length, 1)
   })
@@ -80,7 +124,7 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     const store = await open(t)
     const broken = application('b', { name: null as unknown as string })
     await t.rejects(register(store, [application('a'), broken]))
-    t.strictSame(await store.listApplications(), [])
+    t.strictSame(await store.listApplications(PAGE), [])
   })
 
   t.test('Store: a status is set', async (t) => {
@@ -91,7 +135,7 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     t.equal(await store.setStatus('nobody', 'active'), false)
   })
 
-  t.test('Store: an application is removed with its secrets, and its id never comes back', async (t) => {
+  t.test('Store: an application is removed with its secrets, and its key is never used again', async (t) => {
     const store = await open(t)
     await register(store, [application('a', { secret: { digest: IMPORTED, createdAt: START } })])
     const before = await store.findApplication('a')
@@ -100,10 +144,10 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     t.equal(await store.hasImportedSecrets(), false)
     t.equal(await store.removeApplication('a'), false)
     await register(store, [application('a')])
-    t.not((await store.findApplication('a'))?.id, before?.id)
+    t.not((await store.findApplication('a'))?.key, before?.key)
   })
 
-  t.test('Store: tokens are revoked up to a time that only moves on', async (t) => {
+  t.test('Store: the time before which tokens are revoked never moves back', async (t) => {
     const store = await open(t)
     await register(store, [application('a')])
     t.equal(await store.revokeTokens('a', START), true)
@@ -112,20 +156,19 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     t.equal(await store.revokeTokens('nobody', START), false)
   })
 
-  t.test('Store: a rotation adds a secret, ends the others and forgets those of long ago', async (t) => {
+  t.test('Store: a rotation adds a secret, ends the others and deletes those of long ago', async (t) => {
     const store = await open(t)
     await register(store, [application('a'), application('b')])
     const ends = async () => (await store.findApplication('a'))?.secrets.map(({ endsAt }) => endsAt)
 
-    const second = { digest: '$sha256$BBBB', createdAt: START + 1 }
-    t.equal(await store.rotateSecret('a', second, START + 100, START), true)
+    t.equal(await store.rotateSecret('a', SECRET, START + 100, START), true)
     t.strictSame(await ends(), [START + 100, null])
-    t.equal(await store.rotateSecret('a', second, START + 200, START), true)
+    t.equal(await store.rotateSecret('a', SECRET, START + 200, START + 100), true)
     t.strictSame(await ends(), [START + 100, START + 200, null], 'an end never moves away')
-    t.equal(await store.rotateSecret('a', second, START + 150, START + 101), true)
-    t.strictSame(await ends(), [START + 150, START + 150, null], 'the first was forgotten')
+    t.equal(await store.rotateSecret('a', SECRET, START + 150, START + 101), true)
+    t.strictSame(await ends(), [START + 150, START + 150, null], 'the first was deleted')
     t.equal((await store.findApplication('b'))?.secrets[0]?.endsAt, null)
-    t.equal(await store.rotateSecret('nobody', second, START, START), false)
+    t.equal(await store.rotateSecret('nobody', SECRET, START, START), false)
   })
 
   t.test('Store: one secret of one application is ended', async (t) => {
@@ -139,34 +182,42 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     t.equal(await store.endSecret('a', id + 100, START), false)
   })
 
-  t.test('Store: it knows whether any secret was brought along', async (t) => {
+  t.test('Store: it knows whether any secret is imported', async (t) => {
     const store = await open(t)
     await register(store, [application('a')])
     t.equal(await store.hasImportedSecrets(), false)
     await register(store, [application('b', { secret: { digest: IMPORTED, createdAt: START } })])
     t.equal(await store.hasImportedSecrets(), true)
   })
+}
 
+function suiteConformance(t: Test, { open }: Harness): void {
   t.test('Store: a suite is found as it was added, listed oldest first, and removed with its secrets', async (t) => {
     const store = await open(t)
     t.equal(await store.findSuite('store'), undefined)
-    t.strictSame(await store.listSuites(), [])
+    t.strictSame(await store.listSuites(PAGE), [])
     const [first, second] = [suite('store'), suite('product-information')]
     t.strictSame(await store.register({ suites: [first, second], applications: [] }), {
       suites: [first, second],
       applications: [],
     })
-    t.match(await store.findSuite('store'), {
+    const found = await store.findSuite('store')
+    t.strictSame(found, {
+      key: found?.key,
       suiteId: 'store',
       name: 'Suite store',
       createdAt: START,
-      secrets: [{ digest: GENERATED, createdAt: START, endsAt: null }],
+      secrets: [{ id: found?.secrets[0]?.id, digest: GENERATED, createdAt: START, endsAt: null }],
     })
-    t.strictSame((await store.listSuites())[0], await store.findSuite('store'))
+    t.not(found?.key, undefined)
+    const listed = await store.listSuites(PAGE)
+    t.strictSame(listed[0], found)
     t.strictSame(
-      (await store.listSuites()).map(({ suiteId }) => suiteId),
+      listed.map(({ suiteId }) => suiteId),
       ['store', 'product-information'],
     )
+    t.strictSame(await store.listSuites({ limit: 1 }), [listed[0]])
+    t.strictSame(await store.listSuites({ after: listed[0]?.key, limit: 1 }), [listed[1]])
     t.equal(await store.removeSuite('store'), true)
     t.equal(await store.removeSuite('store'), false)
     t.equal(await store.findSuite('store'), undefined)
@@ -207,41 +258,81 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     t.strictSame(await suitesOf('none'), [])
   })
 
-  t.test(
-    'Store: a token is found with the application that it was issued to, for as long as there is one',
-    async (t) => {
-      const store = await open(t)
-      await register(store, [application('a'), application('b')])
-      const owner = (await store.findApplication('b')) as Application
-      const [token, orphan] = [mintToken(owner.id, START).stored, mintToken(99, START).stored]
-      await Promise.all([store.addToken(token), store.addToken(orphan)])
-      t.strictSame(await store.findToken(token.id), { stored: token, application: owner })
-      t.strictSame(await store.findToken(orphan.id), { stored: orphan, application: undefined })
-      await store.removeApplication('b')
-      t.strictSame(await store.findToken(token.id), { stored: token, application: undefined })
-    },
-  )
+  t.test('Store: the applications that are approved for a suite are listed page by page', async (t) => {
+    const store = await open(t)
+    const suites = [suite('store'), suite('product-information')]
+    const applications = ['a', 'b', 'c', 'd'].map((id) =>
+      application(id, { suites: id === 'b' ? ['product-information'] : ['store'] }),
+    )
+    await store.register({ suites, applications })
+    const first = await store.listApprovedApplications('store', { limit: 2 })
+    t.strictSame(first, [await store.findApplication('a'), await store.findApplication('c')])
+    t.strictSame(idsOf(await store.listApprovedApplications('store', { after: first[1]?.key, limit: 2 })), ['d'])
+    t.strictSame(await store.listApprovedApplications('nowhere', PAGE), [])
+  })
 
   t.test("Store: a suite's secrets are rotated and ended as an application's are", async (t) => {
     const store = await open(t)
     await store.register({ suites: [suite('store')], applications: [application('a')] })
-    const secret = { digest: '$sha256$BBBB', createdAt: START + 1 }
-    t.equal(await store.rotateSecret('store', secret, START + 100, START), true)
+    t.equal(await store.rotateSecret('store', SECRET, START + 100, START), true)
     const [first, second] = (await store.findSuite('store'))?.secrets ?? []
-    t.match([first, second], [{ endsAt: START + 100 }, { digest: secret.digest, endsAt: null }])
+    t.match([first, second], [{ endsAt: START + 100 }, { digest: SECRET.digest, endsAt: null }])
     t.equal(await store.endSecret('store', second?.id as number, START + 200), true)
     t.equal(await store.endSecret('a', second?.id as number, START), false)
-    t.equal(await store.rotateSecret('store', secret, START + 300, START + 101), true)
+    t.equal(await store.rotateSecret('store', SECRET, START + 300, START + 101), true)
     t.strictSame(
       (await store.findSuite('store'))?.secrets.map(({ endsAt }) => endsAt),
       [START + 200, null],
     )
     t.equal((await store.findApplication('a'))?.secrets[0]?.endsAt, null)
   })
+}
 
-  t.test('Store: a revoked token is marked with the time of its first revocation, and no other', async (t) => {
+function tokenConformance(t: Test, { open }: Harness): void {
+  t.test('Store: a token is found as it was added', async (t) => {
     const store = await open(t)
-    const [one, other] = [mintToken(1, START).stored, mintToken(1, START).stored]
+    const key = await newKey(store)
+    const tokens = Array.from({ length: 50 }, (_, n) => mintToken(key, START + n).stored)
+    await Promise.all(tokens.map((token) => store.addToken(token)))
+    for (const token of tokens) t.strictSame(await find(store, token.id), token)
+    t.equal(await store.findToken(mintToken(key, START).stored.id), undefined)
+  })
+
+  t.test('Store: a token is found with the application that it was issued to, while there is one', async (t) => {
+    const store = await open(t)
+    await newKey(store, 'a')
+    const token = mintToken(await newKey(store, 'b'), START).stored
+    await store.addToken(token)
+    t.strictSame(await store.findToken(token.id), { stored: token, application: await store.findApplication('b') })
+    await store.removeApplication('b')
+    t.strictSame(await store.findToken(token.id), { stored: token, application: undefined })
+    await newKey(store, 'b')
+    t.strictSame(await store.findToken(token.id), { stored: token, application: undefined }, 'a namesake is another')
+  })
+
+  t.test('Store: a token that was looked for in vain is found as soon as it is added', async (t) => {
+    const store = await open(t)
+    const token = mintToken(await newKey(store), START).stored
+    t.equal(await store.findToken(token.id), undefined)
+    await store.addToken(token)
+    t.strictSame(await find(store, token.id), token)
+  })
+
+  t.test('Store: a token with an id that is taken is refused and changes nothing', async (t) => {
+    const store = await open(t)
+    const token = mintToken(await newKey(store), START).stored
+    await store.addToken(token)
+    await t.rejects(store.addToken({ ...token, issuedAt: START + 1 }))
+    t.strictSame(await find(store, token.id), token)
+    const next = mintToken(token.applicationKey, START).stored
+    await store.addToken(next)
+    t.strictSame(await find(store, next.id), next, 'and those that come later are added')
+  })
+
+  t.test('Store: a revoked token is marked with the time of its first revocation, and no other is', async (t) => {
+    const store = await open(t)
+    const key = await newKey(store)
+    const [one, other] = [mintToken(key, START).stored, mintToken(key, START).stored]
     await Promise.all([store.addToken(one), store.addToken(other)])
     t.strictSame(await find(store, one.id), one)
     await store.revokeToken(one.id, START + 1)
@@ -250,25 +341,10 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     t.strictSame(await find(store, other.id), other)
   })
 
-  t.test('Store: a token is found by its id as it was added', async (t) => {
+  t.test('Store: the purge deletes the oldest tokens before an id, at most so many as it is told', async (t) => {
     const store = await open(t)
-    const tokens = Array.from({ length: 50 }, (_, n) => mintToken(n, START + n).stored)
-    await Promise.all(tokens.map((token) => store.addToken(token)))
-    for (const token of tokens) t.strictSame(await find(store, token.id), token)
-    t.equal(await store.findToken(mintToken(1, START).stored.id), undefined)
-  })
-
-  t.test('Store: a token with an id that is taken is refused and changes nothing', async (t) => {
-    const store = await open(t)
-    const token = mintToken(1, START).stored
-    await store.addToken(token)
-    await t.rejects(store.addToken({ ...token, applicationId: 2 }))
-    t.strictSame(await find(store, token.id), token)
-  })
-
-  t.test('Store: the purge takes the oldest tokens before an id, so many at a time', async (t) => {
-    const store = await open(t)
-    const tokens = Array.from({ length: 5 }, (_, n) => mintToken(1, START + n).stored)
+    const key = await newKey(store)
+    const tokens = Array.from({ length: 5 }, (_, n) => mintToken(key, START + n).stored)
     for (const token of tokens.toReversed()) await store.addToken(token)
     const left = async (numbers: number[]) => {
       const found = await Promise.all(numbers.map((n) => find(store, (tokens[n] as StoredToken).id)))
@@ -279,11 +355,175 @@ export function storeConformance(t: Test, open: (t: Test) => Promise<Store>): vo
     t.strictSame(await left([0, 1, 2, 4]), [4])
     t.equal(await store.purgeTokens(firstTokenIdAt(START + 4), 3), 1)
     t.strictSame(await left([3, 4]), [4])
-    t.equal(await store.purgeTokens(firstTokenIdAt(START + 4), 3), 0)
+    t.equal(await store.purgeTokens((tokens[4] as StoredToken).id, 3), 0, 'the id itself is not before it')
+    t.strictSame(await left([4]), [4])
   })
 
-  t.test('Store: it says that it can be read', async (t) => {
+  t.test('Store: it says that it can be used', async (t) => {
     const store = await open(t)
-    await t.resolves(store.check())
+    await t.resolves(store.ping())
   })
+}
+
+/** A request that begins after a change was answered sees that change, whichever process made it. */
+function sharingConformance(t: Test, { openTwo }: Harness): void {
+  const test = (rule: string, run: (t: Test, one: Store, other: Store) => Promise<void>) =>
+    t.test(`Two handles: ${rule}`, { skip: !openTwo && 'there can be one handle only' }, async (t) => {
+      const [one, other] = await (openTwo as NonNullable<typeof openTwo>)(t)
+      await run(t, one, other)
+    })
+
+  test('a change to the registry by one is seen by the other at once', async (t, one, other) => {
+    t.equal(await other.findApplication('a'), undefined)
+    t.equal(await other.findSuite('store'), undefined)
+    t.equal(await other.hasImportedSecrets(), false)
+    await one.register({ suites: [suite('store')], applications: [application('a')] })
+    t.strictSame(await other.findApplication('a'), await one.findApplication('a'))
+    t.strictSame(await other.findSuite('store'), await one.findSuite('store'))
+
+    const seen = async () => (await other.findApplication('a')) as Application
+    const secretId = (await seen()).secrets[0]?.id as number
+    const changes: [change: () => Promise<unknown>, isSeen: (a: Application) => boolean][] = [
+      [() => one.setStatus('a', 'suspended'), ({ status }) => status === 'suspended'],
+      [() => one.setStatus('a', 'active'), ({ status }) => status === 'active'],
+      [() => one.approve('a', 'store'), ({ suites }) => suites.length === 1],
+      [() => one.withdraw('a', 'store'), ({ suites }) => suites.length === 0],
+      [() => one.revokeTokens('a', START), ({ tokensValidFrom }) => tokensValidFrom === START],
+      [() => one.rotateSecret('a', SECRET, START + 5, 0), ({ secrets }) => secrets[0]?.endsAt === START + 5],
+      [() => one.endSecret('a', secretId, START + 1), ({ secrets }) => secrets[0]?.endsAt === START + 1],
+    ]
+    for (const [change, isSeen] of changes) {
+      await seen()
+      await change()
+      t.ok(isSeen(await seen()), String(change))
+    }
+    await register(one, [application('b', { secret: { digest: IMPORTED, createdAt: START } })])
+    t.equal(await other.hasImportedSecrets(), true)
+    await one.removeSuite('store')
+    t.equal(await other.findSuite('store'), undefined)
+    await one.removeApplication('a')
+    t.equal(await other.findApplication('a'), undefined)
+    t.strictSame(idsOf(await other.listApplications(PAGE)), ['b'])
+  })
+
+  test('a token of one is found by the other, and so is its revocation', async (t, one, other) => {
+    const key = await newKey(one)
+    const token = mintToken(key, START).stored
+    t.equal(await other.findToken(token.id), undefined)
+    await one.addToken(token)
+    t.strictSame(await find(other, token.id), token)
+    await one.revokeToken(token.id, START + 1)
+    t.equal((await find(other, token.id))?.revokedAt, START + 1)
+    await one.removeApplication('owner')
+    t.strictSame(await other.findToken(token.id), {
+      stored: { ...token, revokedAt: START + 1 },
+      application: undefined,
+    })
+  })
+
+  test('a revocation that was answered is seen by a busy other handle, each time', async (t, one, other) => {
+    const key = await newKey(one)
+    let isRunning = true
+    const busy = (async () => {
+      while (isRunning) {
+        await other.findApplication('owner')
+        await new Promise(setImmediate)
+      }
+    })()
+    for (let n = 0; n < 50; n++) {
+      const token = mintToken(key, START + n).stored
+      await one.addToken(token)
+      t.equal((await find(other, token.id))?.revokedAt, null)
+      await one.revokeToken(token.id, START + n)
+      t.equal((await find(other, token.id))?.revokedAt, START + n)
+    }
+    isRunning = false
+    await busy
+  })
+
+  test('both write at once, and nothing is lost', async (t, one, other) => {
+    const key = await newKey(one)
+    const tokens = Array.from({ length: 200 }, (_, n) => mintToken(key, START + n).stored)
+    const writes = tokens.map((token, n) => (n % 2 ? one : other).addToken(token))
+    const registrations = Array.from({ length: 20 }, (_, n) => register(n % 2 ? one : other, [application(`a${n}`)]))
+    await Promise.all([...writes, ...registrations])
+    for (const token of tokens) t.strictSame(await find(one, token.id), token)
+    t.equal((await other.listApplications(PAGE)).length, 21)
+  })
+
+  test('an id that both register at once is given once', async (t, one, other) => {
+    for (let n = 0; n < 10; n++) {
+      const id = `a${n}`
+      const results = await Promise.all([
+        register(one, [application(id)]),
+        register(other, [application(id)]),
+        one.register({ suites: [suite(id)], applications: [] }).then(({ suites }) => suites),
+        other.register({ suites: [suite(id)], applications: [] }).then(({ suites }) => suites),
+      ])
+      t.equal(results.flat().length, 1)
+      t.not((await one.findApplication(id)) === undefined, (await one.findSuite(id)) === undefined)
+    }
+  })
+}
+
+/** A store that cannot keep its promises says so, answers nothing, and goes on when it can. */
+function failureConformance(t: Test, { openFragile }: Harness): void {
+  const skip = !openFragile && 'it cannot be made to fail here'
+  t.test(
+    'Failure: every method rejects with StoreUnavailable, changes nothing, and works again later',
+    { skip },
+    async (t) => {
+      const { store, breakDown, recover } = await (openFragile as NonNullable<typeof openFragile>)(t)
+      const key = await newKey(store)
+      await store.register({ suites: [suite('store')], applications: [] })
+      const token = mintToken(key, START).stored
+      await store.addToken(token)
+      const before = [await store.listApplications(PAGE), await store.listSuites(PAGE), await store.findToken(token.id)]
+      const late = mintToken(key, START).stored
+
+      breakDown()
+      // The moment in which what was just read may still be answered.
+      await sleep(10)
+      const calls: Record<string, () => Promise<unknown>> = {
+        ping: () => store.ping(),
+        findApplication: () => store.findApplication('owner'),
+        listApplications: () => store.listApplications(PAGE),
+        listApprovedApplications: () => store.listApprovedApplications('store', PAGE),
+        findSuite: () => store.findSuite('store'),
+        listSuites: () => store.listSuites(PAGE),
+        hasImportedSecrets: () => store.hasImportedSecrets(),
+        register: () => register(store, [application('b')]),
+        setStatus: () => store.setStatus('owner', 'suspended'),
+        removeApplication: () => store.removeApplication('owner'),
+        removeSuite: () => store.removeSuite('store'),
+        approve: () => store.approve('owner', 'store'),
+        withdraw: () => store.withdraw('owner', 'store'),
+        revokeTokens: () => store.revokeTokens('owner', START),
+        rotateSecret: () => store.rotateSecret('owner', SECRET, START, START),
+        endSecret: () => store.endSecret('owner', 1, START),
+        addToken: () => store.addToken(late),
+        findToken: () => store.findToken(token.id),
+        revokeToken: () => store.revokeToken(token.id, START),
+        purgeTokens: () => store.purgeTokens(firstTokenIdAt(START + 1), 10),
+      }
+      for (const [name, call] of Object.entries(calls)) await t.rejects(call(), StoreUnavailable, name)
+      const together = await Promise.allSettled([
+        store.addToken(late),
+        store.addToken(late),
+        store.revokeToken(token.id, 1),
+      ])
+      t.ok(
+        together.every(({ status }) => status === 'rejected'),
+        'nobody who waits together is left without an answer',
+      )
+
+      recover()
+      await sleep(10)
+      const after = [await store.listApplications(PAGE), await store.listSuites(PAGE), await store.findToken(token.id)]
+      t.strictSame(after, before)
+      t.equal(await store.findToken(late.id), undefined)
+      await store.addToken(late)
+      t.strictSame(await find(store, late.id), late)
+    },
+  )
 }

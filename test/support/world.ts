@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { createAdministration } from '../../src/administration/administration.ts'
+import { type Administration, createAdministration } from '../../src/administration/administration.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Event } from '../../src/domain/events.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
 import { openStore } from '../../src/store/open.ts'
+import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */
 export const START = 1_800_000_000_000
@@ -28,17 +31,22 @@ export async function createWorld(
 ) {
   const clock = { time: START }
   const now = () => clock.time
-  const store = await openStore(databaseUrl, { patience: 2000 })
+  const { DATABASE_URL } = readConfig({ DATABASE_URL: databaseUrl })
+  const store = await openStore(DATABASE_URL, { lockTimeout: 2000 })
   const lines: string[] = []
-  const log = pino({ level: 'trace' }, { write: (line) => lines.push(line) })
+  const observe = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
   const issuer = createIssuer({ store, now })
-  const app = await buildApp({ issuer, log, trustProxy, publicUrl: PUBLIC_URL })
+  const app = await buildApp({ issuer, observe, trustProxy, publicUrl: PUBLIC_URL })
   t.teardown(async () => {
     await app.close()
     await store.close()
   })
 
-  const administration = createAdministration({ store, now })
+  /** What operators changed, apart from the log of the requests. */
+  const changes: Event[] = []
+  const administration = flat(
+    createAdministration({ store, now, observe: (event) => changes.push(event), actor: 'tester' }),
+  )
   const { clientId, clientSecret } = await administration.register({
     name: 'Störe ✓',
     developerEmail: 'developer@partner.example',
@@ -64,7 +72,22 @@ export async function createWorld(
     return (await post()).json().access_token
   }
 
-  return { app, store, administration, clock, lines, credentials, post, token }
+  return { app, store, administration, changes, clock, lines, credentials, post, token }
+}
+
+/** The administration under one name per action, as tests call it. */
+function flat({ applications, suites, secrets, seed }: Administration) {
+  return {
+    ...applications,
+    seed,
+    registerSuite: suites.register,
+    listSuites: suites.list,
+    showSuite: suites.show,
+    removeSuite: suites.remove,
+    listSecrets: secrets.list,
+    rotateSecret: secrets.rotate,
+    revokeSecret: secrets.revoke,
+  }
 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>

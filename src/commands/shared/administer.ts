@@ -1,21 +1,37 @@
+import { userInfo } from 'node:os'
 import { type Administration, createAdministration } from '../../administration/administration.ts'
 import { readConfig } from '../../config.ts'
+import { createAuditLog } from '../../telemetry/audit-log.ts'
+import { createLineLog } from '../../telemetry/log.ts'
 import type { Terminal } from './terminal.ts'
 
-/** How long a command waits for a server that is writing, in milliseconds. */
-const PATIENCE = 10_000
+/** How long a command waits for a server that is writing. */
+const LOCK_TIMEOUT_MS = 10_000
 
-/** Does one thing to the store that DATABASE_URL names. A server that runs on it believes it from the next request on. */
+/**
+ * Does something to the store that DATABASE_URL names; a running server sees it from the next request on. Changes are
+ * logged on standard error, with who made them: results go to standard output.
+ */
 export async function administer<Result>(
   terminal: Terminal,
   action: (administration: Administration) => Promise<Result>,
 ): Promise<Result> {
-  const { DATABASE_URL } = readConfig(terminal.env)
+  const { DATABASE_URL, LOG_LEVEL } = readConfig(terminal.env)
   const { openStore } = await import('../../store/open.ts')
-  const store = await openStore(DATABASE_URL, { patience: PATIENCE })
+  const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS })
+  const observe = createAuditLog(createLineLog(LOG_LEVEL, (line) => terminal.stderr.write(line)))
   try {
-    return await action(createAdministration({ store, now: Date.now }))
+    return await action(createAdministration({ store, now: Date.now, observe, actor: operatingSystemUser() }))
   } finally {
     await store.close()
+  }
+}
+
+/** The name of the user whose process this is; the number where it has no name, as in a container. */
+export function operatingSystemUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.()}`
   }
 }

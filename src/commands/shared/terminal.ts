@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
+import { OperatorError } from '../../domain/operator-error.ts'
 
 /** The process as the commands see it. */
 export interface Terminal {
   env: NodeJS.ProcessEnv
   stdin: AsyncIterable<Buffer | string>
   stdout: { write(text: string): unknown; isTTY?: boolean }
-  stderr: { write(text: string): unknown }
+  stderr: { write(text: string): unknown; isTTY?: boolean }
 }
 
 /** Adds `--json`, which every command that prints a result has. */
@@ -20,9 +21,12 @@ export function print(terminal: Terminal, { json }: { json?: boolean }, result: 
   terminal.stdout.write(`${json ? JSON.stringify(result, null, 2) : words}\n`)
 }
 
-/** The text of a file, or of standard input where the file is `-`. Throws as the file system does. */
-export function readInput(terminal: Terminal, file: string): Promise<string> {
-  return file === '-' ? text(terminal.stdin) : readFile(file, 'utf8')
+/** The text of a file, or of standard input where the file is `-`. Throws OperatorError where it cannot be read. */
+export async function readInput(terminal: Terminal, file: string): Promise<string> {
+  if (file === '-') return text(terminal.stdin)
+  return readFile(file, 'utf8').catch((cause: Error) => {
+    throw new OperatorError(`Cannot read ${file}: ${cause.message}.`, { cause })
+  })
 }
 
 /** Rows of text in columns, under a heading. */
@@ -37,9 +41,4 @@ export function table(heading: string[], rows: string[][]): string {
       .join('  ')
       .trimEnd()
   return lines.map(line).join('\n')
-}
-
-/** A time, in milliseconds since the epoch, as RFC 3339 writes it. */
-export function timestamp(time: number): string {
-  return new Date(time).toISOString()
 }

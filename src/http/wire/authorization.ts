@@ -1,14 +1,18 @@
 import type { FastifyRequest } from 'fastify'
+import { RequestRefused } from '../../domain/refusal.ts'
 import type { Credentials } from '../../issuer/authenticate.ts'
-import { HttpRefusal } from './refusals.ts'
 
-/** The Authorization header; undefined where there is none. Throws where there are two: Node.js would take the first. */
-export function authorizationOf(request: Pick<FastifyRequest, 'headers' | 'raw'>): string | undefined {
+type Request = Pick<FastifyRequest, 'headers' | 'raw'>
+
+/**
+ * The Authorization header; undefined where there is none, a refusal where there are two: Node.js would take the first.
+ * It is returned and not thrown, for the caller may have a question that comes first.
+ */
+export function authorizationOf(request: Request): string | undefined | RequestRefused {
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
-  if (timesGiven('authorization', request.raw.rawHeaders) > 1) {
-    throw new HttpRefusal(400, 'The Authorization header is given more than once')
-  }
+  if (timesGiven('authorization', request.raw.rawHeaders) > 1)
+    return new RequestRefused('Authorization header repeated')
   return authorization
 }
 
@@ -22,12 +26,17 @@ function timesGiven(name: string, rawHeaders: string[]): number {
   return times
 }
 
-/** The token of `Authorization: Bearer …`, RFC 6750 §2.1; undefined for another scheme. Throws where it is malformed. */
-export function bearerToken(authorization: string): string | undefined {
-  if (!/^bearer( |$)/i.test(authorization)) return undefined
+/**
+ * The token of `Authorization: Bearer …`, RFC 6750 §2.1; undefined for no header or another scheme, a refusal where the
+ * header is malformed.
+ */
+export function bearerToken(request: Request): string | undefined | RequestRefused {
+  const authorization = authorizationOf(request)
+  if (typeof authorization !== 'string' || !/^bearer( |$)/i.test(authorization)) {
+    return authorization instanceof RequestRefused ? authorization : undefined
+  }
   const [, token] = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization) ?? []
-  if (!token) throw new HttpRefusal(400, 'The Authorization header is malformed')
-  return token
+  return token ?? new RequestRefused('Authorization header malformed')
 }
 
 /** The credentials of `Authorization: Basic …`, RFC 6749 §2.3.1: both halves form-encoded. Undefined for anything else. */

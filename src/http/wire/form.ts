@@ -1,24 +1,23 @@
 import type { FastifyRequest, FastifySchemaValidationError } from 'fastify'
-import { HttpRefusal } from './refusals.ts'
+import { RequestRefused } from '../../domain/refusal.ts'
 
 const FORM = /^application\/x-www-form-urlencoded[\t ]*(;|$)/i
 
+/** How much of an unknown field's name its sender is told. Characters. */
+const NAME_LENGTH = 40
+
 /**
- * The rules of a form endpoint that hold before its body is read: no query, not even an empty one, and a form
- * (the contract; RFC 6749 §3.2). The refusal never repeats the query: it may hold a secret.
+ * The rules of a form endpoint that apply before its body is read: no query, not even an empty one, and a form
+ * (docs/contract.md; RFC 6749 §3.2). The refusal never repeats the query: it may hold a secret.
  */
 export function assertForm(request: FastifyRequest): void {
-  if (request.raw.url?.includes('?')) throw new HttpRefusal(400, 'The address must have no query')
-  if (!FORM.test(request.headers['content-type'] ?? '')) {
-    throw new HttpRefusal(400, 'The Content-Type must be application/x-www-form-urlencoded')
-  }
+  if (request.raw.url?.includes('?')) throw new RequestRefused('query in the address')
+  if (!FORM.test(request.headers['content-type'] ?? '')) throw new RequestRefused('not a form')
 }
 
-/** Credentials travel in the body only: the contract, against RFC 6749 §2.3.1 (docs/adr/0003). */
+/** Credentials travel in the body only: docs/contract.md, against RFC 6749 §2.3.1 (docs/adr/0003). */
 export function assertBodyCredentials(request: FastifyRequest): void {
-  if (request.headers.authorization !== undefined) {
-    throw new HttpRefusal(400, 'Credentials belong in the body, not in an Authorization header')
-  }
+  if (request.headers.authorization !== undefined) throw new RequestRefused('credentials in a header')
 }
 
 /** The schema of a form: these fields must be there, once and not empty; any other may be there, once (§3.2). */
@@ -31,13 +30,14 @@ export function formSchema(required: string[]) {
   }
 }
 
-/** Says in words what a form breaks of its schema. The log is not told the name of a field that it does not know. */
-export function formRefusal(errors: FastifySchemaValidationError[]): HttpRefusal {
+/** Says what a form breaks of its schema. */
+export function formRefusal(errors: FastifySchemaValidationError[]): RequestRefused {
   const { keyword, instancePath, params, schemaPath } = errors[0] as FastifySchemaValidationError
+  if (keyword === 'required') {
+    return new RequestRefused('field missing', { field: String(params.missingProperty), isKnownField: true })
+  }
   const field = instancePath.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')
-  if (keyword === 'required') return new HttpRefusal(400, `The field ${params.missingProperty} is missing`)
-  if (keyword === 'minLength') return new HttpRefusal(400, `The field ${field} is empty`)
-  const known = schemaPath.startsWith('#/properties/')
-  const log = { reason: `The field ${known ? field : 'of an unknown name'} is given more than once` }
-  return new HttpRefusal(400, `The field ${field.slice(0, 40)} is given more than once`, { log })
+  if (keyword === 'minLength') return new RequestRefused('field empty', { field, isKnownField: true })
+  const isKnownField = schemaPath.startsWith('#/properties/')
+  return new RequestRefused('field repeated', { field: field.slice(0, NAME_LENGTH), isKnownField })
 }

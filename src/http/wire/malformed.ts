@@ -1,12 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { JSON_TYPE, NO_STORE, refusalBody } from './refusals.ts'
-
-/** What cannot be read as HTTP at all, by Node's name for it. */
-const MALFORMED: Record<string, [status: number, description: string]> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request took too long'],
-  HPE_HEADER_OVERFLOW: [431, 'The headers are too large'],
-}
+import { errorBody, NOT_HTTP, UNREADABLE } from './refusals.ts'
+import { JSON_TYPE, NO_STORE } from './refuse.ts'
 
 /** Answers what never became a request, and closes the connection. Logs nothing: the bytes may hold a secret. */
 export function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
@@ -14,11 +9,11 @@ export function answerMalformed(error: Error & { code?: string }, socket: Socket
     socket.destroy()
     return
   }
-  const [status, description] = MALFORMED[String(error.code)] ?? [400, 'The request is not HTTP']
-  const body = refusalBody({ code: 'invalid_request', description })
+  const answer = UNREADABLE[String(error.code)] ?? NOT_HTTP
+  const body = errorBody(answer)
   const headers = { ...NO_STORE, 'content-type': JSON_TYPE, 'content-length': body.length, connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'))
-  // Not just `end`: what came afterwards would still be read, and executed.
+  socket.write([`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`, ...lines, '', body].join('\r\n'))
+  // Not `end`: what came afterwards would still be read, and executed.
   socket.destroySoon()
 }

@@ -1,82 +1,89 @@
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
-import { Refusal, type RefusalCode, type RefusalLog } from '../../domain/refusal.ts'
-import { StoreUnavailable } from '../../domain/store.ts'
+import type { RequestReason } from '../../domain/refusal.ts'
 
-/** The status of each error code, RFC 6749 §5.2, RFC 6750 §3.1 and RFC 9110 §15. */
-const STATUS: Record<RefusalCode, number> = {
-  invalid_request: 400,
-  unsupported_grant_type: 400,
-  invalid_client: 401,
-  invalid_token: 401,
-  insufficient_scope: 403,
-  server_error: 500,
-  temporarily_unavailable: 503,
+/** The error codes that this server sends: RFC 6749 §5.2 and, for its own failures, §4.1.2.1; RFC 6750 §3.1. */
+type ErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'unsupported_grant_type'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'temporarily_unavailable'
+  | 'server_error'
+
+/** What a caller is told: a status, an error code, and a sentence in which {field} stands for the name of a form field. */
+export interface ErrorAnswer {
+  status: number
+  code: ErrorCode
+  description: string
 }
 
-/** The headers that keep an answer out of every cache, RFC 6749 §5.1. */
-export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' }
+const invalidRequest = (status: number, description: string): ErrorAnswer => ({
+  status,
+  code: 'invalid_request',
+  description,
+})
+const unavailable = (description: string): ErrorAnswer => ({
+  status: 503,
+  code: 'temporarily_unavailable',
+  description,
+})
 
-export const JSON_TYPE = 'application/json; charset=utf-8'
-
-const RETRY_AFTER_SECONDS = '5'
-
-interface HttpDetails {
-  code?: RefusalCode
-  headers?: Record<string, string>
-  /** Whether the caller is told the headers only. */
-  bare?: boolean
-  log?: RefusalLog
+/** The answer to every request that is refused or fails. */
+export const REFUSALS: Record<RequestReason, ErrorAnswer> = {
+  'query in the address': invalidRequest(400, 'The address must have no query'),
+  'not a form': invalidRequest(400, 'The Content-Type must be application/x-www-form-urlencoded'),
+  'credentials in a header': invalidRequest(400, 'Credentials belong in the body, not in an Authorization header'),
+  'field missing': invalidRequest(400, 'The field {field} is missing'),
+  'field empty': invalidRequest(400, 'The field {field} is empty'),
+  'field repeated': invalidRequest(400, 'The field {field} is given more than once'),
+  'Authorization header repeated': invalidRequest(400, 'The Authorization header is given more than once'),
+  'Authorization header malformed': invalidRequest(400, 'The Authorization header is malformed'),
+  'credentials given twice': invalidRequest(
+    400,
+    'Credentials are given both in the body and in the Authorization header',
+  ),
+  'unsupported grant type': {
+    status: 400,
+    code: 'unsupported_grant_type',
+    description: 'The grant_type must be client_credentials',
+  },
+  'request malformed': invalidRequest(400, 'The request is malformed'),
+  'no credentials': { status: 401, code: 'invalid_client', description: 'A suite must authenticate' },
+  'no such endpoint': invalidRequest(404, 'There is no such endpoint'),
+  'no such suite': invalidRequest(404, 'There is no such suite'),
+  'method not allowed': invalidRequest(405, 'The method is not allowed here'),
+  'body too large': invalidRequest(413, 'The body is too large'),
+  'unexpected error': { status: 500, code: 'server_error', description: 'The server failed' },
+  'too many imported secrets to check': unavailable('The server is busy; try again'),
+  'store unavailable': unavailable('The server cannot do this now; try again'),
 }
 
-/** A refusal with more of HTTP in it: a status that is not the code's own, headers. */
-export class HttpRefusal extends Refusal {
-  readonly status: number
-  readonly headers: Record<string, string>
-  readonly bare: boolean
-
-  constructor(status: number, description: string, details: HttpDetails = {}) {
-    super(details.code ?? 'invalid_request', description, details.log)
-    this.status = status
-    this.headers = details.headers ?? {}
-    this.bare = details.bare ?? false
-  }
+/** The answer to every client that is not authenticated: the true reason is for the log. */
+export const NOT_AUTHENTICATED: ErrorAnswer = {
+  status: 401,
+  code: 'invalid_client',
+  description: 'Unknown client or wrong secret',
 }
 
-/**
- * The one error handler: whatever is thrown on the way leaves as a refusal of RFC 6749 §5.2, and as one log line. Returns
- * nothing: for a reply Fastify would wait until it is sent, with 10 % of the CPU of a refusal, and sometimes with garbage
- * that only the collector of old objects takes away, for as long as refusals go on.
- */
-export function refuse(log: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const refusal = toRefusal(error)
-  const status = refusal instanceof HttpRefusal ? refusal.status : STATUS[refusal.code]
+/** The answer to every token that is not active: the true reason is for the log. */
+export const INVALID_TOKEN: ErrorAnswer = { status: 401, code: 'invalid_token', description: 'The token is invalid' }
 
-  const line = { ...refusal.log, status, endpoint: request.routeOptions.url, remote_address: request.ip }
-  if (status >= 500) log.error(line, 'request failed')
-  else if (refusal.code === 'invalid_client') log.warn(line, 'authentication refused')
-  else log.info(line, 'request refused')
-
-  reply.code(status).headers(NO_STORE)
-  if (status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
-  if (refusal instanceof HttpRefusal) reply.headers(refusal.headers)
-  if (refusal instanceof HttpRefusal && refusal.bare) reply.send()
-  else reply.type(JSON_TYPE).send(refusalBody(refusal))
+/** The answer to a token that is active, but not for the suite that was asked about. */
+export const NOT_APPROVED: ErrorAnswer = {
+  status: 403,
+  code: 'insufficient_scope',
+  description: 'The application is not approved for this suite',
 }
 
-/** The body of a refusal; what RFC 6749 §5.2 does not allow in a description becomes `?`. */
-export function refusalBody({ code, description }: Pick<Refusal, 'code' | 'description'>): string {
-  return JSON.stringify({ error: code, error_description: description.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
+/** The answers to what cannot be read as HTTP at all, by Node's name for it. */
+export const NOT_HTTP = invalidRequest(400, 'The request is not HTTP')
+export const UNREADABLE: Record<string, ErrorAnswer> = {
+  ERR_HTTP_REQUEST_TIMEOUT: invalidRequest(408, 'The request took too long'),
+  HPE_HEADER_OVERFLOW: invalidRequest(431, 'The headers are too large'),
 }
 
-function toRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
-  if (error instanceof StoreUnavailable) {
-    const log = { reason: error.message, err: error.cause }
-    return new Refusal('temporarily_unavailable', 'The server cannot do this now; try again', log)
-  }
-  const { code, statusCode = 500 } = error as Partial<FastifyError>
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new HttpRefusal(413, 'The body is too large')
-  if (statusCode < 500) return new HttpRefusal(400, 'The request is malformed')
-  return new Refusal('server_error', 'The server failed', { reason: 'unforeseen', err: error })
+/** The body of RFC 6749 §5.2; what it does not allow in a description becomes `?`. */
+export function errorBody({ code, description }: ErrorAnswer, field = ''): string {
+  const text = description.replace('{field}', () => field)
+  return JSON.stringify({ error: code, error_description: text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
 }

@@ -1,11 +1,12 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
+import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { migrate } from './migrate.ts'
 
-/** How long opening and migrating wait for other processes, in milliseconds. */
-const TIMEOUT = 10_000
+/** How long opening and migrating wait for other processes. */
+const OPEN_TIMEOUT_MS = 10_000
 
 /** A migrated connection to a SQLite file, made where there is none, or `:memory:`. Throws StoreUnavailable with the path. */
 export function openDatabase(path: string): { db: Database.Database; migrated: { from: number; to: number } } {
@@ -16,13 +17,13 @@ export function openDatabase(path: string): { db: Database.Database; migrated: {
     return { db, migrated: migrate(db) }
   } catch (error) {
     db?.close()
-    throw new StoreUnavailable(`The database ${path} cannot be opened: ${(error as Error).message}`, { cause: error })
+    if (!isExpected(error)) throw error
+    throw new StoreUnavailable(`The database ${path} cannot be opened: ${error.message}`, { cause: error })
   }
 }
 
-/** A durable connection to a database that is there. */
-export function connect(path: string): Database.Database {
-  const db = new Database(path, { timeout: TIMEOUT, fileMustExist: true })
+function connect(path: string): Database.Database {
+  const db = new Database(path, { timeout: OPEN_TIMEOUT_MS, fileMustExist: true })
   db.pragma('journal_mode = WAL')
   // better-sqlite3 is compiled with NORMAL for WAL, which loses the last commits in a power cut.
   db.pragma('synchronous = FULL')
@@ -36,4 +37,10 @@ export function connect(path: string): Database.Database {
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   closeSync(openSync(path, 'a', 0o600))
+}
+
+/** What SQLite, the file system and the migrations answer; anything else is a bug. */
+function isExpected(error: unknown): error is Error {
+  if (error instanceof OperatorError || error instanceof Database.SqliteError) return true
+  return error instanceof Error && 'syscall' in error
 }

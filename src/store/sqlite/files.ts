@@ -14,10 +14,10 @@ export function filesOf({ name, memory }: Database): DatabaseFile[] {
 }
 
 /**
- * Throws StoreUnavailable when one of these files was removed or replaced. SQLite goes on with it: what it commits is
- * lost, what others commit is not seen.
+ * Throws StoreUnavailable when one of these files was removed or replaced. SQLite would go on with the removed ones: what
+ * it commits would be lost, and what others commit would not be seen. One system call per file.
  */
-export function assertInPlace(files: DatabaseFile[]): void {
+export function assertFilesUnchanged(files: DatabaseFile[]): void {
   for (const { file, inode } of files) {
     if (inodeOf(file) !== inode) throw new StoreUnavailable(`the file ${file} was removed or replaced`)
   }

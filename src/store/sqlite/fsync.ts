@@ -1,26 +1,26 @@
 import { StoreUnavailable } from '../../domain/store.ts'
 
 /**
- * Brings what was written to the disk. When that has failed once, it fails for ever: the system may have thrown away
- * what it could not write, so nothing that stands behind it is safe.
+ * Brings what was written to the disk. Once that has failed it fails from then on: the system may have dropped what it
+ * could not write, so nothing that was written after it is safe.
  */
-export function createSync(flush: () => Promise<unknown>) {
-  let failure: unknown
+export function createFsync(fsync: () => Promise<unknown>) {
+  let failure: StoreUnavailable | undefined
 
-  /** Throws StoreUnavailable when a flush has failed. */
-  function assertSound(): void {
+  /** Throws StoreUnavailable when an fsync has failed. */
+  function assertDiskTrusted(): void {
     if (failure) throw failure
   }
 
   /** Resolves when all that was written before is on disk; rejects with StoreUnavailable. */
-  async function sync(): Promise<void> {
+  async function toDisk(): Promise<void> {
     try {
-      await flush()
+      await fsync()
     } catch (cause) {
-      failure ??= new StoreUnavailable('the disk did not take what was written: restart when it is in order', { cause })
+      failure ??= new StoreUnavailable('fsync failed; the disk cannot be trusted with what was written', { cause })
     }
-    assertSound()
+    assertDiskTrusted()
   }
 
-  return { sync, assertSound }
+  return { toDisk, assertDiskTrusted }
 }

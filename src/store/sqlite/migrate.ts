@@ -1,17 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
+import { OperatorError } from '../../domain/operator-error.ts'
+import { readMigrations } from '../migrations.ts'
 
 const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
 
 /**
  * Brings a database to this program's version: each migrations/sqlite/NNNN_name.sql once, in order, all in one
- * transaction. The lock comes first, so of several processes one migrates and the others find it done. Throws where
- * the database is newer than this program, or is somebody else's.
+ * transaction. The lock comes first, so of several processes one migrates and the others find it done. Throws
+ * OperatorError where the database is newer than this program, or is another program's.
  */
 export function migrate(db: Database, folder = FOLDER): { from: number; to: number } {
-  const migrations = readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
+  const migrations = readMigrations(folder)
   const latest = migrations.length
   if (versionOf(db) === latest) return { from: latest, to: latest }
 
@@ -19,14 +18,14 @@ export function migrate(db: Database, folder = FOLDER): { from: number; to: numb
     .transaction(() => {
       const current = versionOf(db)
       if (current > latest) {
-        throw new Error(
-          `The database is of version ${current} and this program knows versions up to ${latest}: run a newer program.`,
+        throw new OperatorError(
+          `The database is at version ${current}, and this program knows versions up to ${latest}: upgrade the program.`,
         )
       }
       if (current === 0 && db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get()) {
-        throw new Error('The database holds tables that are not of this program: name another file in DATABASE_URL.')
+        throw new OperatorError('The database has tables of another program: name another file in DATABASE_URL.')
       }
-      for (const name of migrations.slice(current)) db.exec(readFileSync(new URL(name, folder), 'utf8'))
+      for (const { sql } of migrations.slice(current)) db.exec(sql)
       db.pragma(`user_version = ${latest}`)
       return { from: current, to: latest }
     })

@@ -1,38 +1,55 @@
 import type { Database } from 'better-sqlite3'
-import type { Application, NewApplication } from '../../domain/application.ts'
-import type { Store } from '../../domain/store.ts'
+import type { Application, ApplicationKey, NewApplication } from '../../domain/application.ts'
+import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
-import type { Memory } from './cache.ts'
-import type { Attempt } from './retry-locked.ts'
+import type { ChangeDetector } from './changes.ts'
+import type { Reader } from './reader.ts'
+import type { RetryLocked } from './retry-locked.ts'
 import * as sql from './statements.ts'
 
 interface Options {
   db: Database
-  memory: Memory
-  attempt: Attempt
-  sync: () => Promise<void>
+  changes: ChangeDetector
+  reader: Reader
+  retryLocked: RetryLocked
+  toDisk: () => Promise<void>
+  /** Throws where nothing may be written, and nothing that is read can be trusted. */
+  assertUsable: () => void
 }
 
-type Registry = Omit<Store, `${string}Token` | `${string}Tokens` | 'check' | 'close'> & Pick<Store, 'revokeTokens'>
+/** The key of no row: ids begin with 1. */
+const BEFORE_THE_FIRST = 0
 
 /** The registry in SQLite: applications, suites, their secrets and approvals. */
-export function createRegistry({ db, memory, attempt, sync }: Options) {
-  const jsonOf = (statement: string) => {
+export function createRegistry({ db, changes, reader, retryLocked, toDisk, assertUsable }: Options) {
+  const find = <Row>(statement: string) => {
     const select = db.prepare(statement).pluck()
-    return (key: string) => {
-      const json = select.get(key) as string | undefined
-      return json === undefined ? undefined : JSON.parse(json)
+    return (id: string) => {
+      const json = select.get(id) as string | undefined
+      return json === undefined ? undefined : parse<Row>(json)
     }
   }
-  const findApplication = memory.hold<string, Application>('registry', jsonOf(sql.findApplication))
-  const findSuite = memory.hold<string, Suite>('registry', jsonOf(sql.findSuite))
+  const list = <Row>(statement: string) => {
+    const select = db.prepare(statement).pluck()
+    return (...parameters: unknown[]) =>
+      retryLocked(() => {
+        assertUsable()
+        return (select.all(...parameters) as string[]).map((json) => parse<Row>(json))
+      })
+  }
+  const findApplication = changes.cached('registry', find<Application>(sql.findApplication))
+  const findSuite = changes.cached('registry', find<Suite>(sql.findSuite))
   const findClientId = db.prepare(sql.findClientId).pluck()
-  const applicationOf = memory.hold('registry', (id: number) => {
-    const clientId = findClientId.get(id) as string | undefined
+  const applicationOf = changes.cached('registry', (key: ApplicationKey) => {
+    const clientId = findClientId.get(key) as string | undefined
     return clientId === undefined ? undefined : findApplication(clientId)
   })
-  const listClientIds = db.prepare(sql.listClientIds).pluck()
-  const listSuiteIds = db.prepare(sql.listSuiteIds).pluck()
+  const listApplications = list<Application>(sql.listApplications)
+  const listApprovedApplications = list<Application>(sql.listApprovedApplications)
+  const listSuites = list<Suite>(sql.listSuites)
+  const selectImportedSecrets = db.prepare(sql.hasImportedSecrets).pluck()
+  const hasImportedSecrets = changes.cachedValue('registry', () => selectImportedSecrets.get() === 1)
+  const readImportedSecrets = reader((_: undefined) => hasImportedSecrets())
 
   const insertApplication = db.prepare(sql.insertApplication)
   const insertSuite = db.prepare(sql.insertSuite)
@@ -44,24 +61,23 @@ export function createRegistry({ db, memory, attempt, sync }: Options) {
   const approveForAll = db.prepare(sql.approveForAll)
   const withdraw = db.prepare(sql.withdraw)
   const revokeTokens = db.prepare(sql.revokeTokens)
-  const forgetEndedSecrets = db.prepare(sql.forgetEndedSecrets)
+  const deleteEndedSecrets = db.prepare(sql.deleteEndedSecrets)
   const endSecrets = db.prepare(sql.endSecrets)
   const endSecret = db.prepare(sql.endSecret)
-  const selectImportedSecrets = db.prepare(sql.hasImportedSecrets).pluck()
-  const hasImportedSecrets = memory.hold('registry', (_: 'any') => selectImportedSecrets.get() === 1)
 
   /** Makes one change, in one transaction. */
-  async function change<T>(action: () => T): Promise<T> {
+  async function change<Result>(action: () => Result): Promise<Result> {
     const transact = db.transaction(action).immediate
-    const result = await attempt(() => {
-      memory.forget('registry')
+    const result = await retryLocked(() => {
+      assertUsable()
+      changes.invalidate('registry')
       return transact()
     })
-    await sync()
+    await toDisk()
     return result
   }
 
-  function add(application: NewApplication): boolean {
+  function addApplication(application: NewApplication): boolean {
     const { clientId: owner, secret, suites } = application
     if (insertApplication.run(toRow(application)).changes === 0) return false
     insertSecret.run({ owner, digest: secret.digest, created_at: secret.createdAt })
@@ -77,14 +93,16 @@ export function createRegistry({ db, memory, attempt, sync }: Options) {
   }
 
   const registry: Registry = {
-    findApplication: (clientId) => attempt(() => findApplication(clientId)),
-    listApplications: () =>
-      attempt(db.transaction(() => (listClientIds.all() as string[]).map(findApplication) as Application[])),
-    findSuite: (suiteId) => attempt(() => findSuite(suiteId)),
-    listSuites: () => attempt(db.transaction(() => (listSuiteIds.all() as string[]).map(findSuite) as Suite[])),
+    findApplication: reader(findApplication),
+    findSuite: reader(findSuite),
+    hasImportedSecrets: () => readImportedSecrets(undefined),
+    listApplications: ({ after = BEFORE_THE_FIRST, limit }) => listApplications(after, limit),
+    listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
+      listApprovedApplications(suiteId, after, limit),
+    listSuites: ({ after = BEFORE_THE_FIRST, limit }) => listSuites(after, limit),
 
     register: ({ suites, applications }) =>
-      change(() => ({ suites: suites.filter(addSuite), applications: applications.filter(add) })),
+      change(() => ({ suites: suites.filter(addSuite), applications: applications.filter(addApplication) })),
 
     setStatus: (clientId, status) => change(() => setStatus.run(status, clientId).changes > 0),
     removeApplication: (clientId) => change(() => deleteApplication.run(clientId).changes > 0),
@@ -93,18 +111,22 @@ export function createRegistry({ db, memory, attempt, sync }: Options) {
     withdraw: (clientId, suiteId) => change(() => void withdraw.run(clientId, suiteId)),
     revokeTokens: (clientId, issuedBefore) => change(() => revokeTokens.run(issuedBefore, clientId).changes > 0),
 
-    rotateSecret: (owner, secret, endOthersAt, forgetBefore) =>
+    rotateSecret: (owner, secret, endOthersAt, deleteEndedBefore) =>
       change(() => {
-        forgetEndedSecrets.run({ owner, forget_before: forgetBefore })
+        deleteEndedSecrets.run({ owner, ended_before: deleteEndedBefore })
         endSecrets.run({ owner, ends_at: endOthersAt })
         return insertSecret.run({ owner, digest: secret.digest, created_at: secret.createdAt }).changes > 0
       }),
 
     endSecret: (owner, id, endsAt) => change(() => endSecret.run({ owner, id, ends_at: endsAt }).changes > 0),
-    hasImportedSecrets: () => attempt(() => hasImportedSecrets('any') === true),
   }
-  /** `applicationOf` finds an application by the id that its tokens have; throws an SqliteError. */
+  /** `applicationOf` finds an application by the key that its tokens have; throws an SqliteError. */
   return { registry, applicationOf }
+}
+
+/** A row that the database has made JSON of, under the names that the domain has for its columns. */
+function parse<Row>(json: string): Row {
+  return JSON.parse(json)
 }
 
 function toRow(application: NewApplication) {
@@ -113,6 +135,6 @@ function toRow(application: NewApplication) {
     name: application.name,
     developer_email: application.developerEmail,
     created_at: application.createdAt,
-    unique_name: application.uniqueName ? 1 : 0,
+    skip_namesake: application.skipNamesake ? 1 : 0,
   }
 }

@@ -2,29 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { StoreUnavailable } from '../../domain/store.ts'
 
-/** Between two attempts to get a lock that another process has, in milliseconds. */
-const RETRY = 2
+/** The delay before a lock that another process has is tried again. */
+const RETRY_MS = 2
 
 /** Does one thing to the database. Rejects with StoreUnavailable when the database could not; then nothing was done. */
-export type Attempt = <Result>(action: () => Result) => Promise<Result>
+export type RetryLocked = <Result>(action: () => Result) => Promise<Result>
 
-/** An `Attempt` that waits for locks so many milliseconds, without blocking. */
-export function createAttempt(patience: number): Attempt {
+/** A `RetryLocked` that waits up to `timeout` milliseconds for locks, without blocking the event loop. */
+export function createRetryLocked(timeout: number): RetryLocked {
   return async (action) => {
-    let giveUpAt: number | undefined
+    let deadline: number | undefined
     for (;;) {
       try {
         return action()
       } catch (error) {
-        giveUpAt ??= performance.now() + patience
-        if (!isBusy(error) || performance.now() >= giveUpAt) throw asUnavailable(error)
+        deadline ??= performance.now() + timeout
+        if (!isLocked(error) || performance.now() >= deadline) throw asUnavailable(error)
       }
-      await sleep(RETRY)
+      await sleep(RETRY_MS)
     }
   }
 }
 
-function isBusy(error: unknown): boolean {
+function isLocked(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 

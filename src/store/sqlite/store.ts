@@ -1,55 +1,58 @@
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Store } from '../../domain/store.ts'
-import { createMemory } from './cache.ts'
+import type { Migrated } from '../open.ts'
+import { createChangeDetector } from './changes.ts'
 import { openDatabase } from './connection.ts'
-import { assertInPlace, filesOf } from './files.ts'
-import { createSync } from './fsync.ts'
+import { assertFilesUnchanged, filesOf } from './files.ts'
+import { createFsync } from './fsync.ts'
+import { createReader } from './reader.ts'
 import { createRegistry } from './registry.ts'
-import { createAttempt } from './retry-locked.ts'
+import { createRetryLocked } from './retry-locked.ts'
 import * as sql from './statements.ts'
 import { createTokens } from './tokens.ts'
 
-const datasync = promisify(fdatasync)
+const fdatasyncAsync = promisify(fdatasync)
 
 /**
  * Opens a SQLite file (or `:memory:`) as a migrated store. The file is made where there is none, readable by its
- * owner only. `patience`, in milliseconds, is how long a call waits for another process's lock, without blocking.
+ * owner only. `lockTimeout`, in milliseconds, is how long a call waits for another process's lock, without blocking.
  */
-export function openSqlite(path: string, { patience }: { patience: number }): Store & Migrated {
+export function openSqlite(path: string, { lockTimeout }: { lockTimeout: number }): Store & Migrated {
   const { db, migrated } = openDatabase(path)
   const files = filesOf(db)
   const wal = db.memory ? undefined : openSync(`${path}-wal`, 'r+')
 
-  // `attempt` waits for locks; SQLite would block.
+  // `retryLocked` waits for locks; SQLite would block.
   db.pragma('busy_timeout = 0')
-  // A commit goes to the write-ahead log and is answered after the log is on disk. SQLite would wait for the disk
-  // itself, with the lock in its hand and the event loop at a stand (docs/adr/0007).
+  // A commit goes to the write-ahead log and is answered after an fsync of the log. With FULL SQLite would fsync inside the
+  // commit, holding the lock and blocking the event loop (docs/adr/0007).
   db.pragma('synchronous = NORMAL')
-  // Moving the log's pages to their places holds the process up for some milliseconds: four times as many, a quarter as
-  // often as by default, so that less than a request in a hundred meets it.
+  // Pages. A checkpoint blocks the event loop for some milliseconds: four times as long as by default and a quarter as
+  // often, so that less than one request in a hundred meets one.
   db.pragma('wal_autocheckpoint = 4000')
-  const { sync, assertSound } = createSync(async () => wal !== undefined && datasync(wal))
+  const { toDisk, assertDiskTrusted } = createFsync(async () => wal !== undefined && fdatasyncAsync(wal))
 
-  function assertWhole(): void {
-    assertInPlace(files)
-    assertSound()
+  function assertUsable(): void {
+    assertFilesUnchanged(files)
+    assertDiskTrusted()
   }
 
-  const memory = createMemory(db, { assertInPlace: assertWhole })
-  const attempt = createAttempt(patience)
-  const check = db.prepare(sql.check)
-  const { registry, applicationOf } = createRegistry({ db, memory, attempt, sync })
+  const changes = createChangeDetector(db, { assertUsable })
+  const retryLocked = createRetryLocked(lockTimeout)
+  const reader = createReader(retryLocked)
+  const ping = db.prepare(sql.ping)
+  const { registry, applicationOf } = createRegistry({ db, changes, reader, retryLocked, toDisk, assertUsable })
 
   return {
     migrated,
     ...registry,
-    ...createTokens({ db, memory, attempt, sync, assertWhole, applicationOf }),
+    ...createTokens({ db, changes, reader, retryLocked, toDisk, assertUsable, applicationOf }),
 
-    check: () =>
-      attempt(() => {
-        assertWhole()
-        check.get()
+    ping: () =>
+      retryLocked(() => {
+        assertUsable()
+        ping.get()
       }),
 
     async close() {
@@ -58,9 +61,4 @@ export function openSqlite(path: string, { patience }: { patience: number }): St
       if (wal !== undefined) closeSync(wal)
     },
   }
-}
-
-/** What opening the store did to its schema. */
-export interface Migrated {
-  migrated: { from: number; to: number }
 }

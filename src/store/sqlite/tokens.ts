@@ -1,70 +1,96 @@
 import type { Database } from 'better-sqlite3'
-import type { Application } from '../../domain/application.ts'
-import type { Store } from '../../domain/store.ts'
+import type { Application, ApplicationKey } from '../../domain/application.ts'
+import type { Tokens } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
-import { createGroupCommit } from '../batch.ts'
-import type { Memory } from './cache.ts'
-import type { Attempt } from './retry-locked.ts'
+import { createBatch } from '../batch.ts'
+import type { ChangeDetector } from './changes.ts'
+import type { Reader } from './reader.ts'
+import type { RetryLocked } from './retry-locked.ts'
 import * as sql from './statements.ts'
 
 interface Options {
   db: Database
-  memory: Memory
-  attempt: Attempt
-  sync: () => Promise<void>
+  changes: ChangeDetector
+  reader: Reader
+  retryLocked: RetryLocked
+  toDisk: () => Promise<void>
   /** Throws where nothing may be written. */
-  assertWhole: () => void
-  applicationOf: (applicationId: number) => Application | undefined
+  assertUsable: () => void
+  applicationOf: (key: ApplicationKey) => Application | undefined
 }
+
+/** How many turns of the event loop a commit waits for more writes: it costs as much as dozens of them. */
+const COMMIT_TURNS = 9
+
+/** One of the writes that are made in batches. */
+type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
 
 /** The tokens in SQLite: issued, looked up, revoked, purged. */
 export function createTokens({
   db,
-  memory,
-  attempt,
-  sync,
-  assertWhole,
+  changes,
+  reader,
+  retryLocked,
+  toDisk,
+  assertUsable,
   applicationOf,
-}: Options): Pick<Store, 'addToken' | 'findToken' | 'revokeToken' | 'purgeTokens'> {
+}: Options): Tokens {
   const insertToken = db.prepare(sql.insertToken)
   const selectToken = db.prepare(sql.findToken)
   const revokeToken = db.prepare(sql.revokeToken)
   const purgeTokens = db.prepare(sql.purgeTokens)
 
-  // By the id as text, for no two arrays are the same key; and the hash as text, which takes half the memory.
-  const findRow = memory.hold('tokens', (id: string) => {
+  // The key is the id as text, for no two buffers are the same key; the hash is text too, which takes half the memory.
+  const rowOf = changes.cached('tokens', (id: string) => {
     const row = selectToken.get(Buffer.from(id, 'latin1')) as TokenRow | undefined
     return row && { ...row, secret_hash: row.secret_hash.toString('latin1') }
   })
 
-  const writeAll = db.transaction((writes: () => (() => void)[]) => {
-    assertWhole()
-    for (const write of writes()) write()
+  /** Group commit (docs/adr/0002): the writes of a batch are one transaction, and are answered after one fsync. */
+  const write = createBatch<Write, void>(
+    async (take) => {
+      const results = await retryLocked(() => writeAll(take))
+      await toDisk()
+      return results
+    },
+    { maxTurns: COMMIT_TURNS },
+  )
+
+  const writeAll = db.transaction((take: () => Write[]) => {
+    assertUsable()
+    return take().map(apply)
   }).immediate
-  const commit = createGroupCommit((writes) => attempt(() => writeAll(writes)), sync)
+
+  function apply(write: Write): void {
+    if (write.type === 'add') {
+      const { id, secretHash, applicationKey, issuedAt } = write.token
+      insertToken.run(id, secretHash, applicationKey, issuedAt)
+    } else {
+      revokeToken.run(write.at, write.id)
+      changes.invalidate('tokens')
+    }
+  }
 
   return {
-    addToken: (token) => commit(() => insertToken.run(token.id, token.secretHash, token.applicationId, token.issuedAt)),
+    addToken: (token) => write({ type: 'add', token }),
+    revokeToken: (id, at) => write({ type: 'revoke', id, at }),
 
-    findToken: (id) =>
-      attempt(() => {
-        const row = findRow(id.toString('latin1'))
-        return row && { stored: toToken(id, row), application: applicationOf(row.application_id) }
+    findToken: reader((id: Buffer) => {
+      const row = rowOf(id.toString('latin1'))
+      return row && { stored: toToken(id, row), application: applicationOf(row.application_id) }
+    }),
+
+    purgeTokens: (beforeId, limit) =>
+      retryLocked(() => {
+        assertUsable()
+        return purgeTokens.run(beforeId, limit).changes
       }),
-
-    revokeToken: (id, at) =>
-      commit(() => {
-        revokeToken.run(at, id)
-        memory.forget('tokens')
-      }),
-
-    purgeTokens: (beforeId, limit) => attempt(() => purgeTokens.run(beforeId, limit).changes),
   }
 }
 
 interface TokenRow {
   secret_hash: Buffer
-  application_id: number
+  application_id: ApplicationKey
   issued_at: number
   revoked_at: number | null
 }
@@ -73,7 +99,7 @@ function toToken(id: Buffer, row: Omit<TokenRow, 'secret_hash'> & { secret_hash:
   return {
     id,
     secretHash: Buffer.from(row.secret_hash, 'latin1'),
-    applicationId: row.application_id,
+    applicationKey: row.application_id,
     issuedAt: row.issued_at,
     revokedAt: row.revoked_at,
   }

@@ -1,22 +1,22 @@
 import t from 'tap'
-import { createSync } from '../../../src/store/sqlite/fsync.ts'
+import { createFsync } from '../../../src/store/sqlite/fsync.ts'
 
-t.test('Sync: it resolves when what was written before is on disk', async (t) => {
-  let flushed = 0
-  const { sync, assertSound } = createSync(async () => flushed++)
-  await Promise.all([sync(), sync()])
-  t.equal(flushed, 2)
-  t.doesNotThrow(assertSound)
+t.test('Fsync: it resolves when what was written before is on disk', async (t) => {
+  let calls = 0
+  const { toDisk, assertDiskTrusted } = createFsync(async () => calls++)
+  await Promise.all([toDisk(), toDisk()])
+  t.equal(calls, 2)
+  t.doesNotThrow(assertDiskTrusted)
 })
 
-t.test('Sync: after a flush that failed nothing is said to be on disk any more', async (t) => {
-  let broken = true
-  const { sync, assertSound } = createSync(async () => {
-    if (broken) throw new Error('EIO')
+t.test('Fsync: after one that failed nothing is said to be on disk any more', async (t) => {
+  let isBroken = true
+  const { toDisk, assertDiskTrusted } = createFsync(async () => {
+    if (isBroken) throw new Error('EIO')
   })
   const error = { name: 'StoreUnavailable', cause: { message: 'EIO' } }
-  await t.rejects(sync(), error)
-  broken = false
-  await t.rejects(sync(), error)
-  t.throws(assertSound, error)
+  await t.rejects(toDisk(), error)
+  isBroken = false
+  await t.rejects(toDisk(), error)
+  t.throws(assertDiskTrusted, error)
 })

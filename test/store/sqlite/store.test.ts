@@ -7,17 +7,34 @@ import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import { keyOf } from '../../support/keys.ts'
 import { START, temporaryFolder } from '../../support/world.ts'
 import { storeConformance } from '../conformance.ts'
 
 async function openFile(t: Test, file = join(temporaryFolder(t), 'store.db')) {
-  const store = await openStore(`sqlite:${file}`, { patience: 200 })
+  const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
   t.teardown(() => store.close())
   return store
 }
 
-t.test('in a file', async (t) => storeConformance(t, (t) => openFile(t)))
-t.test('in memory', async (t) => storeConformance(t, (t) => openFile(t, ':memory:')))
+t.test('in a file', async (t) =>
+  storeConformance(t, {
+    open: (t) => openFile(t),
+    openTwo: async (t) => {
+      const file = join(temporaryFolder(t), 'store.db')
+      return [await openFile(t, file), await openFile(t, file)]
+    },
+    openFragile: async (t) => {
+      const file = join(temporaryFolder(t), 'store.db')
+      return {
+        store: await openFile(t, file),
+        breakDown: () => renameSync(file, `${file}.gone`),
+        recover: () => renameSync(`${file}.gone`, file),
+      }
+    },
+  }),
+)
+t.test('in memory', async (t) => storeConformance(t, { open: (t) => openFile(t, ':memory:') }))
 
 t.test('SQLite: the file and its folder are made, for the owner only', async (t) => {
   const folder = join(temporaryFolder(t), 'a', 'b')
@@ -34,9 +51,9 @@ t.test('SQLite: a commit is on disk before it is answered', async (t) => {
   t.equal(db.pragma('synchronous', { simple: true }), 2, 'FULL')
 })
 
-t.test('SQLite: a change by another process is seen from the next turn of the event loop on', async (t) => {
+t.test('SQLite: a change by hand is seen from the next turn of the event loop on', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
-  const [one, other] = [await openFile(t, file), await openFile(t, file)]
+  const store = await openFile(t, file)
   const secret = { digest: '$sha256$A', createdAt: START }
   const application = {
     clientId: 'a',
@@ -45,19 +62,15 @@ t.test('SQLite: a change by another process is seen from the next turn of the ev
     createdAt: START,
     secret,
     suites: [],
-    uniqueName: false,
+    skipNamesake: false,
   }
-  await one.register({ suites: [], applications: [application] })
-  t.equal((await other.findApplication('a'))?.status, 'active')
-  await one.setStatus('a', 'suspended')
-  await nextTurn()
-  t.equal((await other.findApplication('a'))?.status, 'suspended')
+  await store.register({ suites: [], applications: [application] })
+  t.equal((await store.findApplication('a'))?.secrets.length, 1)
   const hand = new Database(file)
   hand.exec('DELETE FROM secrets')
   hand.close()
   await nextTurn()
-  t.strictSame((await other.findApplication('a'))?.secrets, [])
-  t.strictSame((await other.listApplications())[0]?.secrets, [])
+  t.strictSame((await store.findApplication('a'))?.secrets, [])
 })
 
 t.test('SQLite: tokens of one turn are one transaction', async (t) => {
@@ -65,9 +78,9 @@ t.test('SQLite: tokens of one turn are one transaction', async (t) => {
   const store = await openFile(t, file)
   const walFrames = () => statSync(`${file}-wal`).size
   const before = walFrames()
-  await store.addToken(mintToken(1, START).stored)
+  await store.addToken(mintToken(keyOf(1), START).stored)
   const oneToken = walFrames() - before
-  await Promise.all(Array.from({ length: 10 }, () => store.addToken(mintToken(1, START).stored)))
+  await Promise.all(Array.from({ length: 10 }, () => store.addToken(mintToken(keyOf(1), START).stored)))
   t.equal(walFrames() - before, 2 * oneToken, 'ten tokens write the page once more, not ten times')
 })
 
@@ -77,7 +90,7 @@ t.test('SQLite: a locked database is waited for, then said to be unavailable; no
   const other = new Database(file)
   t.teardown(() => other.close())
   other.exec('BEGIN IMMEDIATE')
-  const tokens = [mintToken(1, START).stored, mintToken(1, START).stored]
+  const tokens = [mintToken(keyOf(1), START).stored, mintToken(keyOf(1), START).stored]
   const outcomes = await Promise.allSettled(tokens.map((token) => store.addToken(token)))
   for (const outcome of outcomes) t.type((outcome as PromiseRejectedResult).reason, StoreUnavailable)
   await t.rejects(store.setStatus('a', 'active'), StoreUnavailable)
@@ -89,10 +102,10 @@ t.test('SQLite: a file that was replaced is unavailable, for writing and for the
   const file = join(temporaryFolder(t), 'store.db')
   const store = await openFile(t, file)
   renameSync(file, `${file}.gone`)
-  await t.rejects(store.check(), StoreUnavailable)
+  await t.rejects(store.ping(), StoreUnavailable)
   await openFile(t, file)
-  await t.rejects(store.check(), StoreUnavailable)
-  await t.rejects(store.addToken(mintToken(1, START).stored), StoreUnavailable)
+  await t.rejects(store.ping(), StoreUnavailable)
+  await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), StoreUnavailable)
 })
 
 t.test('SQLite: a lost side file is as bad as a lost database', async (t) => {
@@ -100,16 +113,24 @@ t.test('SQLite: a lost side file is as bad as a lost database', async (t) => {
     const file = join(temporaryFolder(t), 'store.db')
     const store = await openFile(t, file)
     unlinkSync(file + suffix)
-    await t.rejects(store.check(), StoreUnavailable)
-    await t.rejects(store.addToken(mintToken(1, START).stored), StoreUnavailable)
-    await t.rejects(store.findToken(mintToken(1, START).stored.id), StoreUnavailable)
+    await t.rejects(store.ping(), StoreUnavailable)
+    await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), StoreUnavailable)
+    await t.rejects(store.findToken(mintToken(keyOf(1), START).stored.id), StoreUnavailable)
   }
+})
+
+t.test('SQLite: a bug while opening is not taken for a database that cannot be opened', async (t) => {
+  await t.rejects(openStore({ kind: 'sqlite', file: 7 as unknown as string }, { lockTimeout: 0 }), TypeError)
 })
 
 t.test('SQLite: a file that is no database, or cannot be opened, is refused with its name', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
   writeFileSync(file, 'not a database, but long enough to be taken for one '.repeat(100))
-  await t.rejects(openStore(`sqlite:${file}`, { patience: 0 }), { message: /store\.db.*file is not a database/ })
+  await t.rejects(openStore({ kind: 'sqlite', file }, { lockTimeout: 0 }), {
+    message: /store\.db.*file is not a database/,
+  })
   chmodSync(file, 0o600)
-  await t.rejects(openStore(`sqlite:${file}/deeper/store.db`, { patience: 0 }), { message: /cannot be opened/ })
+  await t.rejects(openStore({ kind: 'sqlite', file: `${file}/deeper/store.db` }, { lockTimeout: 0 }), {
+    message: /cannot be opened/,
+  })
 })

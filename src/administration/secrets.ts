@@ -1,0 +1,41 @@
+import { OperatorError } from '../domain/operator-error.ts'
+import { digestGenerated, generateSecret, type Secret } from '../domain/secret.ts'
+import type { Context } from './administration.ts'
+import { timestamp } from './views.ts'
+
+/** A secret that has ended is kept this long, so that the log can tell an expired one from a wrong one. 30 days. */
+const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000
+
+/** What an application or a suite authenticates with. `owner`: the client id of one or the id of the other. */
+export function createSecrets({ store, now, report }: Context) {
+  /** The secrets of an owner, oldest first. */
+  async function list(owner: string): Promise<readonly Secret[]> {
+    const found = (await store.findApplication(owner)) ?? (await store.findSuite(owner))
+    if (!found) throw unknownOwner(owner)
+    return found.secrets
+  }
+
+  /** Gives an owner a new secret now, and ends its others after `overlap` milliseconds at the latest. */
+  async function rotate(owner: string, overlap: number): Promise<{ clientSecret: string; othersEndAt: number }> {
+    const clientSecret = generateSecret()
+    const time = now()
+    const secret = { digest: digestGenerated(clientSecret), createdAt: time }
+    const othersEndAt = time + overlap
+    if (!(await store.rotateSecret(owner, secret, othersEndAt, time - KEEP_ENDED_MS))) throw unknownOwner(owner)
+    report({ type: 'secret rotated', clientId: owner, othersEndAt: timestamp(othersEndAt) })
+    return { clientSecret, othersEndAt }
+  }
+
+  /** Ends one secret now. */
+  async function revoke(owner: string, secretId: number): Promise<void> {
+    await list(owner)
+    if (!(await store.endSecret(owner, secretId, now()))) throw new OperatorError(`${owner} has no secret ${secretId}.`)
+    report({ type: 'secret revoked', clientId: owner, secretId })
+  }
+
+  return { list, rotate, revoke }
+}
+
+function unknownOwner(id: string): OperatorError {
+  return new OperatorError(`There is no application and no suite with the id ${id}.`)
+}

@@ -1,0 +1,72 @@
+import type { Application } from '../domain/application.ts'
+import type { Clock } from '../domain/clock.ts'
+import { digestGenerated, generateSecret } from '../domain/secret.ts'
+import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
+import type { Context } from './administration.ts'
+import { allPages } from './pages.ts'
+import { suiteSchema, takenId, valid } from './rules.ts'
+
+/** What an operator says of a suite to be registered. */
+export interface SuiteRegistration {
+  suiteId: string
+  name: string
+}
+
+/** A registered suite. Its secret is shown this once. */
+export interface RegisteredSuite extends SuiteRegistration {
+  clientSecret: string
+}
+
+/** A suite on its way into the store, and what its operator is told. */
+export interface PreparedSuite {
+  newSuite: NewSuite
+  registered: RegisteredSuite
+}
+
+/** Who may ask about tokens. */
+export function createSuites({ store, now, report }: Context) {
+  /** Registers one suite. */
+  async function register(registration: SuiteRegistration): Promise<RegisteredSuite> {
+    const { newSuite, registered } = prepareSuite(registration, now)
+    const added = await store.register({ suites: [newSuite], applications: [] })
+    if (added.suites.length === 0) throw takenId(newSuite.suiteId)
+    report({ type: 'suite registered', suite: newSuite.suiteId, name: newSuite.name })
+    return registered
+  }
+
+  /** Every suite, oldest first. */
+  function list(): Promise<Suite[]> {
+    return allPages((page) => store.listSuites(page))
+  }
+
+  /** The suite of this id. */
+  async function show(suiteId: string): Promise<Suite> {
+    const suite = await store.findSuite(suiteId)
+    if (!suite) throw unknownSuite(suiteId)
+    return suite
+  }
+
+  /** The applications that are approved for a suite, oldest first. */
+  function listApproved(suiteId: string): Promise<Application[]> {
+    return allPages((page) => store.listApprovedApplications(suiteId, page))
+  }
+
+  /** From the next check on nobody can ask in its name, and no application is approved for it. */
+  async function remove(suiteId: string): Promise<void> {
+    if (!(await store.removeSuite(suiteId))) throw unknownSuite(suiteId)
+    report({ type: 'suite removed', suite: suiteId })
+  }
+
+  return { register, list, show, listApproved, remove }
+}
+
+/** Checks a registration and generates a secret. Throws OperatorError with all that is wrong. */
+export function prepareSuite(registration: SuiteRegistration, now: Clock): PreparedSuite {
+  const { suiteId, name } = valid(suiteSchema, registration)
+  const clientSecret = generateSecret()
+  const createdAt = now()
+  return {
+    newSuite: { suiteId, name, createdAt, secret: { digest: digestGenerated(clientSecret), createdAt } },
+    registered: { suiteId, name, clientSecret },
+  }
+}

@@ -1,0 +1,56 @@
+import type { Application } from '../domain/application.ts'
+import { isImported, type Secret } from '../domain/secret.ts'
+import type { Suite } from '../domain/suite.ts'
+import type { RegisteredApplication } from './applications.ts'
+import type { RegisteredSuite } from './suites.ts'
+
+// What operators are shown, as JSON: one set of views for the command line and whatever else administers.
+
+/** An application, without its secrets. */
+export function applicationView(application: Application) {
+  return {
+    client_id: application.clientId,
+    name: application.name,
+    developer_email: application.developerEmail,
+    status: application.status,
+    suites: application.suites,
+    created_at: timestamp(application.createdAt),
+    tokens_valid_from: application.tokensValidFrom === 0 ? null : timestamp(application.tokensValidFrom),
+  }
+}
+
+/** A registered application with its credentials. The secret is there this once, if it was generated. */
+export function registeredApplicationView({ clientId, clientSecret, name, developerEmail }: RegisteredApplication) {
+  return {
+    client_id: clientId,
+    ...(clientSecret !== undefined && { client_secret: clientSecret }),
+    name,
+    developer_email: developerEmail,
+    status: 'active',
+  }
+}
+
+/** A suite, without its secrets. */
+export function suiteView(suite: Suite) {
+  return { id: suite.suiteId, name: suite.name, created_at: timestamp(suite.createdAt) }
+}
+
+/** A registered suite with its credentials: the only time that its secret is shown. */
+export function registeredSuiteView({ suiteId, clientSecret, name }: RegisteredSuite) {
+  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name }
+}
+
+/** A secret: all but the secret itself and its digest. */
+export function secretView(secret: Secret) {
+  return {
+    id: secret.id,
+    origin: isImported(secret) ? 'imported' : 'generated',
+    created_at: timestamp(secret.createdAt),
+    ends_at: secret.endsAt === null ? null : timestamp(secret.endsAt),
+  }
+}
+
+/** A time, in milliseconds since the epoch, as RFC 3339 writes it. */
+export function timestamp(time: number): string {
+  return new Date(time).toISOString()
+}

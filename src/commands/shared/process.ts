@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { type Command, CommanderError } from 'commander'
+import { OperatorError } from '../../domain/operator-error.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
+import type { Terminal } from './terminal.ts'
+
+const FAILED = 1
+const WRONG_USAGE = 2
+
+/** Runs the command that the arguments name. Resolves to the exit status; what went wrong is on standard error. */
+export async function runCommand(program: Command, args: string[], terminal: Terminal): Promise<number> {
+  useTerminal(program, terminal)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE
+    terminal.stderr.write(`${errorText(error)}\n`)
+    return FAILED
+  }
+}
+
+/** What an operator can mend is one sentence; everything else is a bug, and whoever mends it needs the stack. */
+function errorText(error: unknown): string {
+  if (error instanceof OperatorError || error instanceof StoreUnavailable) return error.message
+  return `This is a bug in token-server. Please report it with what follows.\n${(error as Error).stack}`
+}
+
+/** Makes a command and its subcommands write to the terminal, and throw where Commander would exit. */
+function useTerminal(command: Command, terminal: Terminal): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => terminal.stdout.write(text),
+    writeErr: (text) => terminal.stderr.write(text),
+  })
+  for (const child of command.commands) useTerminal(child, terminal)
+}
+
+/** What concerns the process as a whole: its output, its compile cache, and the settings in `.env`. */
+export function prepareProcess(): void {
+  process.stdout.on('error', (error) => {
+    process.stderr.write(`The command succeeded but its output could not be written: ${error.message}\n`)
+    process.exit(FAILED)
+  })
+  // Compiled code starts in two thirds of the time. In the program's own folder, where nobody else can write; where that is
+  // read-only the cache is off.
+  enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compiled'))
+  if (existsSync('.env')) process.loadEnvFile('.env')
+}

@@ -1,0 +1,89 @@
+import type { AuthenticationReason, InactiveReason, RequestReason } from './refusal.ts'
+
+/**
+ * Everything that happens that an operator may want to know of: said once, where it happens, and observed by the log (and
+ * whatever else observes). An event holds no secret, no token and no text of a request but what its fields name.
+ */
+export type Event = TokenEvent | RequestEvent | AdministrationEvent | ServerEvent
+
+/** Receives each event as it happens. Must not throw, and must not wait. */
+export type Observer = (event: Event) => void
+
+export interface TokenIssued {
+  type: 'token issued'
+  clientId: string
+  /** The token's public id, a UUID. */
+  tokenId: string
+  remoteAddress: string
+}
+
+/** A check that ended with another answer than yes: the gateway check or introspection. */
+export interface TokenRefused {
+  type: 'token refused'
+  reason: InactiveReason | 'application not approved' | 'no such suite'
+  /** Undefined: the gateway named none, or one that does not exist. */
+  suite: string | undefined
+  clientId: string | undefined
+  tokenId: string | undefined
+  remoteAddress: string
+}
+
+type TokenEvent =
+  | TokenIssued
+  | TokenRefused
+  | { type: 'token revoked'; clientId: string; tokenId: string; remoteAddress: string }
+  /** The token to revoke is unknown, another client's or revoked already; RFC 7009 §2.2 answers 200 all the same. */
+  | { type: 'nothing to revoke'; clientId: string; remoteAddress: string }
+
+interface RefusedRequest {
+  status: number
+  /** The route's pattern, never the path as it came; undefined where there is no route. */
+  endpoint: string | undefined
+  remoteAddress: string
+}
+
+type RequestEvent =
+  | (RefusedRequest & {
+      type: 'authentication refused'
+      reason: AuthenticationReason | 'no credentials'
+      /** Undefined: no client id came. Of an unknown one the beginning and the length. */
+      clientId: string | undefined
+    })
+  | (RefusedRequest & {
+      type: 'request refused'
+      reason: RequestReason
+      /** The name of the form field that is wrong, where this server knows it. */
+      field: string | undefined
+    })
+  /** Answered with 5xx. */
+  | (RefusedRequest & { type: 'request failed'; reason: RequestReason; err: unknown })
+
+/** A change that an operator made, and who did it. */
+export type AdministrationEvent = Change & { actor: string }
+
+export type Change =
+  | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
+  | { type: 'application suspended' | 'application resumed' | 'application removed'; clientId: string }
+  | { type: 'application approved' | 'approval withdrawn'; clientId: string; suite: string }
+  | { type: 'suite registered'; suite: string; name: string }
+  | { type: 'suite removed'; suite: string }
+  /** `clientId`: of an application, or the id of a suite. `othersEndAt`: RFC 3339. */
+  | { type: 'secret rotated'; clientId: string; othersEndAt: string }
+  | { type: 'secret revoked'; clientId: string; secretId: number }
+  | { type: 'all tokens revoked'; clientId: string }
+
+type ServerEvent =
+  /** `workers` is there where there are several. */
+  | { type: 'ready'; address: string; workers?: number }
+  | { type: 'stopping'; signal?: string | undefined }
+  | { type: 'stopped' }
+  | { type: 'restarting' | 'restarted' }
+  | { type: 'rolling restart failed'; err: unknown }
+  /** Another one is started. `err`: it failed to start. */
+  | { type: 'worker exited unexpectedly'; worker?: number | undefined; code?: number; signal?: string; err?: unknown }
+  /** It is tried again. */
+  | { type: 'purge failed'; err: unknown }
+  /** A bug: the process ends. */
+  | { type: 'unexpected error'; err: unknown }
+  /** The process ends before its work is done: a second signal, a deadline, an error while closing. */
+  | { type: 'shutdown cut short'; err: unknown }

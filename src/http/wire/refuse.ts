@@ -1,0 +1,66 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Event, Observer } from '../../domain/events.ts'
+import { AuthenticationRefused, type RequestReason, RequestRefused } from '../../domain/refusal.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
+import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
+
+/** The headers that keep an answer out of every cache, RFC 6749 §5.1. */
+export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+const RETRY_AFTER_SECONDS = '5'
+
+/** What a route may say of itself in its `config`. */
+export interface RouteConfig {
+  /** The WWW-Authenticate header of its 401s, RFC 9110 §11.6.1. */
+  challenge?: string
+}
+
+/**
+ * The one error handler: whatever is thrown leaves as an error answer of RFC 6749 §5.2, and is said as one event. Returns
+ * nothing: for a returned reply Fastify would wait until it is sent, which is expensive (docs/performance.md).
+ */
+export function refuse(observe: Observer, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const answer = answerTo(error)
+  observe(eventOf(error, answer, request))
+
+  const { challenge } = (request.routeOptions.config ?? {}) as RouteConfig
+  // Fastify refuses a malformed path before the hook that sets these for every answer.
+  reply.headers(NO_STORE)
+  if (answer.status === 401 && challenge !== undefined) reply.header('www-authenticate', challenge)
+  if (answer.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
+  const { field, headers } = error instanceof RequestRefused ? error.details : {}
+  if (headers) reply.headers(headers)
+  sendError(reply, answer, field)
+}
+
+/** Sends an error answer. */
+export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: string): void {
+  reply.code(answer.status).type(JSON_TYPE).send(errorBody(answer, field))
+}
+
+function answerTo(error: unknown): ErrorAnswer {
+  return error instanceof AuthenticationRefused ? NOT_AUTHENTICATED : REFUSALS[reasonOf(error)]
+}
+
+function reasonOf(error: unknown): RequestReason {
+  if (error instanceof RequestRefused) return error.reason
+  if (error instanceof StoreUnavailable) return 'store unavailable'
+  const { code, statusCode = 500 } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return 'body too large'
+  return statusCode < 500 ? 'request malformed' : 'unexpected error'
+}
+
+function eventOf(error: unknown, { status }: ErrorAnswer, request: FastifyRequest): Event {
+  const answered = { status, endpoint: request.routeOptions.url, remoteAddress: request.ip }
+  if (error instanceof AuthenticationRefused) {
+    const { reason, clientId } = error
+    return { type: 'authentication refused', reason, clientId, ...answered }
+  }
+  const reason = reasonOf(error)
+  if (reason === 'no credentials') return { type: 'authentication refused', reason, clientId: undefined, ...answered }
+  if (status >= 500) return { type: 'request failed', reason, err: error, ...answered }
+  const { field, isKnownField } = error instanceof RequestRefused ? error.details : {}
+  return { type: 'request refused', reason, field: isKnownField ? field : undefined, ...answered }
+}

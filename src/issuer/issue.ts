@@ -1,0 +1,28 @@
+import type { Application } from '../domain/application.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Store } from '../domain/store.ts'
+import { mintToken, TOKEN_LIFETIME, tokenIdText } from '../domain/token.ts'
+
+/** An access token as it was issued, RFC 6749 §5.1. */
+export interface IssuedToken {
+  accessToken: string
+  /** The public id, a UUID. */
+  tokenId: string
+  /** Milliseconds since the epoch. */
+  issuedAt: number
+  /** Whole seconds that the token surely has left. */
+  expiresIn: number
+}
+
+/** Issues a token to an authenticated application. Resolves when it is durable; throws StoreUnavailable. */
+export async function issue(
+  { store, now }: { store: Store; now: Clock },
+  application: Application,
+): Promise<IssuedToken> {
+  // A revocation may be dated a moment ahead of this clock: what is issued after it must be valid.
+  const issuedAt = Math.max(now(), application.tokensValidFrom)
+  const { accessToken, stored } = mintToken(application.key, issuedAt)
+  await store.addToken(stored)
+  const left = Math.floor((issuedAt + TOKEN_LIFETIME - now() - 1) / 1000)
+  return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn: Math.min(Math.max(left, 0), 3599) }
+}

@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import type { Event } from '../../src/domain/events.ts'
+import { mintToken } from '../../src/domain/token.ts'
+import { startPurgeLoop } from '../../src/server/purge-loop.ts'
+import { keyOf } from '../support/keys.ts'
+import { createWorld, START, temporaryFolder } from '../support/world.ts'
+
+const HOUR = 3_600_000
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(5)
+}
+
+t.test('Purge: in the background, step by step, until the table is empty; a failed step is tried again', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { store, clock } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  await Promise.all(Array.from({ length: 1501 }, () => store.addToken(mintToken(keyOf(1), START).stored)))
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  const rows = () => other.prepare('SELECT count(*) FROM tokens').pluck().get()
+  t.equal(rows(), 1501)
+
+  const events: Event[] = []
+  other.exec('BEGIN IMMEDIATE')
+  const hasty = startPurgeLoop({ store, now: () => clock.time + HOUR, observe: (event) => events.push(event) })
+  await until(() => events.length > 0)
+  await hasty.stop()
+  t.equal(rows(), 1501)
+  other.exec('COMMIT')
+
+  const loop = startPurgeLoop({ store, now: () => clock.time + HOUR, observe: (event) => events.push(event) })
+  await until(() => rows() === 0)
+  await loop.stop()
+  t.match(events, [{ type: 'purge failed', err: { name: 'StoreUnavailable' } }])
+})

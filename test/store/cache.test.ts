@@ -1,0 +1,51 @@
+import t from 'tap'
+import { type CacheOptions, cacheLookup } from '../../src/store/cache.ts'
+
+function createLookup(options?: CacheOptions) {
+  const looked: string[] = []
+  const find = cacheLookup((key: string) => {
+    looked.push(key)
+    return key.startsWith('nobody') ? undefined : { key }
+  }, options)
+  return { find, looked }
+}
+
+t.test('Cache: what was found is not looked up again until the cache is cleared', async (t) => {
+  const { find, looked } = createLookup()
+  t.strictSame(find('a'), { key: 'a' })
+  t.equal(find('a'), find('a'), 'it is the same object')
+  t.strictSame(looked, ['a'])
+  find.clear()
+  find('a')
+  t.strictSame(looked, ['a', 'a'])
+})
+
+t.test('Cache: a miss is cached like a hit, so that timing does not reveal whether a name exists', async (t) => {
+  const { find, looked } = createLookup()
+  t.equal(find('nobody'), undefined)
+  t.equal(find('nobody'), undefined)
+  t.strictSame(looked, ['nobody'])
+  find.clear()
+  find('nobody')
+  t.strictSame(looked, ['nobody', 'nobody'])
+})
+
+t.test('Cache: where misses are not cached each is looked up', async (t) => {
+  const { find, looked } = createLookup({ missCapacity: 0 })
+  find('nobody')
+  find('nobody')
+  t.strictSame(looked, ['nobody', 'nobody'])
+})
+
+t.test('Cache: it is bounded, and drops what was not read lately', async (t) => {
+  const { find, looked } = createLookup({ capacity: 2, missCapacity: 2 })
+  for (const key of ['a', 'b', 'c', 'a', 'd', 'a', 'b']) find(key)
+  t.strictSame(looked, ['a', 'b', 'c', 'd', 'b'])
+
+  for (const key of ['nobody 1', 'nobody 2', 'nobody 3', 'nobody 4', 'nobody 5']) find(key)
+  looked.length = 0
+  find('nobody 5')
+  t.strictSame(looked, [], 'misses too')
+  find('nobody 1')
+  t.strictSame(looked, ['nobody 1'])
+})
