@@ -12,7 +12,7 @@ interface TokenRequest {
 }
 
 /** The contract's eight fields, in its order; the schema is also the serialiser. */
-const tokenResponse = {
+export const tokenResponse = {
   type: 'object',
   properties: {
     access_token: { type: 'string' },

@@ -14,7 +14,7 @@ interface IntrospectionRequest {
   Body: { token?: string; client_id?: string; client_secret?: string }
 }
 
-const introspectionResponse = {
+export const introspectionResponse = {
   type: 'object',
   required: ['active'],
   properties: {
