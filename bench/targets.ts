@@ -20,16 +20,25 @@ export const atLeast = (limit: number) => (value: number) => value >= limit
 export const atMost = (limit: number) => (value: number) => value <= limit
 export const moreThan = (limit: number) => (value: number) => value > limit
 
-/** Compares a section's targets with what it measured; with nothing, if it failed. A value that is missing is a miss. */
+/** Compares a section's targets with what it measured: nothing, if it failed. A target without a value is missed. */
 export function evaluate<Rows, Figures>(
   targets: Target<Rows, Figures>[],
   measured: { rows: Rows; figures: Figures } | undefined,
 ): TargetResult[] {
   return targets.map(({ asked, value, isMet }) => {
-    const number = measured ? value(measured.rows, measured.figures) : null
-    if (number === null || !Number.isFinite(number)) return { asked, value: null, isMet: false }
-    return { asked, value: number, isMet: isMet(number) }
+    const number = measured ? finite(() => value(measured.rows, measured.figures)) : null
+    return { asked, value: number, isMet: number !== null && isMet(number) }
   })
+}
+
+/** Null for anything but a number, and for an error: a target that names a missing row must not cost the section. */
+function finite(value: () => number | null): number | null {
+  try {
+    const number = value()
+    return Number.isFinite(number) ? number : null
+  } catch {
+    return null
+  }
 }
 
 /** The target over all sections: the memory of this server wherever it is one process. */

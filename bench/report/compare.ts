@@ -15,9 +15,11 @@ export function compare(before: Results, after: Results): string {
     if (was === undefined) return []
     return [[name, was.toFixed(2), ratio.toFixed(2), `${((ratio / was - 1) * 100).toFixed(0)} %`]]
   })
-  const single = [...old.keys(), ...now.keys()].filter((name) => !(old.has(name) && now.has(name)))
-  const note = single.length === 0 ? '' : `\nIn one of the runs only: ${single.join('; ')}.`
-  return table([['ratio', 'old', 'new', 'change'], ...rows]) + note
+  return [
+    table([['ratio', 'old', 'new', 'change'], ...rows]),
+    ...[...old.keys()].filter((name) => !now.has(name)).map((name) => `Only in the old run: ${name}`),
+    ...[...now.keys()].filter((name) => !old.has(name)).map((name) => `Only in the new run: ${name}`),
+  ].join('\n')
 }
 
 /** The rows that have a ratio, by the names of their section, the row and its base. */
