@@ -1,7 +1,7 @@
 import type { Load } from './load/client.ts'
-import type { Group, GroupFigures } from './load/protocol.ts'
-import type { Memory } from './world/proc-stat.ts'
-import type { Kind, Server } from './world/server-process.ts'
+import type { Group } from './load/protocol.ts'
+import { cpuRatio, type Row, rowOf, speedRatio, type Turn } from './row.ts'
+import type { Server } from './world/server-process.ts'
 
 /** A server under one kind of load: one or several groups of connections at the same time. */
 export interface Contender<Key extends string = string, Part extends string = string> {
@@ -18,50 +18,11 @@ export interface Contender<Key extends string = string, Part extends string = st
   after?: () => Promise<void> | void
 }
 
-/** The figures of a contender's group: medians of its rounds, unless they say otherwise. */
-export interface Row {
-  name: string
-  kind: Kind
-  requestsPerSecond: number
-  /** Its requests per second relative to the row `base`. */
-  ratio: number | null
-  base: string | null
-  /** Relative to the other version of this server, if there is one. */
-  toOther: { requestsPerSecond: number | null; cpuMicroseconds: number | null } | null
-  /** CPU time of the server per request. Null if several groups share it. */
-  cpuMicroseconds: number | null
-  /** Milliseconds. `max` is the longest of all rounds. */
-  p50: number
-  p99: number
-  p999: number
-  max: number
-  /** Unexpected answers and broken connections, of all rounds and the warm-up. */
-  errors: number
-  /** MiB, after the last round. */
-  memoryPeak: number
-  memoryEnd: number
-  /** The number of the server's processes. */
-  processes: number
-  /** Shares of one core. */
-  serverShare: number
-  loadShare: number
-  /** The rounds in order, for ratios between rows. */
-  rounds: { requestsPerSecond: number; cpuMicroseconds: number | null }[]
-}
-
 export interface Times {
   rounds: number
   /** The length of a round, and of the warm-up. */
   seconds: number
   warmUp: number
-}
-
-interface Turn {
-  groups: GroupFigures[]
-  cpuMicroseconds: number
-  serverShare: number
-  loadShare: number
-  memory: Memory
 }
 
 /** Rows by the keys of their contenders, followed by the words of the group if there are several. */
@@ -142,36 +103,9 @@ async function takeTurn(load: Load, { server, groups }: Contender, seconds: numb
 }
 
 function rowsOf({ key, contender: { name, server, groups }, warmUp, turns }: Lane): [string, Row][] {
-  const parts = Object.keys(groups)
-  const last = turns.at(-1) as Turn
-  return parts.map((part, index) => {
-    const figures = turns.map((turn) => turn.groups[index] as GroupFigures)
-    const all = [warmUp?.groups[index] as GroupFigures, ...figures]
-    const rounds = turns.map(({ cpuMicroseconds }, round) => ({
-      requestsPerSecond: (figures[round] as GroupFigures).requestsPerSecond,
-      cpuMicroseconds: parts.length > 1 ? null : cpuMicroseconds,
-    }))
-    const row: Row = {
-      name: part === '' ? name : `${name}, ${part}`,
-      kind: server.kind,
-      requestsPerSecond: median(figures.map(({ requestsPerSecond }) => requestsPerSecond)),
-      ratio: null,
-      base: null,
-      toOther: null,
-      cpuMicroseconds: parts.length > 1 ? null : median(turns.map(({ cpuMicroseconds }) => cpuMicroseconds)),
-      p50: median(figures.map(({ p50 }) => p50)),
-      p99: median(figures.map(({ p99 }) => p99)),
-      p999: median(figures.map(({ p999 }) => p999)),
-      max: Math.max(...figures.map(({ max }) => max)),
-      errors: all.reduce((sum, { unexpected, broken }) => sum + unexpected + broken, 0),
-      memoryPeak: last.memory.peak,
-      memoryEnd: last.memory.now,
-      processes: last.memory.processes,
-      serverShare: median(turns.map(({ serverShare }) => serverShare)),
-      loadShare: median(turns.map(({ loadShare }) => loadShare)),
-      rounds,
-    }
-    return [rowKey(key, part), row]
+  return Object.keys(groups).map((part, index) => {
+    const about = { name: part === '' ? name : `${name}, ${part}`, kind: server.kind, index }
+    return [rowKey(key, part), rowOf(about, { warmUp: warmUp as Turn, turns })]
   })
 }
 
@@ -190,30 +124,4 @@ function compare({ key, base, other, contender }: Lane, rows: Record<string, Row
       row.toOther = { requestsPerSecond: speedRatio(row, otherRow), cpuMicroseconds: cpuRatio(row, otherRow) }
     }
   }
-}
-
-/** One row's requests per second relative to another's. */
-export function speedRatio(row: Row, base: Row): number | null {
-  return ratioOfRounds(row, base, ({ requestsPerSecond }) => requestsPerSecond)
-}
-
-/** One row's CPU time per request relative to another's. */
-export function cpuRatio(row: Row, base: Row): number | null {
-  return ratioOfRounds(row, base, ({ cpuMicroseconds }) => cpuMicroseconds)
-}
-
-/** The median of the rounds' ratios: whatever slows the machine down slows both rows of a round down. */
-function ratioOfRounds(row: Row, base: Row, figure: (round: Row['rounds'][number]) => number | null): number | null {
-  const ratios = row.rounds.map((round, at) => {
-    const [one, other] = [figure(round), figure(base.rounds[at] as Row['rounds'][number])]
-    return one === null || other === null ? null : one / other
-  })
-  return ratios.every((ratio) => ratio !== null) ? median(ratios) : null
-}
-
-export function median(numbers: number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  const middle = Math.floor(sorted.length / 2)
-  const upper = sorted[middle] as number
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] as number)) / 2
 }

@@ -1,7 +1,7 @@
 import type { Bench } from './bench.ts'
-import type { Row } from './measure.ts'
 import type { Plot } from './report/plot.ts'
 import type { SectionResult } from './report/results.ts'
+import type { Row } from './row.ts'
 import { evaluate, type Target } from './targets.ts'
 
 interface About {

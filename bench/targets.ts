@@ -1,6 +1,6 @@
-import type { Row } from './measure.ts'
 import type { Results } from './report/results.ts'
 import { table } from './report/table.ts'
+import type { Row } from './row.ts'
 
 /** What is asked of the rows and figures that a section measures. */
 export interface Target<Rows, Figures> {

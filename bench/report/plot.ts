@@ -1,4 +1,4 @@
-import type { Row } from '../measure.ts'
+import type { Row } from '../row.ts'
 import type { Results } from './results.ts'
 
 /** A picture of a section's rows: a bar for the requests per second of each, or three for its latency. */

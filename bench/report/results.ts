@@ -1,5 +1,6 @@
 import { cpus, release, totalmem } from 'node:os'
-import type { Row, Times } from '../measure.ts'
+import type { Times } from '../measure.ts'
+import type { Row } from '../row.ts'
 import type { TargetResult } from '../targets.ts'
 import type { Plot } from './plot.ts'
 

@@ -1,4 +1,4 @@
-import type { Row } from '../measure.ts'
+import type { Row } from '../row.ts'
 import type { SectionResult } from './results.ts'
 
 const HEADING = [

@@ -1,5 +1,5 @@
 import type { Bench } from '../bench.ts'
-import { speedRatio } from '../measure.ts'
+import { speedRatio } from '../row.ts'
 import { defineSection } from '../section.ts'
 import { atLeast } from '../targets.ts'
 import { tokenRequest } from '../world/requests.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Bench, Running } from '../bench.ts'
-import { speedRatio } from '../measure.ts'
+import { speedRatio } from '../row.ts'
 import { defineSection } from '../section.ts'
 import { atLeast } from '../targets.ts'
 import { introspectRequest, verifyRequest } from '../world/requests.ts'

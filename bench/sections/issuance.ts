@@ -1,5 +1,5 @@
 import type { Bench, Running } from '../bench.ts'
-import { speedRatio } from '../measure.ts'
+import { speedRatio } from '../row.ts'
 import { defineSection } from '../section.ts'
 import { peerClient } from '../servers/peer.ts'
 import { atLeast, atMost, moreThan } from '../targets.ts'

@@ -1,5 +1,5 @@
 import type { Bench } from '../bench.ts'
-import { speedRatio } from '../measure.ts'
+import { speedRatio } from '../row.ts'
 import { defineSection } from '../section.ts'
 import { atLeast, atMost } from '../targets.ts'
 import { countExpired, fillExpired } from '../world/fill.ts'

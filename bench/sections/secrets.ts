@@ -1,5 +1,5 @@
 import type { Bench, Running } from '../bench.ts'
-import { cpuRatio } from '../measure.ts'
+import { cpuRatio } from '../row.ts'
 import { defineSection } from '../section.ts'
 import { atMost } from '../targets.ts'
 import { tokenRequest } from '../world/requests.ts'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Bench } from '../bench.ts'
-import { speedRatio } from '../measure.ts'
+import { speedRatio } from '../row.ts'
 import { defineSection, Skipped } from '../section.ts'
 import { atLeast } from '../targets.ts'
 import type { Data } from '../world/checkout.ts'

@@ -1,5 +1,5 @@
 import type { Bench } from '../bench.ts'
-import { median, speedRatio } from '../measure.ts'
+import { median, speedRatio } from '../row.ts'
 import { defineSection } from '../section.ts'
 import { atLeast, atMost } from '../targets.ts'
 import { fillLive } from '../world/fill.ts'
