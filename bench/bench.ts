@@ -6,7 +6,7 @@ import { type Contender, measure, type Rows, type Times } from './measure.ts'
 import { type Checkout, type Data, makeData, openCheckout } from './world/checkout.ts'
 import { type Cleanup, type Server, type ServerOptions, startServer } from './world/server-process.ts'
 
-export const PRODUCT = openCheckout(join(import.meta.dirname, '..'), 'product')
+const PRODUCT = openCheckout(join(import.meta.dirname, '..'), 'product')
 
 /** A server of this repository with its data. */
 export interface Running {
