@@ -1,103 +1,113 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Data, MAIN, makeData } from './data.ts'
+import { READY_PATH } from '../src/http/health.ts'
 import type { Load } from './load/client.ts'
 import type { Group } from './load/protocol.ts'
-import { type Contender, measure, type Row, type Times } from './measure.ts'
-import { type Cleanup, type Server, startServer } from './process.ts'
+import { type Contender, measure, type Rows, type Times } from './measure.ts'
+import { type Checkout, type Data, makeData, openCheckout } from './world/checkout.ts'
+import { type Cleanup, type Server, type ServerOptions, startServer } from './world/server-process.ts'
 
-/** What a section found out. */
-export interface Findings {
-  rows: Row[]
-  /** Other figures, by what they are; a target may ask for them. */
-  figures?: Record<string, number>
-  /** Sentences for whoever reads the table. */
-  notes?: string[]
-  /** Whether it ended early; its notes say why. */
-  failed?: boolean
+const PRODUCT = openCheckout(join(import.meta.dirname, '..'), 'product')
+
+/** A server of this repository with its data. */
+export interface Running {
+  data: Data
+  server: Server
 }
-
-export interface Section {
-  name: string
-  title: string
-  /** How many contenders it measures and how long it prepares, in seconds: for the time that is announced. */
-  contenders: number
-  preparation: number
-  run: (bench: Bench) => Promise<Findings>
-}
-
-/** The options for Node.js that the `token-server` script of package.json has. */
-const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'))
-const asOperatorsDo = (scripts['token-server'] as string).split(' ').filter((word) => word.startsWith('--'))
 
 /** What a section works with. */
 export type Bench = ReturnType<typeof openBench>
 
-/** The section's own bench. `folder` is its own and empty; what it starts runs until `close`. */
+/** Opens a bench for one section, in a folder of its own. Its servers run until `close`. */
 export function openBench(options: {
   folder: string
   cleanup: Cleanup
   load: Load
   times: Times
   quick: boolean
+  against: Checkout | undefined
   step: (text: string) => void
 }) {
-  const { folder, cleanup, load, times, quick, step } = options
+  const { folder, cleanup, load, times, quick, against, step } = options
   const servers: Server[] = []
 
-  async function start(
-    args: string[],
-    { env = {}, path = '/health/ready', pin = true }: StartOptions,
-  ): Promise<Server> {
-    const server = await startServer(cleanup, { args, env, folder, path, pin })
+  async function start({ path = READY_PATH, env = {}, pin = true, ...rest }: StartOptions): Promise<Server> {
+    const server = await startServer(cleanup, { ...rest, env, folder, path, pin })
     servers.push(server)
     return server
   }
 
+  /** Starts one of `servers/`. */
+  const startProgram = (kind: 'constant' | 'peer', program: string, options: Settings = {}) =>
+    start({ kind, args: [join(import.meta.dirname, 'servers', `${program}.ts`)], ...options })
+
+  function data(name: string, applications = 10, checkout = PRODUCT): Data {
+    step(`registers ${applications} applications (${name})`)
+    return makeData(checkout, { folder, name, applications })
+  }
+
+  /** Starts this server, or the version of it that made the data. */
+  function serve({ checkout, env }: Data, options: Settings = {}): Promise<Server> {
+    const { kind, main, nodeOptions } = checkout
+    return start({ kind, args: [...nodeOptions, main, 'serve'], ...options, env: { ...env, ...options.env } })
+  }
+
+  async function running(data: Data): Promise<Running> {
+    return { data, server: await serve(data) }
+  }
+
+  /** Connections of which each sends these requests, one after another, and expects this status. */
+  const group = (connections: number, requests: string[], expect = 200): Group => ({
+    connections,
+    lists: [{ file: load.list(requests), weight: 1, expect }],
+  })
+
   return {
     step,
+    data,
+    serve,
+    group,
 
-    /** A number of things, or a tenth or less of it where the figures do not matter. */
+    /** A number, or a small one in a quick run. */
     size: (full: number, small: number) => (quick ? small : full),
 
-    data(name: string, applications = 10): Data {
-      step(`registers ${applications} applications (${name})`)
-      return makeData(folder, name, applications)
+    /** Starts this server with new data and, with --against, the other version with its own. */
+    async versions(name: string): Promise<{ ours: Running; other: Running | undefined }> {
+      const ours = await running(data(name))
+      return { ours, other: against && (await running(data(`${name}-other`, 10, against))) }
     },
 
-    /** This server, as it is run. */
-    ours: ({ env }: Pick<Data, 'env'>, options: StartOptions = {}) =>
-      start([...asOperatorsDo, MAIN, 'serve'], { ...options, env: { ...env, ...options.env } }),
+    constant: (program = 'constant', options?: Settings) => startProgram('constant', program, options),
+    peer: (program: string, options?: Settings) => startProgram('peer', program, options),
 
-    /** One of `servers/`. */
-    other: (name: string, options: StartOptions = {}) =>
-      start([join(import.meta.dirname, 'servers', `${name}.ts`)], options),
-
-    /** How long a contender is under load altogether, in seconds. */
+    /** How long each contender is under load, in seconds. */
     loadSeconds: times.warmUp + times.rounds * times.seconds,
 
     /** A file in the section's folder. */
     file: (name: string) => join(folder, name),
 
-    /** Connections that send these requests, one after another, and expect this status. */
-    group: (connections: number, requests: string[], expect = 200, name = ''): Group => ({
-      name,
-      connections,
-      lists: [{ file: load.list(requests), weight: 1, expect }],
+    /** The only group of a contender. */
+    load: (connections: number, requests: string[], expect = 200) => ({
+      groups: { '': group(connections, requests, expect) },
     }),
 
-    /** Connections of which each sends the first kind of request ten times as often as the second. */
-    mixed: (connections: number, many: string[], few: string[]): Group => ({
-      name: '',
-      connections,
-      lists: [
-        { file: load.list(many), weight: 10, expect: 200 },
-        { file: load.list(few), weight: 1, expect: 200 },
-      ],
+    /** The only group of a contender: each connection sends ten of the first requests to one of the second. */
+    mixedLoad: (connections: number, many: string[], few: string[]) => ({
+      groups: {
+        '': {
+          connections,
+          lists: [
+            { file: load.list(many), weight: 10, expect: 200 },
+            { file: load.list(few), weight: 1, expect: 200 },
+          ],
+        },
+      },
     }),
 
-    measure(contenders: Contender[]): Promise<Row[]> {
-      step(`measures ${contenders.map(({ name }) => name).join(', ')}`)
+    measure<Key extends string, Part extends string>(
+      contenders: Record<Key, Contender<Key, Part>>,
+    ): Promise<Rows<Key, Part>> {
+      const names = Object.values<Contender>(contenders).map(({ name }) => name)
+      step(`measures ${names.join(', ')}`)
       return measure(load, times, contenders)
     },
 
@@ -107,8 +117,10 @@ export function openBench(options: {
   }
 }
 
-interface StartOptions {
+interface Settings {
   env?: Record<string, string>
   path?: string
   pin?: boolean
 }
+
+type StartOptions = Settings & Pick<ServerOptions, 'kind' | 'args'>

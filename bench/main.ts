@@ -1,108 +1,83 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import type { Section } from './bench.ts'
-import { compare } from './compare.ts'
-import { machineWords, thisMachine } from './machine.ts'
-import { plots } from './plot.ts'
-import { type Cleanup, canPin } from './process.ts'
-import { Refused } from './refused.ts'
-import type { Results, SectionResult } from './results.ts'
+import { HELP, parseCommand, UsageError } from './options.ts'
+import { compare } from './report/compare.ts'
+import { writePage } from './report/page.ts'
+import { describeMachine, type Results, type SectionResult, thisMachine } from './report/results.ts'
+import { sectionText } from './report/table.ts'
 import { expectedMinutes, runSections } from './run.ts'
 import { sections } from './sections/index.ts'
-import { sectionText } from './table.ts'
-import { targetsText } from './targets.ts'
+import { allTargets, targetsTable } from './targets.ts'
+import { type Cleanup, canPin } from './world/server-process.ts'
 
-const HELP = `Usage: npm run bench -- [options]
-
-Measures this server beside constants and other token servers, in turns, and prints tables.
-
-  --only NAMES        sections, with commas between: ${sections.map(({ name }) => name).join(', ')}
-  --rounds NUMBER     rounds of each measurement (default: 5)
-  --seconds NUMBER    seconds of a round (default: 4)
-  --quick             short rounds and small tables: shows that everything works; the figures mean nothing
-  --json FILE         where the results go (default: bench/results.json)
-  --plots FOLDER      draws SVGs into this folder
-  --compare OLD NEW   prints the ratios of two results side by side, where both are of the same machine
-  --help              prints this`
+const DOCS = join(import.meta.dirname, '../docs/performance')
 
 async function main(cleanup: Cleanup): Promise<void> {
-  const { values, positionals } = parse()
-  if (values.help) return print(HELP)
-  if (values.compare !== undefined) return print(compare(values.compare, positionals[0] as string))
-  if (process.platform !== 'linux') throw new Refused('The bench reads /proc: it runs on Linux only.')
-
-  const { quick } = values
-  const times = {
-    rounds: positive('rounds', values.rounds, quick ? 2 : 5),
-    seconds: positive('seconds', values.seconds, quick ? 0.3 : 4),
-    warmUp: quick ? 0.3 : 2,
+  const command = parseCommand(process.argv.slice(2))
+  if (command.type === 'help') return print(HELP)
+  if (command.type === 'compare') {
+    const [before, after] = command.files
+    return print(compare(read(before), read(after)))
   }
-  const chosen = choose(values.only)
-  announce(expectedMinutes(chosen, times, quick))
-  const onSection = (result: SectionResult) => print(`${sectionText(result)}`)
-  const results = await runSections(chosen, { cleanup, times, quick, onSection })
-  print(targetsText(results))
-  if (quick) print('\nA quick run: its figures mean nothing.')
-  writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`)
-  if (values.plots !== undefined) draw(results, values.plots)
-  assertNoErrors(results)
-}
-
-function parse() {
-  const parsed = parseArgs({
-    allowPositionals: true,
-    options: {
-      only: { type: 'string' },
-      rounds: { type: 'string' },
-      seconds: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-      json: { type: 'string', default: join(import.meta.dirname, 'results.json') },
-      plots: { type: 'string' },
-      compare: { type: 'string' },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  if (parsed.positionals.length !== (parsed.values.compare === undefined ? 0 : 1)) {
-    throw new Refused('Only --compare takes files, two of them: --compare OLD.json NEW.json.')
+  if (command.type === 'report') {
+    const results = read(command.from)
+    results.sections.forEach(printSection)
+    return report(results, command.writeDocs)
   }
-  return parsed
+
+  if (process.platform !== 'linux') throw new UsageError('The bench reads /proc, so it runs on Linux only.')
+  const { options, json, writeDocs } = command
+  if (writeDocs) assertComplete({ ...options, sections: command.sections })
+  announce(expectedMinutes(command.sections, options))
+  const results = await runSections(command.sections, { ...options, cleanup, onSection: printSection })
+  writeFileSync(json, `${JSON.stringify(results, null, 2)}\n`)
+  report(results, writeDocs)
 }
 
-function positive(name: string, text: string | undefined, byDefault: number): number {
-  const number = text === undefined ? byDefault : Number(text)
-  if (number > 0) return number
-  throw new Refused(`--${name} must be a number above 0.`)
+/** Prints the targets, writes the page if asked to, and sets the exit status. */
+function report(results: Results, writeDocs: boolean): void {
+  print(targetsTable(allTargets(results)))
+  if (results.quick) print('\nA quick run: its figures mean nothing.')
+  const failed = failures(results)
+  if (failed.length > 0) {
+    console.error(`Errors in: ${failed.join('; ')}.`)
+    process.exitCode = 1
+    return
+  }
+  if (!writeDocs) return
+  assertComplete({ ...results, against: results.sections.some(({ rows }) => rows.some(({ toOther }) => toOther)) })
+  writePage(results, DOCS)
 }
 
-function choose(names: string | undefined): Section[] {
-  if (names === undefined) return sections
-  return names.split(',').map((name) => {
-    const section = sections.find((one) => one.name === name)
-    if (!section) throw new Refused(`There is no section ${name}.`)
-    return section
-  })
+/** The page in docs/ is of a complete run of this version alone. */
+function assertComplete(run: { quick: boolean; against?: unknown; sections: { name: string }[] }): void {
+  const isComplete = sections.every(({ name }) => run.sections.some((section) => section.name === name))
+  if (run.quick || run.against || !isComplete) {
+    throw new UsageError('--write-docs needs a complete run: no --quick, --only or --against.')
+  }
+}
+
+function failures({ sections }: Results): string[] {
+  const failed = sections.filter(({ failed }) => failed).map(({ name }) => name)
+  const rows = sections.flatMap(({ name, rows }) => rows.map((row) => ({ ...row, name: `${name}: ${row.name}` })))
+  return [...failed, ...rows.filter(({ errors }) => errors > 0).map(({ name }) => name)]
 }
 
 function announce(minutes: number): void {
-  const cores = canPin ? '' : 'There is one core only, or no taskset: the servers and the load program share it.\n'
-  process.stderr.write(`${machineWords(thisMachine())}\n${cores}This takes about ${Math.ceil(minutes)} minutes.\n`)
+  const cores = canPin ? '' : 'Without a second core, or without taskset, servers and load program share a core.\n'
+  process.stderr.write(`${describeMachine(thisMachine())}\n${cores}This takes about ${Math.ceil(minutes)} minutes.\n`)
 }
 
-function draw(results: Results, folder: string): void {
-  mkdirSync(folder, { recursive: true })
-  for (const [file, svg] of Object.entries(plots(results))) writeFileSync(join(folder, file), svg)
+function printSection(section: SectionResult): void {
+  print(`${section.name}: ${section.title}\n${sectionText(section)}\n`)
 }
 
-function assertNoErrors({ sections }: Results): void {
-  const failed = sections.filter(({ failed }) => failed).map(({ name }) => name)
-  const rows = sections.flatMap((section) => section.rows).filter(({ errors }) => errors > 0)
-  const wrong = [...failed, ...rows.map(({ name }) => name)]
-  if (wrong.length > 0) throw new Refused(`Not all went as it should: see ${wrong.join('; ')}.`)
-}
-
-function isExpected(error: unknown): error is Error {
-  return error instanceof Refused || String((error as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
+function read(file: string): Results {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new UsageError(`${file} is not a result file: ${(error as Error).message}`)
+  }
 }
 
 function print(text: string): void {
@@ -118,6 +93,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 try {
   await main(cleanup)
 } catch (error) {
-  console.error(isExpected(error) ? error.message : error)
+  console.error(error instanceof UsageError ? error.message : error)
   process.exit(1)
 }

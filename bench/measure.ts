@@ -1,136 +1,127 @@
 import type { Load } from './load/client.ts'
-import type { Group, GroupFigures } from './load/protocol.ts'
-import type { Server } from './process.ts'
+import type { Group } from './load/protocol.ts'
+import { cpuRatio, type Row, rowOf, speedRatio, type Turn } from './row.ts'
+import type { Server } from './world/server-process.ts'
 
-/** A server under one kind of load. */
-export interface Contender {
+/** A server under one kind of load: one or several groups of connections at the same time. */
+export interface Contender<Key extends string = string, Part extends string = string> {
   name: string
   server: Server
-  groups: [Group, ...Group[]]
-  /** The contender that it is compared with; that has the same groups. */
-  base?: string
-  /** Called before and after each of its turns, outside what is measured. */
+  /** The groups by the words that are added to the row's name; without words if there is only one. */
+  groups: Record<Part, Group>
+  /** The contender that it is compared with. That one has the same groups. */
+  base?: NoInfer<Key> | undefined
+  /** Another version of the server, under the same load, in the same rounds. */
+  other?: Omit<Contender<Key, Part>, 'name' | 'base' | 'other'> | undefined
+  /** Called before and after each of its turns, outside of what is measured. */
   before?: () => void
   after?: () => Promise<void> | void
 }
 
-/** What was measured of a contender, or of one of its groups of connections: the medians of its rounds. */
-export interface Row {
-  name: string
-  requestsPerSecond: number
-  /** To the row `base`: the median of the rounds' ratios, for what slows the machine slows both of a round. */
-  ratio: number | null
-  base: string | null
-  /** Of the server, a request. Null: several groups ask at once. */
-  cpuMicroseconds: number | null
-  /** Milliseconds; of the longest latencies, the longest. */
-  p50: number
-  p99: number
-  p999: number
-  max: number
-  /** Answers that were not expected and connections that broke, in all rounds and the warm-up. */
-  errors: number
-  /** MiB. */
-  memoryPeak: number
-  memoryEnd: number
-  /** Shares of one core. */
-  serverShare: number
-  loadShare: number
-}
-
 export interface Times {
   rounds: number
-  /** Of a round and of the warm-up. */
+  /** The length of a round, and of the warm-up. */
   seconds: number
   warmUp: number
 }
 
-interface Turn {
-  groups: GroupFigures[]
-  cpuMicroseconds: number
-  serverShare: number
-  loadShare: number
-  memory: { now: number; peak: number }
-}
+/** Rows by the keys of their contenders, followed by the words of the group if there are several. */
+export type Rows<Key extends string, Part extends string> = Record<Part extends '' ? Key : `${Key} ${Part}`, Row>
 
-/** Measures contenders in turns, A B C A B C …, and returns a row for each of their groups. */
-export async function measure(load: Load, times: Times, contenders: Contender[]): Promise<Row[]> {
-  const turns = new Map<string, Turn[]>(contenders.map(({ name }) => [name, []]))
-  const errors = new Map<string, number>()
+/**
+ * Measures contenders in turns, A B C A B C …, and returns a row for each of their groups. The rows of other versions are
+ * among them, under keys of their own.
+ */
+export async function measure<Key extends string, Part extends string>(
+  load: Load,
+  times: Times,
+  contenders: Record<Key, Contender<Key, Part>>,
+): Promise<Rows<Key, Part>> {
+  const lanes = lanesOf(contenders)
   for (let round = 0; round <= times.rounds; round++) {
-    for (const contender of contenders) {
-      contender.before?.()
-      const turn = await takeTurn(load, contender, round === 0 ? times.warmUp : times.seconds)
-      await contender.after?.()
-      if (round > 0) turns.get(contender.name)?.push(turn)
-      for (const group of turn.groups) {
-        const key = rowName(contender, group)
-        errors.set(key, (errors.get(key) ?? 0) + group.unexpected + group.broken)
-      }
+    for (const lane of inTurns(lanes, round)) {
+      lane.contender.before?.()
+      const turn = await takeTurn(load, lane.contender, round === 0 ? times.warmUp : times.seconds)
+      await lane.contender.after?.()
+      if (round === 0) lane.warmUp = turn
+      else lane.turns.push(turn)
     }
   }
-  return contenders.flatMap((contender) =>
-    contender.groups.map((group, index) => {
-      const base = contenders.find(({ name }) => name === contender.base)
-      const name = rowName(contender, group)
-      return {
-        name,
-        ...medians(turns.get(contender.name) as Turn[], index),
-        ...(base
-          ? { base: rowName(base, group), ratio: ratio(turns, contender, base, index) }
-          : { base: null, ratio: null }),
-        errors: errors.get(name) as number,
-      }
-    }),
-  )
+  const rows = Object.fromEntries(lanes.flatMap((lane) => rowsOf(lane)))
+  for (const lane of lanes) compare(lane, rows)
+  return rows as Rows<Key, Part>
+}
+
+/** A contender in the order of a round, and what its turns measured. */
+interface Lane {
+  key: string
+  /** The key of the lane that it is compared with, and that of the other version of the same server. */
+  base?: string | undefined
+  other?: string | undefined
+  contender: Contender
+  warmUp?: Turn
+  turns: Turn[]
+}
+
+const OTHER = ' other'
+
+/** Another version has its own lane after the product's. Its base is the other version of the base, if there is one. */
+function lanesOf(contenders: Record<string, Contender>): Lane[] {
+  return Object.entries(contenders).flatMap(([key, contender]) => {
+    const { base, other, name } = contender
+    if (!other) return [{ key, base, contender, turns: [] }]
+    const otherBase = base && contenders[base]?.other ? base + OTHER : base
+    return [
+      { key, base, other: key + OTHER, contender, turns: [] },
+      { key: key + OTHER, base: otherBase, contender: { ...other, name: `${name} (other)` }, turns: [] },
+    ]
+  })
+}
+
+/** Two versions of a server change places in every other round, so that neither always comes first. */
+function inTurns(lanes: Lane[], round: number): Lane[] {
+  if (round % 2 === 0) return lanes
+  return lanes.map((lane, at) => {
+    if (lane.other) return lanes[at + 1] as Lane
+    return lanes[at - 1]?.other ? (lanes[at - 1] as Lane) : lane
+  })
 }
 
 async function takeTurn(load: Load, { server, groups }: Contender, seconds: number): Promise<Turn> {
   const startedAt = performance.now()
   const before = server.cpuTime()
-  const { groups: figures, cpuShare } = await load.run({ port: server.port, seconds, groups })
+  const run = await load.run({ port: server.port, seconds, groups: Object.values(groups) })
   const cpu = server.cpuTime() - before
-  const answered = figures.reduce((sum, group) => sum + group.answered, 0)
+  const answered = run.groups.reduce((sum, group) => sum + group.answered, 0)
   return {
-    groups: figures,
+    groups: run.groups,
     cpuMicroseconds: cpu / answered,
     serverShare: cpu / 1000 / (performance.now() - startedAt),
-    loadShare: cpuShare,
+    loadShare: run.cpuShare,
     memory: server.memory(),
   }
 }
 
-function medians(turns: Turn[], index: number) {
-  const groups = turns.map((turn) => turn.groups[index] as GroupFigures)
-  const last = turns.at(-1) as Turn
-  return {
-    requestsPerSecond: median(groups.map(({ requestsPerSecond }) => requestsPerSecond)),
-    cpuMicroseconds: last.groups.length > 1 ? null : median(turns.map(({ cpuMicroseconds }) => cpuMicroseconds)),
-    p50: median(groups.map(({ p50 }) => p50)),
-    p99: median(groups.map(({ p99 }) => p99)),
-    p999: median(groups.map(({ p999 }) => p999)),
-    max: Math.max(...groups.map(({ max }) => max)),
-    memoryPeak: last.memory.peak,
-    memoryEnd: last.memory.now,
-    serverShare: median(turns.map(({ serverShare }) => serverShare)),
-    loadShare: median(turns.map(({ loadShare }) => loadShare)),
+function rowsOf({ key, contender: { name, server, groups }, warmUp, turns }: Lane): [string, Row][] {
+  return Object.keys(groups).map((part, index) => {
+    const about = { name: part === '' ? name : `${name}, ${part}`, kind: server.kind, index }
+    return [rowKey(key, part), rowOf(about, { warmUp: warmUp as Turn, turns })]
+  })
+}
+
+function rowKey(key: string, part: string): string {
+  return part === '' ? key : `${key} ${part}`
+}
+
+/** Completes the rows of a lane with their ratios to other rows. */
+function compare({ key, base, other, contender }: Lane, rows: Record<string, Row>): void {
+  for (const part of Object.keys(contender.groups)) {
+    const row = rows[rowKey(key, part)] as Row
+    const baseRow = base && rows[rowKey(base, part)]
+    if (baseRow) Object.assign(row, { base: baseRow.name, ratio: speedRatio(row, baseRow) })
+    const otherRow = other && rows[rowKey(other, part)]
+    if (otherRow) {
+      row.toOther = { requestsPerSecond: speedRatio(row, otherRow), cpuMicroseconds: cpuRatio(row, otherRow) }
+    }
   }
-}
-
-function ratio(turns: Map<string, Turn[]>, contender: Contender, base: Contender, index: number): number {
-  const speeds = ({ name }: Contender) =>
-    (turns.get(name) as Turn[]).map(({ groups }) => (groups[index] as GroupFigures).requestsPerSecond)
-  const bases = speeds(base)
-  return median(speeds(contender).map((speed, round) => speed / (bases[round] as number)))
-}
-
-function rowName({ name, groups }: Contender, group: { name: string }): string {
-  return groups.length > 1 ? `${name}, ${group.name}` : name
-}
-
-export function median(numbers: number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  const middle = Math.floor(sorted.length / 2)
-  const upper = sorted[middle] as number
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] as number)) / 2
 }

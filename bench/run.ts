@@ -1,50 +1,68 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Findings, openBench, type Section } from './bench.ts'
-import { temporaryFolder } from './folder.ts'
+import { openBench } from './bench.ts'
 import { startLoad } from './load/client.ts'
-import { thisMachine } from './machine.ts'
 import type { Times } from './measure.ts'
-import type { Cleanup } from './process.ts'
-import type { Results, SectionResult } from './results.ts'
+import { type Results, type SectionResult, thisMachine } from './report/results.ts'
+import type { Section } from './section.ts'
+import { evaluate, memoryTarget } from './targets.ts'
+import type { Checkout } from './world/checkout.ts'
+import type { Cleanup } from './world/server-process.ts'
 
-/** Runs sections, one after another, each with a folder of its own. `onSection` gets each as it ends. */
+export interface RunOptions {
+  times: Times
+  quick: boolean
+  against: Checkout | undefined
+}
+
+/** Runs sections one after another, each in a folder of its own. `onSection` gets each result at once. */
 export async function runSections(
   sections: Section[],
-  options: { cleanup: Cleanup; times: Times; quick: boolean; onSection: (result: SectionResult) => void },
+  { cleanup, onSection, ...options }: RunOptions & { cleanup: Cleanup; onSection: (result: SectionResult) => void },
 ): Promise<Results> {
-  const { cleanup, times, quick, onSection } = options
   const startedAt = new Date()
   const root = temporaryFolder(cleanup)
   const load = startLoad({ folder: root, cleanup })
   const results: SectionResult[] = []
-  for (const { name, title, run } of sections) {
+  for (const { name, run } of sections) {
     const folder = join(root, name)
     mkdirSync(folder)
-    const bench = openBench({ folder, cleanup, load, times, quick, step: (text) => progress(startedAt, name, text) })
-    const result = { name, title, ...(await run(bench).catch(failure)) }
+    const bench = openBench({ ...options, folder, cleanup, load, step: (text) => progress(startedAt, name, text) })
+    const result = await run(bench)
     await bench.close()
     rmSync(folder, { recursive: true })
     results.push(result)
     onSection(result)
   }
   load.stop()
-  return { machine: thisMachine(), startedAt: startedAt.toISOString(), times, quick, sections: results }
+  const rows = results.flatMap((result) => result.rows)
+  const targets = evaluate([memoryTarget], { rows, figures: undefined })
+  const { times, quick } = options
+  return { machine: thisMachine(), startedAt: startedAt.toISOString(), times, quick, sections: results, targets }
 }
 
-/** A section that failed; the others go on. */
-function failure(error: Error): Findings {
-  return { rows: [], notes: [`Failed: ${error.message}`], failed: true }
-}
-
-/** How long sections take, in minutes, or so. */
-export function expectedMinutes(sections: Section[], { rounds, seconds, warmUp }: Times, quick: boolean): number {
-  const each = warmUp + rounds * seconds
-  const total = sections.map(({ contenders, preparation }) => contenders * each + (quick ? 5 : preparation))
-  return total.reduce((sum, one) => sum + one, 0) / 60
+/** The approximate duration of sections, in minutes. */
+export function expectedMinutes(sections: Section[], { times, quick, against }: RunOptions): number {
+  const each = times.warmUp + times.rounds * times.seconds
+  const seconds = sections.map(({ contenders, others = 0, preparation }) => {
+    return (contenders + (against ? others : 0)) * each + (quick ? 5 : preparation)
+  })
+  return seconds.reduce((sum, one) => sum + one, 0) / 60
 }
 
 function progress(startedAt: Date, section: string, text: string): void {
   const seconds = Math.round((Date.now() - startedAt.getTime()) / 1000)
   process.stderr.write(`${String(seconds).padStart(4)} s  ${section}: ${text}\n`)
+}
+
+const TMPFS = 0x01021994
+const RAMFS = 0x858458f6
+
+/** A temporary folder on a disk: in memory, an fsync would cost nothing. */
+function temporaryFolder(cleanup: Cleanup): string {
+  const inMemory = [TMPFS, RAMFS].includes(statfsSync(tmpdir()).type)
+  const folder = mkdtempSync(inMemory ? join(import.meta.dirname, '.tmp-') : join(tmpdir(), 'token-server-bench-'))
+  cleanup.add(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }

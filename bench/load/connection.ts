@@ -1,23 +1,23 @@
 import { connect, type Socket } from 'node:net'
 import { readResponse } from './response.ts'
 
-/** The wait before a refused connection is tried again, in milliseconds. */
-const RETRY = 10
+/** The delay before a new connection replaces a broken one. */
+const RECONNECT_DELAY_MS = 10
 
 export interface ConnectionOptions {
   port: number
-  /** The next request, and the status that it must answer; undefined: no more. */
+  /** The next request and its expected status; undefined at the end of the run. */
   next: () => { request: Buffer; expect: number } | undefined
-  /** Called for each answer with how long it took, in milliseconds. */
+  /** Called for each answer, with its latency. */
   onAnswer: (milliseconds: number, expected: boolean) => void
   onBroken: (reason: string) => void
-  /** Called once, when there is no more to do. */
+  /** Called once, after the last answer. */
   onEnd: () => void
 }
 
 /**
- * A keep-alive connection with one request outstanding. Where the server ends it, with or without an answer, another
- * takes its place.
+ * A keep-alive connection with one request in flight. When the server closes it, with or without an answer, a new one
+ * replaces it.
  */
 export function openConnection({ port, next, onAnswer, onBroken, onEnd }: ConnectionOptions) {
   const buffer = Buffer.allocUnsafe(64 * 1024)
@@ -31,11 +31,11 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
   function open(): void {
     pending = ''
     waiting = false
-    // One buffer for all that arrives: an allocation a read would be a good part of a request's cost.
+    // One buffer for all reads: an allocation per read would be a large part of the cost of a request.
     const onread = { buffer, callback: read }
     const opened = connect({ host: '127.0.0.1', port, noDelay: true, onread })
     socket = opened
-    let reason = 'the server ended the connection'
+    let reason = 'the server closed the connection'
     opened.once('connect', send)
     opened.once('error', (error) => {
       reason = error.message
@@ -43,7 +43,7 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
     opened.once('close', () => {
       if (ended || socket !== opened) return
       onBroken(reason)
-      setTimeout(reopen, RETRY)
+      setTimeout(reopen, RECONNECT_DELAY_MS)
     })
   }
 
@@ -93,7 +93,7 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
     onEnd()
   }
 
-  /** Ends it at once; an answer that has not come by now will not come. */
+  /** Ends the connection without waiting for its answer any longer. */
   function abandon(): void {
     if (ended) return
     onBroken('no answer')

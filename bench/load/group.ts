@@ -2,12 +2,12 @@ import { createHistogram } from 'node:perf_hooks'
 import { openConnection } from './connection.ts'
 import type { Group, GroupFigures, RequestList } from './protocol.ts'
 
-/** The longest latency that is told apart, in microseconds. */
+/** The longest latency that the histogram can record, in microseconds. */
 const HIGHEST = 100_000_000
 
-/** Opens a group's connections. They begin with the run and stop asking when `isOver`. */
+/** Opens a group's connections. They send requests until `isOver`. */
 export function openGroup(
-  { name, connections, lists }: Group,
+  { connections, lists }: Group,
   { port, requestsOf, isOver }: { port: number; requestsOf: (list: RequestList) => Buffer[]; isOver: () => boolean },
 ) {
   const histogram = createHistogram({ lowest: 1, highest: HIGHEST, figures: 4 })
@@ -21,7 +21,7 @@ export function openGroup(
     return openConnection({ port, next: walk(index), onAnswer, onBroken, onEnd: resolve })
   })
 
-  /** Each connection begins elsewhere in the pattern and in the lists. */
+  /** Each connection starts at a different point of the pattern and of the lists. */
   function walk(index: number) {
     const at = tracks.map(({ requests }) => Math.floor((index * requests.length) / connections))
     let step = index % pattern.length
@@ -44,10 +44,10 @@ export function openGroup(
   }
 
   function onBroken(reason: string): void {
-    if (counts.broken++ === 0) process.stderr.write(`load: ${name}: ${reason}\n`)
+    if (counts.broken++ === 0) process.stderr.write(`load: ${reason}\n`)
   }
 
-  /** Ends what still waits for an answer; each of them counts as broken. */
+  /** Ends the connections that still wait for an answer; each counts as broken. */
   function abandon(): void {
     for (const connection of open) connection.abandon()
   }
@@ -55,7 +55,6 @@ export function openGroup(
   function figures(seconds: number): GroupFigures {
     const latency = (percentile: number) => histogram.percentile(percentile) / 1000
     return {
-      name,
       requestsPerSecond: counts.inTime / seconds,
       answered: counts.answered,
       p50: latency(50),

@@ -1,20 +1,21 @@
-/** A list of requests that connections walk through, and the status that each of them must answer. */
+// What the bench and the load program say to each other: a Run there, RunFigures back.
+
+/** A list of requests, and the status that each of them must answer. */
 export interface RequestList {
-  /** A JSON array of whole HTTP/1.1 requests, one string each. */
+  /** A JSON array of complete HTTP/1.1 requests, one string each. */
   file: string
-  /** How many of these come for each time that the other lists' weights come. */
+  /** How often the list is used, relative to the weights of the group's other lists. */
   weight: number
   expect: number
 }
 
-/** Connections that do the same; their figures are apart from the other groups'. */
+/** Connections that send the same kinds of requests, with figures of their own. */
 export interface Group {
-  name: string
   connections: number
   lists: RequestList[]
 }
 
-/** One run of the load program: every group at once. */
+/** One run of the load program: all groups at the same time. */
 export interface Run {
   port: number
   seconds: number
@@ -22,8 +23,7 @@ export interface Run {
 }
 
 export interface GroupFigures {
-  name: string
-  /** Answers within the run's seconds; `answered` has the few that came after them too. */
+  /** Answers within the run's seconds. `answered` includes the few that came later. */
   requestsPerSecond: number
   answered: number
   /** Milliseconds. */
@@ -31,8 +31,9 @@ export interface GroupFigures {
   p99: number
   p999: number
   max: number
-  /** Answers with another status than expected, and connections that ended, failed or hung without an answer. */
+  /** Answers with another status than expected. */
   unexpected: number
+  /** Connections that ended, failed or timed out without an answer. */
   broken: number
 }
 

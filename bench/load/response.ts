@@ -1,15 +1,15 @@
-/** What the load program needs to know of a response. */
+/** What the load program needs to know about a response. */
 export interface Response {
   status: number
-  /** Bytes of the whole response, head and body. */
+  /** Bytes of head and body. */
   length: number
-  /** Whether the server ends the connection after it. */
+  /** Whether the server closes the connection after it. */
   closes: boolean
 }
 
 /**
- * Reads the response that a text (one character a byte) begins with. Undefined: its head or its body is not whole yet.
- * Throws where it is none, or has no Content-Length.
+ * Reads the response at the beginning of a text (one character per byte). Undefined if it is not complete yet. Throws if
+ * it is not a response, or has no Content-Length.
  */
 export function readResponse(text: string): Response | undefined {
   const end = text.indexOf('\r\n\r\n')
@@ -18,8 +18,8 @@ export function readResponse(text: string): Response | undefined {
   const status = Number(head.slice(9, 12))
   const length = LENGTH.exec(head)?.[1]
   if (!head.startsWith('HTTP/1.1 ') || !length) throw new Error(`unreadable response: ${head}`)
-  const whole = end + 4 + Number(length)
-  return text.length < whole ? undefined : { status, length: whole, closes: CLOSE.test(head) }
+  const total = end + 4 + Number(length)
+  return text.length < total ? undefined : { status, length: total, closes: CLOSE.test(head) }
 }
 
 const LENGTH = /\r\ncontent-length: *(\d+)/i

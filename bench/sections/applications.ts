@@ -1,28 +1,34 @@
-import type { Bench, Findings, Section } from '../bench.ts'
-import { tokenRequest } from '../requests.ts'
+import type { Bench } from '../bench.ts'
+import { speedRatio } from '../row.ts'
+import { defineSection } from '../section.ts'
+import { atLeast } from '../targets.ts'
+import { tokenRequest } from '../world/requests.ts'
 
 /** Whether many applications are slower than one. */
-export const applications: Section = {
+export const applications = defineSection({
   name: 'applications',
   title: 'Issuing to 20,000 applications, 64 connections',
   contenders: 2,
   preparation: 10,
   run,
-}
+  targets: [
+    {
+      asked: '20,000 applications at least 0.90 of one',
+      value: ({ all, one }) => speedRatio(all, one),
+      isMet: atLeast(0.9),
+    },
+  ],
+})
 
-async function run(bench: Bench): Promise<Findings> {
+const CONNECTIONS = 64
+
+async function run(bench: Bench) {
   const data = bench.data('applications', bench.size(20_000, 500))
-  const count = data.applications.length
-  const server = await bench.ours(data)
-  const one = bench.group(64, [tokenRequest(data.applications[0])])
-  const all = bench.group(
-    64,
-    data.applications.map((application) => tokenRequest(application)),
-  )
-  const rows = await bench.measure([
-    { name: 'one application', server, groups: [one] },
-    { name: 'all applications', server, groups: [all], base: 'one application' },
-  ])
-  const notes = [`seed registered ${count} applications in ${data.seedSeconds.toFixed(1)} s.`]
-  return { rows, figures: { 'seconds to register': data.seedSeconds }, notes }
+  const server = await bench.serve(data)
+  const requests = data.applications.map((application) => tokenRequest(application))
+  const rows = await bench.measure({
+    one: { name: 'one application', server, ...bench.load(CONNECTIONS, requests.slice(0, 1)) },
+    all: { name: 'all applications', server, ...bench.load(CONNECTIONS, requests), base: 'one' },
+  })
+  return { rows, notes: [`seed registered ${requests.length} applications in ${data.seedSeconds.toFixed(1)} s.`] }
 }

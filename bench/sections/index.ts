@@ -1,4 +1,4 @@
-import type { Section } from '../bench.ts'
+import type { Section } from '../section.ts'
 import { applications } from './applications.ts'
 import { checks } from './checks.ts'
 import { issuance } from './issuance.ts'
@@ -9,5 +9,5 @@ import { slowDisk } from './slow-disk.ts'
 import { tokens } from './tokens.ts'
 import { workers } from './workers.ts'
 
-/** Every section, in the order in which they run. */
+/** All sections in the order in which they run. */
 export const sections: Section[] = [issuance, secrets, checks, mix, applications, tokens, purge, slowDisk, workers]

@@ -1,73 +1,121 @@
-import type { Bench, Findings, Section } from '../bench.ts'
-import type { Contender } from '../measure.ts'
-import { tokenRequest } from '../requests.ts'
-import { peerClient } from '../servers/peer-client.ts'
-import { checkSample, checkTokens, isActive, isVerified } from '../tokens.ts'
+import type { Bench, Running } from '../bench.ts'
+import { speedRatio } from '../row.ts'
+import { defineSection } from '../section.ts'
+import { peerClient } from '../servers/peer.ts'
+import { atLeast, atMost, moreThan } from '../targets.ts'
+import { tokenRequest } from '../world/requests.ts'
+import type { Server } from '../world/server-process.ts'
+import { assertIssuesTokens, isActive, passesVerify, type TokenSource } from '../world/single-requests.ts'
 
-/** Tokens a second: this server, what Fastify and Node.js can do at most, and others. */
-export const issuance: Section = {
+/** Tokens per second: this server, constant answers, and other token servers. */
+export const issuance = defineSection({
   name: 'issuance',
   title: 'Issuing tokens, 64 connections',
   contenders: 7,
+  others: 1,
   preparation: 6,
   run,
-}
+  targets: [
+    {
+      asked: 'at least 0.75 of constant Fastify',
+      value: ({ ours, constant }) => speedRatio(ours, constant),
+      isMet: atLeast(0.75),
+    },
+    {
+      asked: 'p99 at most 3 times that of constant Fastify',
+      value: ({ ours, constant }) => ours.p99 / constant.p99,
+      isMet: atMost(3),
+    },
+    {
+      asked: 'at least 10 times oauth2-server durable',
+      value: ({ ours, oauth2ServerDurable }) => speedRatio(ours, oauth2ServerDurable),
+      isMet: atLeast(10),
+    },
+    {
+      asked: 'at least 15 times oidc-provider durable',
+      value: ({ ours, oidcProviderDurable }) => speedRatio(ours, oidcProviderDurable),
+      isMet: atLeast(15),
+    },
+    {
+      asked: 'more than oauth2-server in memory',
+      value: ({ ours, oauth2ServerInMemory }) => speedRatio(ours, oauth2ServerInMemory),
+      isMet: moreThan(1),
+    },
+    {
+      asked: 'more than oidc-provider in memory',
+      value: ({ ours, oidcProviderInMemory }) => speedRatio(ours, oidcProviderInMemory),
+      isMet: moreThan(1),
+    },
+  ],
+  plots: [
+    { file: 'issuance.svg', title: 'Tokens per second, 64 connections, one core', bars: 'speed' },
+    { file: 'latency.svg', title: 'Latency of a token in milliseconds, 64 connections, one core', bars: 'latency' },
+  ],
+})
 
 const CONNECTIONS = 64
-const base = 'constant Fastify'
+const base = 'constant' as const
 
-async function run(bench: Bench): Promise<Findings> {
-  const data = bench.data('issuance')
+async function run(bench: Bench) {
+  const { ours, other } = await bench.versions('issuance')
+  const own = contenderOf(bench, ours)
+  const { groups } = own
+  const rows = await bench.measure({
+    ours: { name: 'this server', ...own, base, other: other && contenderOf(bench, other) },
+    constant: { name: 'constant Fastify', server: await bench.constant(), groups },
+    bare: { name: 'bare node:http', server: await bench.constant('bare', { path: '/' }), groups, base },
+    oauth2ServerInMemory: await oauth2Server(bench, 'in memory'),
+    oauth2ServerDurable: await oauth2Server(bench, 'durable'),
+    oidcProviderInMemory: await oidcProvider(bench, 'in memory'),
+    oidcProviderDurable: await oidcProvider(bench, 'durable'),
+  })
+  const notes = ['Durable: in a SQLite file, on disk before the answer. In memory: lost when the process exits.']
+  return { rows, notes }
+}
+
+function contenderOf(bench: Bench, { server, data }: Running) {
   const application = data.applications[0]
-  const ours = await bench.ours(data)
-  const groups: Contender['groups'] = [bench.group(CONNECTIONS, [tokenRequest(application)])]
-  const rows = await bench.measure([
-    { name: 'this server', server: ours, groups, base, after: () => checkSample(ours.port, application) },
-    { name: base, server: await bench.other('constant'), groups },
-    { name: 'bare node:http', server: await bench.other('bare', { path: '/' }), groups, base },
-    await oauth2Server(bench, 'in memory'),
-    await oauth2Server(bench, 'durable'),
-    await oidcProvider(bench, 'in memory'),
-    await oidcProvider(bench, 'durable'),
-  ])
+  const isValid = (accessToken: string) => passesVerify(server.port, accessToken)
   return {
-    rows,
-    notes: ['Durable: in a SQLite file, on disk before the answer. In memory: lost when the process ends.'],
+    server,
+    ...bench.load(CONNECTIONS, [tokenRequest(application)]),
+    after: () => assertIssuesTokens({ port: server.port, application, isValid }),
   }
-}
-
-async function oauth2Server(bench: Bench, store: Store): Promise<Contender> {
-  const name = `oauth2-server ${store}`
-  const server = await bench.other('oauth2-server', { env: { STORE: storeOf(bench, store, name) } })
-  const isGood = (token: string) => isVerified(server.port, token, '/verify')
-  return peer(bench, { name, server, path: '/token', isGood })
-}
-
-async function oidcProvider(bench: Bench, store: Store): Promise<Contender> {
-  const name = `oidc-provider ${store}`
-  const path = '/.well-known/openid-configuration'
-  const server = await bench.other('oidc-provider', { env: { STORE: storeOf(bench, store, name) }, path })
-  const isGood = (token: string) => isActive(server.port, peerClient, token, '/token/introspection')
-  return peer(bench, { name, server, path: '/token', isGood })
 }
 
 type Store = 'in memory' | 'durable'
 
-function storeOf(bench: Bench, store: Store, name: string): string {
-  return store === 'in memory' ? 'memory' : bench.file(`${name}.db`)
+async function oauth2Server(bench: Bench, store: Store) {
+  const name = `oauth2-server ${store}`
+  const server = await bench.peer('oauth2-server', { env: environment(bench, store, name) })
+  const isValid = (accessToken: string) => passesVerify(server.port, accessToken, '/verify')
+  return peer(bench, { name, server, isValid })
 }
 
-interface Peer extends Pick<Contender, 'name' | 'server'> {
-  path: string
-  isGood: (token: string) => Promise<boolean>
+async function oidcProvider(bench: Bench, store: Store) {
+  const name = `oidc-provider ${store}`
+  const path = '/.well-known/openid-configuration'
+  const server = await bench.peer('oidc-provider', { env: environment(bench, store, name), path })
+  const isValid = (accessToken: string) => isActive(server.port, peerClient, accessToken, '/token/introspection')
+  return peer(bench, { name, server, isValid })
 }
 
-function peer(bench: Bench, { name, server, path, isGood }: Peer): Contender {
+function environment(bench: Bench, store: Store, name: string) {
+  return { STORE: store === 'in memory' ? 'memory' : bench.file(`${name}.db`) }
+}
+
+interface Peer extends Pick<TokenSource, 'isValid'> {
+  name: string
+  server: Server
+}
+
+function peer(bench: Bench, { name, server, isValid }: Peer) {
+  const path = '/token'
   return {
     name,
     server,
     base,
-    groups: [bench.group(CONNECTIONS, [tokenRequest(peerClient, path)])],
-    after: () => checkTokens(server.port, peerClient, { path, isGood }),
+    ...bench.load(CONNECTIONS, [tokenRequest(peerClient, path)]),
+    after: () => assertIssuesTokens({ port: server.port, application: peerClient, path, isValid }),
   }
 }

@@ -1,26 +1,26 @@
-import type { Bench, Findings, Section } from '../bench.ts'
-import { tokenRequest, verifyRequest } from '../requests.ts'
-import { issueTokens } from '../tokens.ts'
+import type { Bench } from '../bench.ts'
+import { defineSection } from '../section.ts'
+import { tokenRequest, verifyRequest } from '../world/requests.ts'
+import { issueTokens } from '../world/single-requests.ts'
 
 /** What a gateway and its clients ask together. */
-export const mix: Section = {
+export const mix = defineSection({
   name: 'mix',
-  title: 'Ten checks to one issuance, 64 connections',
+  title: 'Ten checks per issuance, 64 connections',
   contenders: 2,
   preparation: 4,
   run,
-}
+})
 
-async function run(bench: Bench): Promise<Findings> {
+async function run(bench: Bench) {
   const data = bench.data('mix')
   const application = data.applications[0]
-  const server = await bench.ours(data)
-  const constant = await bench.other('constant')
-  const tokens = await issueTokens(server.port, application, bench.size(10_000, 1000))
-  const group = bench.mixed(64, tokens.map(verifyRequest), [tokenRequest(application)])
-  const rows = await bench.measure([
-    { name: 'this server', server, groups: [group], base: 'constant Fastify' },
-    { name: 'constant Fastify', server: constant, groups: [group] },
-  ])
+  const server = await bench.serve(data)
+  const accessTokens = await issueTokens(server.port, application, bench.size(10_000, 1000))
+  const load = bench.mixedLoad(64, accessTokens.map(verifyRequest), [tokenRequest(application)])
+  const rows = await bench.measure({
+    ours: { name: 'this server', server, ...load, base: 'constant' },
+    constant: { name: 'constant Fastify', server: await bench.constant(), ...load },
+  })
   return { rows }
 }

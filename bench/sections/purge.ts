@@ -1,54 +1,75 @@
-import type { Bench, Findings, Section } from '../bench.ts'
-import type { Server } from '../process.ts'
-import { tokenRequest } from '../requests.ts'
-import { countExpired, fillExpired } from '../rows.ts'
+import type { Bench } from '../bench.ts'
+import { speedRatio } from '../row.ts'
+import { defineSection } from '../section.ts'
+import { atLeast, atMost } from '../targets.ts'
+import { countExpired, fillExpired } from '../world/fill.ts'
+import { tokenRequest } from '../world/requests.ts'
+import type { Server } from '../world/server-process.ts'
 
-/** What the purge of expired tokens takes from those who ask for new ones. */
-export const purge: Section = {
+/** What the purge of expired tokens costs those who ask for new ones. */
+export const purge = defineSection({
   name: 'purge',
   title: 'Issuing while expired tokens are purged, 64 connections',
   contenders: 2,
   preparation: 10,
   run,
-}
+  targets: [
+    {
+      asked: 'at least 0.90 of the speed without',
+      value: ({ purging, without }) => speedRatio(purging, without),
+      isMet: atLeast(0.9),
+    },
+    {
+      asked: 'p99 at most 20 ms longer',
+      value: ({ purging, without }) => purging.p99 - without.p99,
+      isMet: atMost(20),
+    },
+  ],
+})
 
-/** So many expired tokens that the purge never ends while it is measured: it pauses 10 ms after every 500. */
-const PURGED_PER_SECOND = 60_000
-const LEAST = 200_000
+const CONNECTIONS = 64
 
-async function run(bench: Bench): Promise<Findings> {
+/** More than the purge deletes, as it pauses between its batches: it must not end before the last round. */
+const EXPIRED_PER_SECOND = 60_000
+const MINIMUM = 200_000
+
+async function run(bench: Bench) {
   const full = bench.data('full')
   const clean = bench.data('clean')
-  const count = Math.max(LEAST, bench.loadSeconds * PURGED_PER_SECOND)
+  const count = Math.max(MINIMUM, bench.loadSeconds * EXPIRED_PER_SECOND)
   bench.step(`writes ${count} expired tokens`)
   fillExpired(full.file, count)
-  const purging = await bench.ours(full)
-  const other = await bench.ours(clean)
+  const purging = await bench.serve(full)
+  const without = await bench.serve(clean)
   const left = [count]
-  const rows = await bench.measure([
-    {
+  const rows = await bench.measure({
+    purging: {
       name: 'while purging',
       server: purging,
-      groups: [bench.group(64, [tokenRequest(full.applications[0])])],
+      ...bench.load(CONNECTIONS, [tokenRequest(full.applications[0])]),
       base: 'without',
-      ...running(purging, () => left.push(countExpired(full.file))),
+      ...runningInTurn(purging, () => left.push(countExpired(full.file))),
     },
-    { name: 'without', server: other, groups: [bench.group(64, [tokenRequest(clean.applications[0])])] },
-  ])
-  if (left.some((rows, at) => at > 0 && rows >= (left[at - 1] as number))) {
-    throw new Error(`the purge ended before its last round, or never began: ${left.join(', ')} expired tokens`)
+    without: {
+      name: 'without',
+      server: without,
+      ...bench.load(CONNECTIONS, [tokenRequest(clean.applications[0])]),
+    },
+  })
+  if (left.some((count, at) => at > 0 && count >= (left[at - 1] as number))) {
+    throw new Error(`the purge ended before the last round, or never began: ${left.join(', ')} expired tokens`)
   }
   return { rows, notes: [`Expired tokens after each turn of the purging server: ${left.join(', ')}.`] }
 }
 
-/** A server that runs only in its own turns: it would purge in the others' too, and on the same core. */
-function running(server: Server, andThen: () => void) {
+/** Suspends a server outside of its own turns: otherwise it would purge during the others', on the same core. */
+function runningInTurn(server: Server, onSuspended: () => void) {
   server.signal('SIGSTOP')
   return {
     before: () => void server.signal('SIGCONT'),
     after: () => {
       server.signal('SIGSTOP')
-      andThen()
+      onSuspended()
     },
   }
 }

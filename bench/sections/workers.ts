@@ -1,59 +1,89 @@
-import type { Bench, Findings, Section } from '../bench.ts'
-import { tokenRequest, verifyRequest } from '../requests.ts'
-import { issueTokens } from '../tokens.ts'
+import type { Bench } from '../bench.ts'
+import { cpuRatio } from '../row.ts'
+import { defineSection } from '../section.ts'
+import { atMost } from '../targets.ts'
+import { tokenRequest, verifyRequest } from '../world/requests.ts'
+import { issueTokens } from '../world/single-requests.ts'
 
-/** What a second worker costs, and whether workers are replaced without anybody noticing. */
-export const workers: Section = {
+/** What a second worker costs, and whether a rolling restart drops requests. */
+export const workers = defineSection({
   name: 'workers',
   title: 'Two workers against one, 64 connections in all or for each of them',
   contenders: 7,
   preparation: 15,
   run,
+  targets: [
+    {
+      asked: '2 workers issue with at most 1.15 times the CPU time per request',
+      value: ({ issueTwo, issueOne }) => cpuRatio(issueTwo, issueOne),
+      isMet: atMost(1.15),
+    },
+    {
+      asked: '2 workers with 64 connections each issue with at most 1.15 times the CPU time per request',
+      value: ({ issueTwoEach, issueOne }) => cpuRatio(issueTwoEach, issueOne),
+      isMet: atMost(1.15),
+    },
+    {
+      asked: '2 workers verify with at most 1.15 times the CPU time per request',
+      value: ({ verifyTwo, verifyOne }) => cpuRatio(verifyTwo, verifyOne),
+      isMet: atMost(1.15),
+    },
+    {
+      asked: '2 workers with 64 connections each verify with at most 1.15 times the CPU time per request',
+      value: ({ verifyTwoEach, verifyOne }) => cpuRatio(verifyTwoEach, verifyOne),
+      isMet: atMost(1.15),
+    },
+    {
+      asked: 'no request dropped by rolling restarts',
+      value: (rows) => rows['restarts verify'].errors + rows['restarts issue'].errors,
+      isMet: atMost(0),
+    },
+  ],
+})
+
+async function run(bench: Bench) {
+  const one = await withWorkers(bench, 1)
+  const two = await withWorkers(bench, 2)
+  const rows = await bench.measure({
+    issueOne: { name: 'issue (1 worker)', server: one.server, ...bench.load(64, one.issue) },
+    issueTwo: { name: 'issue (2 workers)', server: two.server, ...bench.load(64, two.issue), base: 'issueOne' },
+    issueTwoEach: {
+      name: 'issue (2 workers, 64 each)',
+      server: two.server,
+      ...bench.load(128, two.issue),
+      base: 'issueOne',
+    },
+    verifyOne: { name: 'verify (1 worker)', server: one.server, ...bench.load(64, one.verify) },
+    verifyTwo: { name: 'verify (2 workers)', server: two.server, ...bench.load(64, two.verify), base: 'verifyOne' },
+    verifyTwoEach: {
+      name: 'verify (2 workers, 64 each)',
+      server: two.server,
+      ...bench.load(128, two.verify),
+      base: 'verifyOne',
+    },
+  })
+
+  // Apart from the others, because new workers are slow at first.
+  const restarts = await bench.measure({
+    restarts: {
+      name: 'rolling restarts',
+      server: two.server,
+      groups: { verify: bench.group(64, two.verify), issue: bench.group(64, two.issue) },
+      before: () => void two.server.signal('SIGHUP'),
+    },
+  })
+  const notes = [
+    'These servers are not pinned to a core: they share one with the load program.',
+    'Rolling restarts: SIGHUP to the leader at the beginning of every round.',
+  ]
+  return { rows: { ...rows, ...restarts }, notes }
 }
 
-async function run(bench: Bench): Promise<Findings> {
-  const data = bench.data('one')
-  const pair = bench.data('two')
-  const one = await bench.ours(data, { env: { WORKERS: '1' }, pin: false })
-  const two = await bench.ours(pair, { env: { WORKERS: '2' }, pin: false })
-  const count = bench.size(10_000, 1000)
-  const tokens = await issueTokens(one.port, data.applications[0], count)
-  const pairTokens = await issueTokens(two.port, pair.applications[0], count)
-  const issue = bench.group(64, [tokenRequest(data.applications[0])])
-  const issuePair = bench.group(64, [tokenRequest(pair.applications[0])], 200, 'issue')
-  const verify = bench.group(64, tokens.map(verifyRequest))
-  const verifyPair = bench.group(64, pairTokens.map(verifyRequest), 200, 'verify')
-  const rows = await bench.measure([
-    { name: 'issue (1 worker)', server: one, groups: [issue] },
-    { name: 'issue (2 workers)', server: two, groups: [issuePair], base: 'issue (1 worker)' },
-    {
-      name: 'issue (2 workers, 64 each)',
-      server: two,
-      groups: [{ ...issuePair, connections: 128 }],
-      base: 'issue (1 worker)',
-    },
-    { name: 'verify (1 worker)', server: one, groups: [verify] },
-    { name: 'verify (2 workers)', server: two, groups: [verifyPair], base: 'verify (1 worker)' },
-    {
-      name: 'verify (2 workers, 64 each)',
-      server: two,
-      groups: [{ ...verifyPair, connections: 128 }],
-      base: 'verify (1 worker)',
-    },
-  ])
-
-  // Apart from the others: new workers are slow at first.
-  const restarts = await bench.measure([
-    {
-      name: 'rolling restarts',
-      server: two,
-      groups: [verifyPair, issuePair],
-      before: () => void two.signal('SIGHUP'),
-    },
-  ])
-  const notes = [
-    'The servers are not pinned to a core here: they share one with the load program.',
-    'Rolling restarts: SIGHUP to the parent process at the beginning of every round.',
-  ]
-  return { rows: [...rows, ...restarts], notes }
+/** A server with this number of workers, and the requests for it. */
+async function withWorkers(bench: Bench, workers: number) {
+  const data = bench.data(`workers-${workers}`)
+  const application = data.applications[0]
+  const server = await bench.serve(data, { env: { WORKERS: String(workers) }, pin: false })
+  const accessTokens = await issueTokens(server.port, application, bench.size(10_000, 1000))
+  return { server, issue: [tokenRequest(application)], verify: accessTokens.map(verifyRequest) }
 }

@@ -1,9 +1,10 @@
 import { createServer } from 'node:http'
-import { noStore, token } from './constants.ts'
+import { JSON_TYPE, NO_STORE } from '../../src/http/wire/refuse.ts'
+import { token } from './answers.ts'
 
-// Node.js alone: reads the body, and answers the same as constant.ts without looking at it.
+// Node.js alone: it reads the body without parsing it, and sends the same answer as constant.ts.
 
-const headers = { ...noStore, 'content-type': 'application/json; charset=utf-8' }
+const headers = { ...NO_STORE, 'content-type': JSON_TYPE }
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []

@@ -1,76 +1,42 @@
 import formbody from '@fastify/formbody'
 import fastify from 'fastify'
-import { introspection, noStore, token, verified } from './constants.ts'
+import { ACCESS_TOKEN_PATH, tokenResponse } from '../../src/http/access-token.ts'
+import { READY_PATH } from '../../src/http/health.ts'
+import { INTROSPECT_PATH, introspectionResponse } from '../../src/http/introspect.ts'
+import { formSchema } from '../../src/http/wire/form.ts'
+import { NO_STORE } from '../../src/http/wire/refuse.ts'
+import { VERIFY_PATH } from '../../src/http/wire/target.ts'
+import { introspection, token, verified } from './answers.ts'
 
-// The same HTTP work and none of the other: what a Fastify server with these schemas can do at most.
-
-const form = (required: string[]) => ({
-  type: 'object',
-  required,
-  properties: Object.fromEntries(required.map((name) => [name, { type: 'string', minLength: 1 }])),
-  additionalProperties: { type: 'string' },
-})
-
-const tokenResponse = {
-  type: 'object',
-  properties: {
-    access_token: { type: 'string' },
-    token_type: { type: 'string' },
-    expires_in: { type: 'integer' },
-    scope: { type: 'string' },
-    application_name: { type: 'string' },
-    'developer.email': { type: 'string' },
-    issued_at: { type: 'string' },
-    client_id: { type: 'string' },
-  },
-}
-
-const introspectionResponse = {
-  type: 'object',
-  required: ['active'],
-  properties: {
-    active: { type: 'boolean' },
-    client_id: { type: 'string' },
-    sub: { type: 'string' },
-    aud: { type: 'string' },
-    iss: { type: 'string' },
-    jti: { type: 'string' },
-    token_type: { type: 'string' },
-    scope: { type: 'string' },
-    iat: { type: 'integer' },
-    exp: { type: 'integer' },
-    application_name: { type: 'string' },
-    'developer.email': { type: 'string' },
-  },
-}
+// The same HTTP with constant answers: the upper limit for a Fastify server with this product's schemas.
 
 const app = fastify({ bodyLimit: 8192 })
 app.removeAllContentTypeParsers()
 await app.register(formbody)
 
 app.post(
-  '/v1/oauth/accesstoken',
-  { schema: { body: form(['grant_type', 'client_id', 'client_secret']), response: { 200: tokenResponse } } },
+  ACCESS_TOKEN_PATH,
+  { schema: { body: formSchema(['grant_type', 'client_id', 'client_secret']), response: { 200: tokenResponse } } },
   async (_request, reply) => {
-    reply.headers(noStore)
+    reply.headers(NO_STORE)
     return token
   },
 )
 
 app.post(
-  '/v1/oauth/introspect',
-  { schema: { body: form([]), response: { 200: introspectionResponse } } },
+  INTROSPECT_PATH,
+  { schema: { body: formSchema([]), response: { 200: introspectionResponse } } },
   async (_request, reply) => {
-    reply.headers(noStore)
+    reply.headers(NO_STORE)
     return introspection
   },
 )
 
-app.get('/v1/oauth/verify/:suite', async (_request, reply) => {
-  reply.headers({ ...noStore, ...verified })
+app.get(`${VERIFY_PATH}/:suite`, async (_request, reply) => {
+  reply.headers({ ...NO_STORE, ...verified })
   return reply.send()
 })
 
-app.get('/health/ready', async () => ({ status: 'ok' }))
+app.get(READY_PATH, async () => ({ status: 'ok' }))
 
 console.log(await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) }))

@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import OAuth2Server from '@node-oauth/oauth2-server'
-import { durableStore } from './durable.ts'
-import { LIFETIME, peerClient } from './peer-client.ts'
+import { durableStore, LIFETIME, peerClient } from './peer.ts'
 
-// @node-oauth/oauth2-server behind node:http, which is the least that it can stand behind.
+// @node-oauth/oauth2-server behind bare node:http, the cheapest server for it.
 
 const client: OAuth2Server.Client = { id: peerClient.client_id, grants: ['client_credentials'] }
 

@@ -1,13 +1,12 @@
 import { type Adapter, type AdapterPayload, type Configuration, Provider } from 'oidc-provider'
-import { durableStore } from './durable.ts'
-import { LIFETIME, peerClient } from './peer-client.ts'
+import { durableStore, LIFETIME, peerClient } from './peer.ts'
 
-// oidc-provider, set up as its documentation says. Without a store it has the memory adapter that it comes with, which
-// forgets all but the last thousand tokens: in its favour.
+// oidc-provider, set up as its documentation says. In memory it uses its own adapter, which keeps only the last thousand
+// tokens: in its favour.
 
 const store = durableStore()
 
-/** The adapter for one kind of thing, of which only client credentials are ever stored here. */
+/** The adapter for one kind of record; only client credentials are stored here. */
 function adapter(kind: string): Adapter {
   const key = (id: string) => `${kind}:${id}`
   return {

@@ -1,4 +1,4 @@
-import type { Row } from './measure.ts'
+import type { Row } from '../row.ts'
 import type { SectionResult } from './results.ts'
 
 const HEADING = [
@@ -17,23 +17,33 @@ const HEADING = [
   'CPU load',
 ]
 
-/** A section as text. */
-export function sectionText({ name, title, rows, notes = [] }: SectionResult): string {
+/** A section's rows, notes and comparisons, as text. */
+export function sectionText({ rows, notes }: SectionResult): string {
   const bases = new Set(rows.flatMap(({ base }) => base ?? []))
   const ratios = [...bases].map((base) => {
     const compared = rows.filter((row) => row.base === base).map((row) => row.name)
     return `Ratio: ${compared.join('; ')} to ${base}.`
   })
-  const body = rows.length > 0 ? `${table([HEADING, ...rows.map(cells)])}\n` : ''
-  return `${name}: ${title}\n${body}${[...ratios, ...notes].map((note) => `  ${note}\n`).join('')}`
+  const tables = rows.length === 0 ? [] : [table([HEADING, ...rows.map(cells)])]
+  return [...tables, ...ratios, ...notes, ...versionsTable(rows)].join('\n')
 }
 
-/** Rows of text in columns: the first from the left, the others from the right. */
+/** This server relative to the other version, where both were measured. */
+function versionsTable(rows: Row[]): string[] {
+  const compared = rows.flatMap(({ name, toOther }) =>
+    toOther ? [[name, decimals(toOther.requestsPerSecond, 3), decimals(toOther.cpuMicroseconds, 3)]] : [],
+  )
+  return compared.length === 0
+    ? []
+    : ['', table([['this version to the other', 'requests/s', 'CPU µs/request'], ...compared])]
+}
+
+/** Text in columns: the first one left-aligned, the others right-aligned. */
 export function table(rows: string[][]): string {
   const width = (column: number) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0))
   return rows
     .map((cells) => cells.map((cell, at) => (at === 0 ? cell.padEnd(width(at)) : cell.padStart(width(at)))).join('  '))
-    .map((line) => `  ${line.trimEnd()}`)
+    .map((line) => line.trimEnd())
     .join('\n')
 }
 
@@ -41,8 +51,8 @@ function cells(row: Row): string[] {
   return [
     row.name,
     Math.round(row.requestsPerSecond).toLocaleString('en'),
-    row.ratio === null ? '' : row.ratio.toFixed(2),
-    row.cpuMicroseconds === null ? '' : row.cpuMicroseconds.toFixed(1),
+    decimals(row.ratio, 2),
+    decimals(row.cpuMicroseconds, 1),
     ...[row.p50, row.p99, row.p999, row.max].map((milliseconds) => milliseconds.toFixed(2)),
     String(row.errors),
     row.memoryPeak.toFixed(0),
@@ -50,6 +60,10 @@ function cells(row: Row): string[] {
     percent(row.serverShare),
     percent(row.loadShare),
   ]
+}
+
+function decimals(number: number | null, digits: number): string {
+  return number === null ? '' : number.toFixed(digits)
 }
 
 function percent(share: number): string {

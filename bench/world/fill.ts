@@ -7,17 +7,17 @@ const ID_BYTES = 16
 const SECRET_BYTES = 32
 
 /**
- * Writes live tokens straight into a database that no server has open, issued over the last 50 minutes: none expires
- * while it is measured. Returns the text of `known` of them, picked evenly and in random order.
+ * Writes live tokens directly into a database that no server has open. They were issued over the last 50 minutes, so
+ * that none expires during a run. Returns the access tokens of `known` of them, evenly spaced, in random order.
  */
 export function fillLive(file: string, count: number, known = 0): string[] {
   const now = Date.now()
-  const texts = fill(file, { count, known, from: now - 50 * MINUTE, to: now })
-  for (let at = texts.length - 1; at > 0; at--) {
+  const accessTokens = fill(file, { count, known, from: now - 50 * MINUTE, to: now })
+  for (let at = accessTokens.length - 1; at > 0; at--) {
     const other = randomInt(at + 1)
-    ;[texts[at], texts[other]] = [texts[other] as string, texts[at] as string]
+    ;[accessTokens[at], accessTokens[other]] = [accessTokens[other] as string, accessTokens[at] as string]
   }
-  return texts
+  return accessTokens
 }
 
 /** Writes expired tokens, issued between two hours and 61 minutes ago. */
@@ -26,7 +26,7 @@ export function fillExpired(file: string, count: number): void {
   fill(file, { count, known: 0, from: now - 120 * MINUTE, to: now - 61 * MINUTE })
 }
 
-/** How many tokens are stored that have expired by now. */
+/** The number of stored tokens that have expired by now. */
 export function countExpired(file: string): number {
   const db = new Database(file, { readonly: true })
   const before = Buffer.alloc(ID_BYTES)
@@ -45,7 +45,7 @@ function fill(
   const applications = db.prepare('SELECT id FROM applications LIMIT 100').pluck().all() as number[]
   const insert = db.prepare('INSERT INTO tokens (id, secret_hash, application_id, issued_at) VALUES (?, ?, ?, ?)')
   const every = known > 0 ? Math.floor(count / known) : Infinity
-  const texts: string[] = []
+  const accessTokens: string[] = []
   const bytes = Buffer.alloc(ID_BYTES + SECRET_BYTES)
   const id = bytes.subarray(0, ID_BYTES)
   const secret = bytes.subarray(ID_BYTES)
@@ -55,9 +55,9 @@ function fill(
       const issuedAt = from + Math.floor((at * (to - from)) / count)
       randomFillSync(bytes)
       writeId(id, issuedAt, at)
-      const isKnown = at % every === 0 && texts.length < known
-      if (isKnown) texts.push(bytes.toString('base64url'))
-      // A hash that nobody asks about may be any bytes.
+      const isKnown = at % every === 0 && accessTokens.length < known
+      if (isKnown) accessTokens.push(bytes.toString('base64url'))
+      // Tokens that are never checked may have any bytes as their hash.
       const secretHash = isKnown ? hash('sha256', secret, 'buffer') : secret
       insert.run(id, secretHash, applications[at % applications.length], issuedAt)
     }
@@ -65,10 +65,10 @@ function fill(
   for (let first = 0; first < count; first += BATCH) insertBatch(first)
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
-  return texts
+  return accessTokens
 }
 
-/** A UUIDv7 that sorts as it was made: the time, 12 bits that count on, 62 random ones (RFC 9562 §6.2). */
+/** A UUIDv7 that sorts by creation: the time, a counter of 12 bits, 62 random bits (RFC 9562 §6.2). */
 function writeId(id: Buffer, milliseconds: number, at: number): void {
   id.writeUIntBE(milliseconds, 0, 6)
   id.writeUInt16BE(0x7000 | (at & 0xfff), 6)

@@ -1,5 +1,12 @@
-import type { Row } from './measure.ts'
+import type { Row } from '../row.ts'
 import type { Results } from './results.ts'
+
+/** A picture of a section's rows: a bar for the requests per second of each, or three for its latency. */
+export interface Plot {
+  file: string
+  title: string
+  bars: 'speed' | 'latency'
+}
 
 const WIDTH = 760
 const LABELS = 190
@@ -13,58 +20,50 @@ interface Bar {
   label: string
   value: number
   text: string
-  /** A style: `own`, `other`, or a shade of `own`. */
-  kind: string
+  /** CSS classes: `own` or `other`, and a shade. */
+  style: string
 }
 
-/** The SVGs that these results give, by file name. */
-export function plots({ sections, machine, startedAt }: Results): Record<string, string> {
+/** Draws a plot as SVG. */
+export function drawPlot(
+  { title, bars }: Plot,
+  rows: Row[],
+  { machine, startedAt }: Omit<Results, 'sections'>,
+): string {
   const foot = `${machine.cores} cores of ${machine.cpu}, Node.js ${machine.node}, ${startedAt.slice(0, 10)}`
-  const rows = (section: string) => sections.find(({ name }) => name === section)?.rows ?? []
-  const drawings: [string, string, Bar[]][] = [
-    ['issuance.svg', 'Tokens a second, 64 connections, one core', rows('issuance').map(speedBar)],
-    [
-      'latency.svg',
-      'Latency of a token in milliseconds, 64 connections, one core',
-      rows('issuance').flatMap(latencyBars),
-    ],
-    ['checks.svg', 'Checks a second, 64 connections, one core', rows('checks').map(speedBar)],
-  ]
-  const measured = drawings.filter(([, , bars]) => bars.length > 0)
-  return Object.fromEntries(measured.map(([file, title, bars]) => [file, drawing(title, bars, foot)]))
+  return drawing(title, bars === 'speed' ? rows.map(speedBar) : rows.flatMap(latencyBars), foot)
 }
 
-function speedBar({ name, requestsPerSecond }: Row): Bar {
-  const text = Math.round(requestsPerSecond).toLocaleString('en')
-  return { label: name, value: requestsPerSecond, text, kind: isOther(name) ? 'other' : 'own' }
+function speedBar(row: Row): Bar {
+  const text = Math.round(row.requestsPerSecond).toLocaleString('en')
+  return { label: row.name, value: row.requestsPerSecond, text, style: styleOf(row) }
 }
 
-function latencyBars({ name, p50, p99, p999 }: Row): Bar[] {
-  const kind = isOther(name) ? 'other' : 'own'
+function latencyBars(row: Row): Bar[] {
   const bar = (percentile: string, value: number, shade: string, label = '') => ({
     label,
     value,
     text: `${value.toFixed(1)}  ${percentile}`,
-    kind: `${kind} ${shade}`,
+    style: `${styleOf(row)} ${shade}`,
   })
-  return [bar('p50', p50, '', name), bar('p99', p99, 'pale'), bar('p99.9', p999, 'paler')]
+  return [bar('p50', row.p50, '', row.name), bar('p99', row.p99, 'pale'), bar('p99.9', row.p999, 'paler')]
 }
 
-function isOther(name: string): boolean {
-  return /constant|bare|oauth2-server|oidc-provider/.test(name)
+function styleOf({ kind }: Row): string {
+  return kind === 'product' ? 'own' : 'other'
 }
 
 function drawing(title: string, bars: Bar[], foot: string): string {
   const longest = Math.max(...bars.map(({ value }) => value))
   const scale = (WIDTH - LABELS - VALUES) / longest
   let top = HEAD
-  const drawn = bars.map(({ label, value, text, kind }, at) => {
+  const drawn = bars.map(({ label, value, text, style }, at) => {
     if (at > 0) top += BAR + (label === '' ? 2 : GAP)
     const length = Math.max(1, value * scale)
     const middle = top + BAR - 5
     return [
       label && `<text x="${LABELS - 10}" y="${middle}" text-anchor="end">${escaped(label)}</text>`,
-      `<rect class="${kind}" x="${LABELS}" y="${top}" width="${length.toFixed(1)}" height="${BAR}" rx="2"/>`,
+      `<rect class="${style}" x="${LABELS}" y="${top}" width="${length.toFixed(1)}" height="${BAR}" rx="2"/>`,
       `<text x="${(LABELS + length + 8).toFixed(1)}" y="${middle}">${escaped(text)}</text>`,
     ].join('')
   })

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs'
 import { openGroup } from './group.ts'
 import type { RequestList, Run, RunFigures } from './protocol.ts'
 
-// The load program: a process of its own, which makes one run for each message and answers with its figures.
+// The load program: a process of its own that makes one run per message and answers with the figures.
 
-/** How long the last answers may take after a run's seconds, in milliseconds. */
-const PATIENCE = 5000
+/** The time for the last answers to arrive after a run's seconds. */
+const LAST_ANSWERS_TIMEOUT_MS = 5000
 
-const known = new Map<string, Buffer[]>()
+const cache = new Map<string, Buffer[]>()
 
 function requestsOf({ file }: RequestList): Buffer[] {
-  const requests = known.get(file) ?? JSON.parse(readFileSync(file, 'utf8')).map((text: string) => Buffer.from(text))
-  known.set(file, requests)
+  const requests = cache.get(file) ?? JSON.parse(readFileSync(file, 'utf8')).map((text: string) => Buffer.from(text))
+  cache.set(file, requests)
   return requests
 }
 
@@ -26,9 +26,9 @@ async function run({ port, seconds, groups }: Run): Promise<RunFigures> {
       over = true
       const measured = (performance.now() - startedAt) / 1000
       const { user, system } = process.cpuUsage(before)
-      const giveUp = setTimeout(() => open.map(({ abandon }) => abandon()), PATIENCE)
+      const timeout = setTimeout(() => open.map(({ abandon }) => abandon()), LAST_ANSWERS_TIMEOUT_MS)
       Promise.all(open.map(({ ended }) => ended)).then(() => {
-        clearTimeout(giveUp)
+        clearTimeout(timeout)
         resolve({ groups: open.map((group) => group.figures(measured)), cpuShare: (user + system) / 1e6 / measured })
       })
     }, seconds * 1000)

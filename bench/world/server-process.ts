@@ -6,31 +6,35 @@ import { createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cpuTime, memory, processTree } from './proc.ts'
+import { cpuTime, memory, processTree } from './proc-stat.ts'
 
-/** What is to be undone when the program ends, however it ends. Synchronous, for an exit waits for nothing. */
+/** What to undo when the program ends, however it ends. Synchronous: nothing is awaited at exit. */
 export type Cleanup = Set<() => void>
 
-/** How long a server may take to answer after its start, and to end after SIGTERM, in milliseconds. */
-const PATIENCE = 30_000
-const POLL = 2
+/** What a server is: this product, another version of it, a constant answer, or another project's token server. */
+export type Kind = 'product' | 'other version' | 'constant' | 'peer'
+
+/** The time for a server to answer after its start, and to exit after SIGTERM. */
+const TIMEOUT_MS = 30_000
+const POLL_MS = 2
 
 export interface ServerOptions {
-  /** The program and its arguments, as Node.js takes them. */
+  kind: Kind
+  /** The arguments of Node.js: its options, the program, the program's arguments. */
   args: string[]
   env: Record<string, string>
-  /** Where its standard output goes and where it runs: no `.env` lies there. */
+  /** Its working directory, which has no `.env`, and the place of its log. */
   folder: string
-  /** A path that is answered when the server is ready. */
+  /** A path that answers 200 once the server is ready. */
   path: string
-  /** Whether it gets one core for itself. */
+  /** Whether it runs on one core only. */
   pin: boolean
 }
 
 export type Server = Awaited<ReturnType<typeof startServer>>
 
-/** Starts a server as an operator does, with standard output in a file, and waits until it answers. */
-export async function startServer(cleanup: Cleanup, { args, env, folder, path, pin }: ServerOptions) {
+/** Starts a server as an operator does, with standard output in a file, and waits until it is ready. */
+export async function startServer(cleanup: Cleanup, { kind, args, env, folder, path, pin }: ServerOptions) {
   const port = await freePort()
   const errors = join(folder, `${port}.err`)
   const [command, ...rest] = pin ? pinned([process.execPath, ...args], 0) : [process.execPath, ...args]
@@ -47,15 +51,16 @@ export async function startServer(cleanup: Cleanup, { args, env, folder, path, p
   cleanup.add(kill)
   child.once('exit', () => cleanup.delete(kill))
 
-  while (!(await answers(port, path))) {
-    if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended: ${readFileSync(errors, 'utf8')}`)
-    if (performance.now() - startedAt > PATIENCE) throw new Error(`${args.join(' ')} does not answer`)
-    await sleep(POLL)
+  while (!(await isReady(port, path))) {
+    if (child.exitCode !== null) throw new Error(`${args.join(' ')} exited: ${readFileSync(errors, 'utf8')}`)
+    if (performance.now() - startedAt > TIMEOUT_MS) throw new Error(`${args.join(' ')} does not answer`)
+    await sleep(POLL_MS)
   }
 
   return {
+    kind,
     port,
-    /** From its start to its first good answer, in seconds. */
+    /** From its start to the first 200, in seconds. */
     startSeconds: (performance.now() - startedAt) / 1000,
     cpuTime: () => cpuTime(pid),
     memory: () => memory(pid),
@@ -64,7 +69,7 @@ export async function startServer(cleanup: Cleanup, { args, env, folder, path, p
   }
 }
 
-/** A command that runs on one core only, where there is more than one and `taskset`. */
+/** The command on one core only, if the machine has several cores and `taskset`. */
 export function pinned(command: string[], core: number): string[] {
   return canPin ? ['taskset', '-c', String(core), ...command] : command
 }
@@ -76,13 +81,13 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
   child.kill('SIGTERM')
-  // It may have been stopped.
+  // A section may have suspended it with SIGSTOP.
   child.kill('SIGCONT')
-  await Promise.race([exited, sleep(PATIENCE, undefined, { ref: false })])
-  if (child.exitCode === null && child.signalCode === null) throw new Error('a server does not end on SIGTERM')
+  await Promise.race([exited, sleep(TIMEOUT_MS, undefined, { ref: false })])
+  if (child.exitCode === null && child.signalCode === null) throw new Error('a server did not exit after SIGTERM')
 }
 
-function answers(port: number, path: string): Promise<boolean> {
+function isReady(port: number, path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const request = http.get({ host: '127.0.0.1', port, path, agent: false }, (response) => {
       response.resume()

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-// What Linux tells in /proc about a process and all that it started.
+// What /proc says about a process and its descendants.
 
 /** Microseconds in one tick of /proc/PID/stat: USER_HZ is 100 on every architecture that Node.js runs on. */
 const TICK = 10_000
@@ -10,16 +10,24 @@ export function processTree(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(processTree)]
 }
 
-/** CPU time so far, user and system, in microseconds; that of descendants which have ended too. */
+/** CPU time so far, user and system, in microseconds, including descendants that have exited. */
 export function cpuTime(pid: number): number {
   return sum(processTree(pid).map(ticksOf)) * TICK
 }
 
-/** Resident memory in MiB, now and at its peak, summed over the tree: pages that are shared count more than once. */
-export function memory(pid: number): { now: number; peak: number } {
+export interface Memory {
+  /** Resident memory in MiB, now and at its peak. Pages that processes share are counted for each of them. */
+  now: number
+  peak: number
+  /** How many processes these are. */
+  processes: number
+}
+
+/** The memory of a process and its descendants together. */
+export function memory(pid: number): Memory {
   const statuses = processTree(pid).map((one) => read(`/proc/${one}/status`))
   const field = (name: string) => sum(statuses.map((text) => kilobytes(text, name))) / 1024
-  return { now: field('VmRSS'), peak: field('VmHWM') }
+  return { now: field('VmRSS'), peak: field('VmHWM'), processes: statuses.length }
 }
 
 function childrenOf(pid: number): number[] {
@@ -36,7 +44,7 @@ function threadsOf(pid: number): string[] {
   }
 }
 
-/** utime, stime, cutime and cstime: fields 14 to 17, the second of which, the name, may hold spaces. */
+/** utime, stime, cutime and cstime: fields 14 to 17. Field 2, the name, may contain spaces. */
 function ticksOf(pid: number): number {
   const stat = read(`/proc/${pid}/stat`)
   return sum(
@@ -52,7 +60,7 @@ function kilobytes(status: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
 }
 
-/** Empty where the process has ended meanwhile. */
+/** Empty if the process has exited meanwhile. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')

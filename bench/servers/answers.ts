@@ -1,6 +1,4 @@
-// Answers as long as this server's own.
-
-export const noStore = { 'cache-control': 'no-store', pragma: 'no-cache' }
+// Constant answers, as long as this server's own.
 
 const application = {
   application_name: 'Application 12345',

@@ -1,7 +1,24 @@
 import Database from 'better-sqlite3'
 
+// What the peers share.
+
+/** The one client that the peers know. */
+export const peerClient = {
+  client_id: 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z',
+  client_secret: 'q5u0V7bJmXn2Lr9TzKc4WdYh8GsPf1EaRx6BvNtM',
+}
+
+/** The lifetime of the peers' tokens in seconds, the same as this server's. */
+export const LIFETIME = 3600
+
+/** The durable store in the file that STORE names; undefined for `memory`. */
+export function durableStore() {
+  const { STORE } = process.env
+  return STORE === undefined || STORE === 'memory' ? undefined : openDurable(STORE)
+}
+
 /** A key-value store as durable as this server's: each `put` is on disk when it returns. */
-export function openDurable(path: string) {
+function openDurable(path: string) {
   const db = new Database(path)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
@@ -11,19 +28,12 @@ export function openDurable(path: string) {
   const remove = db.prepare('DELETE FROM tokens WHERE id = ?')
 
   return {
-    /** `seconds`: how long it lives. */
-    put: (id: string, value: unknown, seconds: number) =>
-      void insert.run(id, JSON.stringify(value), Date.now() + seconds * 1000),
+    put: (id: string, value: unknown, lifetimeSeconds: number) =>
+      void insert.run(id, JSON.stringify(value), Date.now() + lifetimeSeconds * 1000),
     get: (id: string) => {
       const json = select.get(id, Date.now()) as string | undefined
       return json === undefined ? undefined : JSON.parse(json)
     },
     delete: (id: string) => void remove.run(id),
   }
-}
-
-/** The file that STORE names, or undefined for `memory`. */
-export function durableStore() {
-  const { STORE } = process.env
-  return STORE === undefined || STORE === 'memory' ? undefined : openDurable(STORE)
 }

@@ -1,4 +1,4 @@
-// A slow disk: fsync and fdatasync take SLOW_FSYNC_MS milliseconds longer. For LD_PRELOAD.
+// Simulates a slow disk: fsync and fdatasync take SLOW_FSYNC_MS milliseconds longer. For LD_PRELOAD.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

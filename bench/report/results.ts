@@ -1,0 +1,55 @@
+import { cpus, release, totalmem } from 'node:os'
+import type { Times } from '../measure.ts'
+import type { Row } from '../row.ts'
+import type { TargetResult } from '../targets.ts'
+import type { Plot } from './plot.ts'
+
+/** What is written to the JSON file. */
+export interface Results {
+  machine: Machine
+  /** When the run began, RFC 3339. */
+  startedAt: string
+  times: Times
+  quick: boolean
+  sections: SectionResult[]
+  targets: TargetResult[]
+}
+
+/** What a section measured. */
+export interface SectionResult {
+  name: string
+  title: string
+  rows: Row[]
+  /** Sentences for the reader of the table. */
+  notes: string[]
+  plots: Plot[]
+  targets: TargetResult[]
+  /** Whether it ended early; its notes say why. */
+  failed: boolean
+}
+
+/** What figures depend on. Those of different machines cannot be compared. */
+export interface Machine {
+  cpu: string
+  cores: number
+  /** GiB. */
+  memory: number
+  kernel: string
+  node: string
+}
+
+export function thisMachine(): Machine {
+  const all = cpus()
+  return {
+    cpu: all[0]?.model ?? 'unknown',
+    cores: all.length,
+    memory: Math.round(totalmem() / 2 ** 30),
+    kernel: release(),
+    node: process.version,
+  }
+}
+
+/** A machine in one line. */
+export function describeMachine({ cpu, cores, memory, kernel, node }: Machine): string {
+  return `${cores} cores of ${cpu}, ${memory} GiB, Linux ${kernel}, Node.js ${node}`
+}

@@ -1,0 +1,103 @@
+import type { GroupFigures } from './load/protocol.ts'
+import type { Memory } from './world/proc-stat.ts'
+import type { Kind } from './world/server-process.ts'
+
+/** The figures of a contender's group: medians of its rounds, unless they say otherwise. */
+export interface Row {
+  name: string
+  kind: Kind
+  requestsPerSecond: number
+  /** Its requests per second relative to the row `base`. */
+  ratio: number | null
+  base: string | null
+  /** Relative to the other version of this server, if there is one. */
+  toOther: { requestsPerSecond: number | null; cpuMicroseconds: number | null } | null
+  /** CPU time of the server per request. Null if several groups share it. */
+  cpuMicroseconds: number | null
+  /** Milliseconds. `max` is the longest of all rounds. */
+  p50: number
+  p99: number
+  p999: number
+  max: number
+  /** Unexpected answers and broken connections, of all rounds and the warm-up. */
+  errors: number
+  /** MiB, after the last round. */
+  memoryPeak: number
+  memoryEnd: number
+  /** The number of the server's processes. */
+  processes: number
+  /** Shares of one core. */
+  serverShare: number
+  loadShare: number
+  /** The rounds in order, for ratios between rows. */
+  rounds: { requestsPerSecond: number; cpuMicroseconds: number | null }[]
+}
+
+/** What one turn of a contender measured. */
+export interface Turn {
+  groups: GroupFigures[]
+  cpuMicroseconds: number
+  serverShare: number
+  loadShare: number
+  memory: Memory
+}
+
+/** The row of one of a contender's groups, without ratios. `index` is the group's place in the turns. */
+export function rowOf(
+  { name, kind, index }: { name: string; kind: Kind; index: number },
+  { warmUp, turns }: { warmUp: Turn; turns: Turn[] },
+): Row {
+  const groups = turns.map((turn) => turn.groups[index] as GroupFigures)
+  const all = [warmUp.groups[index] as GroupFigures, ...groups]
+  const last = turns.at(-1) as Turn
+  const isShared = last.groups.length > 1
+  return {
+    name,
+    kind,
+    requestsPerSecond: median(groups.map(({ requestsPerSecond }) => requestsPerSecond)),
+    ratio: null,
+    base: null,
+    toOther: null,
+    cpuMicroseconds: isShared ? null : median(turns.map(({ cpuMicroseconds }) => cpuMicroseconds)),
+    p50: median(groups.map(({ p50 }) => p50)),
+    p99: median(groups.map(({ p99 }) => p99)),
+    p999: median(groups.map(({ p999 }) => p999)),
+    max: Math.max(...groups.map(({ max }) => max)),
+    errors: all.reduce((sum, { unexpected, broken }) => sum + unexpected + broken, 0),
+    memoryPeak: last.memory.peak,
+    memoryEnd: last.memory.now,
+    processes: last.memory.processes,
+    serverShare: median(turns.map(({ serverShare }) => serverShare)),
+    loadShare: median(turns.map(({ loadShare }) => loadShare)),
+    rounds: turns.map(({ cpuMicroseconds }, round) => ({
+      requestsPerSecond: (groups[round] as GroupFigures).requestsPerSecond,
+      cpuMicroseconds: isShared ? null : cpuMicroseconds,
+    })),
+  }
+}
+
+/** One row's requests per second relative to another's. */
+export function speedRatio(row: Row, base: Row): number | null {
+  return ratioOfRounds(row, base, ({ requestsPerSecond }) => requestsPerSecond)
+}
+
+/** One row's CPU time per request relative to another's. */
+export function cpuRatio(row: Row, base: Row): number | null {
+  return ratioOfRounds(row, base, ({ cpuMicroseconds }) => cpuMicroseconds)
+}
+
+/** The median of the rounds' ratios: whatever slows the machine down slows both rows of a round down. */
+function ratioOfRounds(row: Row, base: Row, figure: (round: Row['rounds'][number]) => number | null): number | null {
+  const ratios = row.rounds.map((round, at) => {
+    const [one, other] = [figure(round), figure(base.rounds[at] as Row['rounds'][number])]
+    return one === null || other === null ? null : one / other
+  })
+  return ratios.every((ratio) => ratio !== null) ? median(ratios) : null
+}
+
+export function median(numbers: number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] as number
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] as number)) / 2
+}

@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Kind } from './server-process.ts'
+
+/** An installed checkout of this repository: this one, or that of another version. */
+export interface Checkout {
+  kind: Kind
+  main: string
+  /** The Node.js options of the `token-server` script in its package.json. */
+  nodeOptions: string[]
+}
+
+/** Throws if there is no checkout in the folder. */
+export function openCheckout(folder: string, kind: Kind): Checkout {
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const words = (scripts['token-server'] as string).split(' ')
+  return { kind, main: join(folder, 'src/main.ts'), nodeOptions: words.filter((word) => word.startsWith('--')) }
+}
+
+/** Credentials of an application or a suite, as the commands print them. */
+export interface Credentials {
+  client_id: string
+  client_secret: string
+}
+
+/** A database, made with a checkout's own commands. */
+export interface Data {
+  checkout: Checkout
+  /** The database file, and the setting that names it. */
+  file: string
+  env: { DATABASE_URL: string }
+  applications: [Credentials, ...Credentials[]]
+  suite: Credentials
+  /** How long `seed` took for all applications, in seconds. */
+  seedSeconds: number
+}
+
+/** Makes a database with one suite, `store`, and applications that are approved for it. */
+export function makeData(
+  checkout: Checkout,
+  { folder, name, applications }: { folder: string; name: string; applications: number },
+): Data {
+  const file = join(folder, `${name}.db`)
+  const env = { DATABASE_URL: `sqlite:${file}` }
+  const run = (args: string[], input = '') => command(checkout, args, { env, folder, input })
+  run(['migrate'])
+  const suite = JSON.parse(run(['suites', 'register', 'store', '--name', 'Store API', '--json']))
+  const registrations = Array.from({ length: applications }, (_, index) => ({
+    name: `Application ${index + 1}`,
+    developer_email: 'dev@partner.example',
+  }))
+  const startedAt = performance.now()
+  const seeded = run(['seed', '-', '--json'], JSON.stringify({ applications: registrations }))
+  const seedSeconds = (performance.now() - startedAt) / 1000
+  return { checkout, file, env, suite, applications: JSON.parse(seeded).applications, seedSeconds }
+}
+
+function command(
+  { main }: Checkout,
+  args: string[],
+  { env, folder, input }: { env: Record<string, string>; folder: string; input: string },
+): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    cwd: folder,
+    input,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 30,
+  })
+  if (status !== 0) throw new Error(`${args.join(' ')} failed: ${stderr}`)
+  return stdout
+}
