@@ -1,7 +1,7 @@
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No install scripts: the SQLite driver carries its binaries, and the image has its own Node.
+# No install scripts: the SQLite driver comes with its binaries, and the image with Node.js.
 RUN npm ci --omit=dev --ignore-scripts && mkdir /data
 
 # No shell, no package manager; user nonroot (65532).
@@ -17,6 +17,6 @@ VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
   CMD ["/nodejs/bin/node", "/app/src/main.ts", "healthcheck"]
-# Young objects get 8 MiB: more makes no request faster and the process a hundred MiB larger.
+# 8 MiB for young objects: more makes no request faster, and the process a hundred MiB larger.
 ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=8", "/app/src/main.ts"]
 CMD ["serve"]

@@ -1,5 +1,5 @@
 export interface ClientOptions {
-  /** The token service, without a slash at the end: the {auth_url} of the contract. */
+  /** The token server, without a slash at the end: the {auth_url} of the contract. */
   authUrl: string
   clientId: string
   clientSecret: string
@@ -15,14 +15,14 @@ export type ApiRequest = Omit<RequestInit, 'body'> & {
   body?: string | URLSearchParams | FormData | Blob | ArrayBuffer | null
 }
 
-/** A token request that failed: what the server said of it, never the secret. */
+/** A token request that failed: what the server answered, never the secret. */
 export class TokenRequestError extends Error {
-  /** Undefined where no answer came. */
+  /** Undefined if there was no answer. */
   readonly status: number | undefined
-  /** The `error` and `error_description` of the answer (RFC 6749 §5.2), where it has them. */
+  /** The `error` and `error_description` of the answer (RFC 6749 §5.2), if it has them. */
   readonly error: string | undefined
   readonly errorDescription: string | undefined
-  /** In seconds, where the server said when to try again, as it does with 503. */
+  /** In seconds, if the server said when to retry, as it does with 503. */
   readonly retryAfter: number | undefined
 
   constructor(response?: Response, body: Record<string, unknown> = {}, options?: ErrorOptions) {
@@ -41,17 +41,17 @@ const TOKEN_REQUEST_TIMEOUT = 10_000
 
 export type Client = ReturnType<typeof createClient>
 
-/** A client of the APIs that the token service protects. It keeps one token for all callers. */
+/** A client of the APIs that the token server protects. It keeps one token for all callers. */
 export function createClient(options: ClientOptions) {
   const { authUrl, clientId, clientSecret, margin = 60_000, now = Date.now, fetch = globalThis.fetch } = options
-  let held: { accessToken: string; expiresAt: number } | undefined
+  let cached: { accessToken: string; expiresAt: number } | undefined
   let renewal: Promise<string> | undefined
 
-  /** A token to use now. `refused`: the token that an API did not take; it is not given again. */
+  /** A token to use now. `refused`: the token that an API refused; it is not returned again. */
   async function token(refused?: string): Promise<string> {
-    if (held?.accessToken === refused) held = undefined
-    if (held && now() < held.expiresAt - margin) return held.accessToken
-    // Whoever needs a new token while one is on its way waits for that one.
+    if (cached?.accessToken === refused) cached = undefined
+    if (cached && now() < cached.expiresAt - margin) return cached.accessToken
+    // Callers that need a new token while one is being requested wait for that one.
     renewal ??= renew().finally(() => {
       renewal = undefined
     })
@@ -59,10 +59,10 @@ export function createClient(options: ClientOptions) {
   }
 
   async function renew(): Promise<string> {
-    // The lifetime began at the server before the answer was here.
+    // The lifetime began at the server before the answer arrived.
     const askedAt = now()
     const { access_token, expires_in } = await requestToken()
-    held = { accessToken: access_token, expiresAt: askedAt + expires_in * 1000 }
+    cached = { accessToken: access_token, expiresAt: askedAt + expires_in * 1000 }
     return access_token
   }
 
@@ -71,7 +71,7 @@ export function createClient(options: ClientOptions) {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: `grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}`,
-      // The secret goes to this address and to no other.
+      // The secret must not be sent to any other address.
       redirect: 'error',
       signal: AbortSignal.timeout(TOKEN_REQUEST_TIMEOUT),
     }).catch((cause) => {
@@ -82,7 +82,7 @@ export function createClient(options: ClientOptions) {
     return body
   }
 
-  /** Sends a request to an API with the token. A 401 is answered once, with a new token; the second is handed back. */
+  /** Sends a request to an API with the token. After a 401 it retries once with a new token; a second 401 is returned. */
   async function request(url: string | URL, init: ApiRequest = {}): Promise<Response> {
     const send = (accessToken: string) => {
       const headers = new Headers(init.headers)

@@ -1,5 +1,5 @@
--- Who may ask for tokens. An id is never used twice (AUTOINCREMENT), so a token of a removed application
--- cannot come back to life with the next one.
+-- The clients: who may ask for tokens. An id is never used twice (AUTOINCREMENT), so a token of a removed application
+-- cannot become valid again with the next one.
 CREATE TABLE applications (
   id                INTEGER PRIMARY KEY AUTOINCREMENT,
   client_id         TEXT    NOT NULL UNIQUE,
@@ -12,7 +12,7 @@ CREATE TABLE applications (
 
 CREATE INDEX applications_by_name ON applications (name, developer_email);
 
--- What proves that a caller is an application: one row a secret, its digest only.
+-- What proves that a caller is an application: one row per secret, its digest only.
 CREATE TABLE secrets (
   id             INTEGER PRIMARY KEY AUTOINCREMENT,
   application_id INTEGER NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
@@ -24,9 +24,9 @@ CREATE TABLE secrets (
 CREATE INDEX secrets_by_application ON secrets (application_id);
 CREATE INDEX secrets_imported ON secrets (id) WHERE digest GLOB '$scrypt$*';
 
--- The tokens that live, and the expired ones until the purge takes them. The id is a UUIDv7: rows append at the
--- end of the primary key and expired ones are its beginning, so there is no second index. No foreign key to
--- applications: it would need one.
+-- Valid tokens, and expired ones until the purge deletes them. The id is a UUIDv7: rows are appended at the end of
+-- the primary key and expired ones are its beginning, so there is no second index. A foreign key to applications would
+-- need one.
 CREATE TABLE tokens (
   id             BLOB    PRIMARY KEY,
   secret_hash    BLOB    NOT NULL,

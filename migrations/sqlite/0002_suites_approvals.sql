@@ -6,7 +6,7 @@ CREATE TABLE suites (
   created_at INTEGER NOT NULL
 ) STRICT;
 
--- Which application's tokens are good at which suite.
+-- Which application may use which suite.
 CREATE TABLE approvals (
   application_id INTEGER NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
   suite_id       INTEGER NOT NULL REFERENCES suites (id) ON DELETE CASCADE,
@@ -15,7 +15,7 @@ CREATE TABLE approvals (
 
 CREATE INDEX approvals_by_suite ON approvals (suite_id);
 
--- A secret now belongs to an application or to a suite. SQLite cannot drop a NOT NULL, so the table is made anew.
+-- A secret now belongs to an application or to a suite. SQLite cannot drop a NOT NULL, so the table is recreated.
 CREATE TABLE secrets_of_both (
   id             INTEGER PRIMARY KEY AUTOINCREMENT,
   application_id INTEGER REFERENCES applications (id) ON DELETE CASCADE,
