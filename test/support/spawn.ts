@@ -55,7 +55,8 @@ export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start
 
   /** The lines of its log with this message. */
   function logged(message: string) {
-    return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message)
+    const candidates = lines.filter((line) => line.includes(message))
+    return candidates.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message)
   }
 
   /** Asks for a token, on a connection of its own. */
