@@ -24,12 +24,12 @@ t.test('RFC 9562 §5.7: the id is a UUIDv7 of the time of issue, so ids sort by 
   t.equal(Buffer.compare(id, firstTokenIdAt(START + 1)), -1)
 })
 
-t.test('RFC 6749 §10.10: no two tokens are alike', async (t) => {
+t.test('RFC 6749 §10.10: no two tokens are equal', async (t) => {
   const tokens = new Set(Array.from({ length: 1000 }, () => mintToken(1, START).accessToken.slice(22)))
   t.equal(tokens.size, 1000)
 })
 
-t.test('Token: it is recognised by its secret, and by no other', async (t) => {
+t.test('Token: it matches its own secret, and no other', async (t) => {
   const { accessToken, stored } = mintToken(7, START)
   const parsed = parseToken(accessToken)
   t.strictSame(parsed?.id, stored.id)
@@ -37,7 +37,7 @@ t.test('Token: it is recognised by its secret, and by no other', async (t) => {
   t.equal(isTokenSecret(Buffer.alloc(32), stored), false)
 })
 
-t.test('Token: text that no issuer of ours handed out is not taken apart', async (t) => {
+t.test('Token: text that is not in the format of a token is not parsed', async (t) => {
   for (const text of ['', 'x', 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}=`, `${'a'.repeat(64)}\n`]) {
     t.equal(parseToken(text), undefined)
   }

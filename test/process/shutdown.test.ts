@@ -53,7 +53,7 @@ t.test('Shutdown: an idle connection does not delay it', async (t) => {
   t.match(await server.exited, { status: 0 })
 })
 
-t.test('Shutdown: an unforeseen error is logged and ends the server with status 1', async (t) => {
+t.test('Shutdown: an unexpected error is logged and ends the server with status 1', async (t) => {
   const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=data:text/javascript,setTimeout(()=>{throw(Error('unforeseen'))},1500)`
   const server = await startServer(t, { ...temporaryDatabase(t).env, NODE_OPTIONS })
   t.match(await server.exited, { status: 1 })
