@@ -32,7 +32,7 @@ interface Addresses {
   productInformation: string
 }
 
-export interface Gateway {
+interface Gateway {
   name: string
   /** Why it cannot be run here; false where it can. */
   skip: string | false

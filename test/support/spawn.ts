@@ -37,8 +37,6 @@ export async function command(t: Test, args: string[], env: NodeJS.ProcessEnv, s
   return { out, err, status: status as number | null }
 }
 
-export type Server = Awaited<ReturnType<typeof startServer>>
-
 /** Starts `serve` on a free port and waits for its ready line. */
 export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start(t, ['serve'], { PORT: '0', ...env })) {
   const lines: string[] = []
