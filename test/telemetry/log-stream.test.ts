@@ -33,6 +33,8 @@ t.test('Log stream: a line is written soon without a flush, and at once at the e
   stream.write('one\n')
   t.equal(text(), '')
   await until(() => text() !== '')
+  // The bytes are in the file before the stream has heard so, and while it writes flushSync does nothing.
+  await flushed(stream)
   stream.write('two\n')
   stream.flushSync()
   t.equal(text(), 'one\ntwo\n')
