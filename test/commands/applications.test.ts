@@ -95,7 +95,7 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
   writeFileSync(file, 'legacy-secret-16\n')
   const fromFile = await run([...REGISTER, '--client-id', 'one', '--client-secret-file', file], options)
   t.strictSame([fromFile.status, fromFile.err], [0, ''])
-  t.match(fromFile.out, /client_secret {2}the one that you brought along\n$/)
+  t.match(fromFile.out, /client_secret {2}the imported one\n$/)
   const two = await runJson([...REGISTER, '--client-id', 'two', '--client-secret-file', '-'], {
     ...options,
     stdin: 'legacy-secret-17\r\n',

@@ -7,6 +7,6 @@ t.test('Migrate: it reports the version before and after', async (t) => {
   const options = temporaryDatabase(t)
   t.strictSame(await runJson(['migrate'], options), { from: 0, to: LATEST })
   t.strictSame(await runJson(['migrate'], options), { from: LATEST, to: LATEST })
-  t.match((await run(['migrate'], options)).out, new RegExp(`of version ${LATEST} already`))
+  t.match((await run(['migrate'], options)).out, new RegExp(`is already at version ${LATEST}\\.`))
   t.match((await run(['migrate'], temporaryDatabase(t))).out, new RegExp(`from version 0 to ${LATEST}`))
 })

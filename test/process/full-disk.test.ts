@@ -46,7 +46,7 @@ t.test("Full disk: a command's result that cannot be written is one sentence, wi
   const child = start(t, ['migrate'], env, { stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'] })
   const [err, [status]] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, 'exit')])
   t.equal(status, 1)
-  t.match(err, /^What was asked for was done, but its result could not be written: ENOSPC.*\n$/)
+  t.match(err, /^The command succeeded but its output could not be written: ENOSPC.*\n$/)
 })
 
 t.test(

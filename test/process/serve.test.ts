@@ -50,7 +50,7 @@ t.test('Serve: wrong settings, a port in use and a newer database stop it with a
   db.close()
   t.match(await command(t, ['serve'], { ...env, PORT: '0' }), {
     status: 1,
-    err: /of version 1000 .*run a newer program/,
+    err: /of version 1000 .*upgrade the program/,
   })
 })
 
