@@ -15,7 +15,7 @@ t.test('Settings: without any, each has its default', async (t) => {
   })
 })
 
-t.test('Settings: right values are taken', async (t) => {
+t.test('Settings: valid values are accepted', async (t) => {
   const env = { HOST: '::', PORT: '0', DATABASE_URL: 'sqlite:///data/a.db', LOG_LEVEL: 'silent', OTHER: 'x' }
   const { OTHER, ...rest } = env
   t.strictSame(readConfig({ ...env, TRUST_PROXY: '10.0.0.0/8, ::1,fd00::/128' }), {
@@ -34,7 +34,7 @@ t.test('Settings: right values are taken', async (t) => {
   t.equal(readConfig({ WORKERS: 'auto' }).WORKERS, availableParallelism())
 })
 
-t.test('Settings: every wrong value is reported, all at once, and none is repeated', async (t) => {
+t.test('Settings: invalid values are reported all at once, and none is repeated', async (t) => {
   const env = {
     HOST: '',
     PORT: '70000',
@@ -74,7 +74,7 @@ for (const [name, values] of Object.entries({
   ],
   TRUST_PROXY: ['', 'true', '1', '10.0.0.0/33', '::1/129', '10.0.0.0/x', '10.0.0.1,', 'localhost'],
 })) {
-  t.test(`Settings: a wrong ${name} is never taken for the default`, async (t) => {
+  t.test(`Settings: an invalid ${name} is refused, never replaced by the default`, async (t) => {
     for (const value of values)
       t.throws(() => readConfig({ [name]: value }), { message: new RegExp(`^${name} `) }, value)
   })

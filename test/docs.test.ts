@@ -1,7 +1,8 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { settings } from '../src/config.ts'
+import { openDatabase } from '../src/store/sqlite/connection.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -22,23 +23,78 @@ t.test("Docs: the README's table of settings says the same", async (t) => {
   t.strictSame(documented, real)
 })
 
-t.test('Docs: every column of the schema is explained', async (t) => {
-  const storage = read('docs/storage.md')
-  for (const file of globSync('migrations/sqlite/*.sql', { cwd: ROOT })) {
-    for (const [, table, columns] of read(file).matchAll(/CREATE TABLE (\w+) \((.*?)^\)/gms)) {
-      const name = table === 'secrets_of_both' ? 'secrets' : table
-      const [section] = storage.split(`## ${name}\n`)[1]?.split('\n## ') ?? ['']
-      for (const [, column] of (columns as string).matchAll(/^ {2}(\w+) +(?:TEXT|INTEGER|BLOB)/gm)) {
-        t.match(section, `\`${column}\``, `${table}.${column}`)
-      }
+t.test('Docs: docs/storage.md explains every table and column of the migrated schema, and no other', async (t) => {
+  const { db } = openDatabase(':memory:')
+  t.teardown(() => db.close())
+  const tables = db.prepare(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+  )
+  const columns = db.prepare('SELECT name FROM pragma_table_xinfo(?)').pluck()
+  const real = (tables.pluck().all() as string[]).map((table) => [table, (columns.all(table) as string[]).sort()])
+  t.ok(real.length > 0)
+
+  // A section whose table begins with `| column |` is a table of the schema; a row may explain several columns.
+  const sections = read('docs/storage.md').split(/^## /m).slice(1)
+  const documented = sections
+    .filter((section) => section.includes('\n| column |'))
+    .map((section) => {
+      const [heading = ''] = section.split('\n')
+      const cells = [...section.matchAll(/^\| (`.+?) \|/gm)].map(([, cell]) => cell as string)
+      const names = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string))
+      return [heading.replaceAll('`', ''), names.sort()]
+    })
+  t.strictSame(Object.fromEntries(documented), Object.fromEntries(real))
+  t.equal(documented.length, real.length, 'each is explained once')
+})
+
+const PAGES = globSync(['*.md', '{docs,examples,bench}/**/*.md'], { cwd: ROOT, exclude: ['**/node_modules/**'] })
+
+t.test('Docs: every link leads to a file and a heading that exist', async (t) => {
+  for (const page of PAGES) {
+    for (const link of linksOf(read(page))) {
+      const [path = '', anchor] = link.split('#').map(decodeURIComponent)
+      const target = path === '' ? page : join(dirname(page), path)
+      if (!t.ok(existsSync(join(ROOT, target)), `${page}: ${link}`) || anchor === undefined) continue
+      const file = statSync(join(ROOT, target)).isDirectory() ? join(target, 'README.md') : target
+      t.ok(anchorsOf(read(file)).has(anchor), `${page}: ${link}`)
     }
   }
 })
 
-t.test('Docs: every link to a file leads somewhere', async (t) => {
-  for (const file of ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT })]) {
-    for (const [, target] of read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-      t.ok(existsSync(join(ROOT, dirname(file), target as string)), `${file}: ${target}`)
-    }
-  }
+t.test('Docs: the test of links sees what a page has', async (t) => {
+  const page = [
+    '# A `b_c` & d: *e*\n[x](a.md#b "title"), ![y](<c d.svg>), [out](https://a.example)',
+    '## [Same](e.md), [again](#a)\n## Same, again\n<a id="here"></a> `[code](no.md)`',
+    '```\n# No heading\n[no link](f.md)\n```',
+    '[ref]: g.md#h',
+  ].join('\n')
+  t.strictSame(linksOf(page), ['a.md#b', 'c d.svg', 'e.md', '#a', 'g.md#h'])
+  t.strictSame([...anchorsOf(page)], ['a-b_c--d-e', 'same-again', 'same-again-1', 'here'])
+  t.ok(PAGES.includes('README.md') && PAGES.some((file) => file.startsWith('examples/')))
 })
+
+/** Where the links of a page lead, but for those to other sites. */
+function linksOf(page: string): string[] {
+  const prose = withoutFences(page).replace(/`[^`\n]*`/g, '')
+  const links = [...prose.matchAll(/\]\((?:<([^>]+)>|([^)\s]+))[^)]*\)|^\[[^\]]+\]: (\S+)/gm)]
+  return links.map(([, ...targets]) => targets.find(Boolean) as string).filter((target) => !/^[a-z]+:/.test(target))
+}
+
+/** The anchors that GitHub gives to the headings of a page, and those that are written as HTML. */
+function anchorsOf(page: string): Set<string> {
+  const prose = withoutFences(page)
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of prose.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
+    const text = heading.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
+    const slug = text.replace(/[^\p{L}\p{N}\p{M}\p{Pc} -]/gu, '').replaceAll(' ', '-')
+    let anchor = slug
+    for (let n = 1; anchors.has(anchor); n++) anchor = `${slug}-${n}`
+    anchors.add(anchor)
+  }
+  for (const [, id] of prose.matchAll(/<a (?:id|name)="([^"]+)"/g)) anchors.add(id as string)
+  return anchors
+}
+
+function withoutFences(page: string): string {
+  return page.replace(/^ *(```+|~~~+)[^\n]*\n.*?^ *\1 *$/gms, '')
+}

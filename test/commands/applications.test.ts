@@ -1,19 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { run, runJson } from '../support/run.ts'
-import { temporaryFolder } from '../support/world.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const REGISTER = ['applications', 'register', '--name', 'Ünï App', '--developer-email', 'a@b.example']
 
-function setting(t: Test) {
-  const folder = temporaryFolder(t)
-  return { folder, options: { env: { DATABASE_URL: `sqlite:${join(folder, 'store.db')}` } } }
-}
-
 t.test('Commands: a registered application is shown with its credentials once, then without', async (t) => {
-  const { options } = setting(t)
+  const options = temporaryDatabase(t)
   const { status, out, err } = await run(REGISTER, options)
   t.strictSame([status, err], [0, ''])
   const [, id, secret] = /client_id {6}(\w{32})\n {2}client_secret {2}(\w{40})\n\n.*shown this once/s.exec(out) ?? []
@@ -32,8 +27,8 @@ t.test('Commands: a registered application is shown with its credentials once, t
   }
 })
 
-t.test('Commands: with --json they speak as the wire does', async (t) => {
-  const { options } = setting(t)
+t.test('Commands: with --json they use the names of the wire', async (t) => {
+  const options = temporaryDatabase(t)
   const registered = await runJson(REGISTER, options)
   t.match(registered, {
     client_id: /^\w{32}$/,
@@ -73,8 +68,8 @@ t.test('Commands: with --json they speak as the wire does', async (t) => {
   t.strictSame(await runJson(['apps', 'list'], options), [])
 })
 
-t.test('Commands: without it they speak in words and tables', async (t) => {
-  const { options } = setting(t)
+t.test('Commands: without --json they print sentences and tables', async (t) => {
+  const options = temporaryDatabase(t)
   const words = async (...args: string[]) => (await run(args, options)).out
   t.match(await words(...REGISTER, '--client-id', 'partner-1'), /client_id {6}partner-1/)
   t.match(
@@ -94,26 +89,23 @@ t.test('Commands: without it they speak in words and tables', async (t) => {
   t.match(await words('secrets', 'revoke', 'partner-1', '1'), 'The secret 1 of partner-1 is revoked.\n')
 })
 
-t.test(
-  'Commands: a secret that is brought along comes from a file or from standard input, and is not printed',
-  async (t) => {
-    const { folder, options } = setting(t)
-    const file = join(folder, 'secret')
-    writeFileSync(file, 'legacy-secret-16\n')
-    const fromFile = await run([...REGISTER, '--client-id', 'one', '--client-secret-file', file], options)
-    t.strictSame([fromFile.status, fromFile.err], [0, ''])
-    t.match(fromFile.out, /client_secret {2}the one that you brought along\n$/)
-    const two = await runJson([...REGISTER, '--client-id', 'two', '--client-secret-file', '-'], {
-      ...options,
-      stdin: 'legacy-secret-17\r\n',
-    })
-    t.strictSame(Object.keys(two), ['client_id', 'name', 'developer_email', 'status'])
-    t.match(await runJson(['secrets', 'list', 'two'], options), [{ origin: 'imported' }])
-  },
-)
+t.test('Commands: an imported secret comes from a file or from standard input, and is not printed', async (t) => {
+  const { folder, ...options } = temporaryDatabase(t)
+  const file = join(folder, 'secret')
+  writeFileSync(file, 'legacy-secret-16\n')
+  const fromFile = await run([...REGISTER, '--client-id', 'one', '--client-secret-file', file], options)
+  t.strictSame([fromFile.status, fromFile.err], [0, ''])
+  t.match(fromFile.out, /client_secret {2}the imported one\n$/)
+  const two = await runJson([...REGISTER, '--client-id', 'two', '--client-secret-file', '-'], {
+    ...options,
+    stdin: 'legacy-secret-17\r\n',
+  })
+  t.strictSame(Object.keys(two), ['client_id', 'name', 'developer_email', 'status'])
+  t.match(await runJson(['secrets', 'list', 'two'], options), [{ origin: 'imported' }])
+})
 
-t.test('Commands: a rotation ends the other secrets after the overlap, a day where none is named', async (t) => {
-  const { options } = setting(t)
+t.test('Commands: a rotation ends the other secrets after the overlap, by default a day', async (t) => {
+  const options = temporaryDatabase(t)
   await run([...REGISTER, '--client-id', 'a'], options)
   const overlapOf = async (...args: string[]) => {
     const { others_end_at } = await runJson(['secrets', 'rotate', 'a', ...args], options)
@@ -125,8 +117,8 @@ t.test('Commands: a rotation ends the other secrets after the overlap, a day whe
   t.equal(await overlapOf('--overlap', '0'), 0)
 })
 
-t.test('Commands: what cannot be done is one sentence on standard error, with status 1', async (t) => {
-  const { options } = setting(t)
+t.test('Commands: a failure is one sentence on standard error, with status 1', async (t) => {
+  const options = temporaryDatabase(t)
   const failures: [string[], RegExp][] = [
     [['apps', 'show', 'nobody'], /^There is no application with the client id nobody\.\n$/],
     [['apps', 'remove', 'nobody', '--json'], /^There is no application/],
@@ -138,13 +130,13 @@ t.test('Commands: what cannot be done is one sentence on standard error, with st
     t.strictSame([status, out], [1, ''])
     t.match(err, message)
   }
-  const badSettings = await run(['apps', 'list'], { env: { PORT: 'x', HOST: '' } })
-  t.equal(badSettings.status, 1)
-  t.match(badSettings.err, /^HOST .*\nPORT .*\n$/)
+  const wrongSettings = await run(['apps', 'list'], { env: { PORT: 'x', HOST: '' } })
+  t.equal(wrongSettings.status, 1)
+  t.match(wrongSettings.err, /^HOST .*\nPORT .*\n$/)
 })
 
-t.test('Commands: wrong usage is said on standard error, with status 2', async (t) => {
-  const { options } = setting(t)
+t.test('Commands: wrong usage is reported on standard error, with status 2', async (t) => {
+  const options = temporaryDatabase(t)
   const wrong = [
     [],
     ['applications'],

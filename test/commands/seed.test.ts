@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { run, runJson } from '../support/run.ts'
-import { temporaryFolder } from '../support/world.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../seeds/applications.json')
 
+/** A database, and a seed file beside it. */
 function setting(t: Test) {
-  const folder = temporaryFolder(t)
-  const options = { env: { DATABASE_URL: `sqlite:${join(folder, 'store.db')}` } }
+  const { folder, ...options } = temporaryDatabase(t)
   const write = (content: unknown) => {
     const file = join(folder, 'seed.json')
     writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
@@ -35,7 +35,7 @@ t.test('Seed: the example is registered once, with credentials that are printed 
   ])
 })
 
-t.test('Seed: credentials that are brought along are taken, and the secret is not printed', async (t) => {
+t.test('Seed: imported credentials are accepted, and the secret is not printed', async (t) => {
   const { options, write } = setting(t)
   const file = write({
     applications: [
@@ -47,13 +47,13 @@ t.test('Seed: credentials that are brought along are taken, and the secret is no
   t.strictSame(applications, [{ client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example', status: 'active' }])
 })
 
-t.test('Seed: a bad file changes nothing and says where it is wrong, but repeats no secret', async (t) => {
+t.test('Seed: an invalid file changes nothing; the message names the place and repeats no secret', async (t) => {
   const { options, write } = setting(t)
-  const good = { name: 'A', developer_email: 'a@b.example' }
-  const bad: [unknown, RegExp][] = [
+  const valid = { name: 'A', developer_email: 'a@b.example' }
+  const invalid: [unknown, RegExp][] = [
     ['{"applications":[{"client_secret":"hunter2", }]}', /seed\.json is not JSON \(line 1 column 46\)\.$/],
     ['', /is not JSON\.$/],
-    [[good], /the file: /],
+    [[valid], /the file: /],
     [{ apps: [] }, /the file: .*apps/],
     [{ suites: [{ id: 'a/b', name: 'A' }] }, /suites\[0\]\.id: The suite id must be/],
     [
@@ -63,28 +63,28 @@ t.test('Seed: a bad file changes nothing and says where it is wrong, but repeats
           { id: 'a', name: 'B' },
         ],
       },
-      /suites\[1\]: It stands in the list twice/,
+      /suites\[1\]: .*appears twice/,
     ],
-    [{ applications: [{ ...good, suites: ['nowhere'] }] }, /^There is no suite with the id nowhere\.$/],
-    [{ applications: [good, { ...good, name: 7 }] }, /applications\[1\]\.name: The name must be text$/],
+    [{ applications: [{ ...valid, suites: ['nowhere'] }] }, /^There is no suite with the id nowhere\.$/],
+    [{ applications: [valid, { ...valid, name: 7 }] }, /applications\[1\]\.name: The name must be text$/],
     [{ applications: [{ name: 'A' }] }, /applications\[0\]\.developer_email: The developer email must be text$/],
     [
-      { applications: [good, { ...good, name: 'B', client_secret: 'hunter2' }] },
+      { applications: [valid, { ...valid, name: 'B', client_secret: 'hunter2' }] },
       /applications\[1\]\.client_secret: .* 8 to 200/,
     ],
-    [{ applications: [{ ...good, secret: 'hunter2' }] }, /applications\[0\]: .*secret/],
-    [{ applications: [good, good] }, /applications\[1\]: It stands in the list twice$/],
+    [{ applications: [{ ...valid, secret: 'hunter2' }] }, /applications\[0\]: .*secret/],
+    [{ applications: [valid, valid] }, /applications\[1\]: .*appears twice$/],
     [
       {
         applications: [
-          { ...good, client_id: 'a' },
-          { ...good, name: 'B', client_id: 'a' },
+          { ...valid, client_id: 'a' },
+          { ...valid, name: 'B', client_id: 'a' },
         ],
       },
-      /applications\[1\]: It stands/,
+      /applications\[1\]: .*appears twice$/,
     ],
   ]
-  for (const [content, message] of bad) {
+  for (const [content, message] of invalid) {
     const { status, out, err } = await run(['seed', write(content)], options)
     t.strictSame([status, out], [1, ''])
     t.match(err.trimEnd(), message)
@@ -92,12 +92,4 @@ t.test('Seed: a bad file changes nothing and says where it is wrong, but repeats
   }
   t.match(await run(['seed', '/nowhere/at/all'], options), { status: 1, err: /ENOENT/ })
   t.strictSame(await runJson(['apps', 'list'], options), [])
-})
-
-t.test('Migrate: it says what it did', async (t) => {
-  const { options } = setting(t)
-  t.strictSame(await runJson(['migrate'], options), { from: 0, to: 3 })
-  t.strictSame(await runJson(['migrate'], options), { from: 3, to: 3 })
-  t.match((await run(['migrate'], options)).out, /of version 3 already/)
-  t.match((await run(['migrate'], setting(t).options)).out, /from version 0 to 3/)
 })

@@ -1,18 +1,13 @@
-import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
+import { REGISTER } from '../support/register.ts'
 import { run, runJson } from '../support/run.ts'
-import { temporaryFolder } from '../support/world.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const STORE = ['suites', 'register', 'store', '--name', 'Store API']
 const PRODUCTS = ['suites', 'register', 'product-information', '--name', 'Product information API']
-const REGISTER = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.example']
-
-function setting(t: Test) {
-  return { env: { DATABASE_URL: `sqlite:${join(temporaryFolder(t), 'store.db')}` } }
-}
 
 t.test('Suites: they are registered with credentials that are shown once, listed, shown and removed', async (t) => {
-  const options = setting(t)
+  const options = temporaryDatabase(t)
   const { id, client_id, client_secret, name } = await runJson(STORE, options)
   t.strictSame([id, client_id, name], ['store', 'store', 'Store API'])
   t.match(client_secret, /^\w{40}$/)
@@ -30,8 +25,8 @@ t.test('Suites: they are registered with credentials that are shown once, listed
   t.match(await run(['suites', 'show', 'store'], options), { status: 1, err: 'There is no suite with the id store.\n' })
 })
 
-t.test('Suites: their secrets are rotated, listed and revoked as those of applications', async (t) => {
-  const options = setting(t)
+t.test('Suites: their secrets are rotated, listed and revoked like those of applications', async (t) => {
+  const options = temporaryDatabase(t)
   const { client_secret } = await runJson(STORE, options)
   const rotated = await runJson(['secrets', 'rotate', 'store', '--overlap', '1h'], options)
   t.match(rotated, { client_id: 'store', client_secret: /^\w{40}$/ })
@@ -47,7 +42,7 @@ t.test('Suites: their secrets are rotated, listed and revoked as those of applic
 t.test(
   'Approvals: an application has those it was registered with, all where none is named, and later changes',
   async (t) => {
-    const options = setting(t)
+    const options = temporaryDatabase(t)
     await run(STORE, options)
     await run(PRODUCTS, options)
     await run([...REGISTER, '--client-id', 'all'], options)

@@ -7,7 +7,8 @@ import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { type ClientOptions, createClient, TokenRequestError } from '../../examples/client/client.ts'
-import { createWorld, START, temporaryFolder } from '../support/world.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+import { createWorld, START } from '../support/world.ts'
 
 const MAIN = join(import.meta.dirname, '../../examples/client/main.ts')
 
@@ -55,7 +56,7 @@ const failure = (promise: Promise<unknown>): Promise<TokenRequestError> =>
     (error) => error,
   )
 
-t.test('Client: a token is used for as long as it is good, and renewed a minute before its end', async (t) => {
+t.test('Client: a token is used for as long as it is valid, and renewed a minute before its end', async (t) => {
   const { api, calls, client, clock, issued } = await createParties(t)
   const { request } = client()
   for (const [age, tokens] of [
@@ -172,7 +173,7 @@ t.test('Client: a refused token request is an error with what the server said, w
   t.equal(calls.length, 0)
 })
 
-t.test('Client: a failure is not remembered', async (t) => {
+t.test('Client: a failed token request is not cached', async (t) => {
   const { administration, api, client, clock, credentials, issued } = await createParties(t)
   const { request } = client()
   for (const tokens of [1, 2]) {
@@ -202,8 +203,8 @@ t.test('Client: a token that was refused is not tried again where its renewal fa
 })
 
 t.test('Client: with 503 the error says when to try again', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const { client } = await createParties(t, `sqlite:${file}`)
+  const { file, env } = temporaryDatabase(t)
+  const { client } = await createParties(t, env.DATABASE_URL)
   const { token } = client()
   const other = new Database(file)
   t.teardown(() => other.close())
@@ -214,7 +215,7 @@ t.test('Client: with 503 the error says when to try again', async (t) => {
   t.ok(await token())
 })
 
-t.test('Client: what is no answer of the token service is an error too', async (t) => {
+t.test("Client: an answer that is not the token server's is an error too", async (t) => {
   const { client } = await createParties(t)
   const answers: [status: number, body: string][] = [
     [502, '<html>'],
@@ -241,7 +242,7 @@ t.test('Client: the secret does not follow a redirect', async (t) => {
   t.equal(issued(), 0)
 })
 
-t.test('Client: the token request is the one of the contract', async (t) => {
+t.test('The contract: the client sends the token request byte for byte', async (t) => {
   const { client, credentials, settings } = await createParties(t)
   const sent: [url: unknown, init: RequestInit | undefined][] = []
   const recording: typeof fetch = (url, init) => {

@@ -1,16 +1,15 @@
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { parseToken } from '../../src/domain/token.ts'
 import { openStore } from '../../src/store/open.ts'
-import { command, startServer } from '../support/spawn.ts'
-import { temporaryFolder } from '../support/world.ts'
+import { register } from '../support/register.ts'
+import { startServer } from '../support/spawn.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+import { until } from '../support/until.ts'
 
 t.test('Durability: after kill -9 under load every token that a client received is in the store', async (t) => {
-  const env = { DATABASE_URL: `sqlite:${join(temporaryFolder(t), 'store.db')}` }
-  const register = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.example', '--json']
-  const credentials = JSON.parse((await command(t, register, env)).out)
+  const { env } = temporaryDatabase(t)
+  const credentials = await register(env)
   const received: string[] = []
 
   for (let round = 0; round < 3; round++) {
@@ -19,7 +18,7 @@ t.test('Durability: after kill -9 under load every token that a client received 
       for (;;) received.push((await server.token(credentials)).body.access_token as string)
     })
     const before = received.length
-    while (received.length < before + 200) await sleep(5)
+    await until(() => received.length >= before + 200)
     server.child.kill('SIGKILL')
     await Promise.allSettled(clients)
     t.match(await server.exited, { signal: 'SIGKILL' })

@@ -1,56 +1,31 @@
-import http from 'node:http'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import t, { type Test } from 'tap'
-import { command, type Server, startServer } from '../support/spawn.ts'
-import { temporaryFolder } from '../support/world.ts'
-
-async function setting(t: Test) {
-  const file = join(temporaryFolder(t), 'store.db')
-  const env = { DATABASE_URL: `sqlite:${file}`, WORKERS: '2' }
-  const register = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.example', '--json']
-  const credentials = JSON.parse((await command(t, register, env)).out)
-  return { file, env, credentials, server: await startServer(t, env) }
-}
-
-const logged = ({ lines }: Server) => lines.map((line) => JSON.parse(line))
-const said = (server: Server, msg: string) => logged(server).filter((line) => line.msg === msg)
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(10)
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
+import t from 'tap'
+import { command } from '../support/spawn.ts'
+import { until } from '../support/until.ts'
+import { startWorkers } from '../support/workers.ts'
 
 t.test(
   'Workers: several processes answer, and in the log, at the start and at the end they are one server',
   async (t) => {
-    const { server, credentials, env } = await setting(t)
+    const { server, credentials, env } = await startWorkers(t)
     for (let n = 0; n < 6; n++) t.equal((await server.token(credentials)).status, 200)
     const { status } = await command(t, ['healthcheck'], { ...env, PORT: new URL(server.address).port })
     t.equal(status, 0)
     server.child.kill('SIGTERM')
     t.strictSame(await server.exited, { status: 0, signal: null })
-    const messages = logged(server).map(({ msg }) => msg)
+    const messages = server.lines.map((line) => JSON.parse(line).msg)
     t.strictSame(
       messages.filter((msg) => msg !== 'token issued'),
       ['ready', 'stopping', 'stopped'],
     )
     t.equal(messages.filter((msg) => msg === 'token issued').length, 6)
-    t.equal(new Set(said(server, 'token issued').map(({ pid }) => pid)).size, 2)
-    t.match(said(server, 'ready'), [{ workers: 2, address: server.address }])
+    t.equal(new Set(server.logged('token issued').map(({ pid }) => pid)).size, 2)
+    t.match(server.logged('ready'), [{ workers: 2, address: server.address }])
   },
 )
 
-t.test('Workers: what one of them revoked, and what a command changed, no other believes', async (t) => {
-  const { server, credentials, env } = await setting(t)
+t.test('Workers: what one of them revoked and what a command changed is refused by all of them', async (t) => {
+  const { server, credentials, env } = await startWorkers(t)
   const { client_id, client_secret } = credentials
   // Each on a new connection, so that the workers take turns.
   const verified = async (token: string) => {
@@ -75,84 +50,17 @@ t.test('Workers: what one of them revoked, and what a command changed, no other 
   t.strictSame(await verified(second), new Set([401]))
 })
 
-t.test('Workers: a rolling restart drops no request, on kept connections or on new ones', async (t) => {
-  const { server, credentials } = await setting(t)
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 4 })
-  t.teardown(() => agent.destroy())
-  const { port } = new URL(server.address)
-  const live = () =>
-    new Promise<number>((resolve, reject) => {
-      const request = http.get({ port, path: '/health/live', agent }, (response) => {
-        response.resume().once('end', () => resolve(response.statusCode as number))
-      })
-      request.once('error', reject)
-    })
-  let running = true
-  const load = Array.from({ length: 8 }, async (_, n) => {
-    const statuses = []
-    while (running) statuses.push(n % 2 ? (await server.token(credentials)).status : await live())
-    return statuses
+t.test('Workers: one that exits unexpectedly is replaced; one that cannot start is reported once', async (t) => {
+  const { server, credentials, env, file } = await startWorkers(t)
+  for (let n = 0; n < 4; n++) await server.token(credentials)
+  await until(() => server.logged('token issued').length === 4)
+  process.kill(server.logged('token issued')[0].pid, 'SIGKILL')
+  await until(() => server.logged('worker exited unexpectedly').length === 1)
+  t.equal((await server.token(credentials)).status, 200)
+  await until(async () => {
+    t.equal((await server.token(credentials)).status, 200)
+    return new Set(server.logged('token issued').map(({ pid }) => pid)).size === 3
   })
-  const before = new Set(said(server, 'token issued').map(({ pid }) => pid))
-  for (let restarts = 1; restarts <= 2; restarts++) {
-    server.child.kill('SIGHUP')
-    await until(() => said(server, 'restarted').length === restarts)
-  }
-  running = false
-  const statuses = (await Promise.all(load)).flat()
-  t.ok(statuses.length > 16)
-  t.strictSame(new Set(statuses), new Set([200]))
-  t.equal((await server.token(credentials)).status, 200)
-  t.ok(new Set(said(server, 'token issued').map(({ pid }) => pid)).size > before.size)
-  server.child.kill('SIGTERM')
-  t.match(await server.exited, { status: 0 })
-})
-
-t.test('Workers: a connection that is handed to one that is about to end is answered by another', async (t) => {
-  const { server, credentials } = await setting(t)
-  for (let n = 0; n < 4; n++) await server.token(credentials)
-  await until(() => said(server, 'token issued').length === 4)
-  const retired = new Set<number>(said(server, 'token issued').map(({ pid }) => pid))
-  const signalRetired = (signal: NodeJS.Signals) => {
-    for (const pid of retired) if (isAlive(pid)) process.kill(pid, signal)
-  }
-  t.teardown(() => signalRetired('SIGCONT'))
-  t.equal(retired.size, 2)
-
-  // The leader has accepted the connections before it learns that these two take no more of them.
-  signalRetired('SIGSTOP')
-  server.child.kill('SIGHUP')
-  await until(() => said(server, 'restarted').length === 1)
-  server.child.kill('SIGSTOP')
-  const answers = Array.from({ length: 8 }, () => server.token(credentials))
-  await sleep(200)
-  signalRetired('SIGCONT')
-  await sleep(1000)
-  server.child.kill('SIGCONT')
-  const statuses = Promise.all(answers.map(async (answer) => (await answer).status))
-  t.strictSame(await Promise.race([statuses, sleep(10_000, undefined, { ref: false })]), Array(8).fill(200))
-  await until(() => [...retired].every((pid) => !isAlive(pid)))
-})
-
-t.test('Workers: a signal to end amid a rolling restart ends old and new ones', async (t) => {
-  const { server } = await setting(t)
-  server.child.kill('SIGHUP')
-  await until(() => said(server, 'restarting').length === 1)
-  server.child.kill('SIGTERM')
-  t.strictSame(await server.exited, { status: 0, signal: null })
-  t.equal(logged(server).at(-1).msg, 'stopped')
-})
-
-t.test('Workers: one that ends unasked is replaced; one that cannot start is said once', async (t) => {
-  const { server, credentials, env, file } = await setting(t)
-  for (let n = 0; n < 4; n++) await server.token(credentials)
-  await until(() => said(server, 'token issued').length === 4)
-  process.kill(said(server, 'token issued')[0].pid, 'SIGKILL')
-  await until(() => said(server, 'a worker ended unasked, another one is started').length === 1)
-  t.equal((await server.token(credentials)).status, 200)
-  await sleep(1500)
-  const pids = () => new Set(said(server, 'token issued').map(({ pid }) => pid)).size
-  while (pids() < 3) t.equal((await server.token(credentials)).status, 200)
 
   const PORT = new URL(server.address).port
   const second = await command(t, ['serve'], { ...env, PORT })
@@ -164,16 +72,16 @@ t.test('Workers: one that ends unasked is replaced; one that cannot start is sai
   other.pragma('user_version = 1000')
   other.close()
   server.child.kill('SIGHUP')
-  await until(() => said(server, 'the restart was given up').length === 1)
+  await until(() => server.logged('rolling restart failed').length === 1)
   t.equal((await server.token(credentials)).status, 200)
-  process.kill(said(server, 'token issued').at(-1).pid, 'SIGKILL')
-  await until(() => said(server, 'a worker ended unasked, another one is started').length >= 3)
+  process.kill(server.logged('token issued').at(-1).pid, 'SIGKILL')
+  await until(() => server.logged('worker exited unexpectedly').length >= 3)
   server.child.kill('SIGTERM')
   t.match(await server.exited, { status: 0 })
 })
 
 t.test('Workers: when their leader is killed they end', async (t) => {
-  const { server, credentials } = await setting(t)
+  const { server, credentials } = await startWorkers(t)
   server.child.kill('SIGKILL')
   await server.exited
   await until(() => server.child.stdout?.readableEnded === true)

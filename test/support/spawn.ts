@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import http from 'node:http'
 import { join } from 'node:path'
@@ -6,11 +6,21 @@ import { createInterface } from 'node:readline'
 import { json, text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
+export const MAIN = join(import.meta.dirname, '../../src/main.ts')
+
+interface StartOptions {
+  cwd?: string
+  stdio?: StdioOptions
+}
 
 /** Starts the program as a process of its own, as an operator does. It is killed with the test if it still runs. */
-export function start(t: Test, args: string[], env: NodeJS.ProcessEnv, cwd = process.cwd()): ChildProcess {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env }, stdio: 'pipe', cwd })
+export function start(
+  t: Test,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+  { cwd = process.cwd(), stdio = 'pipe' }: StartOptions = {},
+): ChildProcess {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env }, stdio, cwd })
   t.teardown(() => child.kill('SIGKILL'))
   return child
 }
@@ -27,12 +37,11 @@ export async function command(t: Test, args: string[], env: NodeJS.ProcessEnv, s
   return { out, err, status: status as number | null }
 }
 
-export type Server = Awaited<ReturnType<typeof startServer>>
-
 /** Starts `serve` on a free port and waits for its ready line. */
 export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start(t, ['serve'], { PORT: '0', ...env })) {
   const lines: string[] = []
-  const exited = once(child, 'exit').then(([status, signal]) => ({ status, signal }))
+  // Not 'exit', which may come before the last line of its log.
+  const exited = once(child, 'close').then(([status, signal]) => ({ status, signal }))
   const errors = text(child.stderr as NodeJS.ReadableStream)
   const address = await new Promise<string>((resolve, reject) => {
     createInterface(child.stdout as NodeJS.ReadableStream).on('line', (line) => {
@@ -41,6 +50,12 @@ export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start
     })
     exited.then(async () => reject(new Error(await errors)))
   })
+
+  /** The lines of its log with this message. */
+  function logged(message: string) {
+    const candidates = lines.filter((line) => line.includes(message))
+    return candidates.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message)
+  }
 
   /** Asks for a token, on a connection of its own. */
   async function token({ client_id, client_secret }: { client_id: string; client_secret: string }) {
@@ -52,5 +67,5 @@ export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start
     return { status: response.statusCode as number, body: (await json(response)) as Record<string, string> }
   }
 
-  return { child, address, lines, exited, token }
+  return { child, address, lines, logged, exited, token }
 }

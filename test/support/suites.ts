@@ -27,7 +27,7 @@ export async function createWorldOfSuites(t: Test, options: Parameters<typeof cr
 
 type World = Awaited<ReturnType<typeof createWorldOfSuites>>
 
-/** Everything that makes a good token bad from the next check on, and the reason that the log tells. */
+/** Everything that makes a valid token invalid from the next check on, and the reason that the log gives. */
 export const ENDINGS: Record<string, [end: (world: World, token: string) => unknown, reason: string]> = {
   'an expired token': [({ clock }) => (clock.time += 3_600_000), 'expired token'],
   'a revoked token': [

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { type Administration, createAdministration } from '../../src/administration/administration.ts'
@@ -11,18 +8,13 @@ import { createIssuer } from '../../src/issuer/issuer.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 
+export { temporaryFolder } from './temporary-folder.ts'
+
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */
 export const START = 1_800_000_000_000
 
 /** Where the clients of a world find its server. */
 export const PUBLIC_URL = 'https://token.example'
-
-/** A folder of the test's own. */
-export function temporaryFolder(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'token-server-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** An app with its own store and clock, what it logged, and one application that may ask for tokens. */
 export async function createWorld(

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createLogStream } from '../../src/telemetry/log-stream.ts'
-import { temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
 
 function createFile(t: Test) {
   const file = join(temporaryFolder(t), 'log')
@@ -15,7 +16,7 @@ function createFile(t: Test) {
 
 const flushed = (stream: ReturnType<typeof createLogStream>) => new Promise<void>((resolve) => stream.flush(resolve))
 
-t.test('Log stream: lines come whole and in order, long ones and those of any script', async (t) => {
+t.test('Log stream: lines are complete and in order, long ones and those of any script', async (t) => {
   const { fd, text } = createFile(t)
   const stream = createLogStream(fd, { chunk: 64 })
   const lines = Array.from({ length: 200 }, (_, n) => `${n} ${'✓ü'.repeat(n % 40)}\n`)
@@ -26,12 +27,14 @@ t.test('Log stream: lines come whole and in order, long ones and those of any sc
   t.equal(text(), lines.join(''), 'and once')
 })
 
-t.test('Log stream: a line leaves soon, without being told to, and at the exit at once', async (t) => {
+t.test('Log stream: a line is written soon without a flush, and at once at the exit', async (t) => {
   const { fd, text } = createFile(t)
   const stream = createLogStream(fd)
   stream.write('one\n')
   t.equal(text(), '')
-  while (text() === '') await sleep(10)
+  await until(() => text() !== '')
+  // The bytes are in the file before the stream has heard so, and while it writes flushSync does nothing.
+  await flushed(stream)
   stream.write('two\n')
   stream.flushSync()
   t.equal(text(), 'one\ntwo\n')
@@ -39,7 +42,7 @@ t.test('Log stream: a line leaves soon, without being told to, and at the exit a
   t.equal(text(), 'one\ntwo\n')
 })
 
-t.test('Log stream: what a full device does not take is dropped', { skip: !existsSync('/dev/full') }, async (t) => {
+t.test('Log stream: on a full device lines are dropped', { skip: !existsSync('/dev/full') }, async (t) => {
   const fd = openSync('/dev/full', 'a')
   t.teardown(() => closeSync(fd))
   const stream = createLogStream(fd)
@@ -50,7 +53,7 @@ t.test('Log stream: what a full device does not take is dropped', { skip: !exist
 })
 
 t.test(
-  'Log stream: a reader that is slow gets every line; when it takes none, some are held and the rest dropped',
+  'Log stream: a slow reader gets every line; while it reads none, 8 MiB are buffered and the rest is dropped',
   {
     skip: process.platform !== 'linux',
   },
@@ -65,7 +68,7 @@ t.test(
     t.teardown(() => cat.kill('SIGKILL'))
     let out = ''
     cat.stdout.setEncoding('utf8').on('data', (chunk) => (out += chunk))
-    while (out === '') await sleep(10)
+    await until(() => out !== '')
 
     const fd = openSync(join(folder, 'pipe'), constants.O_WRONLY | constants.O_NONBLOCK)
     t.teardown(() => closeSync(fd))
@@ -73,15 +76,16 @@ t.test(
     const stream = createLogStream(fd)
     const line = `${'x'.repeat(1023)}\n`
     for (let n = 0; n < 20 * 1024; n++) stream.write(line)
+    // Nothing tells when the pipe is full and the stream waits to retry.
     await sleep(50)
     stream.flushSync()
     cat.stdin.write('go\n')
     await flushed(stream)
     stream.write('last\n')
     await flushed(stream)
-    while (!out.endsWith('last\n')) await sleep(10)
+    await until(() => out.endsWith('last\n'))
     const lines = out.split('\n').slice(1, -2)
-    t.ok(lines.length > 8 * 1024 - 64 && lines.length < 9 * 1024, `${lines.length} lines were held`)
+    t.ok(lines.length > 8 * 1024 - 64 && lines.length < 9 * 1024, `${lines.length} lines were buffered`)
     t.ok(lines.every((text) => text.length === 1023))
   },
 )

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createLog, flushLog } from '../../src/telemetry/log.ts'
-import { temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
 
-t.test('Log: on a terminal it is for people', async (t) => {
+t.test('Log: on a terminal it is formatted for people', async (t) => {
   const destination = join(temporaryFolder(t), 'log')
   const log = await createLog('info', { isTTY: true, destination })
   log.info({ client_id: 'a' }, 'token issued')
@@ -19,12 +19,12 @@ t.test('Log: elsewhere it is JSON lines, of the level and above, written in the 
   const log = await createLog('warn', { isTTY: false, destination })
   log.info('not this')
   log.warn('this')
-  while (readFileSync(destination, 'utf8') === '') await sleep(20)
+  await until(() => readFileSync(destination, 'utf8') !== '')
   t.match(JSON.parse(readFileSync(destination, 'utf8')), { level: 'warn', msg: 'this' })
 })
 
 t.test(
-  'Log: a full device neither ends the server nor keeps it from ending',
+  'Log: a full device neither ends the server nor delays its end',
   { skip: !existsSync('/dev/full') },
   async (t) => {
     const log = await createLog('info', { isTTY: false, destination: '/dev/full' })

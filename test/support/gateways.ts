@@ -1,18 +1,28 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import http from 'node:http'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Test } from 'tap'
-import { createWorldOfSuites } from '../support/suites.ts'
-import { temporaryFolder } from '../support/world.ts'
+import t, { type Test } from 'tap'
+import { freePort } from './free-port.ts'
+import { type Arrived, startRecorder } from './recorder.ts'
+import { send } from './send.ts'
+import { createWorldOfSuites } from './suites.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+import { until } from './until.ts'
 
 export const EXAMPLES = join(import.meta.dirname, '../../examples')
 
 export const SUITES = ['store', 'product-information'] as const
+
+/** The headers in which a suite learns who the client is. */
+export const CLIENT_HEADERS = [
+  'x-client-id',
+  'x-application-name',
+  'x-developer-email',
+  'x-token-id',
+  'x-token-expires',
+]
 
 /** Where a gateway listens and what it has behind it, as host:port. */
 interface Addresses {
@@ -35,10 +45,17 @@ const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
 const missing = (binary: string, argument: string) =>
   spawnSync(binary, [argument], { env: { ...process.env, PATH } }).error ? `${binary} is not installed` : false
 
-export const GATEWAYS: Gateway[] = [
+const GATEWAYS: Gateway[] = [
   { name: 'nginx', skip: missing('nginx', '-v'), spawn: spawnNginx },
   { name: 'caddy', skip: missing('caddy', 'version'), spawn: spawnCaddy },
 ]
+
+/** A test of the rule with each gateway and its own example. */
+export function testEachGateway(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
+  for (const gateway of GATEWAYS) {
+    t.test(`${gateway.name}: ${rule}`, { skip: gateway.skip }, (t) => run(t, gateway))
+  }
+}
 
 /** nginx knows no variables in addresses: a copy of the example with the ones of the test. */
 function spawnNginx(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
@@ -77,79 +94,9 @@ function spawnCaddy(folder: string, { gateway, tokenServer, store, productInform
   return spawn('caddy', ['run', '--config', join(EXAMPLES, 'caddy/Caddyfile'), '--adapter', 'caddyfile'], { env })
 }
 
-/** A request as it arrived somewhere. */
-export interface Arrived {
-  method: string
-  url: string
-  headers: http.IncomingHttpHeaders
-  rawHeaders: string[]
-  body: string
-}
-
-/** An HTTP server that notes what arrives. */
-export async function startRecorder(
-  t: Test,
-  answer: (response: http.ServerResponse, headers: http.IncomingHttpHeaders) => void,
-) {
-  const arrived: Arrived[] = []
-  const server = http.createServer(async (request, response) => {
-    const { method = '', url = '', headers, rawHeaders } = request
-    // Noted before the body is read, so that none is missed that breaks off.
-    const entry = { method, url, headers, rawHeaders, body: '' }
-    arrived.push(entry)
-    entry.body = await text(request)
-    answer(response, headers)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { arrived, address: `127.0.0.1:${(server.address() as AddressInfo).port}` }
-}
-
-function answerAsSuite(response: http.ServerResponse, headers: http.IncomingHttpHeaders): void {
+function answerAsSuite(response: ServerResponse, headers: IncomingHttpHeaders): void {
   const status = Number(headers['x-answer-with'] ?? 200)
   response.writeHead(status, { 'www-authenticate': 'Suite', location: '/elsewhere' }).end('from the suite')
-}
-
-async function freeAddress(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `127.0.0.1:${port}`
-}
-
-/** Sends one request. A header with a list of values goes once for each; a body that is a list goes in chunks. */
-export async function send(
-  address: string,
-  path: string,
-  {
-    method = 'GET',
-    headers = {},
-    body,
-  }: { method?: string; headers?: Record<string, string | string[]>; body?: string | string[] } = {},
-) {
-  const [host, port] = address.split(':')
-  const framing = Array.isArray(body)
-    ? { 'transfer-encoding': 'chunked' }
-    : body && { 'content-length': Buffer.byteLength(body) }
-  const request = http.request({ host, port, path, method, headers: { ...headers, ...framing }, agent: false })
-  for (const chunk of [body ?? []].flat()) request.write(chunk)
-  request.end()
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-  return { status: response.statusCode as number, headers: response.headers, body: await text(response) }
-}
-
-/** Sends bytes that need not be HTTP and reads until the other side is done. */
-export async function sendBytes(address: string, bytes: string): Promise<string> {
-  const [host, port] = address.split(':')
-  const socket = connect(Number(port), host)
-  socket.write(bytes)
-  return text(socket)
 }
 
 /** The suites of the examples, each an HTTP server that notes what arrives, behind one gateway with its own example. */
@@ -157,7 +104,7 @@ export async function startGateway(t: Test, gateway: Gateway, tokenServer: strin
   const store = await startRecorder(t, answerAsSuite)
   const productInformation = await startRecorder(t, answerAsSuite)
   const addresses = {
-    gateway: await freeAddress(),
+    gateway: `127.0.0.1:${await freePort()}`,
     tokenServer,
     store: store.address,
     productInformation: productInformation.address,
@@ -173,10 +120,10 @@ export async function startGateway(t: Test, gateway: Gateway, tokenServer: strin
     await exited
   })
   // Outside of the suites there is nothing, also when it is ready.
-  while ((await send(addresses.gateway, '/').catch(() => undefined))?.status !== 404) {
-    if (child.exitCode !== null) throw new Error(`${gateway.name} ended: ${output.join('')}`)
-    await sleep(20)
-  }
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`${gateway.name} exited: ${output.join('')}`)
+    return (await send(addresses.gateway, '/').catch(() => undefined))?.status === 404
+  })
 
   const suites = { store: store.arrived, 'product-information': productInformation.arrived }
   return {

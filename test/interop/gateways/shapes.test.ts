@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { CLIENT_HEADERS, EXAMPLES } from '../../support/gateways.ts'
+import { sendBytes } from '../../support/send.ts'
+import { createWorldOfSuites, ID } from '../../support/suites.ts'
+
+t.test('Traefik: the request of forwardAuth is answered as in its example', async (t) => {
+  const { app, token, credentials } = await createWorldOfSuites(t)
+  const example = readFileSync(join(EXAMPLES, 'traefik/dynamic.yml'), 'utf8')
+  const addresses = [...example.matchAll(/address: http:\/\/127\.0\.0\.1:8080(\S+)/g)].map(([, url]) => url as string)
+  const authorization = `Bearer ${await token()}`
+  const forwarded = {
+    'x-forwarded-method': 'POST',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'api.example',
+    'x-forwarded-uri': '/store/../product-information/x?a=b',
+    'x-forwarded-for': '192.0.2.1',
+  }
+  // The second one is the request without authRequestHeaders: every header of the client comes along.
+  const client = {
+    'content-type': 'application/json',
+    'content-encoding': 'gzip',
+    cookie: 'a=b',
+    'x-client-id': 'forged',
+  }
+  for (const more of [{}, client]) {
+    const ask = (headers: Record<string, string>) =>
+      Promise.all(
+        addresses.map((url) => app.inject({ method: 'GET', url, headers: { ...forwarded, ...more, ...headers } })),
+      )
+    const valid = await ask({ authorization })
+    t.strictSame(statusesOf(valid), [200, 403])
+    t.match(valid[0]?.headers, { 'x-client-id': credentials.client_id, 'x-token-id': ID })
+    t.strictSame(statusesOf(await ask({})), [401, 401])
+    t.strictSame(statusesOf(await ask({ authorization: 'Bearer x' })), [401, 401])
+    t.strictSame(statusesOf(await ask({ authorization: 'Bearer' })), [400, 400])
+  }
+})
+
+t.test('Envoy: the request of ext_authz, with the path behind the prefix, is answered as in its example', async (t) => {
+  const { app, token, credentials } = await createWorldOfSuites(t)
+  const [, prefix] = /path_prefix: (\S+)/.exec(readFileSync(join(EXAMPLES, 'envoy/envoy.yaml'), 'utf8')) ?? []
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  const authorization = `authorization: Bearer ${await token()}\r\n`
+  const ask = async (method: string, path: string, headers = '') => {
+    const head = `${method} ${prefix}${path} HTTP/1.1\r\nhost: api.example\r\ncontent-length: 0\r\n`
+    const envoy = 'x-envoy-internal: true\r\nx-forwarded-for: 192.0.2.1\r\nx-envoy-expected-rq-timeout-ms: 5000\r\n'
+    return sendBytes(new URL(address).host, `${head}${envoy}${headers}connection: close\r\n\r\n`)
+  }
+  const paths = [
+    '/store',
+    '/store/',
+    '/store/x/y?a=b&a=%20',
+    '/store?a=/../product-information',
+    '/store/%zz/%E2%9C%93',
+  ]
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+    for (const path of paths) {
+      const valid = await ask(method, path, authorization)
+      t.match(valid, /^HTTP\/1\.1 200 OK\r\n/, `${method} ${path}`)
+      t.match(valid.toLowerCase(), `\r\nx-client-id: ${credentials.client_id.toLowerCase()}\r\n`)
+      t.match(await ask(method, path), /^HTTP\/1\.1 401 .*\r\nwww-authenticate: Bearer realm="/is, `${method} ${path}`)
+    }
+    t.match(await ask(method, '/product-information/store', authorization), /^HTTP\/1\.1 403 /, method)
+    t.match(await ask(method, '/storex/store', authorization), /^HTTP\/1\.1 404 /, method)
+  }
+  t.match(await ask('GET', '/store', 'authorization: Bearer a,Bearer b\r\n'), /^HTTP\/1\.1 400 /)
+})
+
+t.test('Gateways: every example passes on every header of the check', async (t) => {
+  const { verify, token } = await createWorldOfSuites(t)
+  const { headers } = await verify(await token())
+  const names = Object.keys(headers).filter((name) => name.startsWith('x-'))
+  t.strictSame(names.sort(), [...CLIENT_HEADERS].sort())
+  for (const file of ['nginx/nginx.conf', 'caddy/Caddyfile', 'traefik/dynamic.yml', 'envoy/envoy.yaml']) {
+    const example = readFileSync(join(EXAMPLES, file), 'utf8').toLowerCase()
+    // Once where the client's own is dropped or replaced, and once where the check's is taken; nginx writes it with _.
+    for (const name of names) {
+      const times = example.split(name).length + example.split(`$upstream_http_${name.replaceAll('-', '_')}`).length - 2
+      t.ok(times >= 2, `${file}: ${name}`)
+    }
+  }
+})
+
+const statusesOf = (answers: { statusCode: number }[]) => answers.map(({ statusCode }) => statusCode)

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { register } from '../support/register.ts'
+import { startServer } from '../support/spawn.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+import { until } from '../support/until.ts'
+
+/** A server that has a token request in flight: another process has locked its database. */
+async function createBusyServer(t: Test) {
+  const { env, file } = temporaryDatabase(t)
+  const server = await startServer(t, env)
+  const credentials = await register(env)
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  const inFlight = server.token(credentials)
+  // The server answers this request, on a later connection, when it has read the one before.
+  t.equal((await fetch(`${server.address}/health/live`, { headers: { connection: 'close' } })).status, 200)
+  return { server, credentials, other, inFlight }
+}
+
+t.test('Shutdown: a request in flight at the signal is answered, and no new connection is accepted', async (t) => {
+  const { server, credentials, other, inFlight } = await createBusyServer(t)
+  server.child.kill('SIGTERM')
+  await until(() => server.logged('stopping').length === 1)
+  await t.rejects(server.token(credentials))
+  other.exec('COMMIT')
+  t.equal((await inFlight).status, 200)
+  t.match(await server.exited, { status: 0 })
+  t.equal(other.prepare('SELECT count(*) FROM tokens').pluck().get(), 1)
+})
+
+t.test('Shutdown: a second signal ends the server at once', async (t) => {
+  const { server, inFlight } = await createBusyServer(t)
+  const cutOff = t.rejects(inFlight)
+  server.child.kill('SIGTERM')
+  await until(() => server.logged('stopping').length === 1)
+  server.child.kill('SIGTERM')
+  t.match(await server.exited, { status: 1 })
+  await cutOff
+})
+
+t.test('Shutdown: an idle connection does not delay it', async (t) => {
+  const { env } = temporaryDatabase(t)
+  const server = await startServer(t, env)
+  const { hostname, port } = new URL(server.address)
+  const idle = connect(Number(port), hostname)
+  await once(idle, 'connect')
+  idle.on('error', () => {})
+  server.child.kill('SIGTERM')
+  t.match(await server.exited, { status: 0 })
+})
+
+t.test('Shutdown: an unexpected error is logged and ends the server with status 1', async (t) => {
+  const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=data:text/javascript,setTimeout(()=>{throw(Error('unforeseen'))},1500)`
+  const server = await startServer(t, { ...temporaryDatabase(t).env, NODE_OPTIONS })
+  t.match(await server.exited, { status: 1 })
+  const last = server.lines.map((line) => JSON.parse(line)).slice(-3)
+  t.match(last, [{ level: 'fatal', err: { message: 'unforeseen' } }, { msg: 'stopping' }, { msg: 'stopped' }])
+})

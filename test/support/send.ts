@@ -1,0 +1,33 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** Sends one request. A header with a list of values goes once for each; a body that is a list goes in chunks. */
+export async function send(
+  address: string,
+  path: string,
+  {
+    method = 'GET',
+    headers = {},
+    body,
+  }: { method?: string; headers?: Record<string, string | string[]>; body?: string | string[] } = {},
+) {
+  const [host, port] = address.split(':')
+  const framing = Array.isArray(body)
+    ? { 'transfer-encoding': 'chunked' }
+    : body && { 'content-length': Buffer.byteLength(body) }
+  const request = http.request({ host, port, path, method, headers: { ...headers, ...framing }, agent: false })
+  for (const chunk of [body ?? []].flat()) request.write(chunk)
+  request.end()
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  return { status: response.statusCode as number, headers: response.headers, body: await text(response) }
+}
+
+/** Sends bytes that need not be HTTP and reads until the other side is done. */
+export async function sendBytes(address: string, bytes: string): Promise<string> {
+  const [host, port] = address.split(':')
+  const socket = connect(Number(port), host)
+  socket.write(bytes)
+  return text(socket)
+}
