@@ -2,7 +2,9 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { settings } from '../src/config.ts'
+import { REFUSALS } from '../src/http/wire/refusals.ts'
 import { openDatabase } from '../src/store/sqlite/connection.ts'
+import { LINES } from '../src/telemetry/audit-log.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -45,6 +47,30 @@ t.test('Docs: docs/storage.md explains every table and column of the migrated sc
     })
   t.strictSame(Object.fromEntries(documented), Object.fromEntries(real))
   t.equal(documented.length, real.length, 'each is explained once')
+})
+
+t.test('Docs: docs/log.md lists every event with its level and fields, and no other', async (t) => {
+  const rows = read('docs/log.md').matchAll(/^\| `([a-z ]+)` \| (info|warn|error|fatal) \| (.*?)\| .+ \|$/gm)
+  const documented = [...rows].map(([, type, level, fields]) => {
+    const names = [...(fields as string).matchAll(/`([a-z_]+)`/g)].map(([, name]) => name as string)
+    return [type, { level, fields: names.sort() }]
+  })
+  const real = Object.entries(LINES).map(([type, { level, fields }]) => [
+    type,
+    { level, fields: Object.keys(fields).sort() },
+  ])
+  t.strictSame(Object.fromEntries(documented), Object.fromEntries(real))
+  t.equal(documented.length, real.length, 'each is listed once')
+})
+
+t.test('Docs: docs/log.md lists every reason of a refused or failed request with its status', async (t) => {
+  const [, section = ''] = read('docs/log.md').split('`reason` of `request refused` and `request failed`:')
+  const documented = [...section.matchAll(/^\| `(.+?)` \| (\d+) \|$/gm)].map(([, reason, status]) => [
+    reason,
+    Number(status),
+  ])
+  const real = Object.entries(REFUSALS).filter(([, { code }]) => code !== 'invalid_client')
+  t.strictSame(Object.fromEntries(documented), Object.fromEntries(real.map(([reason, { status }]) => [reason, status])))
 })
 
 const PAGES = globSync(['*.md', '{docs,examples,bench}/**/*.md'], { cwd: ROOT, exclude: ['**/node_modules/**'] })

@@ -1,60 +1,74 @@
 import type { Logger } from 'pino'
 import type { Event, Observer } from '../domain/events.ts'
 
-/** How severe each event is. docs/log.md is tested against this list. */
-export const LEVELS: Record<Event['type'], 'info' | 'warn' | 'error' | 'fatal'> = {
-  'token issued': 'info',
-  'token refused': 'info',
-  'token revoked': 'info',
-  'nothing to revoke': 'info',
-  'authentication refused': 'warn',
-  'request refused': 'info',
-  'request failed': 'error',
-  'application registered': 'info',
-  'application suspended': 'info',
-  'application resumed': 'info',
-  'application removed': 'info',
-  'application approved': 'info',
-  'approval withdrawn': 'info',
-  'suite registered': 'info',
-  'suite removed': 'info',
-  'secret rotated': 'info',
-  'secret revoked': 'info',
-  'all tokens revoked': 'info',
-  ready: 'info',
-  stopping: 'info',
-  stopped: 'info',
-  restarting: 'info',
-  restarted: 'info',
-  'rolling restart failed': 'error',
-  'worker exited unexpectedly': 'error',
-  'purge failed': 'warn',
-  'unexpected error': 'fatal',
-  'shutdown cut short': 'error',
+type Type = Event['type']
+type EventOf<T extends Type, E = Event> = E extends { type: infer Types } ? (T extends Types ? E : never) : never
+type FieldOf<T extends Type> = Exclude<keyof EventOf<T>, 'type'> & string
+type SnakeCase<S extends string> = S extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
+  : ''
+
+/** The lines of the log: how severe each event is, and its fields, in snake_case as on the wire, by name. */
+type Lines = {
+  [T in Type]: { level: 'info' | 'warn' | 'error' | 'fatal'; fields: { [F in FieldOf<T> as SnakeCase<F>]: F } }
 }
 
-/** The log writes snake_case, as the wire does. */
-const FIELD_NAMES: Record<string, string> = {
-  clientId: 'client_id',
-  tokenId: 'token_id',
-  remoteAddress: 'remote_address',
-  secretId: 'secret_id',
-  othersEndAt: 'others_end_at',
+const remote = { remote_address: 'remoteAddress' } as const
+const answer = { status: 'status', endpoint: 'endpoint', ...remote } as const
+const client = { client_id: 'clientId' } as const
+const operator = { actor: 'actor' } as const
+const error = { err: 'err' } as const
+
+/** Every line that there is. docs/log.md is tested against this list. */
+export const LINES: Lines = {
+  'token issued': { level: 'info', fields: { ...client, token_id: 'tokenId', ...remote } },
+  'token refused': {
+    level: 'info',
+    fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...remote },
+  },
+  'token revoked': { level: 'info', fields: { ...client, token_id: 'tokenId', ...remote } },
+  'nothing to revoke': { level: 'info', fields: { ...client, ...remote } },
+
+  'authentication refused': { level: 'warn', fields: { reason: 'reason', ...client, ...answer } },
+  'request refused': { level: 'info', fields: { reason: 'reason', field: 'field', ...answer } },
+  'request failed': { level: 'error', fields: { reason: 'reason', ...error, ...answer } },
+
+  'application registered': { level: 'info', fields: { ...client, name: 'name', suites: 'suites', ...operator } },
+  'application suspended': { level: 'info', fields: { ...client, ...operator } },
+  'application resumed': { level: 'info', fields: { ...client, ...operator } },
+  'application removed': { level: 'info', fields: { ...client, ...operator } },
+  'application approved': { level: 'info', fields: { ...client, suite: 'suite', ...operator } },
+  'approval withdrawn': { level: 'info', fields: { ...client, suite: 'suite', ...operator } },
+  'suite registered': { level: 'info', fields: { suite: 'suite', name: 'name', ...operator } },
+  'suite removed': { level: 'info', fields: { suite: 'suite', ...operator } },
+  'secret rotated': { level: 'info', fields: { ...client, others_end_at: 'othersEndAt', ...operator } },
+  'secret revoked': { level: 'info', fields: { ...client, secret_id: 'secretId', ...operator } },
+  'all tokens revoked': { level: 'info', fields: { ...client, ...operator } },
+
+  ready: { level: 'info', fields: { address: 'address', workers: 'workers' } },
+  stopping: { level: 'info', fields: { signal: 'signal' } },
+  stopped: { level: 'info', fields: {} },
+  restarting: { level: 'info', fields: {} },
+  restarted: { level: 'info', fields: {} },
+  'rolling restart failed': { level: 'error', fields: error },
+  'worker exited unexpectedly': {
+    level: 'error',
+    fields: { worker: 'worker', code: 'code', signal: 'signal', ...error },
+  },
+  'purge failed': { level: 'warn', fields: error },
+  'unexpected error': { level: 'fatal', fields: error },
+  'shutdown cut short': { level: 'error', fields: error },
 }
 
-/** The audit log: one line for each event, with its type as the message. */
+/** The audit log: one line for each event, with its type as the message. A field that is undefined is left out. */
 export function createAuditLog(log: Logger): Observer {
+  const lines = new Map(
+    Object.entries(LINES).map(([type, { level, fields }]) => [type, { level, fields: Object.entries(fields) }]),
+  )
   return (event) => {
-    if (event.type === 'token issued') {
-      // By itself, for it is the most frequent by far.
-      const { clientId: client_id, tokenId: token_id, remoteAddress: remote_address } = event
-      log.info({ client_id, token_id, remote_address }, event.type)
-      return
-    }
+    const { level, fields } = lines.get(event.type) as { level: Lines[Type]['level']; fields: [string, string][] }
     const line: Record<string, unknown> = {}
-    for (const [name, value] of Object.entries(event)) {
-      if (name !== 'type') line[FIELD_NAMES[name] ?? name] = value
-    }
-    log[LEVELS[event.type]](line, event.type)
+    for (const [name, field] of fields) line[name] = (event as unknown as Record<string, unknown>)[field]
+    log[level](line, event.type)
   }
 }

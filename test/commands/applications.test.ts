@@ -78,7 +78,7 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
   )
   t.match(
     await words('apps', 'show', 'partner-1'),
-    /suites +none\ntokens valid from +the beginning\n\nsecret +origin +made +ends\n1 +generated +\S+ +never\n$/,
+    /suites +none\ntokens valid from +the beginning\n\nsecret +origin +created +ends\n1 +generated +\S+ +never\n$/,
   )
   t.match(await words('apps', 'suspend', 'partner-1'), 'The application partner-1 is suspended.\n')
   t.match(await words('tokens', 'revoke-all', 'partner-1'), /Every token .* is revoked\.\n$/)
@@ -122,7 +122,7 @@ t.test('Commands: a failure is one sentence on standard error, with status 1', a
   const failures: [string[], RegExp][] = [
     [['apps', 'show', 'nobody'], /^There is no application with the client id nobody\.\n$/],
     [['apps', 'remove', 'nobody', '--json'], /^There is no application/],
-    [[...REGISTER, '--client-secret-file', '/nowhere/at/all'], /^ENOENT.*\n$/],
+    [[...REGISTER, '--client-secret-file', '/nowhere/at/all'], /^Cannot read \/nowhere\/at\/all: ENOENT.*\.\n$/],
     [[...REGISTER, '--client-id', 'with space'], /^The client id must be .*\.\n$/],
   ]
   for (const [args, message] of failures) {

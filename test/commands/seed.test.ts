@@ -27,6 +27,7 @@ t.test('Seed: the example is registered once, with credentials that are printed 
     status: 0,
     out: 'Registered 0, left 4 as they were.\n',
     err: '',
+    events: [],
   })
   t.strictSame(await runJson(['seed', EXAMPLE], options), { suites: [], applications: [], existing: 4 })
   t.match(await runJson(['apps', 'list'], options), [

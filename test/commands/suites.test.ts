@@ -56,7 +56,7 @@ t.test(
     t.strictSame(await runJson(['apps', 'approve', 'one', '--suite', 'product-information'], options), approved)
     t.match(
       (await run(['apps', 'withdraw', 'one', '--suite', 'store'], options)).out,
-      'The application one is withdrawn for the suite store.\n',
+      'The application one is no longer approved for the suite store.\n',
     )
     t.strictSame(await suitesOf('one'), ['product-information'])
     t.match((await run(['apps', 'show', 'two'], options)).out, /^suites +store, product-information$/m)

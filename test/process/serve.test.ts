@@ -43,14 +43,17 @@ t.test('Serve: wrong settings, a port in use and a newer database stop it with a
   t.teardown(() => occupant.close())
   await once(occupant, 'listening')
   const PORT = String((occupant.address() as AddressInfo).port)
-  t.match(await command(t, ['serve'], { ...env, PORT }), { status: 1, err: /address already in use 127\.0\.0\.1/ })
+  t.match(await command(t, ['serve'], { ...env, PORT }), {
+    status: 1,
+    err: /^Cannot listen on port \d+ of 127\.0\.0\.1: .*address already in use.*\.\n$/,
+  })
 
   const db = new Database(file)
   db.pragma('user_version = 1000')
   db.close()
   t.match(await command(t, ['serve'], { ...env, PORT: '0' }), {
     status: 1,
-    err: /of version 1000 .*upgrade the program/,
+    err: /is at version 1000, .*upgrade the program/,
   })
 })
 

@@ -65,7 +65,10 @@ t.test('Workers: one that exits unexpectedly is replaced; one that cannot start 
   const PORT = new URL(server.address).port
   const second = await command(t, ['serve'], { ...env, PORT })
   t.equal(second.status, 1)
-  t.match(second.err, /^\w+ EADDRINUSE.*\nA worker ended before it was ready\.\n$/)
+  t.match(
+    second.err,
+    /^Cannot listen on port \d+ of 127\.0\.0\.1: .*EADDRINUSE.*\.\nA worker exited before it was ready\.\n$/,
+  )
 
   // A database that a new worker does not open: it cannot be restarted, and the old ones go on.
   const other = new Database(file)

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { main } from '../../src/main.ts'
 
-/** Runs a command as the shell would, in this process. */
+/** Runs a command as the shell would, in this process. Of standard error the events that it logged are apart. */
 export async function run(args: string[], { env = {}, stdin = '' }: { env?: NodeJS.ProcessEnv; stdin?: string } = {}) {
   let out = ''
   let err = ''
@@ -11,7 +11,14 @@ export async function run(args: string[], { env = {}, stdin = '' }: { env?: Node
     stdout: { write: (text: string) => (out += text) },
     stderr: { write: (text: string) => (err += text) },
   })
-  return { status, out, err }
+  const isEvent = (line: string) => line.startsWith('{"level"')
+  const lines = err.split(/(?<=\n)/)
+  return {
+    status,
+    out,
+    err: lines.filter((line) => !isEvent(line)).join(''),
+    events: lines.filter(isEvent).map((line) => JSON.parse(line)),
+  }
 }
 
 /** Like `run`, for a command that must succeed, with `--json`: what it printed. */

@@ -28,9 +28,9 @@ export async function administer<Result>(
 }
 
 /** The name of the user whose process this is; the number where it has no name, as in a container. */
-export function operatingSystemUser(): string {
+export function operatingSystemUser(read: () => { username: string } = userInfo): string {
   try {
-    return userInfo().username
+    return read().username
   } catch {
     return `uid ${process.getuid?.()}`
   }

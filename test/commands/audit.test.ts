@@ -1,0 +1,50 @@
+import { userInfo } from 'node:os'
+import t from 'tap'
+import { run, runJson } from '../support/run.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+
+const REGISTER = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.example', '--client-id', 'a']
+
+t.test('Audit: every change by a command is one line with who made it, on standard error', async (t) => {
+  const options = temporaryDatabase(t)
+  const actor = userInfo().username
+  const changes: [args: string[], event: object][] = [
+    [['suites', 'register', 'store', '--name', 'Store API'], { msg: 'suite registered', suite: 'store' }],
+    [REGISTER, { msg: 'application registered', client_id: 'a', name: 'A', suites: 'all' }],
+    [['apps', 'suspend', 'a'], { msg: 'application suspended', client_id: 'a' }],
+    [['apps', 'resume', 'a'], { msg: 'application resumed', client_id: 'a' }],
+    [['apps', 'withdraw', 'a', '--suite', 'store'], { msg: 'approval withdrawn', client_id: 'a', suite: 'store' }],
+    [['apps', 'approve', 'a', '--suite', 'store'], { msg: 'application approved', client_id: 'a', suite: 'store' }],
+    [['secrets', 'rotate', 'a'], { msg: 'secret rotated', client_id: 'a', others_end_at: /^\d{4}-.*Z$/ }],
+    [['secrets', 'revoke', 'a', '3'], { msg: 'secret revoked', client_id: 'a', secret_id: 3 }],
+    [['tokens', 'revoke-all', 'a'], { msg: 'all tokens revoked', client_id: 'a' }],
+    [['apps', 'remove', 'a'], { msg: 'application removed', client_id: 'a' }],
+    [['suites', 'remove', 'store'], { msg: 'suite removed', suite: 'store' }],
+  ]
+  for (const [args, event] of changes) {
+    const { status, err, events } = await run(args, options)
+    t.strictSame([status, err, events.length], [0, '', 1], args.join(' '))
+    t.match(events[0], { level: 'info', actor, ...event })
+  }
+})
+
+t.test('Audit: a seed is a line for each that it registered, and none for those it left', async (t) => {
+  const options = temporaryDatabase(t)
+  const stdin = JSON.stringify({
+    suites: [{ id: 'store', name: 'Store API' }],
+    applications: [{ name: 'A', developer_email: 'a@b.example', client_secret: 'imported-S3CR3T' }],
+  })
+  const { events } = await run(['seed', '-'], { ...options, stdin })
+  t.match(events, [{ msg: 'suite registered' }, { msg: 'application registered' }])
+  t.notMatch(JSON.stringify(events), 'S3CR3T')
+  t.strictSame((await run(['seed', '-'], { ...options, stdin })).events, [])
+})
+
+t.test('Audit: what changes nothing is no event, and LOG_LEVEL applies', async (t) => {
+  const options = temporaryDatabase(t)
+  t.strictSame((await run(['apps', 'suspend', 'nobody'], options)).events, [])
+  await runJson(REGISTER, options)
+  t.strictSame((await run(['apps', 'list'], options)).events, [])
+  const silent = { env: { ...options.env, LOG_LEVEL: 'silent' } }
+  t.strictSame((await run(['apps', 'suspend', 'a'], silent)).events, [])
+})

@@ -1,0 +1,53 @@
+import type { Worker } from 'node:cluster'
+import { EventEmitter } from 'node:events'
+import t from 'tap'
+import { onLeaderMessage, onWorkerMessage, tellWorker } from '../../src/server/messages.ts'
+
+t.test('Messages: each goes to the handler of its type, and what is not known is ignored', async (t) => {
+  const received: unknown[] = []
+  const worker = new EventEmitter() as Worker
+  onWorkerMessage(worker, {
+    listening: ({ address }) => received.push(address),
+    retired: () => received.push('retired'),
+  })
+  const unknown = [
+    undefined,
+    null,
+    'retired',
+    7,
+    {},
+    { type: 7 },
+    { type: 'close' },
+    { type: 'toString' },
+    { cmd: 'x' },
+  ]
+  for (const message of unknown) worker.emit('message', message)
+  t.strictSame(received, [])
+  worker.emit('message', { type: 'retired' })
+  worker.emit('message', { type: 'listening', address: 'http://127.0.0.1:1', more: 'ignored' })
+  t.strictSame(received, ['retired', 'http://127.0.0.1:1'])
+})
+
+t.test('Messages: a worker is retired and closed by messages of these types only', async (t) => {
+  const received: string[] = []
+  const before = process.listeners('message')
+  onLeaderMessage({ close: () => received.push('close'), retire: () => received.push('retire') })
+  t.teardown(() => {
+    for (const listener of process.listeners('message'))
+      if (!before.includes(listener)) process.off('message', listener)
+  })
+  for (const message of ['retire', { type: 'scrape' }, { type: 'retire' }, { type: 'close' }]) {
+    process.emit('message', message, undefined)
+  }
+  t.strictSame(received, ['retire', 'close'])
+})
+
+t.test('Messages: a worker that is gone is told nothing', async (t) => {
+  const sent: unknown[] = []
+  const worker = (isConnected: boolean) =>
+    ({ isConnected: () => isConnected, send: (message: unknown) => sent.push(message) }) as unknown as Worker
+  tellWorker(worker(false), { type: 'close' })
+  t.strictSame(sent, [])
+  tellWorker(worker(true), { type: 'close' })
+  t.strictSame(sent, [{ type: 'close' }])
+})

@@ -1,0 +1,69 @@
+import { pino } from 'pino'
+import t from 'tap'
+import type { Event } from '../../src/domain/events.ts'
+import { createAuditLog, LINES } from '../../src/telemetry/audit-log.ts'
+import { createLineLog } from '../../src/telemetry/log.ts'
+
+function logged(event: Event) {
+  const lines: string[] = []
+  createAuditLog(createLineLog('info', (line) => lines.push(line)))(event)
+  t.equal(lines.length, 1)
+  const { time, pid, hostname, ...rest } = JSON.parse(lines[0] as string)
+  t.type(time, 'number')
+  return rest
+}
+
+t.test('Audit log: an event is one line, with its type as the message and its fields in snake_case', async (t) => {
+  const clientId = 'a'
+  const remoteAddress = '192.0.2.1'
+  t.strictSame(logged({ type: 'token issued', clientId, tokenId: 'x', remoteAddress }), {
+    level: 'info',
+    client_id: 'a',
+    token_id: 'x',
+    remote_address: '192.0.2.1',
+    msg: 'token issued',
+  })
+  const refused: Event = {
+    type: 'token refused',
+    reason: 'expired token',
+    suite: 'store',
+    clientId,
+    tokenId: undefined,
+    remoteAddress,
+  }
+  t.strictSame(logged(refused), {
+    level: 'info',
+    reason: 'expired token',
+    suite: 'store',
+    client_id: 'a',
+    remote_address: '192.0.2.1',
+    msg: 'token refused',
+  })
+  t.strictSame(logged({ type: 'secret revoked', clientId, secretId: 7, actor: 'root' }), {
+    level: 'info',
+    client_id: 'a',
+    secret_id: 7,
+    actor: 'root',
+    msg: 'secret revoked',
+  })
+})
+
+t.test('Audit log: an error has its message, its stack and its cause', async (t) => {
+  const err = new Error('outer', { cause: new Error('inner') })
+  t.match(logged({ type: 'purge failed', err }), {
+    level: 'warn',
+    err: { type: 'Error', message: 'outer: inner', stack: /caused by: Error: inner/ },
+  })
+})
+
+t.test('Audit log: every event has a level, and lines below the log level are not written', async (t) => {
+  const lines: string[] = []
+  const observe = createAuditLog(pino({ level: 'error' }, { write: (line) => lines.push(line) }))
+  for (const type of Object.keys(LINES)) observe({ type } as Event)
+  t.strictSame(
+    lines.map((line) => JSON.parse(line).msg).sort(),
+    Object.keys(LINES)
+      .filter((type) => ['error', 'fatal'].includes(LINES[type as Event['type']].level))
+      .sort(),
+  )
+})
