@@ -1,9 +1,8 @@
 import formbody from '@fastify/formbody'
 import fastify from 'fastify'
-import { ACCESS_TOKEN_PATH, tokenResponse } from '../../src/http/access-token.ts'
+import { ACCESS_TOKEN_PATH, tokenRequest, tokenResponse } from '../../src/http/access-token.ts'
 import { READY_PATH } from '../../src/http/health.ts'
-import { INTROSPECT_PATH, introspectionResponse } from '../../src/http/introspect.ts'
-import { formSchema } from '../../src/http/wire/form.ts'
+import { INTROSPECT_PATH, introspectionRequest, introspectionResponse } from '../../src/http/introspect.ts'
 import { NO_STORE } from '../../src/http/wire/refuse.ts'
 import { VERIFY_PATH } from '../../src/http/wire/target.ts'
 import { introspection, token, verified } from './answers.ts'
@@ -16,7 +15,7 @@ await app.register(formbody)
 
 app.post(
   ACCESS_TOKEN_PATH,
-  { schema: { body: formSchema(['grant_type', 'client_id', 'client_secret']), response: { 200: tokenResponse } } },
+  { schema: { body: tokenRequest, response: { 200: tokenResponse } } },
   async (_request, reply) => {
     reply.headers(NO_STORE)
     return token
@@ -25,7 +24,7 @@ app.post(
 
 app.post(
   INTROSPECT_PATH,
-  { schema: { body: formSchema([]), response: { 200: introspectionResponse } } },
+  { schema: { body: introspectionRequest, response: { 200: introspectionResponse } } },
   async (_request, reply) => {
     reply.headers(NO_STORE)
     return introspection

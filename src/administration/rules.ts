@@ -9,7 +9,7 @@ export const fields = {
     .string('The name must be text')
     .regex(/\S/, 'The name must not be empty')
     .max(200, 'The name may have 200 characters at most')
-    .regex(PRINTABLE, 'The name must not hold control characters'),
+    .regex(PRINTABLE, 'The name must not have control characters'),
   developerEmail: z
     .string('The developer email must be text')
     .max(254, 'The developer email may have 254 characters at most')

@@ -2,14 +2,14 @@ import type { AuthenticationReason, InactiveReason, RequestReason } from './refu
 
 /**
  * Everything that happens that an operator may want to know of: said once, where it happens, and observed by the log (and
- * whatever else observes). An event holds no secret, no token and no text of a request but what its fields name.
+ * whatever else observes). An event has no secret, no token and no text of a request but what its fields name.
  */
 export type Event = TokenEvent | RequestEvent | AdministrationEvent | ServerEvent
 
 /** Receives each event as it happens. Must not throw, and must not wait. */
 export type Observer = (event: Event) => void
 
-export interface TokenIssued {
+interface TokenIssued {
   type: 'token issued'
   clientId: string
   /** The token's public id, a UUID. */
@@ -18,7 +18,7 @@ export interface TokenIssued {
 }
 
 /** A check that ended with another answer than yes: the gateway check or introspection. */
-export interface TokenRefused {
+interface TokenRefused {
   type: 'token refused'
   reason: InactiveReason | 'application not approved' | 'no such suite'
   /** Undefined: the gateway named none, or one that does not exist. */
@@ -59,7 +59,7 @@ type RequestEvent =
   | (RefusedRequest & { type: 'request failed'; reason: RequestReason; err: unknown })
 
 /** A change that an operator made, and who did it. */
-export type AdministrationEvent = Change & { actor: string }
+type AdministrationEvent = Change & { actor: string }
 
 export type Change =
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }

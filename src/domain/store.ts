@@ -90,7 +90,7 @@ export interface FoundToken {
   readonly application: Application | undefined
 }
 
-export interface Newcomers {
+interface Newcomers {
   readonly suites: readonly NewSuite[]
   readonly applications: readonly NewApplication[]
 }

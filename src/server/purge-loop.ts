@@ -8,8 +8,6 @@ import { purge } from '../issuer/purge.ts'
 const BUSY_DELAY_MS = 15
 const IDLE_DELAY_MS = 10_000
 
-export type PurgeLoop = ReturnType<typeof startPurgeLoop>
-
 /** Deletes expired tokens in the background, in small steps, until it is stopped. A step that failed is tried again. */
 export function startPurgeLoop({ store, now, observe }: { store: Store; now: Clock; observe: Observer }) {
   const stopping = new AbortController()

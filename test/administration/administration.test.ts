@@ -25,7 +25,7 @@ t.test('Registration: a client id that is taken is refused', async (t) => {
 
 t.test('Registration: every field has its limits, and a refusal names all that is wrong but no secret', async (t) => {
   const { administration } = await createWorld(t)
-  const bad: [Partial<Registration>, RegExp][] = [
+  const invalid: [Partial<Registration>, RegExp][] = [
     [{ name: ' ' }, /name must not be empty/],
     [{ name: 'a'.repeat(201) }, /name may have 200/],
     [{ name: 'a\u001b[31m' }, /control characters/],
@@ -36,7 +36,7 @@ t.test('Registration: every field has its limits, and a refusal names all that i
     [{ clientSecret: 'hunter2' }, /client secret must be 8 to 200/],
     [{ clientSecret: 'hunter2-ünïcödé' }, /client secret must be/],
   ]
-  for (const [part, message] of bad) {
+  for (const [part, message] of invalid) {
     await t.rejects(administration.register({ ...PARTNER, ...part }), { message })
   }
   const refusal = await administration.register({ name: '', developerEmail: '', clientSecret: 'hunter2' }).catch(String)
@@ -111,7 +111,7 @@ t.test('Suites: a taken id, an unknown suite and a wrong id are refused', async 
   await t.rejects(withdraw('nobody', 'store'), { message: /no application/ })
 })
 
-t.test('Administration: suspend and resume, rotate and revoke hold from the next request on', async (t) => {
+t.test('Administration: suspend and resume, rotate and revoke take effect with the next request on', async (t) => {
   const { administration, credentials, post, clock } = await createWorld(t)
   const id = credentials.client_id
   const status = async (form = credentials) => (await post(form)).statusCode
@@ -141,7 +141,7 @@ t.test('Administration: suspend and resume, rotate and revoke hold from the next
   t.equal(await status(), 401)
 })
 
-t.test('Administration: a secret that ended a month ago is forgotten at the next rotation', async (t) => {
+t.test('Administration: a secret that ended a month ago is deleted at the next rotation', async (t) => {
   const { administration, credentials, clock } = await createWorld(t)
   const id = credentials.client_id
   await administration.rotateSecret(id, 0)
@@ -153,7 +153,7 @@ t.test('Administration: a secret that ended a month ago is forgotten at the next
   t.equal((await administration.show(id)).secrets.length, 3)
 })
 
-t.test('Administration: a token issued in the moment of a revoke-all, but after it, is good', async (t) => {
+t.test('Administration: a token issued in the moment of a revoke-all, but after it, is valid', async (t) => {
   const { administration, credentials, post, clock } = await createWorld(t)
   await administration.revokeAllTokens(credentials.client_id)
   const { tokensValidFrom } = await administration.show(credentials.client_id)

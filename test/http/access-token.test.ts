@@ -10,7 +10,7 @@ import { createWorld, START, temporaryFolder } from '../support/world.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-t.test('The contract: a good request is answered with the eight fields in their order and types', async (t) => {
+t.test('The contract: a valid request is answered with the eight fields in their order and types', async (t) => {
   const { post, credentials } = await createWorld(t)
   const answer = await post()
   t.equal(answer.statusCode, 200)

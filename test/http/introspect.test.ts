@@ -9,7 +9,7 @@ import { PUBLIC_URL, START, temporaryFolder } from '../support/world.ts'
 const PATH = '/v1/oauth/introspect'
 const INACTIVE = '{"active":false}'
 
-t.test('RFC 7662 §2.2: a good token of an approved application is described', async (t) => {
+t.test('RFC 7662 §2.2: an active token of an approved application is described', async (t) => {
   const { introspect, token, credentials, clock } = await createWorldOfSuites(t)
   const accessToken = await token()
   clock.time += 3_599_999
@@ -45,7 +45,7 @@ for (const [token, [end, reason]] of Object.entries(ENDINGS)) {
   })
 }
 
-t.test('RFC 7662 §2.2: a forged token, another secret behind a good id and any text are not active', async (t) => {
+t.test('RFC 7662 §2.2: a forged token, another secret behind a valid id and any text are not active', async (t) => {
   const { introspect, token } = await createWorldOfSuites(t)
   const accessToken = await token()
   const forged = accessToken.slice(0, 60) + (accessToken.endsWith('AAAA') ? 'BBBB' : 'AAAA')
@@ -118,7 +118,7 @@ t.test('RFC 7662 §2.3: anyone else gets 401 with a Basic challenge, and is told
   }
 })
 
-t.test("RFC 7662 §2.1: a suite's new secret is good at once, its old one until the overlap ends", async (t) => {
+t.test("RFC 7662 §2.1: a suite's new secret is valid at once, its old one until the overlap ends", async (t) => {
   const { post, administration, basic, token, clock } = await createWorldOfSuites(t)
   const form = { token: await token() }
   const { clientSecret } = await administration.rotateSecret('store', 1000)

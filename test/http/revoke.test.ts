@@ -55,7 +55,7 @@ t.test('RFC 7009 §2.1: the application authenticates in the body, as at the tok
   t.equal((await verify(form.token)).statusCode, 200)
 })
 
-t.test('RFC 7009 §2.2.1: where the store cannot commit the answer is 503, and the token is still good', async (t) => {
+t.test('RFC 7009 §2.2.1: where the store cannot commit the answer is 503, and the token is still valid', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
   const { post, credentials, token, verify } = await createWorldOfSuites(t, { databaseUrl: `sqlite:${file}` })
   const accessToken = await token()

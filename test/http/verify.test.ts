@@ -11,7 +11,7 @@ import { PUBLIC_URL, START, temporaryFolder } from '../support/world.ts'
 
 const REALM = `Bearer realm="${PUBLIC_URL}"`
 
-t.test('RFC 6750 §2.1: a request with a good token passes, and its client is named to the gateway', async (t) => {
+t.test('RFC 6750 §2.1: a request with a valid token passes, and its client is named to the gateway', async (t) => {
   const { verify, token, credentials } = await createWorldOfSuites(t)
   const answer = await verify(await token())
   t.strictSame([answer.statusCode, answer.body], [200, ''])
@@ -82,7 +82,7 @@ t.test('RFC 6750 §3.1: an application that is not approved for the suite gets 4
   const answer = await verify(accessToken, '/product-information')
   refused(t, answer, 403, 'insufficient_scope', /approved/)
   t.match(answer.headers['www-authenticate'], `${REALM}, error="insufficient_scope"`)
-  t.equal((await verify(accessToken, '')).statusCode, 200, 'without a suite any good token passes')
+  t.equal((await verify(accessToken, '')).statusCode, 200, 'without a suite any valid token passes')
 })
 
 t.test('RFC 6750 §3.1: a malformed header gets 400', async (t) => {
@@ -97,10 +97,10 @@ t.test('RFC 6750 §3.1: a malformed header gets 400', async (t) => {
 t.test('RFC 9110 §5.3: a doubled header gets 400, whichever comes first', async (t) => {
   const { app, token } = await createWorldOfSuites(t)
   const { port } = new URL(await app.listen({ port: 0 }))
-  const good = ['Authorization', `Bearer ${await token()}`]
+  const valid = ['Authorization', `Bearer ${await token()}`]
   for (const headers of [
-    [...good, 'authorization', 'Bearer x'],
-    ['AUTHORIZATION', 'Basic x', ...good],
+    [...valid, 'authorization', 'Bearer x'],
+    ['AUTHORIZATION', 'Basic x', ...valid],
   ]) {
     // Node.js does not join an array of them: each goes out on a line of its own.
     const request = http.request({ port, path: '/v1/oauth/verify/store', headers: ['Host', 'a', ...headers] }).end()
@@ -156,7 +156,7 @@ t.test('Gateways: any method, body, path and query behind the suite is accepted,
   }
 })
 
-t.test('Gateways: an unknown suite gets 404, with a good token too, and so does an empty one', async (t) => {
+t.test('Gateways: an unknown suite gets 404, with a valid token too, and so does an empty one', async (t) => {
   const { verify, token, administration } = await createWorldOfSuites(t)
   const accessToken = await token()
   for (const path of ['/nowhere', '/', '//', '/STORE', '/store%2Forders', '/%', `/${'a'.repeat(200)}`]) {
@@ -198,7 +198,7 @@ t.test('RFC 9110 §15.6.4: where the store cannot be read the answer is 503, nev
   t.match(answer.headers, { 'retry-after': /^\d+$/, 'www-authenticate': undefined })
   other.exec('ALTER TABLE elsewhere RENAME TO tokens; ALTER TABLE changes RENAME TO elsewhere')
   await nextTurn()
-  t.equal((await verify(checkedBefore)).statusCode, 503, 'what is held in memory is not believed blindly')
+  t.equal((await verify(checkedBefore)).statusCode, 503, 'what is cached is not used without a look')
   other.close()
 })
 

@@ -84,7 +84,7 @@ t.test('Batch: when a round trip fails, all that it took are told, and nobody el
   disk.reject(new Error('EIO'))
   const failed = { status: 'rejected', reason: { message: 'EIO' } }
   t.match(await Promise.allSettled(lost), [failed, failed])
-  await t.rejects(next, { message: 'EIO' }, 'the next batch makes its own attempt')
+  await t.rejects(next, { message: 'EIO' }, 'the next batch makes a round trip of its own')
   t.strictSame(roundTrips, [['a', 'b'], ['c']])
 })
 

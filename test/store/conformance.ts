@@ -341,7 +341,7 @@ function tokenConformance(t: Test, { open }: Harness): void {
     t.strictSame(await find(store, other.id), other)
   })
 
-  t.test('Store: the purge deletes the oldest tokens before an id, at most so many as it is told', async (t) => {
+  t.test('Store: the purge deletes the oldest tokens before an id, no more than the limit', async (t) => {
     const store = await open(t)
     const key = await newKey(store)
     const tokens = Array.from({ length: 5 }, (_, n) => mintToken(key, START + n).stored)

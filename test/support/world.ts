@@ -81,5 +81,3 @@ function flat({ applications, suites, secrets, seed }: Administration) {
     revokeSecret: secrets.revoke,
   }
 }
-
-export type World = Awaited<ReturnType<typeof createWorld>>

@@ -8,7 +8,7 @@ const NAME_LENGTH = 40
 
 /**
  * The rules of a form endpoint that apply before its body is read: no query, not even an empty one, and a form
- * (docs/contract.md; RFC 6749 §3.2). The refusal never repeats the query: it may hold a secret.
+ * (docs/contract.md; RFC 6749 §3.2). The refusal never repeats the query: it may have a secret in it.
  */
 export function assertForm(request: FastifyRequest): void {
   if (request.raw.url?.includes('?')) throw new RequestRefused('query in the address')

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { errorBody, NOT_HTTP, UNREADABLE } from './refusals.ts'
 import { JSON_TYPE, NO_STORE } from './refuse.ts'
 
-/** Answers what never became a request, and closes the connection. Logs nothing: the bytes may hold a secret. */
+/** Answers what never became a request, and closes the connection. Logs nothing: the bytes may be a secret. */
 export function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable) {
     socket.destroy()

@@ -7,9 +7,9 @@ import t, { type Test } from 'tap'
 import { drainOnClose } from '../../../src/http/wire/connections.ts'
 
 /** A server that answers when it is told to. */
-async function createDoor(t: Test, patience?: number) {
+async function createDoor(t: Test, timeout?: number) {
   const app = fastify({ return503OnClosing: false })
-  drainOnClose(app, patience)
+  drainOnClose(app, timeout)
   const waiting: (() => void)[] = []
   app.get('/', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
   app.post('/', async () => 'read')
@@ -29,7 +29,7 @@ async function createDoor(t: Test, patience?: number) {
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
-t.test('Closing: a connection that never sent a byte, or half a head, does not hold the server up', async (t) => {
+t.test('Closing: a connection that never sent a byte, or half a head, does not delay the end', async (t) => {
   const { app, dial } = await createDoor(t)
   const [silent, half] = [await dial(), await dial(GET.slice(0, 20))]
   await app.close()
@@ -72,7 +72,7 @@ t.test('Closing: a request that comes while an answer is owed on its connection 
   t.equal((await client.received).match(/HTTP\/1\.1 200 OK/g)?.length, 2)
 })
 
-t.test('Closing: patience with a body that never comes has an end', async (t) => {
+t.test('Closing: a body that never comes is waited for until the timeout', async (t) => {
   const { app, dial } = await createDoor(t, 50)
   const client = await dial('POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf')
   await once(app.server, 'request')

@@ -108,7 +108,7 @@ t.test('SQLite: a file that was replaced is unavailable, for writing and for the
   await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), StoreUnavailable)
 })
 
-t.test('SQLite: a lost side file is as bad as a lost database', async (t) => {
+t.test('SQLite: without one of its side files a database cannot be used', async (t) => {
   for (const suffix of ['-wal', '-shm']) {
     const file = join(temporaryFolder(t), 'store.db')
     const store = await openFile(t, file)
