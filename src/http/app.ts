@@ -7,11 +7,12 @@ import { health } from './health.ts'
 import { introspect } from './introspect.ts'
 import { metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
-import { verify, withoutForeignPath } from './verify.ts'
+import { verify } from './verify.ts'
 import { drainOnClose } from './wire/connections.ts'
 import { formRefusal } from './wire/form.ts'
 import { answerMalformed } from './wire/malformed.ts'
 import { HttpRefusal, refuse } from './wire/refusals.ts'
+import { originForm, pathOf, withoutForeignPath } from './wire/target.ts'
 import { answerTogether } from './wire/together.ts'
 
 export interface AppOptions {
@@ -74,14 +75,4 @@ export async function buildApp({ issuer, log, trustProxy, publicUrl }: AppOption
 function noSuchEndpoint(allowed: Set<string> | undefined): HttpRefusal {
   if (!allowed) return new HttpRefusal(404, 'There is no such endpoint')
   return new HttpRefusal(405, 'The method is not allowed here', { headers: { allow: [...allowed].join(', ') } })
-}
-
-/** The target as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
-function originForm(target: string): string {
-  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
-}
-
-/** The path of a target that the router has decoded before, so it can be decoded. */
-function pathOf(target: string): string {
-  return decodeURIComponent(target.split('?', 1)[0] as string)
 }

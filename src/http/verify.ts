@@ -4,6 +4,7 @@ import type { Application } from '../domain/application.ts'
 import type { RefusalCode, RefusalLog } from '../domain/refusal.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { authorizationOf, bearerToken } from './wire/authorization.ts'
+import { headerValue } from './wire/header-value.ts'
 import { HttpRefusal, NO_STORE } from './wire/refusals.ts'
 
 export const VERIFY_PATH = '/v1/oauth/verify'
@@ -89,15 +90,6 @@ export async function verify(
   }
 }
 
-/**
- * The target without what a gateway appended behind the suite: the path and the query of the request that it asks
- * about, which may be as malformed as anybody likes. Other targets stay as they are.
- */
-export function withoutForeignPath(target: string): string {
-  if (!target.startsWith(VERIFY_PATH)) return target
-  return /^(\/v1\/oauth\/verify(?:\/[^/?#]*)?)(?:[/?#].*)?$/.exec(target)?.[1] ?? target
-}
-
 /** Made once for as long as the store holds the application: 3 % of the CPU of a check. */
 const known = new WeakMap<Application, Record<string, string>>()
 
@@ -112,12 +104,4 @@ function headersOf(application: Application): Record<string, string> {
     known.set(application, headers)
   }
   return headers
-}
-
-/**
- * Any text as a legal header value: printable ASCII as it is, and the rest, a space and a percent sign too,
- * percent-encoded UTF-8 (RFC 3986 §2.1). `decodeURIComponent` gives the text back.
- */
-function headerValue(text: string): string {
-  return text.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent)
 }

@@ -1,0 +1,20 @@
+import { VERIFY_PATH } from '../verify.ts'
+
+/** The target as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
+export function originForm(target: string): string {
+  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
+}
+
+/**
+ * The target without what a gateway appended behind the suite: the path and the query of the request that it asks
+ * about, which may be as malformed as anybody likes. Other targets stay as they are.
+ */
+export function withoutForeignPath(target: string): string {
+  if (!target.startsWith(VERIFY_PATH)) return target
+  return /^(\/v1\/oauth\/verify(?:\/[^/?#]*)?)(?:[/?#].*)?$/.exec(target)?.[1] ?? target
+}
+
+/** The path of a target that the router has decoded before, so it can be decoded. */
+export function pathOf(target: string): string {
+  return decodeURIComponent(target.split('?', 1)[0] as string)
+}
