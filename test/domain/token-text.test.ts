@@ -16,7 +16,7 @@ t.test('Token: any token that was issued is taken apart into its id and its secr
 
 t.test('Token: no two texts are the same token', async () => {
   const text = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string(),
     fc.stringMatching(/^[A-Za-z0-9_-]{62,66}$/),
     fc.string({ unit: fc.constantFrom(...'Aa0-_+/=\n'), minLength: 62, maxLength: 66 }),
   )

@@ -104,7 +104,7 @@ t.test('RFC 7617 §2: whatever a stranger sends, no credentials come out that we
   )
   const authorization = fc.oneof(
     token68.map((text) => `Basic ${text}`),
-    fc.string({ unit: 'binary' }),
+    fc.string(),
     fc.string().map((text) => `Basic ${text}`),
   )
   fc.assert(
@@ -138,7 +138,7 @@ t.test('RFC 6750 §2.1: any b64token comes back, however the scheme is written',
 
 t.test('RFC 6750 §2.1: whatever a stranger sends, no token comes out that was not all of it', async () => {
   const text = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string(),
     fc.string({ unit: fc.constantFrom(...'aZ9-._~+/=, \t"') }).map((rest) => `Bearer${rest}`),
   )
   fc.assert(

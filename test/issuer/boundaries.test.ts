@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
+import { purgeStep } from '../../src/issuer/purge.ts'
+import { createWorldOfSuites } from '../support/suites.ts'
+import { createWorld, START, temporaryFolder } from '../support/world.ts'
+
+const HOUR = 3_600_000
+
+t.test('Revoke-all: of one millisecond, the token before it is revoked and the token after it is not', async (t) => {
+  const { administration, credentials, token, verify, introspect, clock } = await createWorldOfSuites(t)
+  clock.time += 1000
+  const before = await token()
+  await administration.revokeAllTokens(credentials.client_id)
+  const after = await token()
+  t.strictSame([(await verify(before)).statusCode, (await verify(after)).statusCode], [401, 200])
+  t.strictSame([(await introspect(before)).json().active, (await introspect(after)).json().active], [false, true])
+})
+
+t.test('RFC 7009 §2.2: for a token that cannot be one nothing happens, and the log names none', async (t) => {
+  const { post, token, credentials, lines, app } = await createWorld(t)
+  const accessToken = await token()
+  for (const text of ['x', accessToken.slice(1), `${accessToken}A`, `${accessToken}\n`]) {
+    const answer = await post({ ...credentials, token: text }, {}, '/v1/oauth/revoke')
+    t.strictSame([answer.statusCode, answer.body], [200, ''])
+    const line = JSON.parse(lines.at(-1) as string)
+    t.equal(line.client_id, credentials.client_id)
+    t.notOk('token_id' in line)
+  }
+  const verified = await app.inject({ url: '/v1/oauth/verify', headers: { authorization: `Bearer ${accessToken}` } })
+  t.equal(verified.statusCode, 200)
+})
+
+t.test('Purge: of the first millisecond that is not expired, not even the smallest id is taken', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { store, clock } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  const idsLeft = () => db.prepare('SELECT id FROM tokens ORDER BY id').pluck().all()
+
+  const smallest = { ...mintToken(1, START).stored, id: firstTokenIdAt(START) }
+  const older = mintToken(1, START - 1).stored
+  await store.addToken(smallest)
+  await store.addToken(older)
+  clock.time = START + HOUR - 1
+  await purgeStep({ store, now: () => clock.time })
+  t.strictSame(idsLeft(), [smallest.id])
+})
