@@ -56,7 +56,7 @@ async function measureAll(files: string[]): Promise<PassedTest[]> {
     console.error(`Fails without a mutation: ${failed.join(', ')}`)
     process.exit(2)
   }
-  return passed.sort((a, b) => a.time - b.time)
+  return passed
 }
 
 async function tryAll(mutations: Mutation[]): Promise<Result[]> {
@@ -78,20 +78,33 @@ async function tryAll(mutations: Mutation[]): Promise<Result[]> {
   return results
 }
 
-/** The first test to fail with this mutation, or to take too long; those that are likely to, and the fast ones, go first. */
+/** The first test to fail with this mutation, or to take too long. The likely one, the near ones and the fast ones go first. */
 async function firstToNotice(copy: string, mutation: Mutation, likely?: PassedTest): Promise<PassedTest | undefined> {
   const source = sources.get(mutation.file) as string
   const path = join(copy, mutation.file)
   writeFileSync(path, source.slice(0, mutation.start) + mutation.replacement + source.slice(mutation.end))
   try {
+    const priority = (test: PassedTest) =>
+      test === likely ? Number.POSITIVE_INFINITY : nearness(test.file, mutation.file)
     const covering = tests.filter((test) => covers(test, mutation))
-    for (const test of covering.sort((a, b) => Number(b === likely) - Number(a === likely))) {
+    for (const test of covering.sort((a, b) => priority(b) - priority(a) || a.time - b.time)) {
       if (!(await stillPasses(copy, test))) return test
     }
     return undefined
   } finally {
     writeFileSync(path, source)
   }
+}
+
+/** How many folders, and the name, a test has in common with a source file: `test/` mirrors `src/`. */
+function nearness(test: string, source: string): number {
+  const names = source.replace(/\.ts$/, '').split('/').slice(1)
+  const differs = test
+    .replace(/\.test\.ts$/, '')
+    .split('/')
+    .slice(1)
+    .findIndex((name, at) => name !== names[at])
+  return differs === -1 ? names.length : differs
 }
 
 function report(results: Result[]): void {

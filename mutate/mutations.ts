@@ -98,7 +98,7 @@ function changesOf(node: AnyNode, source: string): Change[] {
       return ['!', '-'].includes(node.operator) ? [token(node.operator, node.start, '')] : []
     case 'Literal':
       if (typeof node.value === 'boolean') return [replace(node, String(!node.value))]
-      return typeof node.value === 'number' ? [replace(node, String(node.value + 1))] : []
+      return typeof node.value === 'number' && !isConstant(node, source) ? [replace(node, String(node.value + 1))] : []
     case 'TemplateLiteral':
       return SQL_STATEMENT.test(source.slice(node.start + 1)) ? changesOfSql(text(node), node.start) : []
     case 'IfStatement':
@@ -124,6 +124,12 @@ function changesOf(node: AnyNode, source: string): Change[] {
     default:
       return []
   }
+}
+
+/** Whether a number is all that a constant of a module is: such as a limit, which a test could only repeat. */
+function isConstant({ start, end }: Node, source: string): boolean {
+  const line = source.lastIndexOf('\n', start) + 1
+  return source[end] === '\n' && /^(export )?const \w+ = $/.test(source.slice(line, start))
 }
 
 function changesOfSql(sql: string, offset: number): Change[] {

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import type { Mutation } from './mutations.ts'
 
 /** How long a test may take with a mutation in it: so many times as long as without, and so many milliseconds more. */
-const TIMES = 3
+const TIMES = 5
 const MORE = 10_000
 
 /** A test file that passes, how many milliseconds it takes, and what of each source file it runs. */
