@@ -1,8 +1,9 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
-import { purgeStep } from '../../src/issuer/purge.ts'
+import { purgeStep, startPurge } from '../../src/issuer/purge.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 import { createWorld, START, temporaryFolder } from '../support/world.ts'
 
@@ -46,4 +47,21 @@ t.test('Purge: of the first millisecond that is not expired, not even the smalle
   clock.time = START + HOUR - 1
   await purgeStep({ store, now: () => clock.time })
   t.strictSame(idsLeft(), [smallest.id])
+})
+
+t.test('Purge: it is stopped when the step that was under way is done', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { store, clock } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  await store.addToken(mintToken(1, START).stored)
+  clock.time = START + HOUR
+  const db = new Database(file)
+  t.teardown(() => db.close())
+
+  db.exec('BEGIN IMMEDIATE')
+  const purge = startPurge({ store, now: () => clock.time, onError: (error) => t.fail(String(error)) })
+  const stopped = purge.stop()
+  await sleep(50)
+  db.exec('COMMIT')
+  await stopped
+  t.equal(db.prepare('SELECT count(*) FROM tokens').pluck().get(), 0)
 })
