@@ -34,7 +34,7 @@ const OPERATORS: Record<string, string> = {
   '--': '++',
 }
 
-const METHODS: Record<string, string> = { min: 'max', max: 'min', some: 'every', every: 'some' }
+const METHODS = new Map(Object.entries({ min: 'max', max: 'min', some: 'every', every: 'some' }))
 
 /** The same for SQL, in template literals that begin with a statement. */
 const SQL_STATEMENT = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/
@@ -118,7 +118,7 @@ function changesOf(node: AnyNode, source: string): Change[] {
       return [replace(node, text(node.argument))]
     case 'MemberExpression': {
       if (node.optional && !node.computed) return [token('?.', node.object.end, '.')]
-      const other = METHODS[text(node.property)]
+      const other = METHODS.get(text(node.property))
       return other && !node.computed ? [replace(node.property, other)] : []
     }
     default:
