@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { parse } from 'acorn'
 import t from 'tap'
 import { type Mutation, mutationsOf } from '../../mutate/mutations.ts'
-import { describe } from '../../mutate/report.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -28,6 +27,7 @@ t.test('Mutations: an operator, a value or a statement is changed at a time', as
     ],
     'if (a) throw b': ['if (!(a)) throw b', 'if (a) void 0'],
     'for (;;) a++': ['for (;;) void 0', 'for (;;) a--'],
+    'for (;;) --a': ['for (;;) ++a', 'for (;;) void 0'],
     'const a = () => ({})': ['const a = () => (undefined)'],
     'const a = () => void b': [],
     'const a = await b()': ['const a = b()'],
@@ -50,7 +50,7 @@ t.test('Mutations: every mutant of src is a program', async (t) => {
   t.ok(mutants.length > 500)
   const broken = mutants.filter(({ mutation, source }) => !isProgram(apply(source, mutation)))
   t.strictSame(
-    broken.map(({ mutation, source }) => describe(mutation, source)),
+    broken.map(({ mutation }) => mutation),
     [],
   )
 })
