@@ -28,3 +28,15 @@ t.test('Seed: with a client id, an application is the same if its client id is',
   t.strictSame(await idsOfNew('a'), [])
   t.strictSame(await idsOfNew('b'), ['b'], 'though its name and its developer are taken')
 })
+
+t.test('Seed: an application that exists is left, whatever else the seed says of it', async (t) => {
+  const { administration } = await createWorld(t)
+  const withId = { ...PARTNER, name: 'With an id', clientId: 'a' }
+  await administration.seed({ suites: [], applications: [PARTNER, withId] })
+  const before = await administration.list()
+  for (const one of [PARTNER, withId]) {
+    const again = { ...one, suites: ['a suite that was removed'] }
+    t.strictSame((await administration.seed({ suites: [], applications: [again] })).applications, [])
+  }
+  t.strictSame(await administration.list(), before)
+})

@@ -37,3 +37,22 @@ t.test('RFC 9562 §5.7: tokens sort by the time of issue, whatever it is', async
     }),
   )
 })
+
+t.test('RFC 9562 §5.7: whatever is not the time, the version or the variant is random', async (t) => {
+  const everZero = Buffer.alloc(48)
+  const everOne = Buffer.alloc(48)
+  for (let n = 0; n < 200; n++) {
+    for (const [at, byte] of Buffer.from(mintToken(1, 0).accessToken, 'base64url').entries()) {
+      everZero[at] = (everZero[at] as number) | ~byte
+      everOne[at] = (everOne[at] as number) | byte
+    }
+  }
+  const random = Buffer.concat([Buffer.alloc(6), Buffer.from([0x0f, 0xff, 0x3f]), Buffer.alloc(39, 0xff)])
+  const fixed = Buffer.alloc(48)
+  fixed[6] = 0x70
+  fixed[8] = 0x80
+  for (let at = 0; at < 48; at++) {
+    const both = (everZero[at] as number) & (everOne[at] as number)
+    t.strictSame([both, (everOne[at] as number) & ~both], [random[at], fixed[at]], `byte ${at}`)
+  }
+})

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
+import { createIssuer } from '../../src/issuer/issuer.ts'
 import { purgeStep, startPurge } from '../../src/issuer/purge.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 import { createWorld, START, temporaryFolder } from '../support/world.ts'
@@ -64,4 +65,15 @@ t.test('Purge: it is stopped when the step that was under way is done', async (t
   db.exec('COMMIT')
   await stopped
   t.equal(db.prepare('SELECT count(*) FROM tokens').pluck().get(), 0)
+})
+
+t.test('RFC 6749 §5.1: expires_in is what is left when the token is on disk, never more than it has', async (t) => {
+  const { store, credentials } = await createWorld(t)
+  const application = await store.findApplication(credentials.client_id)
+  if (!application) throw new Error('There is no application')
+  let time = START
+  const slow = createIssuer({ store, now: () => (time += 10_000) })
+  t.match(await slow.issue(application), { issuedAt: START + 10_000, expiresIn: 3589 })
+  const never = createIssuer({ store, now: () => (time += 2 * HOUR) })
+  t.match(await never.issue(application), { expiresIn: 0 })
 })
