@@ -60,3 +60,13 @@ t.test('Retiring: no new connection; one that is open gets one more answer, whic
   t.match(second, /^connection: close/im)
   await end
 })
+
+t.test('Closing: a connection that never sent a byte ends at once', async (t) => {
+  const { app, dial } = await createListeningWorld(t)
+  const silent = await dial()
+  const closed = app.close()
+  const first = await Promise.race([closed.then(() => 'closed'), sleep(3000, 'still waiting', { ref: false })])
+  t.equal(first, 'closed')
+  t.equal(await text(silent), '')
+  await closed
+})
