@@ -39,10 +39,15 @@ t.test('RFC 9562 §5.7: tokens sort by the time of issue, whatever it is', async
 })
 
 t.test('RFC 9562 §5.7: whatever is not the time, the version or the variant is random', async (t) => {
+  const lowBits = (bytes: Buffer, at: number, mask: number) => (bytes[at] as number) & mask
+  let [versionDiffers, variantDiffers] = [false, false]
   const everZero = Buffer.alloc(48)
   const everOne = Buffer.alloc(48)
   for (let n = 0; n < 200; n++) {
-    for (const [at, byte] of Buffer.from(mintToken(1, 0).accessToken, 'base64url').entries()) {
+    const bytes = Buffer.from(mintToken(1, 0).accessToken, 'base64url')
+    if (lowBits(bytes, 6, 0x0f) !== lowBits(bytes, 7, 0x0f)) versionDiffers = true
+    if (lowBits(bytes, 8, 0x3f) !== lowBits(bytes, 9, 0x3f)) variantDiffers = true
+    for (const [at, byte] of bytes.entries()) {
       everZero[at] = (everZero[at] as number) | ~byte
       everOne[at] = (everOne[at] as number) | byte
     }
@@ -55,4 +60,5 @@ t.test('RFC 9562 §5.7: whatever is not the time, the version or the variant is 
     const both = (everZero[at] as number) & (everOne[at] as number)
     t.strictSame([both, (everOne[at] as number) & ~both], [random[at], fixed[at]], `byte ${at}`)
   }
+  t.strictSame([versionDiffers, variantDiffers], [true, true], 'and not what stands beside it')
 })

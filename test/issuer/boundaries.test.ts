@@ -74,6 +74,8 @@ t.test('RFC 6749 §5.1: expires_in is what is left when the token is on disk, ne
   let time = START
   const slow = createIssuer({ store, now: () => (time += 10_000) })
   t.match(await slow.issue(application), { issuedAt: START + 10_000, expiresIn: 3589 })
+  const faster = createIssuer({ store, now: () => (time += 9_999) })
+  t.match(await faster.issue(application), { expiresIn: 3590 })
   const never = createIssuer({ store, now: () => (time += 2 * HOUR) })
   t.match(await never.issue(application), { expiresIn: 0 })
 })
