@@ -39,19 +39,35 @@ export function bearerToken(request: Request): string | undefined | RequestRefus
   return token ?? new RequestRefused('Authorization header malformed')
 }
 
-/** The credentials of `Authorization: Basic …`, RFC 6749 §2.3.1: both halves form-encoded. Undefined for anything else. */
+/**
+ * The credentials of `Authorization: Basic …`, RFC 7617 §2, both halves form-encoded (RFC 6749 §2.3.1). Undefined for
+ * another scheme and for what is no pair. Throws where the base64 is not canonical (RFC 4648 §3) or where a half has
+ * characters that credentials cannot have (RFC 6749 appendix A).
+ */
 export function basicCredentials(authorization: string): Credentials | undefined {
   const [, encoded] = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization) ?? []
-  const pair = Buffer.from(encoded ?? '', 'base64').toString()
+  if (!encoded) return undefined
+  const bytes = Buffer.from(encoded, 'base64')
+  if (bytes.toString('base64') !== encoded) throw new RequestRefused('Authorization header malformed')
+
+  const pair = bytes.toString()
   const colon = pair.indexOf(':')
   if (colon === -1) return undefined
+  const clientId = formDecode(pair.slice(0, colon))
+  const clientSecret = formDecode(pair.slice(colon + 1))
+  if (clientId === undefined || clientSecret === undefined) return undefined
+  if (!VSCHARS.test(clientId) || !VSCHARS.test(clientSecret)) throw new RequestRefused('Authorization header malformed')
+  return { clientId, clientSecret }
+}
+
+/** RFC 6749 appendix A: `VSCHAR = %x20-7E`. Bytes that are not UTF-8 were decoded to U+FFFD, which is none. */
+const VSCHARS = /^[\x20-\x7e]*$/
+
+/** Undefined where the percent-encoding is wrong. */
+function formDecode(text: string): string | undefined {
   try {
-    return { clientId: formDecode(pair.slice(0, colon)), clientSecret: formDecode(pair.slice(colon + 1)) }
+    return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
     return undefined
   }
-}
-
-function formDecode(text: string): string {
-  return decodeURIComponent(text.replaceAll('+', ' '))
 }

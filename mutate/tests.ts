@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Mutation } from './mutations.ts'
+
+/** How long a test may take with a mutation in it: so many times as long as without, and so many milliseconds more. */
+const TIMES = 5
+const MORE = 10_000
+
+/** A test file that passes, how many milliseconds it takes, and what of each source file it runs. */
+export interface PassedTest {
+  file: string
+  time: number
+  coverage: Map<string, Range[]>
+}
+
+/** A piece of a source file and how often it ran. Pieces are nested; the innermost says the truth. */
+interface Range {
+  startOffset: number
+  endOffset: number
+  count: number
+}
+
+/** Every test file but those that start processes or need other programs: they are slow. */
+export function testFiles(repository: string): string[] {
+  return globSync('test/**/*.test.ts', { cwd: repository })
+    .filter((file) => !/^test\/(process|interop)\//.test(file))
+    .sort()
+}
+
+/** Runs a test file on unchanged sources. Undefined: it fails. */
+export async function measure(copy: string, file: string): Promise<PassedTest | undefined> {
+  const folder = join(copy, '.v8-coverage', file)
+  const began = Date.now()
+  const passed = await passes(copy, file, 120_000, { NODE_V8_COVERAGE: folder })
+  if (!passed) return undefined
+  const coverage = readCoverage(folder, `${pathToFileURL(copy)}/`)
+  rmSync(folder, { recursive: true })
+  return { file, time: Date.now() - began, coverage }
+}
+
+function readCoverage(folder: string, root: string): PassedTest['coverage'] {
+  const coverage: PassedTest['coverage'] = new Map()
+  for (const name of readdirSync(folder)) {
+    const { result } = JSON.parse(readFileSync(join(folder, name), 'utf8'))
+    for (const { url, functions } of result) {
+      if (!url.startsWith(`${root}src/`)) continue
+      const file = url.slice(root.length)
+      const ranges = functions.flatMap(({ ranges }: { ranges: Range[] }) => ranges)
+      coverage.set(file, [...(coverage.get(file) ?? []), ...ranges])
+    }
+  }
+  return coverage
+}
+
+/** Whether a test runs the place of a mutation. */
+export function covers({ coverage }: PassedTest, { file, start }: Mutation): boolean {
+  const around = (coverage.get(file) ?? []).filter(
+    ({ startOffset, endOffset }) => startOffset <= start && start < endOffset,
+  )
+  const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset
+  const innermost = Math.min(...around.map(size))
+  return around.some((range) => size(range) === innermost && range.count > 0)
+}
+
+/** Whether a test still passes, now that there is a mutation in the copy. */
+export function stillPasses(copy: string, { file, time }: PassedTest): Promise<boolean> {
+  return passes(copy, file, time * TIMES + MORE, { NODE_COMPILE_CACHE: join(copy, '.compile-cache') })
+}
+
+async function passes(copy: string, file: string, timeout: number, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const test = spawn(process.execPath, [file], {
+    cwd: copy,
+    env: { ...process.env, TAP_BAIL: '1', ...env },
+    stdio: 'ignore',
+    // With a group of its own, so that what it started ends with it.
+    detached: true,
+  })
+  const timer = setTimeout(() => process.kill(-(test.pid as number), 'SIGKILL'), timeout)
+  const [status] = await once(test, 'exit')
+  clearTimeout(timer)
+  return status === 0
+}

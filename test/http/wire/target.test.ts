@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import fc from 'fast-check'
+import t from 'tap'
+import { originForm, pathOf, withoutForeignPath } from '../../../src/http/wire/target.ts'
+import { createWorld } from '../../support/world.ts'
+
+/** What Node.js lets through as a target: no space, no control character. */
+const targetText = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) })
+const suite = fc.stringMatching(/^[A-Za-z0-9._~-]{0,20}$/)
+
+t.test('RFC 9112 §3.2.2: the whole address is read as its path and query, and a path stays as it is', async () => {
+  const authority = fc.stringMatching(/^[A-Za-z0-9.:@[\]-]{0,30}$/)
+  fc.assert(
+    fc.property(fc.constantFrom('http', 'https', 'HTTP', 'Https'), authority, targetText, (scheme, host, rest) => {
+      const target = `/${rest}`
+      return (
+        originForm(target) === target &&
+        originForm(`${scheme}://${host}${target}`) === target &&
+        originForm(`${scheme}://${host}?${rest}`) === `?${rest}`
+      )
+    }),
+  )
+})
+
+t.test('Verify: what stands behind the suite is left out, whatever it is', async () => {
+  fc.assert(
+    fc.property(suite, fc.constantFrom('/', '?', '#'), targetText, (suiteId, separator, rest) => {
+      return withoutForeignPath(`/v1/oauth/verify/${suiteId}${separator}${rest}`) === `/v1/oauth/verify/${suiteId}`
+    }),
+  )
+  fc.assert(
+    fc.property(fc.constantFrom('?', '#'), targetText, (separator, rest) => {
+      return withoutForeignPath(`/v1/oauth/verify${separator}${rest}`) === '/v1/oauth/verify'
+    }),
+  )
+})
+
+t.test('Verify: no other target is touched, and none twice', async () => {
+  const near = fc.tuple(fc.constantFrom('/v1/oauth/verify', '/v1/oauth/verif', '/V1/oauth/verify', ''), targetText)
+  fc.assert(
+    fc.property(near, ([start, rest]) => {
+      const target = start + rest
+      const kept = withoutForeignPath(target)
+      const isVerify = /^\/v1\/oauth\/verify($|[/?#])/.test(target)
+      return target.startsWith(kept) && withoutForeignPath(kept) === kept && (isVerify || kept === target)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+t.test('Targets: the path of any target that was encoded comes back, without the query', async () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), targetText, (path, query) => {
+      return pathOf(encodeURIComponent(path)) === path && pathOf(`${encodeURIComponent(path)}?${query}`) === path
+    }),
+  )
+})
+
+t.test('Targets: whatever a stranger asks for, it is an answer and no failure', async (t) => {
+  const { app, lines } = await createWorld(t)
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
+  // A fragment is never part of a target (RFC 9112 §3.2).
+  const rest = targetText.map((target) => target.replaceAll('#', ''))
+  const start = fc.constantFrom('/', '/v1/oauth/verify', '/v1/oauth/accesstoken', '/v1/%', 'http://a', '')
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom('GET', 'POST', 'QUERY'), start, rest, async (method, prefix, suffix) => {
+      const socket = connect(Number(port), '127.0.0.1')
+      await once(socket, 'connect')
+      socket.end(`${method} ${prefix}${suffix} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+      const answer = await text(socket)
+      return /^HTTP\/1\.1 [24]\d\d /.test(answer)
+    }),
+    { numRuns: 300 },
+  )
+  t.notMatch(lines.join(''), /request failed/)
+})

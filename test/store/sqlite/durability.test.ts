@@ -1,0 +1,61 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Store } from '../../../src/domain/store.ts'
+import { mintToken } from '../../../src/domain/token.ts'
+import { keyOf } from '../../support/keys.ts'
+import { START, temporaryFolder } from '../../support/world.ts'
+
+/** What is to be brought to the disk: the test says when it is there. */
+const flushes: ((error: Error | null) => void)[] = []
+Object.assign(fs, { fdatasync: (_file: number, done: (error: Error | null) => void) => flushes.push(done) })
+syncBuiltinESMExports()
+const { openStore } = await import('../../../src/store/open.ts')
+
+const secret = { digest: '$sha256$A', createdAt: START }
+const token = mintToken(keyOf(1), START).stored
+
+async function open(t: Test): Promise<Store> {
+  const store = await openStore({ kind: 'sqlite', file: join(temporaryFolder(t), 'store.db') }, { lockTimeout: 200 })
+  t.teardown(() => store.close())
+  return store
+}
+
+async function nextFlush(): Promise<(error: Error | null) => void> {
+  while (flushes.length === 0) await sleep(1)
+  return flushes.shift() as (error: Error | null) => void
+}
+
+const WRITES: Record<string, (store: Store) => Promise<unknown>> = {
+  'a suite': (store) =>
+    store.register({ suites: [{ suiteId: 's', name: 'S', createdAt: START, secret }], applications: [] }),
+  'a new secret': (store) => store.rotateSecret('s', secret, START, START),
+  'a token': (store) => store.addToken(token),
+  'a revocation': (store) => store.revokeToken(token.id, START),
+}
+
+t.test('SQLite: a change is answered when it is on disk, not before', async (t) => {
+  const store = await open(t)
+  for (const [what, write] of Object.entries(WRITES)) {
+    let answered = false
+    const written = write(store).then(() => {
+      answered = true
+    })
+    const flushed = await nextFlush()
+    for (let turn = 0; turn < 10; turn++) await nextTurn()
+    t.equal(answered, false, what)
+    flushed(null)
+    await written
+  }
+})
+
+t.test('SQLite: when the disk has failed once, this change fails and so does every later one', async (t) => {
+  const store = await open(t)
+  const written = t.rejects(store.addToken(token), { name: 'StoreUnavailable' })
+  ;(await nextFlush())(new Error('EIO'))
+  await written
+  await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), { name: 'StoreUnavailable' })
+  t.equal(flushes.length, 0, 'and is not even tried')
+})
