@@ -1,27 +1,14 @@
-import type { Database } from 'better-sqlite3'
 import type { Application, ApplicationKey, NewApplication } from '../../domain/application.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
-import type { ChangeDetector } from './changes.ts'
-import type { Reader } from './reader.ts'
-import type { RetryLocked } from './retry-locked.ts'
+import type { Context } from './context.ts'
 import * as sql from './statements.ts'
-
-interface Options {
-  db: Database
-  changes: ChangeDetector
-  reader: Reader
-  retryLocked: RetryLocked
-  toDisk: () => Promise<void>
-  /** Throws where nothing may be written, and nothing that is read can be trusted. */
-  assertUsable: () => void
-}
 
 /** The key of no row: ids begin with 1. */
 const BEFORE_THE_FIRST = 0
 
 /** The registry in SQLite: applications, suites, their secrets and approvals. */
-export function createRegistry({ db, changes, reader, retryLocked, toDisk, assertUsable }: Options) {
+export function createRegistry({ db, changes, reader, retryLocked, toDisk, assertUsable }: Context) {
   const find = <Row>(statement: string) => {
     const select = db.prepare(statement).pluck()
     return (id: string) => {

@@ -4,6 +4,7 @@ import type { Store } from '../../domain/store.ts'
 import type { Migrated } from '../open.ts'
 import { createChangeDetector } from './changes.ts'
 import { openDatabase } from './connection.ts'
+import type { Context } from './context.ts'
 import { assertFilesUnchanged, filesOf } from './files.ts'
 import { createFsync } from './fsync.ts'
 import { createReader } from './reader.ts'
@@ -40,14 +41,14 @@ export function openSqlite(path: string, { lockTimeout }: { lockTimeout: number 
 
   const changes = createChangeDetector(db, { assertUsable })
   const retryLocked = createRetryLocked(lockTimeout)
-  const reader = createReader(retryLocked)
   const ping = db.prepare(sql.ping)
-  const { registry, applicationOf } = createRegistry({ db, changes, reader, retryLocked, toDisk, assertUsable })
+  const context: Context = { db, changes, reader: createReader(retryLocked), retryLocked, toDisk, assertUsable }
+  const { registry, applicationOf } = createRegistry(context)
 
   return {
     migrated,
     ...registry,
-    ...createTokens({ db, changes, reader, retryLocked, toDisk, assertUsable, applicationOf }),
+    ...createTokens({ ...context, applicationOf }),
 
     ping: () =>
       retryLocked(() => {

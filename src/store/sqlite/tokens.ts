@@ -1,21 +1,12 @@
-import type { Database } from 'better-sqlite3'
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Tokens } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
-import type { ChangeDetector } from './changes.ts'
-import type { Reader } from './reader.ts'
-import type { RetryLocked } from './retry-locked.ts'
+import type { Context } from './context.ts'
 import * as sql from './statements.ts'
 
-interface Options {
-  db: Database
-  changes: ChangeDetector
-  reader: Reader
-  retryLocked: RetryLocked
-  toDisk: () => Promise<void>
-  /** Throws where nothing may be written. */
-  assertUsable: () => void
+interface Options extends Context {
+  /** The application that a token was issued to; undefined where it was removed. */
   applicationOf: (key: ApplicationKey) => Application | undefined
 }
 
