@@ -14,7 +14,6 @@ import { answerMalformed } from './wire/malformed.ts'
 import { NO_STORE, refuse } from './wire/refuse.ts'
 import { refuseUnknownRoutes } from './wire/routing.ts'
 import { originForm, withoutForeignPath } from './wire/target.ts'
-import { answerTogether } from './wire/together.ts'
 
 export interface AppOptions {
   issuer: Issuer
@@ -58,7 +57,6 @@ export async function buildApp({ issuer, observe, trustProxy, publicUrl }: AppOp
     done()
   })
   refuseUnknownRoutes(app)
-  answerTogether(app)
 
   accessToken(app, { issuer, observe })
   introspect(app, { issuer, observe, publicUrl })
