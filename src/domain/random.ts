@@ -12,7 +12,7 @@ export function randomString(length: number): string {
 
 /**
  * Returns a function that draws `size` unguessable bytes per call, each byte used once. Many draws share one call of the
- * generator, which is expensive (docs/performance.md).
+ * generator, which is expensive (docs/performance).
  */
 export function randomPool(size: number): () => Buffer {
   let pool = Buffer.alloc(0)

@@ -35,7 +35,7 @@ export type RequestReason =
 
 /**
  * A request that is refused. It has no stack: it says what a caller did and not where the program failed, and collecting
- * a stack is expensive (docs/performance.md).
+ * a stack is expensive (docs/performance).
  */
 export class Refusal<Reason extends string = string> extends Error {
   /** The true reason, for the log. */

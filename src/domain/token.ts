@@ -74,7 +74,7 @@ export function firstTokenIdAt(time: number): Buffer {
   return id
 }
 
-/** By way of text: a digest that is a Buffer from the start is slower in Node.js (docs/performance.md). */
+/** By way of text: a digest that is a Buffer from the start is slower in Node.js (docs/performance). */
 function hashTokenSecret(secret: Buffer): Buffer {
   return Buffer.from(hash('sha256', secret, 'binary'), 'binary')
 }

@@ -33,7 +33,7 @@ export function verify(
     app.all<VerifyRequest>(url, { exposeHeadRoute: false, onRequest: handle }, handle)
   }
 
-  /** Returns no promise: Fastify would wait until the reply is sent, which is expensive (docs/performance.md). */
+  /** Returns no promise: Fastify would wait until the reply is sent, which is expensive (docs/performance). */
   function handle(request: FastifyRequest<VerifyRequest>, reply: FastifyReply): void {
     decide(request).then(
       (verdict) => answer(verdict, request, reply),
@@ -82,7 +82,7 @@ export function verify(
   }
 }
 
-/** The headers that name an application. Made once per object: the store caches applications (docs/performance.md). */
+/** The headers that name an application. Made once per object: the store caches applications (docs/performance). */
 function createClientHeaders(): (application: Application) => Record<string, string> {
   const made = new WeakMap<Application, Record<string, string>>()
   return (application) => {

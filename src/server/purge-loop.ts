@@ -4,7 +4,7 @@ import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { purge } from '../issuer/purge.ts'
 
-/** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance.md has why. */
+/** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance has why. */
 const BUSY_DELAY_MS = 15
 const IDLE_DELAY_MS = 10_000
 

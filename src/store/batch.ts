@@ -10,7 +10,7 @@ interface Waiting<Item, Result> {
  * threw. For writes and for reads: no item is answered by a round trip that began before it came.
  *
  * A batch waits for as long as every turn of the event loop brings more items, `maxTurns` at most: the more a round trip
- * costs, the more turns are worth it (docs/performance.md). `roundTrip` takes the items as it begins, and again where it has to begin again (the
+ * costs, the more turns are worth it (docs/performance). `roundTrip` takes the items as it begins, and again where it has to begin again (the
  * database was locked): those that came meanwhile are then among them. It returns a result for each, in their order.
  */
 export function createBatch<Item, Result>(

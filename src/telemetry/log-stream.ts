@@ -16,7 +16,7 @@ const writeAsync = promisify(write)
 
 /**
  * Where pino's lines go: to a file descriptor, in the background and in order. Lines are buffered as bytes, which costs a
- * fraction of what pino's own destination takes (docs/performance.md). What cannot be written is dropped. At most `chunk`
+ * fraction of what pino's own destination takes (docs/performance). What cannot be written is dropped. At most `chunk`
  * bytes are written at a time.
  */
 export function createLogStream(fd: number, { chunk = CHUNK_BYTES } = {}) {

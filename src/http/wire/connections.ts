@@ -21,7 +21,7 @@ export function drainOnClose(app: FastifyInstance, timeout = DRAIN_TIMEOUT_MS): 
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
   })
-  // Answers are not listened to before the end: a listener for each is expensive (docs/performance.md). Those to requests
+  // Answers are not listened to before the end: a listener for each is expensive (docs/performance). Those to requests
   // that come after it end their connections anyway, for Fastify says so in a header.
   app.server.on('request', ({ socket }: { socket: Connection }, response) => {
     socket[LAST] = response

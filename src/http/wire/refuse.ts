@@ -19,7 +19,7 @@ export interface RouteConfig {
 
 /**
  * The one error handler: whatever is thrown leaves as an error answer of RFC 6749 §5.2, and is said as one event. Returns
- * nothing: for a returned reply Fastify would wait until it is sent, which is expensive (docs/performance.md).
+ * nothing: for a returned reply Fastify would wait until it is sent, which is expensive (docs/performance).
  */
 export function refuse(observe: Observer, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = answerTo(error)

@@ -1,7 +1,7 @@
 // Every statement that the SQLite store sends, whole but for the two parts that come first.
 
 // An application or a suite comes with its secrets as one JSON text under the names that the domain has: that is parsed
-// faster than rows of many columns are read (docs/performance.md).
+// faster than rows of many columns are read (docs/performance).
 
 const APPLICATION = `
          json_object(

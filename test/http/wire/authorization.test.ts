@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import t from 'tap'
 import { RequestRefused } from '../../../src/domain/refusal.ts'
@@ -158,4 +159,20 @@ t.test('RFC 6750 §2.1: whatever a stranger sends, no token comes out that was n
     }),
     { numRuns: 1000 },
   )
+})
+
+t.test('RFC 9110 §5.3: introspection refuses a doubled header, whichever comes first', async (t) => {
+  const { app, basic } = await createWorldOfSuites(t)
+  const { port } = new URL(await app.listen({ port: 0 }))
+  for (const [one, other] of [
+    [basic, 'Basic eDp5'],
+    ['Bearer x', basic],
+  ] as const) {
+    const form = ['Host', 'a', 'Content-Type', 'application/x-www-form-urlencoded']
+    const headers = [...form, 'Authorization', one, 'authorization', other]
+    const request = http.request({ port, method: 'POST', path: '/v1/oauth/introspect', headers }).end('token=x')
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+    response.resume()
+    t.equal(response.statusCode, 400)
+  }
 })
