@@ -1,0 +1,71 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+
+const ROOT = join(import.meta.dirname, '..')
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+
+const FILES = globSync('{src,test,bench,mutate,examples}/**/*.ts', { cwd: ROOT, exclude: ['**/node_modules/**'] })
+
+interface Import {
+  /** A package, or a file from the root. */
+  target: string
+  names: string[]
+}
+
+/** What each file imports, statically or by `await import`. */
+const IMPORTS: Import[] = FILES.flatMap((file) => {
+  const statements = read(file).matchAll(
+    /(?:(?:import|export)\s+(?:type\s+)?(?:(\w+|\* as \w+),?\s*)?(?:\{([^{}]*)\}\s*)?from\s*|\{([^{}]*)\} = await import\(|import\(|^import\s*)'([^']+)'/gm,
+  )
+  return [...statements].map(([, whole, names, dynamic, target = '']) => ({
+    target: target.startsWith('.') ? join(dirname(file), target) : target,
+    names: [
+      ...(whole ? [whole.startsWith('*') ? '*' : 'default'] : []),
+      ...`${names ?? ''},${dynamic ?? ''}`.split(',').map(
+        (name) =>
+          name
+            .replace(/^\s*type\s+/, '')
+            .split(/\s+as\s+/)[0]
+            ?.trim() ?? '',
+      ),
+    ],
+  }))
+})
+
+/** Examples are read by people who copy them. */
+const PUBLIC = ['examples/client/client.ts']
+
+t.test('Unused: every function, constant and class that is exported is imported somewhere', async (t) => {
+  const used = new Set(IMPORTS.flatMap(({ target, names }) => names.map((name) => `${target} ${name}`)))
+  for (const file of FILES.filter((file) => !PUBLIC.includes(file))) {
+    const exports = read(file).matchAll(/^export (?:async )?(?:function|const|let|class) (\w+)/gm)
+    for (const [, name] of exports) t.ok(used.has(`${file} ${name}`) || used.has(`${file} *`), `${file}: ${name}`)
+  }
+})
+
+t.test('Unused: every file is imported, or is started by itself', async (t) => {
+  const imported = new Set(IMPORTS.map(({ target }) => target))
+  const isStarted = (file: string) => /\.test\.ts$|(^|\/)main\.ts$|^bench\/(servers\/|load\/program\.ts)/.test(file)
+  for (const file of FILES) t.ok(isStarted(file) || imported.has(file), file)
+})
+
+/** Commands of the scripts, and the types of node:*. */
+const NOT_IMPORTED = ['@biomejs/biome', 'node', 'typescript']
+
+t.test('Unused: every dependency is imported, those of the program by the program', async (t) => {
+  const manifest = JSON.parse(read('package.json'))
+  const packagesOf = (folder: string) => {
+    const sources = FILES.filter((file) => file.startsWith(folder)).map(read)
+    return new Set(
+      sources.flatMap((source) => [...source.matchAll(/(?:from|import\()\s*'([^.'][^']*)'/g)].map(([, name]) => name)),
+    )
+  }
+  const program = packagesOf('src/')
+  const all = packagesOf('')
+  for (const name of Object.keys(manifest.dependencies)) t.ok(program.has(name), name)
+  for (const name of Object.keys(manifest.devDependencies)) {
+    const subject = name.replace(/^@types\//, '')
+    t.ok(all.has(subject) || NOT_IMPORTED.includes(subject), name)
+  }
+})
