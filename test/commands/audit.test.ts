@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import t from 'tap'
+import { LINES } from '../../src/telemetry/audit-log.ts'
 import { run, runJson } from '../support/run.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -8,7 +9,7 @@ const REGISTER = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.e
 t.test('Audit: every change by a command is one line with who made it, on standard error', async (t) => {
   const options = temporaryDatabase(t)
   const actor = userInfo().username
-  const changes: [args: string[], event: object][] = [
+  const changes: [args: string[], event: { msg: string; [field: string]: unknown }][] = [
     [['suites', 'register', 'store', '--name', 'Store API'], { msg: 'suite registered', suite: 'store' }],
     [REGISTER, { msg: 'application registered', client_id: 'a', name: 'A', suites: 'all' }],
     [['apps', 'suspend', 'a'], { msg: 'application suspended', client_id: 'a' }],
@@ -21,6 +22,12 @@ t.test('Audit: every change by a command is one line with who made it, on standa
     [['apps', 'remove', 'a'], { msg: 'application removed', client_id: 'a' }],
     [['suites', 'remove', 'store'], { msg: 'suite removed', suite: 'store' }],
   ]
+  const administrative = Object.entries(LINES).filter(([, { fields }]) => 'actor' in fields)
+  t.strictSame(
+    changes.map(([, { msg }]) => msg).sort(),
+    administrative.map(([type]) => type).sort(),
+    'every kind of change is tried',
+  )
   for (const [args, event] of changes) {
     const { status, err, events } = await run(args, options)
     t.strictSame([status, err, events.length], [0, '', 1], args.join(' '))
