@@ -35,10 +35,9 @@ export function verify(
 
   /** Returns no promise: Fastify would wait until the reply is sent, which is expensive (docs/performance). */
   function handle(request: FastifyRequest<VerifyRequest>, reply: FastifyReply): void {
-    decide(request).then(
-      (verdict) => answer(verdict, request, reply),
-      (error) => void reply.send(error),
-    )
+    decide(request)
+      .then((verdict) => answer(verdict, request, reply))
+      .catch((error) => void reply.send(error))
   }
 
   async function decide(request: FastifyRequest<VerifyRequest>): Promise<Verdict> {

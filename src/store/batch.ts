@@ -10,8 +10,9 @@ interface Waiting<Item, Result> {
  * threw. For writes and for reads: no item is answered by a round trip that began before it came.
  *
  * A batch waits for as long as every turn of the event loop brings more items, `maxTurns` at most: the more a round trip
- * costs, the more turns are worth it (docs/performance). `roundTrip` takes the items as it begins, and again where it has to begin again (the
- * database was locked): those that came meanwhile are then among them. It returns a result for each, in their order.
+ * costs, the more turns are worth it (docs/performance). `roundTrip` takes the items when it begins, and again whenever it
+ * begins anew because the database was locked: those that came meanwhile are then among them, and share its end. It
+ * returns a result for each item, in their order.
  */
 export function createBatch<Item, Result>(
   roundTrip: (take: () => Item[]) => Promise<Result[]>,

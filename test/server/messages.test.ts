@@ -18,7 +18,7 @@ t.test('Messages: each goes to the handler of its type, and what is not known is
     {},
     { type: 7 },
     { type: 'close' },
-    { type: 'toString' },
+    { type: '__defineGetter__' },
     { cmd: 'x' },
   ]
   for (const message of unknown) worker.emit('message', message)

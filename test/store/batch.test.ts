@@ -97,3 +97,22 @@ t.test('Batch: one that fails before it took anything fails those that it was ma
   t.match(await Promise.allSettled([add('a'), add('b')]), [failed, failed])
   await t.rejects(add('c'), { message: 'gone' })
 })
+
+t.test('Batch: what comes while it waits for a lock shares its end, also where that is a failure', async (t) => {
+  const lock = Promise.withResolvers<void>()
+  let rounds = 0
+  const roundTrip = async (take: () => string[]) => {
+    rounds++
+    await lock.promise
+    take()
+    throw new Error('locked')
+  }
+  const add = createBatch<string, string>(roundTrip, { maxTurns: 1 })
+  const first = add('a')
+  await turns(3)
+  const later = [add('b'), add('c')]
+  lock.resolve()
+  const failed = { status: 'rejected', reason: { message: 'locked' } }
+  t.match(await Promise.allSettled([first, ...later]), [failed, failed, failed])
+  t.equal(rounds, 1, 'nobody waits for a lock twice')
+})

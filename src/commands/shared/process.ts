@@ -43,6 +43,8 @@ export function prepareProcess(): void {
     process.stderr.write(`The command succeeded but its output could not be written: ${error.message}\n`)
     process.exit(FAILED)
   })
+  // What the audit log cannot write must not make a change that was made look like one that was not.
+  process.stderr.on('error', () => {})
   // Compiled code starts in two thirds of the time. In the program's own folder, where nobody else can write; where that is
   // read-only the cache is off.
   enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compiled'))

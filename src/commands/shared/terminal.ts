@@ -8,7 +8,7 @@ export interface Terminal {
   env: NodeJS.ProcessEnv
   stdin: AsyncIterable<Buffer | string>
   stdout: { write(text: string): unknown; isTTY?: boolean }
-  stderr: { write(text: string): unknown; isTTY?: boolean }
+  stderr: { write(text: string): unknown }
 }
 
 /** Adds `--json`, which every command that prints a result has. */

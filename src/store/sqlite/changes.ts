@@ -14,10 +14,9 @@ interface Counts {
 export type ChangeDetector = ReturnType<typeof createChangeDetector>
 
 /**
- * Caches look-ups for as long as nobody changes what they found (docs/adr/0009). Once in every turn of the event loop,
- * before anything is read from a cache, `assertUsable` is called and SQLite is asked whether another connection has
- * committed; if so, the table `changes` tells what has to be looked up again. So the caches must be read by a `Reader`, at
- * the end of a turn. This connection's own changes do not show there: `invalidate` what they touch.
+ * Caches look-ups for as long as nobody changes what they found (docs/adr/0009). The caches are right as of the last
+ * `refresh`: read them by a `Reader`, which begins with one. This connection's own changes are not noticed there:
+ * `invalidate` what they touch.
  */
 export function createChangeDetector(db: Database, { assertUsable }: { assertUsable: () => void }) {
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
@@ -25,24 +24,20 @@ export function createChangeDetector(db: Database, { assertUsable }: { assertUsa
   const caches: Record<Subject, { clear: () => void }[]> = { registry: [], tokens: [] }
   let version = dataVersion.get()
   let counts = selectCounts.get() as Counts
-  let isCurrent = false
 
-  /** Throws what `assertUsable` throws, or an SqliteError where the database cannot be read. */
-  function assertCurrent(): void {
-    if (isCurrent) return
+  /**
+   * Asks SQLite whether another connection has committed since the last time and, if so, the table `changes` what has to
+   * be looked up again. Throws what `assertUsable` throws, or an SqliteError where the database cannot be read.
+   */
+  function refresh(): void {
     assertUsable()
     const versionNow = dataVersion.get()
-    if (versionNow !== version) {
-      const countsNow = selectCounts.get() as Counts
-      if (countsNow.registry !== counts.registry) invalidate('registry')
-      if (countsNow.revocations !== counts.revocations) invalidate('tokens')
-      counts = countsNow
-      version = versionNow
-    }
-    isCurrent = true
-    setImmediate(() => {
-      isCurrent = false
-    })
+    if (versionNow === version) return
+    const countsNow = selectCounts.get() as Counts
+    if (countsNow.registry !== counts.registry) invalidate('registry')
+    if (countsNow.revocations !== counts.revocations) invalidate('tokens')
+    counts = countsNow
+    version = versionNow
   }
 
   /** A look-up that is cached. Misses too, but for tokens: one that is not there may be issued at any moment. */
@@ -54,10 +49,7 @@ export function createChangeDetector(db: Database, { assertUsable }: { assertUsa
     const options = { ...(capacity && { capacity }), ...(subject === 'tokens' && { missCapacity: 0 }) }
     const lookup: CachedLookup<Key, Value> = cacheLookup(lookUp, options)
     caches[subject].push(lookup)
-    return (key) => {
-      assertCurrent()
-      return lookup(key)
-    }
+    return lookup
   }
 
   /** One value that is cached. */
@@ -69,7 +61,6 @@ export function createChangeDetector(db: Database, { assertUsable }: { assertUsa
       },
     })
     return () => {
-      assertCurrent()
       cache ??= { value: read() }
       return cache.value
     }
@@ -79,5 +70,5 @@ export function createChangeDetector(db: Database, { assertUsable }: { assertUsa
     for (const cache of caches[subject]) cache.clear()
   }
 
-  return { cached, cachedValue, invalidate }
+  return { refresh, cached, cachedValue, invalidate }
 }

@@ -42,7 +42,14 @@ export function openSqlite(path: string, { lockTimeout }: { lockTimeout: number 
   const changes = createChangeDetector(db, { assertUsable })
   const retryLocked = createRetryLocked(lockTimeout)
   const ping = db.prepare(sql.ping)
-  const context: Context = { db, changes, reader: createReader(retryLocked), retryLocked, toDisk, assertUsable }
+  const context: Context = {
+    db,
+    changes,
+    reader: createReader(changes, retryLocked),
+    retryLocked,
+    toDisk,
+    assertUsable,
+  }
   const { registry, applicationOf } = createRegistry(context)
 
   return {

@@ -40,16 +40,16 @@ export function createTokens({
   /** Group commit (docs/adr/0002): the writes of a batch are one transaction, and are answered after one fsync. */
   const write = createBatch<Write, void>(
     async (take) => {
-      const results = await retryLocked(() => writeAll(take))
+      const results = await retryLocked(() => writeAll(take()))
       await toDisk()
       return results
     },
     { maxTurns: COMMIT_TURNS },
   )
 
-  const writeAll = db.transaction((take: () => Write[]) => {
+  const writeAll = db.transaction((writes: Write[]) => {
     assertUsable()
-    return take().map(apply)
+    return writes.map(apply)
   }).immediate
 
   function apply(write: Write): void {

@@ -161,6 +161,24 @@ t.test('RFC 6750 §2.1: whatever a stranger sends, no token comes out that was n
   )
 })
 
+t.test(
+  'Gateways: an unknown suite is 404 whatever the header is, so that a mistake in the gateway is noticed',
+  async (t) => {
+    const { app } = await createWorldOfSuites(t)
+    const { port } = new URL(await app.listen({ port: 0 }))
+    for (const headers of [
+      ['Authorization', 'Bearer'],
+      ['Authorization', 'Bearer x', 'Authorization', 'Bearer y'],
+      [],
+    ]) {
+      const request = http.request({ port, path: '/v1/oauth/verify/nowhere', headers: ['Host', 'a', ...headers] }).end()
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+      response.resume()
+      t.equal(response.statusCode, 404)
+    }
+  },
+)
+
 t.test('RFC 9110 §5.3: introspection refuses a doubled header, whichever comes first', async (t) => {
   const { app, basic } = await createWorldOfSuites(t)
   const { port } = new URL(await app.listen({ port: 0 }))

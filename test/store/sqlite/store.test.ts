@@ -1,6 +1,6 @@
 import { chmodSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
@@ -96,6 +96,49 @@ t.test('SQLite: a locked database is waited for, then said to be unavailable; no
   await t.rejects(store.setStatus('a', 'active'), StoreUnavailable)
   other.exec('COMMIT')
   for (const { id } of tokens) t.equal(await store.findToken(id), undefined)
+})
+
+t.test(
+  'SQLite: a request that reads after a change by hand sees it, though it read in the same turn before',
+  async (t) => {
+    const file = join(temporaryFolder(t), 'store.db')
+    const store = await openFile(t, file)
+    const hand = new Database(file)
+    t.teardown(() => hand.close())
+    const secret = { digest: '$sha256$A', createdAt: START }
+    await store.register({ suites: [{ suiteId: 's', name: 'S', createdAt: START, secret }], applications: [] })
+    t.ok(await store.findSuite('s'))
+    const found = Promise.withResolvers<unknown>()
+    setImmediate(() => void store.findSuite('other'))
+    void store.findApplication('a')
+    setImmediate(() => {
+      setTimeout(() => {
+        hand.exec("DELETE FROM suites WHERE suite_id = 's'")
+        store.findSuite('s').then(found.resolve, found.reject)
+      }, 0)
+      // Until the timer is due, so that it runs before the next immediates.
+      const due = performance.now() + 3
+      while (performance.now() < due);
+    })
+    t.equal(await found.promise, undefined)
+  },
+)
+
+t.test('SQLite: who comes while the database is locked does not wait for longer than who came first', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const store = await openFile(t, file)
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  const ended: number[] = []
+  const writes = [0, 1, 2].map(async (n) => {
+    await sleep(n * 50)
+    await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), StoreUnavailable)
+    ended.push(n)
+    await nextTurn()
+    t.equal(ended.length, 3, 'all end in one turn')
+  })
+  await Promise.all(writes)
 })
 
 t.test('SQLite: a file that was replaced is unavailable, for writing and for the readiness check', async (t) => {
