@@ -64,7 +64,7 @@ export const settings = {
       .string()
       .refine(
         (text) => text === LOCAL_URL || isBaseUrl(text),
-        'must be a http or https URL without a query, a fragment or a slash at the end',
+        'must be an http or https URL without a query, a fragment or a slash at the end',
       ),
   ),
 }

@@ -26,7 +26,7 @@ t.test("Docs: the README's table of settings says the same", async (t) => {
 })
 
 t.test('Docs: docs/storage.md explains every table and column of the migrated schema, and no other', async (t) => {
-  const { db } = openDatabase(':memory:')
+  const db = openDatabase(':memory:', (db) => db)
   t.teardown(() => db.close())
   const tables = db.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",

@@ -24,7 +24,6 @@ export type RequestReason =
   | 'credentials given twice'
   | 'request malformed'
   | 'no such endpoint'
-  | 'no such suite'
   | 'method not allowed'
   | 'body too large'
   | 'unsupported grant type'

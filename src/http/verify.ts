@@ -7,7 +7,7 @@ import type { ActiveToken, Verdict } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { bearerToken } from './wire/authorization.ts'
 import { headerValue } from './wire/header-value.ts'
-import { type ErrorAnswer, INVALID_TOKEN, NOT_APPROVED, REFUSALS } from './wire/refusals.ts'
+import { type ErrorAnswer, INVALID_TOKEN, NO_SUCH_SUITE, NOT_APPROVED } from './wire/refusals.ts'
 import { sendError } from './wire/refuse.ts'
 import { VERIFY_PATH } from './wire/target.ts'
 
@@ -57,7 +57,7 @@ export function verify(
     // What is no suite's id may be any text, even a token in the wrong place.
     const suite = verdict.kind === 'no such suite' ? undefined : request.params.suite
     observe({ type: 'token refused', reason, suite, clientId, tokenId, remoteAddress: request.ip })
-    if (verdict.kind === 'no such suite') sendError(reply, REFUSALS['no such suite'])
+    if (verdict.kind === 'no such suite') sendError(reply, NO_SUCH_SUITE)
     else if (verdict.kind === 'not approved') refuse(NOT_APPROVED, reply)
     else if (reason === 'no token') demandToken(reply)
     else refuse(INVALID_TOKEN, reply)

@@ -5,7 +5,7 @@ import { createWorld, temporaryFolder } from '../support/world.ts'
 
 const MARK = 'S3CR3T'
 
-t.test('Log: one line a token, with the client, the id of the token and the caller; never the token', async (t) => {
+t.test('Log: one line per token, with the client, the id of the token and the caller; never the token', async (t) => {
   const { post, lines, credentials } = await createWorld(t)
   const token = (await post()).json().access_token as string
   t.equal(lines.length, 1)
@@ -98,7 +98,7 @@ t.test('Log: no secret, no token, no query and no body ever reaches it', async (
   await send(marked)
 
   const log = lines.join('')
-  t.equal(lines.length, answers.length + 1, 'one line a request, none for health')
+  t.equal(lines.length, answers.length + 1, 'one line per request, none for health')
   t.notMatch(log, MARK)
   t.notMatch(log, credentials.client_secret)
   t.notMatch(log, clientSecret)

@@ -54,9 +54,9 @@ t.test('Shutdown: an idle connection does not delay it', async (t) => {
 })
 
 t.test('Shutdown: an unexpected error is logged and ends the server with status 1', async (t) => {
-  const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=data:text/javascript,setTimeout(()=>{throw(Error('unforeseen'))},1500)`
+  const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=data:text/javascript,setTimeout(()=>{throw(Error('unexpected'))},1500)`
   const server = await startServer(t, { ...temporaryDatabase(t).env, NODE_OPTIONS })
   t.match(await server.exited, { status: 1 })
   const last = server.lines.map((line) => JSON.parse(line)).slice(-3)
-  t.match(last, [{ level: 'fatal', err: { message: 'unforeseen' } }, { msg: 'stopping' }, { msg: 'stopped' }])
+  t.match(last, [{ level: 'fatal', err: { message: 'unexpected' } }, { msg: 'stopping' }, { msg: 'stopped' }])
 })

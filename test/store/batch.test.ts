@@ -47,7 +47,7 @@ t.test(
   },
 )
 
-t.test('Batch: it does not wait for ever where every turn brings more', async (t) => {
+t.test('Batch: it does not wait forever where every turn brings more', async (t) => {
   const { add, lock, disk, roundTrips } = createDatabase()
   lock.resolve()
   disk.resolve()

@@ -41,11 +41,11 @@ export function bearerToken(request: Request): string | undefined | RequestRefus
 
 /**
  * The credentials of `Authorization: Basic …`, RFC 7617 §2, both halves form-encoded (RFC 6749 §2.3.1). Undefined for
- * another scheme and for what is no pair. Throws where the base64 is not canonical (RFC 4648 §3) or where a half has
- * characters that credentials cannot have (RFC 6749 appendix A).
+ * what is not a scheme and a token68 (RFC 9110 §11.2), and for what is no pair. Throws where the token68 is not canonical
+ * base64 (RFC 4648 §3) or where a half has characters that credentials cannot have (RFC 6749 appendix A).
  */
 export function basicCredentials(authorization: string): Credentials | undefined {
-  const [, encoded] = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization) ?? []
+  const [, encoded] = /^basic +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization) ?? []
   if (!encoded) return undefined
   const bytes = Buffer.from(encoded, 'base64')
   if (bytes.toString('base64') !== encoded) throw new RequestRefused('Authorization header malformed')

@@ -50,7 +50,6 @@ export const REFUSALS: Record<RequestReason, ErrorAnswer> = {
   'request malformed': invalidRequest(400, 'The request is malformed'),
   'no credentials': { status: 401, code: 'invalid_client', description: 'A suite must authenticate' },
   'no such endpoint': invalidRequest(404, 'There is no such endpoint'),
-  'no such suite': invalidRequest(404, 'There is no such suite'),
   'method not allowed': invalidRequest(405, 'The method is not allowed here'),
   'body too large': invalidRequest(413, 'The body is too large'),
   'unexpected error': { status: 500, code: 'server_error', description: 'The server failed' },
@@ -74,6 +73,9 @@ export const NOT_APPROVED: ErrorAnswer = {
   code: 'insufficient_scope',
   description: 'The application is not approved for this suite',
 }
+
+/** The answer to a check for a suite that does not exist, whatever the token is. */
+export const NO_SUCH_SUITE = invalidRequest(404, 'There is no such suite')
 
 /** The answers to what cannot be read as HTTP at all, by Node's name for it. */
 export const NOT_HTTP = invalidRequest(400, 'The request is not HTTP')

@@ -8,13 +8,19 @@ import { migrate } from './migrate.ts'
 /** How long opening and migrating wait for other processes. */
 const OPEN_TIMEOUT_MS = 10_000
 
-/** A migrated connection to a SQLite file, made where there is none, or `:memory:`. Throws StoreUnavailable with the path. */
-export function openDatabase(path: string): { db: Database.Database; migrated: { from: number; to: number } } {
+/**
+ * Opens a SQLite file, made where there is none, or `:memory:`, migrates it, and hands the connection to `use`. Throws
+ * StoreUnavailable with the path, and closes the connection, where any of that fails for a reason outside of the program.
+ */
+export function openDatabase<Result>(
+  path: string,
+  use: (db: Database.Database, migrated: { from: number; to: number }) => Result,
+): Result {
   let db: Database.Database | undefined
   try {
     if (path !== ':memory:') makeFile(path)
     db = connect(path)
-    return { db, migrated: migrate(db) }
+    return use(db, migrate(db))
   } catch (error) {
     db?.close()
     if (!isExpected(error)) throw error

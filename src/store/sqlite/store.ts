@@ -1,5 +1,6 @@
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
+import type { Database } from 'better-sqlite3'
 import type { Store } from '../../domain/store.ts'
 import type { Migrated } from '../open.ts'
 import { createChangeDetector } from './changes.ts'
@@ -20,9 +21,12 @@ const fdatasyncAsync = promisify(fdatasync)
  * owner only. `lockTimeout`, in milliseconds, is how long a call waits for another process's lock, without blocking.
  */
 export function openSqlite(path: string, { lockTimeout }: { lockTimeout: number }): Store & Migrated {
-  const { db, migrated } = openDatabase(path)
+  return openDatabase(path, (db, migrated) => ({ migrated, ...createStore(db, { lockTimeout }) }))
+}
+
+function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): Store {
   const files = filesOf(db)
-  const wal = db.memory ? undefined : openSync(`${path}-wal`, 'r+')
+  const wal = db.memory ? undefined : openSync(`${db.name}-wal`, 'r+')
 
   // `retryLocked` waits for locks; SQLite would block.
   db.pragma('busy_timeout = 0')
@@ -53,7 +57,6 @@ export function openSqlite(path: string, { lockTimeout }: { lockTimeout: number 
   const { registry, applicationOf } = createRegistry(context)
 
   return {
-    migrated,
     ...registry,
     ...createTokens({ ...context, applicationOf }),
 

@@ -37,6 +37,7 @@ t.test('RFC 4648 §3.2-3.5: base64 that is not canonical is malformed', async (t
   t.strictSame(basicCredentials('Basic YTpiYw=='), { clientId: 'a', clientSecret: 'bc' })
   const cases = {
     'a length that no encoder makes': 'YTpiY',
+    'the alphabet of base64url': 'c3RvcmU6_-8=',
     'no padding': 'YTpiYw',
     'half of the padding': 'YTpiYw=',
     'too much padding': 'YTpiYw===',

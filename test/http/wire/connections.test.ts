@@ -37,7 +37,7 @@ t.test('Closing: a connection that never sent a byte, or half a head, does not d
   t.notMatch(await half.received, 'HTTP')
 })
 
-t.test('Closing: an answer that is owed is given, and then the connection ends, kept alive or not', async (t) => {
+t.test('Closing: an answer that is pending is given, and then the connection ends, kept alive or not', async (t) => {
   const { app, dial, until, answer } = await createDoor(t)
   const client = await dial(GET)
   await until(1)
@@ -58,7 +58,7 @@ t.test('Closing: two requests in a row on one connection are both answered', asy
   t.equal((await client.received).match(/HTTP\/1\.1 200 OK/g)?.length, 2)
 })
 
-t.test('Closing: a request that comes while an answer is owed on its connection is answered too', async (t) => {
+t.test('Closing: a request that comes while an answer is pending on its connection is answered too', async (t) => {
   const { app, dial, until, answer } = await createDoor(t)
   const client = await dial(GET)
   await until(1)

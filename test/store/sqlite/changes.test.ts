@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/world.ts'
 
 function createDatabase(t: Test, options = {}) {
   const file = join(temporaryFolder(t), 'store.db')
-  const { db } = openDatabase(file)
+  const db = openDatabase(file, (db) => db)
   const other = new Database(file)
   t.teardown(() => {
     other.close()

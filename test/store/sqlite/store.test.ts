@@ -45,7 +45,7 @@ t.test('SQLite: the file and its folder are made, for the owner only', async (t)
 })
 
 t.test('SQLite: a commit is on disk before it is answered', async (t) => {
-  const { db } = openDatabase(join(temporaryFolder(t), 'store.db'))
+  const db = openDatabase(join(temporaryFolder(t), 'store.db'), (db) => db)
   t.teardown(() => db.close())
   t.equal(db.pragma('journal_mode', { simple: true }), 'wal')
   t.equal(db.pragma('synchronous', { simple: true }), 2, 'FULL')
@@ -160,6 +160,18 @@ t.test('SQLite: without one of its side files a database cannot be used', async 
     await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), StoreUnavailable)
     await t.rejects(store.findToken(mintToken(keyOf(1), START).stored.id), StoreUnavailable)
   }
+})
+
+t.test('SQLite: a database whose tables are not those of its version is refused with its name', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  await (await openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })).close()
+  const hand = new Database(file)
+  hand.exec('DROP TABLE changes')
+  hand.close()
+  await t.rejects(openStore({ kind: 'sqlite', file }, { lockTimeout: 0 }), {
+    name: 'StoreUnavailable',
+    message: /store\.db cannot be opened: no such table/,
+  })
 })
 
 t.test('SQLite: a bug while opening is not taken for a database that cannot be opened', async (t) => {
