@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Mutation } from './mutations.ts'
 
-/** How long a test may take with a mutation in it: so many times as long as without, and so many milliseconds more. */
+/** How long a test may take with a mutation in it: this many times as long as without, and this many milliseconds more. */
 const TIMES = 5
 const MORE = 10_000
 

@@ -23,7 +23,9 @@ export function createReader(changes: ChangeDetector, retryLocked: RetryLocked):
       }),
     { maxTurns: 1 },
   )
-  return <Key, Result>(read: (key: Key) => Result) =>
-    (key: Key) =>
-      add({ read, key }) as Promise<Result>
+
+  function reader<Key, Result>(read: (key: Key) => Result): (key: Key) => Promise<Result> {
+    return (key) => add({ read, key }) as Promise<Result>
+  }
+  return reader
 }
