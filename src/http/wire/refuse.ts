@@ -25,7 +25,7 @@ export function refuse(observe: Observer, error: unknown, request: FastifyReques
   const answer = answerTo(error)
   observe(eventOf(error, answer, request))
 
-  const { challenge } = (request.routeOptions.config ?? {}) as RouteConfig
+  const { challenge } = request.routeOptions.config as RouteConfig
   // Fastify refuses a malformed path before the hook that sets these for every answer.
   reply.headers(NO_STORE)
   if (answer.status === 401 && challenge !== undefined) reply.header('www-authenticate', challenge)
