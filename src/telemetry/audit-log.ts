@@ -67,8 +67,12 @@ export function createAuditLog(log: Logger): Observer {
   )
   return (event) => {
     const { level, fields } = lines.get(event.type) as { level: Lines[Type]['level']; fields: [string, string][] }
+    const values = event as unknown as Record<string, unknown>
     const line: Record<string, unknown> = {}
-    for (const [name, field] of fields) line[name] = (event as unknown as Record<string, unknown>)[field]
+    for (let at = 0; at < fields.length; at++) {
+      const [name, field] = fields[at] as [string, string]
+      line[name] = values[field]
+    }
     log[level](line, event.type)
   }
 }

@@ -23,9 +23,11 @@ export interface RouteConfig {
  */
 export function refuse(observe: Observer, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = answerTo(error)
-  observe(eventOf(error, answer, request))
+  // Read once: Fastify makes this object for every look at it.
+  const { url: endpoint, config } = request.routeOptions
+  observe(eventOf(error, { status: answer.status, endpoint, remoteAddress: request.ip }))
 
-  const { challenge } = request.routeOptions.config as RouteConfig
+  const { challenge } = config as RouteConfig
   // Fastify refuses a malformed path before the hook that sets these for every answer.
   reply.headers(NO_STORE)
   if (answer.status === 401 && challenge !== undefined) reply.header('www-authenticate', challenge)
@@ -52,15 +54,17 @@ function reasonOf(error: unknown): RequestReason {
   return statusCode < 500 ? 'request malformed' : 'unexpected error'
 }
 
-function eventOf(error: unknown, { status }: ErrorAnswer, request: FastifyRequest): Event {
-  const answered = { status, endpoint: request.routeOptions.url, remoteAddress: request.ip }
+function eventOf(
+  error: unknown,
+  answered: { status: number; endpoint: string | undefined; remoteAddress: string },
+): Event {
   if (error instanceof AuthenticationRefused) {
     const { reason, clientId } = error
     return { type: 'authentication refused', reason, clientId, ...answered }
   }
   const reason = reasonOf(error)
   if (reason === 'no credentials') return { type: 'authentication refused', reason, clientId: undefined, ...answered }
-  if (status >= 500) return { type: 'request failed', reason, err: error, ...answered }
+  if (answered.status >= 500) return { type: 'request failed', reason, err: error, ...answered }
   const { field, isKnownField } = error instanceof RequestRefused ? error.details : {}
   return { type: 'request refused', reason, field: isKnownField ? field : undefined, ...answered }
 }
