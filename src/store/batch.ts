@@ -51,8 +51,12 @@ export function createBatch<Item, Result>(
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
-    isUnderWay = false
-    if (waiting.length > 0) startSoon()
+    // After those who were answered have gone on: where a batch waits for one turn only, what they ask next is done at once.
+    process.nextTick(() => {
+      isUnderWay = false
+      if (waiting.length > 0 && maxTurns > 1) startSoon()
+      else if (waiting.length > 0) void run()
+    })
   }
 
   return add

@@ -88,6 +88,24 @@ t.test('Batch: when a round trip fails, all that it took are told, and nobody el
   t.strictSame(roundTrips, [['a', 'b'], ['c']])
 })
 
+t.test('Batch: where it waits for one turn only, what is asked on an answer is done in the same turn', async (t) => {
+  const roundTrips: string[][] = []
+  const roundTrip = async (take: () => string[]) => {
+    const items = take()
+    roundTrips.push(items)
+    return items
+  }
+  const add = createBatch(roundTrip, { maxTurns: 1 })
+  const all = Promise.all(['a', 'b'].map(async (item) => add(`${await add(item)}2`)))
+  await nextTurn()
+  await nextTurn()
+  t.strictSame(roundTrips, [
+    ['a', 'b'],
+    ['a2', 'b2'],
+  ])
+  await all
+})
+
 t.test('Batch: one that fails before it took anything fails those that it was made for', async (t) => {
   const roundTrip = async () => {
     throw new Error('gone')
