@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Registration } from './applications.ts'
 import { fields } from './rules.ts'
-import type { Seeds } from './seed.ts'
+import { nameAndDeveloper, type Seeds } from './seed.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 const application = z
@@ -35,9 +35,7 @@ const seedFile = z.strictObject({
   applications: z
     .array(application)
     .default([])
-    .superRefine(
-      assertDistinct(({ clientId, name, developerEmail }) => clientId ?? JSON.stringify([name, developerEmail])),
-    ),
+    .superRefine(assertDistinct((registration) => registration.clientId ?? nameAndDeveloper(registration))),
 })
 
 /** What a seed file asks for. Throws OperatorError with every problem and its place; it repeats no value. */

@@ -70,6 +70,7 @@ export function createSeed(context: Context) {
   }
 }
 
-function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 'developerEmail'>): string {
+/** What tells an application without a client id from others, in the store and in a seed file. */
+export function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 'developerEmail'>): string {
   return JSON.stringify([name, developerEmail])
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { createWorld, temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
 const OTHER = { suiteId: 'other', name: 'Other API' }

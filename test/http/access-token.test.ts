@@ -6,7 +6,8 @@ import { json } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { refused } from '../support/refused.ts'
-import { createWorld, START, temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld, START } from '../support/world.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 

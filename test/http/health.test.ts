@@ -1,7 +1,8 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createWorld, temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld } from '../support/world.ts'
 
 t.test('Health: a server that answers is live; ready is one that can read its store', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { refused } from '../support/refused.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
-import { temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const PATH = '/v1/oauth/revoke'
 

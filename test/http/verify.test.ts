@@ -7,7 +7,8 @@ import t from 'tap'
 import { withoutForeignPath } from '../../src/http/wire/target.ts'
 import { refused } from '../support/refused.ts'
 import { createWorldOfSuites, ENDINGS, ID } from '../support/suites.ts'
-import { PUBLIC_URL, START, temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { PUBLIC_URL, START } from '../support/world.ts'
 
 const REALM = `Bearer realm="${PUBLIC_URL}"`
 

@@ -8,7 +8,8 @@ import { purge } from '../../src/issuer/purge.ts'
 import { startPurgeLoop } from '../../src/server/purge-loop.ts'
 import { keyOf } from '../support/keys.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
-import { createWorld, START, temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 

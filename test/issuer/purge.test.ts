@@ -4,7 +4,8 @@ import t, { type Test } from 'tap'
 import { mintToken } from '../../src/domain/token.ts'
 import { purge } from '../../src/issuer/purge.ts'
 import { keyOf } from '../support/keys.ts'
-import { createWorld, START, temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 

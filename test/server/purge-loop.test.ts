@@ -1,18 +1,15 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { startPurgeLoop } from '../../src/server/purge-loop.ts'
 import { keyOf } from '../support/keys.ts'
-import { createWorld, START, temporaryFolder } from '../support/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
+import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(5)
-}
 
 t.test('Purge: in the background, step by step, until the table is empty; a failed step is tried again', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')

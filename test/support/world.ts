@@ -8,8 +8,6 @@ import { createIssuer } from '../../src/issuer/issuer.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 
-export { temporaryFolder } from './temporary-folder.ts'
-
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */
 export const START = 1_800_000_000_000
 

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { createChangeDetector } from '../../../src/store/sqlite/changes.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
-import { temporaryFolder } from '../../support/world.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 function createDatabase(t: Test, options = {}) {
   const file = join(temporaryFolder(t), 'store.db')

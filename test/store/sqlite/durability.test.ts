@@ -6,7 +6,8 @@ import t, { type Test } from 'tap'
 import type { Store } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { keyOf } from '../../support/keys.ts'
-import { START, temporaryFolder } from '../../support/world.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { START } from '../../support/world.ts'
 
 /** What is to be brought to the disk: the test says when it is there. */
 const flushes: ((error: Error | null) => void)[] = []

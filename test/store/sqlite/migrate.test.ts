@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
-import { temporaryFolder } from '../../support/world.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 function openDatabase(t: Test) {
   const db = new Database(':memory:')

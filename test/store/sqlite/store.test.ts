@@ -8,7 +8,8 @@ import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import { keyOf } from '../../support/keys.ts'
-import { START, temporaryFolder } from '../../support/world.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { START } from '../../support/world.ts'
 import { storeConformance } from '../conformance.ts'
 
 async function openFile(t: Test, file = join(temporaryFolder(t), 'store.db')) {
