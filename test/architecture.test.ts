@@ -36,7 +36,7 @@ const ROOMS: Record<string, Room> = {
   },
   issuer: { rooms: ['domain'], packages: ['node:crypto', 'p-limit'] },
   administration: { rooms: ['domain'], packages: ['zod'] },
-  domain: { rooms: [], packages: ['node:crypto', 'node:util'] },
+  domain: { rooms: [], packages: ['node:crypto', 'node:net', 'node:util'] },
   telemetry: {
     rooms: ['domain'],
     packages: ['node:fs', 'node:timers/promises', 'node:util', 'pino', 'pino-pretty'],

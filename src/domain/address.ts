@@ -1,0 +1,62 @@
+import { BlockList, isIP } from 'node:net'
+
+/** What is no address at all. RFC 7239 §6.2 has the word. */
+const UNKNOWN = 'unknown'
+
+/** How an IPv4 address in IPv6 form begins, RFC 4291 §2.5.5.2. */
+const MAPPED = [0, 0, 0, 0, 0, 0xffff].join()
+
+/** RFC 1918, RFC 6598, RFC 3927, RFC 4193, RFC 4291 and loopback. */
+const PRIVATE = new BlockList()
+PRIVATE.addSubnet('127.0.0.0', 8)
+PRIVATE.addSubnet('10.0.0.0', 8)
+PRIVATE.addSubnet('172.16.0.0', 12)
+PRIVATE.addSubnet('192.168.0.0', 16)
+PRIVATE.addSubnet('169.254.0.0', 16)
+PRIVATE.addSubnet('100.64.0.0', 10)
+PRIVATE.addAddress('::1', 'ipv6')
+PRIVATE.addSubnet('fc00::', 7, 'ipv6')
+PRIVATE.addSubnet('fe80::', 10, 'ipv6')
+
+/**
+ * What one party is taken to have: an IPv4 address, or the /64 of an IPv6 address, whose other half is anybody's choice.
+ * An IPv4 address in IPv6 form (`::ffff:192.0.2.1`) is the IPv4 address. Text that is no address is `unknown`.
+ */
+export function prefixOf(address: string): string {
+  const family = isIP(address)
+  if (family === 4) return address
+  if (family === 0) return UNKNOWN
+  const groups = groupsOf(address)
+  if (groups.slice(0, 6).join() === MAPPED) return dotted(groups.slice(6))
+  const half = groups.slice(0, 4).map((group) => group.toString(16))
+  return `${half.join(':')}::/64`
+}
+
+/** Whether an address is one of this machine or of a private network. */
+export function isPrivate(address: string): boolean {
+  const family = isIP(address)
+  return family !== 0 && PRIVATE.check(withoutZone(address), family === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** The eight groups of an IPv6 address, RFC 4291 §2.2. */
+function groupsOf(address: string): number[] {
+  const inHex = withoutZone(address).replace(/[\d.]+\.\d+$/, (bytes) => hexGroups(bytes).join(':'))
+  const [left, right] = inHex.split('::').map((half) => (half === '' ? [] : half.split(':'))) as [string[], string[]?]
+  const zeros = right ? Array<string>(8 - left.length - right.length).fill('0') : []
+  return [...left, ...zeros, ...(right ?? [])].map((group) => Number.parseInt(group, 16))
+}
+
+/** `192.0.2.1` is `c000` and `201`. */
+function hexGroups(ipv4: string): string[] {
+  const [a, b, c, d] = ipv4.split('.').map(Number) as [number, number, number, number]
+  return [(a << 8) | b, (c << 8) | d].map((group) => group.toString(16))
+}
+
+function dotted(groups: number[]): string {
+  return groups.flatMap((group) => [group >> 8, group & 255]).join('.')
+}
+
+/** `fe80::1%eth0` is `fe80::1`, RFC 4007 §11. */
+function withoutZone(address: string): string {
+  return address.split('%', 1)[0] as string
+}
