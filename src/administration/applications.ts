@@ -90,8 +90,7 @@ export function createApplications({ store, now, report }: Context) {
 
   /** Revokes every token that the application was issued until now. */
   async function revokeAllTokens(clientId: string): Promise<void> {
-    // One millisecond on, so that a token of this very millisecond is revoked too.
-    if (!(await store.revokeTokens(clientId, now() + 1))) throw unknownApplication(clientId)
+    if (!(await store.revokeTokens(clientId, now()))) throw unknownApplication(clientId)
     report({ type: 'all tokens revoked', clientId })
   }
 

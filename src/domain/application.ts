@@ -10,7 +10,9 @@ export interface Application {
   readonly name: string
   readonly developerEmail: string
   readonly status: 'active' | 'suspended'
-  /** Tokens issued before this time are revoked. Milliseconds since the epoch; 0: none are. */
+  /** Revoke-all counts it up, and so revokes every token of an earlier generation, whatever the clocks did. */
+  readonly tokenGeneration: number
+  /** When revoke-all did so last, for people. Milliseconds since the epoch; 0: never. */
   readonly tokensValidFrom: number
   /** Milliseconds since the epoch. */
   readonly createdAt: number

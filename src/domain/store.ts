@@ -52,8 +52,8 @@ export interface Registry {
   /** Approves an application for a suite, or withdraws that. Does nothing where one of them is unknown. */
   approve(clientId: string, suiteId: string): Promise<void>
   withdraw(clientId: string, suiteId: string): Promise<void>
-  /** Revokes every token that was issued to the application before this time. The time never moves back. */
-  revokeTokens(clientId: string, issuedBefore: number): Promise<boolean>
+  /** Revokes every token of the application by counting up its generation; `at` is kept for people. */
+  revokeTokens(clientId: string, at: number): Promise<boolean>
   /**
    * Adds a secret to an application or a suite, ends its others no later than `endOthersAt`, and deletes those that ended
    * before `deleteEndedBefore`.

@@ -17,6 +17,8 @@ export interface StoredToken {
   readonly secretHash: Buffer
   /** The application that it was issued to. */
   readonly applicationKey: ApplicationKey
+  /** The application's `tokenGeneration` in which it was issued: in any other one it is revoked. */
+  readonly generation: number
   /** Milliseconds since the epoch. */
   readonly issuedAt: number
   /** Milliseconds since the epoch; null: it is not revoked. */
@@ -27,6 +29,7 @@ export interface StoredToken {
 export function mintToken(
   applicationKey: ApplicationKey,
   issuedAt: number,
+  generation = 0,
 ): { accessToken: string; stored: StoredToken } {
   const bytes = drawRandom()
   bytes.writeUIntBE(issuedAt, 0, 6)
@@ -38,6 +41,7 @@ export function mintToken(
       id: bytes.subarray(0, ID_BYTES),
       secretHash: hashTokenSecret(bytes.subarray(ID_BYTES)),
       applicationKey,
+      generation,
       issuedAt,
       revokedAt: null,
     },

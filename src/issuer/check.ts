@@ -52,7 +52,7 @@ function judge({ stored, application }: FoundToken, suite: string | undefined, n
   if (!application) return inactive('removed application', { tokenId })
   const { clientId } = application
   if (expiresAt(stored) <= now) return inactive('expired token', { tokenId, clientId })
-  if (stored.revokedAt !== null || stored.issuedAt < application.tokensValidFrom) {
+  if (stored.revokedAt !== null || stored.generation !== application.tokenGeneration) {
     return inactive('revoked token', { tokenId, clientId })
   }
   if (application.status === 'suspended') return inactive('suspended application', { tokenId, clientId })

@@ -19,9 +19,9 @@ export async function issue(
   { store, now }: { store: Store; now: Clock },
   application: Application,
 ): Promise<IssuedToken> {
-  // A revocation may be dated a moment ahead of this clock: what is issued after it must be valid.
-  const issuedAt = Math.max(now(), application.tokensValidFrom)
-  const { accessToken, stored } = mintToken(application.key, issuedAt)
+  const issuedAt = now()
+  // Of the generation in which it was authenticated: a revoke-all that comes in between revokes this token, too.
+  const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
   await store.addToken(stored)
   const left = Math.floor((issuedAt + TOKEN_LIFETIME - now() - 1) / 1000)
   return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn: Math.min(Math.max(left, 0), 3599) }

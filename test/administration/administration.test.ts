@@ -152,13 +152,3 @@ t.test('Administration: a secret that ended a month ago is deleted at the next r
   await administration.rotateSecret(id, 0)
   t.equal((await administration.show(id)).secrets.length, 3)
 })
-
-t.test('Administration: a token issued in the moment of a revoke-all, but after it, is valid', async (t) => {
-  const { administration, credentials, post, clock } = await createWorld(t)
-  await administration.revokeAllTokens(credentials.client_id)
-  const { tokensValidFrom } = await administration.show(credentials.client_id)
-  t.equal(tokensValidFrom, START + 1, 'a token of this very millisecond is revoked')
-  t.equal((await post()).json().issued_at, String(START + 1))
-  clock.time -= 60_000
-  t.match((await post()).json(), { issued_at: String(START + 1), expires_in: 3599 }, 'and if the clock jumps back')
-})

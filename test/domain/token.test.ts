@@ -5,13 +5,14 @@ import { keyOf } from '../support/keys.ts'
 import { START } from '../support/world.ts'
 
 t.test('Token: 64 characters of base64url, a UUIDv7 and 32 random bytes, of which only a hash is stored', async (t) => {
-  const { accessToken, stored } = mintToken(keyOf(7), START)
+  const { accessToken, stored } = mintToken(keyOf(7), START, 3)
   t.match(accessToken, /^[A-Za-z0-9_-]{64}$/)
   const bytes = Buffer.from(accessToken, 'base64url')
   t.strictSame(stored, {
     id: bytes.subarray(0, 16),
     secretHash: createHash('sha256').update(bytes.subarray(16)).digest(),
     applicationKey: keyOf(7),
+    generation: 3,
     issuedAt: START,
     revokedAt: null,
   })

@@ -7,21 +7,10 @@ import { createIssuer } from '../../src/issuer/issuer.ts'
 import { purge } from '../../src/issuer/purge.ts'
 import { startPurgeLoop } from '../../src/server/purge-loop.ts'
 import { keyOf } from '../support/keys.ts'
-import { createWorldOfSuites } from '../support/suites.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
-
-t.test('Revoke-all: of one millisecond, the token before it is revoked and the token after it is not', async (t) => {
-  const { administration, credentials, token, verify, introspect, clock } = await createWorldOfSuites(t)
-  clock.time += 1000
-  const before = await token()
-  await administration.revokeAllTokens(credentials.client_id)
-  const after = await token()
-  t.strictSame([(await verify(before)).statusCode, (await verify(after)).statusCode], [401, 200])
-  t.strictSame([(await introspect(before)).json().active, (await introspect(after)).json().active], [false, true])
-})
 
 t.test('RFC 7009 §2.2: for a token that cannot be one nothing happens, and the log names none', async (t) => {
   const { post, token, credentials, lines, app } = await createWorld(t)

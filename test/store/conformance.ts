@@ -75,6 +75,7 @@ function registryConformance(t: Test, { open }: Harness): void {
       name: 'Ünï "quoted" ✓',
       developerEmail: 'developer@partner.example',
       status: 'active',
+      tokenGeneration: 0,
       tokensValidFrom: 0,
       createdAt: START,
       suites: [],
@@ -147,12 +148,18 @@ function registryConformance(t: Test, { open }: Harness): void {
     t.not((await store.findApplication('a'))?.key, before?.key)
   })
 
-  t.test('Store: the time before which tokens are revoked never moves back', async (t) => {
+  t.test('Store: each revoke-all of an application is a new generation of its tokens, whatever its time', async (t) => {
     const store = await open(t)
-    await register(store, [application('a')])
-    t.equal(await store.revokeTokens('a', START), true)
-    t.equal(await store.revokeTokens('a', START - 1), true)
-    t.equal((await store.findApplication('a'))?.tokensValidFrom, START)
+    await register(store, [application('a'), application('b')])
+    for (const [at, tokenGeneration] of [
+      [START, 1],
+      [START, 2],
+      [START - 5000, 3],
+    ] as const) {
+      t.equal(await store.revokeTokens('a', at), true)
+      t.match(await store.findApplication('a'), { tokenGeneration, tokensValidFrom: at })
+    }
+    t.match(await store.findApplication('b'), { tokenGeneration: 0, tokensValidFrom: 0 })
     t.equal(await store.revokeTokens('nobody', START), false)
   })
 
@@ -292,7 +299,7 @@ function tokenConformance(t: Test, { open }: Harness): void {
   t.test('Store: a token is found as it was added', async (t) => {
     const store = await open(t)
     const key = await newKey(store)
-    const tokens = Array.from({ length: 50 }, (_, n) => mintToken(key, START + n).stored)
+    const tokens = Array.from({ length: 50 }, (_, n) => mintToken(key, START + n, n % 3).stored)
     await Promise.all(tokens.map((token) => store.addToken(token)))
     for (const token of tokens) t.strictSame(await find(store, token.id), token)
     t.equal(await store.findToken(mintToken(key, START).stored.id), undefined)
@@ -388,7 +395,7 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
       [() => one.setStatus('a', 'active'), ({ status }) => status === 'active'],
       [() => one.approve('a', 'store'), ({ suites }) => suites.length === 1],
       [() => one.withdraw('a', 'store'), ({ suites }) => suites.length === 0],
-      [() => one.revokeTokens('a', START), ({ tokensValidFrom }) => tokensValidFrom === START],
+      [() => one.revokeTokens('a', START), ({ tokenGeneration }) => tokenGeneration === 1],
       [() => one.rotateSecret('a', SECRET, START + 5, 0), ({ secrets }) => secrets[0]?.endsAt === START + 5],
       [() => one.endSecret('a', secretId, START + 1), ({ secrets }) => secrets[0]?.endsAt === START + 1],
     ]

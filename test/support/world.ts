@@ -62,7 +62,7 @@ export async function createWorld(
     return (await post()).json().access_token
   }
 
-  return { app, store, administration, changes, clock, lines, credentials, post, token }
+  return { app, store, issuer, administration, changes, clock, lines, credentials, post, token }
 }
 
 /** The administration under one name per action, as tests call it. */

@@ -96,7 +96,7 @@ export function createRegistry({ db, changes, reader, retryLocked, toDisk, asser
     removeSuite: (suiteId) => change(() => deleteSuite.run(suiteId).changes > 0),
     approve: (clientId, suiteId) => change(() => void approve.run(clientId, suiteId)),
     withdraw: (clientId, suiteId) => change(() => void withdraw.run(clientId, suiteId)),
-    revokeTokens: (clientId, issuedBefore) => change(() => revokeTokens.run(issuedBefore, clientId).changes > 0),
+    revokeTokens: (clientId, at) => change(() => revokeTokens.run(at, clientId).changes > 0),
 
     rotateSecret: (owner, secret, endOthersAt, deleteEndedBefore) =>
       change(() => {

@@ -10,6 +10,7 @@ const APPLICATION = `
            'name', a.name,
            'developerEmail', a.developer_email,
            'status', a.status,
+           'tokenGeneration', a.token_generation,
            'tokensValidFrom', a.tokens_valid_from,
            'createdAt', a.created_at,
            'suites', json((
@@ -105,7 +106,7 @@ export const withdraw = `
      AND suite_id = (SELECT id FROM suites WHERE suite_id = ?)`
 
 export const revokeTokens = `
-  UPDATE applications SET tokens_valid_from = max(tokens_valid_from, ?) WHERE client_id = ?`
+  UPDATE applications SET token_generation = token_generation + 1, tokens_valid_from = ? WHERE client_id = ?`
 
 export const deleteEndedSecrets = `
   DELETE FROM secrets
@@ -128,10 +129,10 @@ export const hasImportedSecrets = `
   SELECT EXISTS (SELECT 1 FROM secrets WHERE digest GLOB '$scrypt$*')`
 
 export const insertToken = `
-  INSERT INTO tokens (id, secret_hash, application_id, issued_at) VALUES (?, ?, ?, ?)`
+  INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at) VALUES (?, ?, ?, ?, ?)`
 
 export const findToken = `
-  SELECT secret_hash, application_id, issued_at, revoked_at FROM tokens WHERE id = ?`
+  SELECT secret_hash, application_id, generation, issued_at, revoked_at FROM tokens WHERE id = ?`
 
 export const revokeToken = `
   UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`

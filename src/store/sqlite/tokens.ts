@@ -54,8 +54,8 @@ export function createTokens({
 
   function apply(write: Write): void {
     if (write.type === 'add') {
-      const { id, secretHash, applicationKey, issuedAt } = write.token
-      insertToken.run(id, secretHash, applicationKey, issuedAt)
+      const { id, secretHash, applicationKey, generation, issuedAt } = write.token
+      insertToken.run(id, secretHash, applicationKey, generation, issuedAt)
     } else {
       revokeToken.run(write.at, write.id)
       changes.invalidate('tokens')
@@ -82,6 +82,7 @@ export function createTokens({
 interface TokenRow {
   secret_hash: Buffer
   application_id: ApplicationKey
+  generation: number
   issued_at: number
   revoked_at: number | null
 }
@@ -91,6 +92,7 @@ function toToken(id: Buffer, row: Omit<TokenRow, 'secret_hash'> & { secret_hash:
     id,
     secretHash: Buffer.from(row.secret_hash, 'latin1'),
     applicationKey: row.application_id,
+    generation: row.generation,
     issuedAt: row.issued_at,
     revokedAt: row.revoked_at,
   }

@@ -1,0 +1,12 @@
+-- Revoke-all counts up its application's generation. A token has the generation in which it was issued, and is revoked when
+-- that is over: no clock decides. docs/adr/0013.
+ALTER TABLE applications ADD COLUMN token_generation INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tokens ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
+
+-- Until now a token was revoked by the time of the last revoke-all. An id begins with the time of issue, so only the rows
+-- before the last of these times are read.
+UPDATE tokens
+   SET revoked_at = (SELECT a.tokens_valid_from FROM applications a WHERE a.id = tokens.application_id)
+ WHERE id < unhex(printf('%012x', (SELECT ifnull(max(tokens_valid_from), 0) FROM applications)))
+   AND revoked_at IS NULL
+   AND issued_at < (SELECT a.tokens_valid_from FROM applications a WHERE a.id = tokens.application_id);
