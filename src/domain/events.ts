@@ -14,6 +14,8 @@ interface TokenIssued {
   clientId: string
   /** The token's public id, a UUID. */
   tokenId: string
+  /** Which of the client's secrets proved it, as `secrets list` shows it. */
+  secretId: number
   remoteAddress: string
 }
 

@@ -55,7 +55,7 @@ export function introspect(
       schema: { body: introspectionRequest, response: { 200: introspectionResponse } },
     },
     async (request) => {
-      const suite = await issuer.authenticateSuite(credentialsOf(request))
+      const { client: suite } = await issuer.authenticateSuite(credentialsOf(request))
       const { token } = request.body
       if (!token) throw new RequestRefused('field missing', { field: 'token', isKnownField: true })
 

@@ -11,6 +11,12 @@ export interface Credentials {
   clientSecret: string
 }
 
+/** Who was authenticated, and the id of the secret that proved it. */
+export interface Authenticated<Client extends Application | Suite> {
+  client: Client
+  secretId: number
+}
+
 /**
  * Client authentication, RFC 6749 §2.3.1. Throws AuthenticationRefused, after the same work whatever the reason: where any
  * application has an imported secret, every refusal has cost one scrypt check.
@@ -18,7 +24,7 @@ export interface Credentials {
 export async function authenticate(
   { store, imported, now }: { store: Store; imported: ImportedSecrets; now: Clock },
   credentials: Credentials,
-): Promise<Application> {
+): Promise<Authenticated<Application>> {
   const { clientId, clientSecret } = credentials
   const isVerified = (secret: Secret) => isImported(secret) && imported.isVerified(secret, clientSecret)
 
@@ -44,14 +50,14 @@ export async function authenticate(
 export async function authenticateSuite(
   { store, now }: { store: Store; now: Clock },
   credentials: Credentials,
-): Promise<Suite> {
+): Promise<Authenticated<Suite>> {
   const suite = await store.findSuite(credentials.clientId)
   const secret = findGenerated(suite?.secrets ?? [], credentials.clientSecret)
   return authenticated(judge(suite, secret, now()), credentials)
 }
 
-type Judgement<Client> =
-  | { kind: 'authenticated'; client: Client }
+type Judgement<Client extends Application | Suite> =
+  | ({ kind: 'authenticated' } & Authenticated<Client>)
   | { kind: 'refused'; client: Client | undefined; reason: AuthenticationReason }
 
 /** What is to be said of a client (undefined: unknown) that presented this secret (undefined: none of its own). */
@@ -66,11 +72,14 @@ function judge<Client extends Application | Suite>(
   if ('status' in client && client.status === 'suspended') {
     return { kind: 'refused', client, reason: 'suspended application' }
   }
-  return { kind: 'authenticated', client }
+  return { kind: 'authenticated', client, secretId: secret.id }
 }
 
-function authenticated<Client>(judgement: Judgement<Client>, { clientId }: Credentials): Client {
-  if (judgement.kind === 'authenticated') return judgement.client
+function authenticated<Client extends Application | Suite>(
+  judgement: Judgement<Client>,
+  { clientId }: Credentials,
+): Authenticated<Client> {
+  if (judgement.kind === 'authenticated') return judgement
   throw new AuthenticationRefused(judgement.reason, judgement.client ? clientId : abbreviate(clientId))
 }
 

@@ -21,7 +21,7 @@ const error = { err: 'err' } as const
 
 /** Every line that there is. docs/log.md is tested against this list. */
 export const LINES: Lines = {
-  'token issued': { level: 'info', fields: { ...client, token_id: 'tokenId', ...remote } },
+  'token issued': { level: 'info', fields: { ...client, token_id: 'tokenId', secret_id: 'secretId', ...remote } },
   'token refused': {
     level: 'info',
     fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...remote },

@@ -19,6 +19,24 @@ t.test('Log: one line per token, with the client, the id of the token and the ca
   t.notMatch(lines[0], token)
 })
 
+t.test("Log: a token's line says which of the client's secrets was shown", async (t) => {
+  const { post, lines, credentials, administration } = await createWorld(t)
+  const id = credentials.client_id
+  const secretOf = async (client_secret: string, client_id = id) => {
+    t.equal((await post({ ...credentials, client_id, client_secret })).statusCode, 200)
+    return JSON.parse(lines.at(-1) as string).secret_id
+  }
+  const imported = { name: 'A', developerEmail: 'a@b.example', clientId: 'moved', clientSecret: `imported-${MARK}` }
+  await administration.register(imported)
+  const { clientSecret } = await administration.rotateSecret(id, 1000)
+  const [first, second] = await administration.listSecrets(id)
+  const [other] = await administration.listSecrets('moved')
+  t.equal(await secretOf(credentials.client_secret), first?.id)
+  t.equal(await secretOf(clientSecret), second?.id)
+  t.equal(await secretOf(imported.clientSecret, 'moved'), other?.id, 'verified just now')
+  t.equal(await secretOf(imported.clientSecret, 'moved'), other?.id, 'remembered')
+})
+
 t.test('Log: the address is the one that a trusted proxy tells, and nobody else', async (t) => {
   const addressOf = async (trustProxy: false | string[]) => {
     const { post, lines } = await createWorld(t, { trustProxy })

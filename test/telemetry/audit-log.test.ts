@@ -16,10 +16,11 @@ function logged(event: Event) {
 t.test('Audit log: an event is one line, with its type as the message and its fields in snake_case', async (t) => {
   const clientId = 'a'
   const remoteAddress = '192.0.2.1'
-  t.strictSame(logged({ type: 'token issued', clientId, tokenId: 'x', remoteAddress }), {
+  t.strictSame(logged({ type: 'token issued', clientId, tokenId: 'x', secretId: 7, remoteAddress }), {
     level: 'info',
     client_id: 'a',
     token_id: 'x',
+    secret_id: 7,
     remote_address: '192.0.2.1',
     msg: 'token issued',
   })
