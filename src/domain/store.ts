@@ -69,7 +69,7 @@ export interface Tokens {
   addToken(token: StoredToken): Promise<void>
   /** A token, and whose it is: all that a check needs in one call, which may be a round trip over the network. */
   findToken(id: Buffer): Promise<FoundToken | undefined>
-  /** Marks a token as revoked at this time, if it is not marked yet. */
+  /** Marks a token as revoked at this time, if it is not marked yet; durable in either case. */
   revokeToken(id: Buffer, at: number): Promise<void>
   /**
    * Deletes at most `limit` tokens with an id before this one, oldest first. Resolves to how many. `findToken` may still

@@ -4,8 +4,9 @@ import type { Store } from '../domain/store.ts'
 import { isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
 
 /**
- * Revokes an access token of this application, RFC 7009 §2.1. Resolves to its public id when that is durable, and to
- * undefined, changing nothing, for a token that is unknown, another client's or revoked already. Throws StoreUnavailable.
+ * Revokes an access token of this application, RFC 7009 §2.1. Resolves, when the token's revocation is durable, to its
+ * public id, or to undefined where it was revoked already. A token that is unknown or another client's is left as it is:
+ * undefined, too. Throws StoreUnavailable.
  */
 export async function revoke(
   { store, now }: { store: Store; now: Clock },
@@ -18,7 +19,8 @@ export async function revoke(
   if (!found || !isTokenSecret(parsed.secret, found.stored)) return undefined
 
   const { stored } = found
-  if (stored.applicationKey !== application.key || stored.revokedAt !== null) return undefined
+  if (stored.applicationKey !== application.key) return undefined
+  // Also where it is revoked already: that may have been a moment ago, in any process, and not be on disk yet.
   await store.revokeToken(stored.id, now())
-  return tokenIdText(stored.id)
+  return stored.revokedAt === null ? tokenIdText(stored.id) : undefined
 }

@@ -56,8 +56,7 @@ export function createTokens({
     if (write.type === 'add') {
       const { id, secretHash, applicationKey, generation, issuedAt } = write.token
       insertToken.run(id, secretHash, applicationKey, generation, issuedAt)
-    } else {
-      revokeToken.run(write.at, write.id)
+    } else if (revokeToken.run(write.at, write.id).changes > 0) {
       changes.invalidate('tokens')
     }
   }
