@@ -85,6 +85,8 @@ type ServerEvent =
   | { type: 'worker exited unexpectedly'; worker?: number | undefined; code?: number; signal?: string; err?: unknown }
   /** It is tried again. */
   | { type: 'purge failed'; err: unknown }
+  /** Forwards, or backwards where `seconds` is negative. The purge pauses. */
+  | { type: 'clock jumped'; seconds: number }
   /** A bug: the process ends. */
   | { type: 'unexpected error'; err: unknown }
   /** The process ends before its work is done: a second signal, a deadline, an error while closing. */

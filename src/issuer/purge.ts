@@ -7,6 +7,7 @@ const STEP = 500
 
 /** Deletes some expired tokens. Resolves to whether there may be more. Throws StoreUnavailable. */
 export async function purge({ store, now }: { store: Store; now: Clock }): Promise<boolean> {
-  const firstAlive = firstTokenIdAt(now() - TOKEN_LIFETIME + 1)
+  // Not before the epoch, from which a clock that was never set begins to count.
+  const firstAlive = firstTokenIdAt(Math.max(now() - TOKEN_LIFETIME + 1, 0))
   return (await store.purgeTokens(firstAlive, STEP)) === STEP
 }

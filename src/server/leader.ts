@@ -24,7 +24,7 @@ export async function runLeader(store: Store, telemetry: Telemetry, workers: num
   // One first: an error that would stop them all is then reported once.
   const address = await start()
   await Promise.all(Array.from({ length: workers - 1 }, start))
-  const purgeLoop = startPurgeLoop({ store, now: Date.now, observe })
+  const purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
 
   let restarted = Promise.resolve()
   process.on('SIGHUP', () => {

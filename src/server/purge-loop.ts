@@ -2,21 +2,47 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../domain/clock.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
+import { TOKEN_LIFETIME } from '../domain/token.ts'
 import { purge } from '../issuer/purge.ts'
+import { watchClock } from './clock-watch.ts'
 
 /** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance has why. */
 const BUSY_DELAY_MS = 15
 const IDLE_DELAY_MS = 10_000
 
-/** Deletes expired tokens in the background, in small steps, until it is stopped. A step that failed is tried again. */
-export function startPurgeLoop({ store, now, observe }: { store: Store; now: Clock; observe: Observer }) {
+export interface PurgeOptions {
+  store: Store
+  now: Clock
+  /** Milliseconds of a clock that nobody sets. */
+  monotonic: Clock
+  observe: Observer
+  idleDelay?: number
+}
+
+/**
+ * Deletes expired tokens in the background, in small steps, until it is stopped. A step that failed is tried again. When
+ * the clock has jumped it pauses for as long as a token lives: what seems to be expired may not be, and would be lost.
+ */
+export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDLE_DELAY_MS }: PurgeOptions) {
   const stopping = new AbortController()
+  const clockJump = watchClock({ now, monotonic })
+  let pausedUntil = monotonic()
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const more = await purge({ store, now }).catch((err) => observe({ type: 'purge failed', err }))
-      await sleep(more ? BUSY_DELAY_MS : IDLE_DELAY_MS, undefined, { signal: stopping.signal }).catch(() => {})
+      const more = await step().catch((err) => observe({ type: 'purge failed', err }))
+      await sleep(more ? BUSY_DELAY_MS : idleDelay, undefined, { signal: stopping.signal }).catch(() => {})
     }
+  }
+
+  /** Resolves to whether there may be more to delete. */
+  async function step(): Promise<boolean> {
+    const jump = clockJump()
+    if (jump !== 0) {
+      observe({ type: 'clock jumped', seconds: Math.round(jump / 1000) })
+      pausedUntil = monotonic() + TOKEN_LIFETIME
+    }
+    return monotonic() >= pausedUntil && purge({ store, now })
   }
 
   const running = run()

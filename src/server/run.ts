@@ -8,7 +8,7 @@ import type { Telemetry } from './telemetry.ts'
 export async function run(store: Store, telemetry: Telemetry, config: ListenConfig): Promise<string> {
   const { observe } = telemetry
   const { app, address } = await listenAndServe(store, observe, config)
-  const purgeLoop = startPurgeLoop({ store, now: Date.now, observe })
+  const purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
   closeOnSignal(telemetry, async ({ signal }) => {
     observe({ type: 'stopping', signal })
     await app.close()

@@ -56,6 +56,7 @@ export const LINES: Lines = {
     fields: { worker: 'worker', code: 'code', signal: 'signal', ...error },
   },
   'purge failed': { level: 'warn', fields: error },
+  'clock jumped': { level: 'warn', fields: { seconds: 'seconds' } },
   'unexpected error': { level: 'fatal', fields: error },
   'shutdown cut short': { level: 'error', fields: error },
 }

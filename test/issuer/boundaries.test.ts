@@ -51,7 +51,12 @@ t.test('Purge: it is stopped when the step that was under way is done', async (t
   t.teardown(() => db.close())
 
   db.exec('BEGIN IMMEDIATE')
-  const loop = startPurgeLoop({ store, now: () => clock.time, observe: ({ type }) => t.fail(type) })
+  const loop = startPurgeLoop({
+    store,
+    now: () => clock.time,
+    monotonic: () => 0,
+    observe: ({ type }) => t.fail(type),
+  })
   const stopped = loop.stop()
   await sleep(50)
   db.exec('COMMIT')

@@ -22,13 +22,19 @@ t.test('Purge: in the background, step by step, until the table is empty; a fail
 
   const events: Event[] = []
   other.exec('BEGIN IMMEDIATE')
-  const hasty = startPurgeLoop({ store, now: () => clock.time + HOUR, observe: (event) => events.push(event) })
+  const options = {
+    store,
+    now: () => clock.time + HOUR,
+    monotonic: () => 0,
+    observe: (event: Event) => events.push(event),
+  }
+  const hasty = startPurgeLoop(options)
   await until(() => events.length > 0)
   await hasty.stop()
   t.equal(rows(), 1501)
   other.exec('COMMIT')
 
-  const loop = startPurgeLoop({ store, now: () => clock.time + HOUR, observe: (event) => events.push(event) })
+  const loop = startPurgeLoop(options)
   await until(() => rows() === 0)
   await loop.stop()
   t.match(events, [{ type: 'purge failed', err: { name: 'StoreUnavailable' } }])
