@@ -10,3 +10,6 @@ UPDATE tokens
  WHERE id < unhex(printf('%012x', (SELECT ifnull(max(tokens_valid_from), 0) FROM applications)))
    AND revoked_at IS NULL
    AND issued_at < (SELECT a.tokens_valid_from FROM applications a WHERE a.id = tokens.application_id);
+
+-- A secret that an operator has revoked is refused whatever its end and the clock. ends_at is set too.
+ALTER TABLE secrets ADD COLUMN revoked_at INTEGER;

@@ -7,6 +7,7 @@ import { unknownSuite } from '../domain/suite.ts'
 import type { Context } from './administration.ts'
 import { allPages } from './pages.ts'
 import { registrationSchema, takenId, valid } from './rules.ts'
+import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** What an operator says of an application to be registered. Ids and secrets that are left out are generated. */
 export interface Registration {
@@ -24,6 +25,11 @@ export interface RegisteredApplication {
   clientSecret: string | undefined
   name: string
   developerEmail: string
+}
+
+/** An application with all that operators see of it. */
+export interface ShownApplication extends Application {
+  secrets: ListedSecret[]
 }
 
 /** An application on its way into the store, and what its operator is told. */
@@ -52,10 +58,10 @@ export function createApplications({ store, now, report }: Context) {
   }
 
   /** The application of this client id. */
-  async function show(clientId: string): Promise<Application> {
+  async function show(clientId: string): Promise<ShownApplication> {
     const application = await store.findApplication(clientId)
     if (!application) throw unknownApplication(clientId)
-    return application
+    return { ...application, secrets: listSecrets(application.secrets, now()) }
   }
 
   /** From the next request on the application gets no token, and its tokens are inactive. */

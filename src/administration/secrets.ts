@@ -1,18 +1,23 @@
 import { OperatorError } from '../domain/operator-error.ts'
-import { digestGenerated, generateSecret, type Secret } from '../domain/secret.ts'
+import { digestGenerated, generateSecret, type Secret, type SecretState, secretState } from '../domain/secret.ts'
 import type { Context } from './administration.ts'
 import { timestamp } from './views.ts'
 
 /** A secret that has ended is kept this long, so that the log can tell an expired one from a wrong one. 30 days. */
 const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000
 
+/** A secret as operators see it. */
+export interface ListedSecret extends Secret {
+  state: SecretState
+}
+
 /** What an application or a suite authenticates with. `owner`: the client id of one or the id of the other. */
 export function createSecrets({ store, now, report }: Context) {
   /** The secrets of an owner, oldest first. */
-  async function list(owner: string): Promise<readonly Secret[]> {
+  async function list(owner: string): Promise<ListedSecret[]> {
     const found = (await store.findApplication(owner)) ?? (await store.findSuite(owner))
     if (!found) throw unknownOwner(owner)
-    return found.secrets
+    return listSecrets(found.secrets, now())
   }
 
   /** Gives an owner a new secret now, and ends its others after `overlap` milliseconds at the latest. */
@@ -26,14 +31,20 @@ export function createSecrets({ store, now, report }: Context) {
     return { clientSecret, othersEndAt }
   }
 
-  /** Ends one secret now. */
+  /** Revokes one secret now. */
   async function revoke(owner: string, secretId: number): Promise<void> {
     await list(owner)
-    if (!(await store.endSecret(owner, secretId, now()))) throw new OperatorError(`${owner} has no secret ${secretId}.`)
+    if (!(await store.revokeSecret(owner, secretId, now())))
+      throw new OperatorError(`${owner} has no secret ${secretId}.`)
     report({ type: 'secret revoked', clientId: owner, secretId })
   }
 
   return { list, rotate, revoke }
+}
+
+/** Secrets as operators see them at this time. */
+export function listSecrets(secrets: readonly Secret[], now: number): ListedSecret[] {
+  return secrets.map((secret) => ({ ...secret, state: secretState(secret, now) }))
 }
 
 function unknownOwner(id: string): OperatorError {

@@ -5,6 +5,7 @@ import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
 import type { Context } from './administration.ts'
 import { allPages } from './pages.ts'
 import { suiteSchema, takenId, valid } from './rules.ts'
+import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** What an operator says of a suite to be registered. */
 export interface SuiteRegistration {
@@ -15,6 +16,11 @@ export interface SuiteRegistration {
 /** A registered suite. Its secret is shown this once. */
 export interface RegisteredSuite extends SuiteRegistration {
   clientSecret: string
+}
+
+/** A suite with all that operators see of it. */
+export interface ShownSuite extends Suite {
+  secrets: ListedSecret[]
 }
 
 /** A suite on its way into the store, and what its operator is told. */
@@ -40,10 +46,10 @@ export function createSuites({ store, now, report }: Context) {
   }
 
   /** The suite of this id. */
-  async function show(suiteId: string): Promise<Suite> {
+  async function show(suiteId: string): Promise<ShownSuite> {
     const suite = await store.findSuite(suiteId)
     if (!suite) throw unknownSuite(suiteId)
-    return suite
+    return { ...suite, secrets: listSecrets(suite.secrets, now()) }
   }
 
   /** The applications that are approved for a suite, oldest first. */

@@ -1,7 +1,8 @@
 import type { Application } from '../domain/application.ts'
-import { isImported, type Secret } from '../domain/secret.ts'
+import { isImported } from '../domain/secret.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { RegisteredApplication } from './applications.ts'
+import type { ListedSecret } from './secrets.ts'
 import type { RegisteredSuite } from './suites.ts'
 
 // What operators are shown, as JSON: one set of views for the command line and whatever else administers.
@@ -41,12 +42,14 @@ export function registeredSuiteView({ suiteId, clientSecret, name }: RegisteredS
 }
 
 /** A secret: all but the secret itself and its digest. */
-export function secretView(secret: Secret) {
+export function secretView(secret: ListedSecret) {
   return {
     id: secret.id,
     origin: isImported(secret) ? 'imported' : 'generated',
+    state: secret.state,
     created_at: timestamp(secret.createdAt),
     ends_at: secret.endsAt === null ? null : timestamp(secret.endsAt),
+    revoked_at: secret.revokedAt === null ? null : timestamp(secret.revokedAt),
   }
 }
 

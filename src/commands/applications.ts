@@ -1,7 +1,6 @@
 import { Command } from 'commander'
-import type { RegisteredApplication } from '../administration/applications.ts'
+import type { RegisteredApplication, ShownApplication } from '../administration/applications.ts'
 import { applicationView, registeredApplicationView, secretView } from '../administration/views.ts'
-import type { Application } from '../domain/application.ts'
 import { administer } from './shared/administer.ts'
 import { print, readInput, type Terminal, table, withJson } from './shared/terminal.ts'
 import { registeredApplicationsText, secretsTable } from './shared/words.ts'
@@ -84,7 +83,7 @@ export function applicationsCommand(terminal: Terminal): Command {
   }
 }
 
-function applicationText(application: Application): string {
+function applicationText(application: ShownApplication): string {
   const { suites, tokens_valid_from, ...rest } = applicationView(application)
   const shown = {
     ...rest,

@@ -27,7 +27,7 @@ export function secretsCommand(terminal: Terminal): Command {
     })
 
   withJson(secrets.command('list'))
-    .description('list the secrets: when created, when they end; never the secrets themselves')
+    .description('list the secrets: when created, whether active; never the secrets themselves')
     .argument('<id>', ID)
     .action(async (owner: string, options) => {
       const all = await administer(terminal, ({ secrets }) => secrets.list(owner))

@@ -1,5 +1,10 @@
 /** Why a client is not authenticated. For the log: the wire does not tell them apart. */
-export type AuthenticationReason = 'unknown client' | 'wrong secret' | 'expired secret' | 'suspended application'
+export type AuthenticationReason =
+  | 'unknown client'
+  | 'wrong secret'
+  | 'expired secret'
+  | 'revoked secret'
+  | 'suspended application'
 
 /** Why a token is not active (RFC 7662 §2.2). For the log: the wire does not tell them apart. */
 export type InactiveReason =

@@ -12,7 +12,12 @@ export interface Secret {
   readonly createdAt: number
   /** From then on it is refused. Milliseconds since the epoch; null: it has no end. */
   readonly endsAt: number | null
+  /** Since when an operator has revoked it. Milliseconds since the epoch; null: it is not revoked. */
+  readonly revokedAt: number | null
 }
+
+/** What a secret is at a moment: only an active one is accepted. */
+export type SecretState = 'active' | 'expired' | 'revoked'
 
 /** A client secret that is about to be stored. */
 export type NewSecret = Pick<Secret, 'digest' | 'createdAt'>
@@ -43,6 +48,12 @@ export async function digestImported(secret: string): Promise<string> {
 
 /** An imported secret that nobody knows: refusing an unknown client must cost what refusing a known one costs. */
 export const DECOY = { digest: importedForm(Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES)) }
+
+/** The state of a secret at this time, in milliseconds since the epoch. */
+export function secretState({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>, now: number): SecretState {
+  if (revokedAt !== null) return 'revoked'
+  return endsAt !== null && endsAt <= now ? 'expired' : 'active'
+}
 
 /** Whether a stored secret was imported by an operator. */
 export function isImported(secret: Pick<Secret, 'digest'>): boolean {

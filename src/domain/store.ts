@@ -59,8 +59,8 @@ export interface Registry {
    * before `deleteEndedBefore`.
    */
   rotateSecret(owner: string, secret: NewSecret, endOthersAt: number, deleteEndedBefore: number): Promise<boolean>
-  /** Ends one secret of an application or a suite at this time, unless it has ended before. */
-  endSecret(owner: string, secretId: number, endsAt: number): Promise<boolean>
+  /** Marks one secret of an application or a suite as revoked and ends it, both at this time unless it was earlier. */
+  revokeSecret(owner: string, secretId: number, at: number): Promise<boolean>
 }
 
 /** Access tokens. */

@@ -1,7 +1,7 @@
 import type { Application } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type AuthenticationReason, AuthenticationRefused } from '../domain/refusal.ts'
-import { DECOY, findGenerated, isImported, type Secret } from '../domain/secret.ts'
+import { DECOY, findGenerated, isImported, type Secret, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { ImportedSecrets } from './imported-secrets.ts'
@@ -68,7 +68,8 @@ function judge<Client extends Application | Suite>(
 ): Judgement<Client> {
   if (!client) return { kind: 'refused', client, reason: 'unknown client' }
   if (!secret) return { kind: 'refused', client, reason: 'wrong secret' }
-  if (secret.endsAt !== null && secret.endsAt <= now) return { kind: 'refused', client, reason: 'expired secret' }
+  const state = secretState(secret, now)
+  if (state !== 'active') return { kind: 'refused', client, reason: `${state} secret` }
   if ('status' in client && client.status === 'suspended') {
     return { kind: 'refused', client, reason: 'suspended application' }
   }

@@ -141,6 +141,25 @@ t.test('Administration: suspend and resume, rotate and revoke take effect with t
   t.equal(await status(), 401)
 })
 
+t.test('Secrets: each has a state, and one that was revoked stays so if the clock is set back', async (t) => {
+  const { administration, credentials, post, clock } = await createWorld(t)
+  const id = credentials.client_id
+  const states = async () => (await administration.listSecrets(id)).map(({ state }) => state)
+  t.strictSame(await states(), ['active'])
+  await administration.rotateSecret(id, 1000)
+  t.strictSame(await states(), ['active', 'active'])
+  clock.time += 1000
+  await administration.rotateSecret(id, 1000)
+  t.strictSame(await states(), ['expired', 'active', 'active'])
+
+  clock.time += 24 * 3600 * 1000
+  await administration.revokeSecret(id, (await administration.listSecrets(id))[0]?.id as number)
+  clock.time = START
+  t.strictSame(await states(), ['revoked', 'active', 'active'])
+  t.equal((await post()).statusCode, 401)
+  t.strictSame((await administration.show(id)).secrets, await administration.listSecrets(id))
+})
+
 t.test('Administration: a secret that ended a month ago is deleted at the next rotation', async (t) => {
   const { administration, credentials, clock } = await createWorld(t)
   const id = credentials.client_id

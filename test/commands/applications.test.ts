@@ -46,7 +46,7 @@ t.test('Commands: with --json they use the names of the wire', async (t) => {
     created_at: ISO,
     tokens_valid_from: null,
   }
-  const secret = { id: 1, origin: 'generated', created_at: ISO, ends_at: null }
+  const secret = { id: 1, origin: 'generated', state: 'active', created_at: ISO, ends_at: null, revoked_at: null }
   t.match(await runJson(['apps', 'list'], options), [listed])
   t.match(await runJson(['apps', 'show', id], options), { ...listed, secrets: [secret] })
   t.match(await runJson(['apps', 'suspend', id], options), { client_id: id, status: 'suspended' })
@@ -62,7 +62,7 @@ t.test('Commands: with --json they use the names of the wire', async (t) => {
   t.match(await runJson(['secrets', 'revoke', id, '2'], options), { client_id: id, id: 2, status: 'revoked' })
   t.match(await runJson(['secrets', 'list', id], options), [
     { ...secret, ends_at: ISO },
-    { ...secret, id: 2, ends_at: ISO },
+    { ...secret, id: 2, state: 'revoked', ends_at: ISO, revoked_at: ISO },
   ])
   t.match(await runJson(['apps', 'remove', id], options), { client_id: id, status: 'removed' })
   t.strictSame(await runJson(['apps', 'list'], options), [])
@@ -78,7 +78,7 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
   )
   t.match(
     await words('apps', 'show', 'partner-1'),
-    /suites +none\ntokens valid from +the beginning\n\nsecret +origin +created +ends\n1 +generated +\S+ +never\n$/,
+    /suites +none\ntokens valid from +the beginning\n\nsecret +origin +created +state\n1 +generated +\S+ +active\n$/,
   )
   t.match(await words('apps', 'suspend', 'partner-1'), 'The application partner-1 is suspended.\n')
   t.match(await words('tokens', 'revoke-all', 'partner-1'), /Every token .* is revoked\.\n$/)
@@ -86,7 +86,16 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
     await words('secrets', 'rotate', 'partner-1', '--overlap', '30m'),
     /client_secret {2}\w{40}\n.*The others end at/s,
   )
+  t.match(
+    await words('secrets', 'list', 'partner-1'),
+    /\n1 +generated +\S+ +ends at \S+Z\n2 +generated +\S+ +active\n$/,
+  )
   t.match(await words('secrets', 'revoke', 'partner-1', '1'), 'The secret 1 of partner-1 is revoked.\n')
+  await words('secrets', 'rotate', 'partner-1', '--overlap', '0')
+  t.match(
+    await words('secrets', 'list', 'partner-1'),
+    /\n1 +generated +\S+ +revoked at \S+Z\n2 +generated +\S+ +expired at \S+Z\n3 +generated +\S+ +active\n$/,
+  )
 })
 
 t.test('Commands: an imported secret comes from a file or from standard input, and is not printed', async (t) => {

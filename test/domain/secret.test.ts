@@ -18,7 +18,7 @@ t.test('Secrets: a generated one has 40 characters of [A-Za-z0-9], more than 190
 t.test('Secrets: the stored form of a generated one is its SHA-256 and says so', async (t) => {
   const digest = digestGenerated('abc')
   t.equal(digest, '$sha256$ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0')
-  const secret = { id: 1, digest, createdAt: START, endsAt: null }
+  const secret = { id: 1, digest, createdAt: START, endsAt: null, revokedAt: null }
   t.equal(isImported(secret), false)
   t.equal(findGenerated([secret], 'abc'), secret)
   t.equal(findGenerated([secret], 'abd'), undefined)
@@ -31,7 +31,10 @@ t.test('Secrets: the stored form of an imported one is scrypt with its own salt 
   t.equal(isImported({ digest }), true)
   t.equal(await matchesImported({ digest }, 'legacy-secret-16'), true)
   t.equal(await matchesImported({ digest }, 'legacy-secret-17'), false)
-  t.equal(findGenerated([{ id: 1, digest, createdAt: START, endsAt: null }], 'legacy-secret-16'), undefined)
+  t.equal(
+    findGenerated([{ id: 1, digest, createdAt: START, endsAt: null, revokedAt: null }], 'legacy-secret-16'),
+    undefined,
+  )
 })
 
 t.test('Secrets: a stored form with other costs is still understood, an unknown form is an error', async (t) => {

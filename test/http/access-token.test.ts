@@ -132,7 +132,7 @@ t.test('RFC 6749 §5.2: another grant type is refused', async (t) => {
 })
 
 t.test(
-  'RFC 6749 §5.2: an unknown client, a wrong secret, a suspended application and an expired secret get one answer',
+  'RFC 6749 §5.2: an unknown client, a wrong secret, a suspended application, an expired and a revoked secret get one answer',
   async (t) => {
     const { post, credentials, administration, clock, lines } = await createWorld(t)
     const unknown = await post({ ...credentials, client_id: 'nobody-of-that-name' })
@@ -144,8 +144,11 @@ t.test(
     t.equal((await post()).statusCode, 200)
     clock.time += 1000
     const expired = await post()
+    const [first] = await administration.listSecrets(credentials.client_id)
+    await administration.revokeSecret(credentials.client_id, first?.id as number)
+    const revoked = await post()
 
-    for (const answer of [unknown, wrong, suspended, expired]) {
+    for (const answer of [unknown, wrong, suspended, expired, revoked]) {
       refused(t, answer, 401, 'invalid_client', /./)
       t.equal(answer.body, unknown.body)
       t.strictSame(Object.keys(answer.headers), Object.keys(unknown.headers))
@@ -161,6 +164,7 @@ t.test(
         ['wrong secret', credentials.client_id],
         ['suspended application', credentials.client_id],
         ['expired secret', credentials.client_id],
+        ['revoked secret', credentials.client_id],
       ],
     )
   },

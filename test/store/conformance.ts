@@ -81,7 +81,7 @@ function registryConformance(t: Test, { open }: Harness): void {
       suites: [],
     })
     t.type(secrets[0]?.id, 'number')
-    t.strictSame(secrets, [{ id: secrets[0]?.id, digest: GENERATED, createdAt: START, endsAt: null }])
+    t.strictSame(secrets, [{ id: secrets[0]?.id, digest: GENERATED, createdAt: START, endsAt: null, revokedAt: null }])
     t.equal(await store.findApplication('A'), undefined, 'a client id is compared byte by byte')
   })
 
@@ -178,15 +178,21 @@ function registryConformance(t: Test, { open }: Harness): void {
     t.equal(await store.rotateSecret('nobody', SECRET, START, START), false)
   })
 
-  t.test('Store: one secret of one application is ended', async (t) => {
+  t.test('Store: one secret of one application is revoked and ended, whatever is later', async (t) => {
     const store = await open(t)
     await register(store, [application('a'), application('b')])
     const id = (await store.findApplication('a'))?.secrets[0]?.id as number
-    t.equal(await store.endSecret('b', id, START), false, "another's secret")
-    t.equal(await store.endSecret('a', id, START), true)
-    t.equal(await store.endSecret('a', id, START + 1), true)
-    t.equal((await store.findApplication('a'))?.secrets[0]?.endsAt, START)
-    t.equal(await store.endSecret('a', id + 100, START), false)
+    t.equal(await store.revokeSecret('b', id, START), false, "another's secret")
+    t.equal(await store.revokeSecret('a', id, START), true)
+    t.equal(await store.revokeSecret('a', id, START + 1), true)
+    t.match((await store.findApplication('a'))?.secrets, [{ endsAt: START, revokedAt: START }])
+    t.equal(await store.revokeSecret('a', id + 100, START), false)
+    t.equal(await store.rotateSecret('a', SECRET, START, START), true)
+    t.match((await store.findApplication('a'))?.secrets, [{ revokedAt: START }, { revokedAt: null }])
+    t.equal(await store.rotateSecret('a', SECRET, START + 1, START), true)
+    const second = (await store.findApplication('a'))?.secrets[1]?.id as number
+    t.equal(await store.revokeSecret('a', second, START + 2), true)
+    t.match((await store.findApplication('a'))?.secrets[1], { endsAt: START + 1, revokedAt: START + 2 })
   })
 
   t.test('Store: it knows whether any secret is imported', async (t) => {
@@ -214,7 +220,7 @@ function suiteConformance(t: Test, { open }: Harness): void {
       suiteId: 'store',
       name: 'Suite store',
       createdAt: START,
-      secrets: [{ id: found?.secrets[0]?.id, digest: GENERATED, createdAt: START, endsAt: null }],
+      secrets: [{ id: found?.secrets[0]?.id, digest: GENERATED, createdAt: START, endsAt: null, revokedAt: null }],
     })
     t.not(found?.key, undefined)
     const listed = await store.listSuites(PAGE)
@@ -283,9 +289,9 @@ function suiteConformance(t: Test, { open }: Harness): void {
     await store.register({ suites: [suite('store')], applications: [application('a')] })
     t.equal(await store.rotateSecret('store', SECRET, START + 100, START), true)
     const [first, second] = (await store.findSuite('store'))?.secrets ?? []
-    t.match([first, second], [{ endsAt: START + 100 }, { digest: SECRET.digest, endsAt: null }])
-    t.equal(await store.endSecret('store', second?.id as number, START + 200), true)
-    t.equal(await store.endSecret('a', second?.id as number, START), false)
+    t.match([first, second], [{ endsAt: START + 100 }, { digest: SECRET.digest, endsAt: null, revokedAt: null }])
+    t.equal(await store.revokeSecret('store', second?.id as number, START + 200), true)
+    t.equal(await store.revokeSecret('a', second?.id as number, START), false)
     t.equal(await store.rotateSecret('store', SECRET, START + 300, START + 101), true)
     t.strictSame(
       (await store.findSuite('store'))?.secrets.map(({ endsAt }) => endsAt),
@@ -397,7 +403,7 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
       [() => one.withdraw('a', 'store'), ({ suites }) => suites.length === 0],
       [() => one.revokeTokens('a', START), ({ tokenGeneration }) => tokenGeneration === 1],
       [() => one.rotateSecret('a', SECRET, START + 5, 0), ({ secrets }) => secrets[0]?.endsAt === START + 5],
-      [() => one.endSecret('a', secretId, START + 1), ({ secrets }) => secrets[0]?.endsAt === START + 1],
+      [() => one.revokeSecret('a', secretId, START + 1), ({ secrets }) => secrets[0]?.endsAt === START + 1],
     ]
     for (const [change, isSeen] of changes) {
       await seen()
@@ -528,7 +534,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         withdraw: () => store.withdraw('owner', 'store'),
         revokeTokens: () => store.revokeTokens('owner', START),
         rotateSecret: () => store.rotateSecret('owner', SECRET, START, START),
-        endSecret: () => store.endSecret('owner', 1, START),
+        revokeSecret: () => store.revokeSecret('owner', 1, START),
         addToken: () => store.addToken(late),
         findToken: () => store.findToken(token.id),
         revokeToken: () => store.revokeToken(token.id, START),

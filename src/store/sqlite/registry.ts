@@ -50,7 +50,7 @@ export function createRegistry({ db, changes, reader, retryLocked, toDisk, asser
   const revokeTokens = db.prepare(sql.revokeTokens)
   const deleteEndedSecrets = db.prepare(sql.deleteEndedSecrets)
   const endSecrets = db.prepare(sql.endSecrets)
-  const endSecret = db.prepare(sql.endSecret)
+  const revokeSecret = db.prepare(sql.revokeSecret)
 
   /** Makes one change, in one transaction. */
   async function change<Result>(action: () => Result): Promise<Result> {
@@ -105,7 +105,7 @@ export function createRegistry({ db, changes, reader, retryLocked, toDisk, asser
         return insertSecret.run({ owner, digest: secret.digest, created_at: secret.createdAt }).changes > 0
       }),
 
-    endSecret: (owner, id, endsAt) => change(() => endSecret.run({ owner, id, ends_at: endsAt }).changes > 0),
+    revokeSecret: (owner, id, at) => change(() => revokeSecret.run({ owner, id, at }).changes > 0),
   }
   /** `applicationOf` finds an application by the key that its tokens have; throws an SqliteError. */
   return { registry, applicationOf }

@@ -20,7 +20,12 @@ const APPLICATION = `
               WHERE p.application_id = a.id)),
            'secrets', json((
              SELECT json_group_array(
-                      json_object('id', s.id, 'digest', s.digest, 'createdAt', s.created_at, 'endsAt', s.ends_at)
+                      json_object(
+                        'id', s.id,
+                        'digest', s.digest,
+                        'createdAt', s.created_at,
+                        'endsAt', s.ends_at,
+                        'revokedAt', s.revoked_at)
                       ORDER BY s.id)
                FROM secrets s
               WHERE s.application_id = a.id)))`
@@ -33,7 +38,12 @@ const SUITE = `
            'createdAt', u.created_at,
            'secrets', json((
              SELECT json_group_array(
-                      json_object('id', s.id, 'digest', s.digest, 'createdAt', s.created_at, 'endsAt', s.ends_at)
+                      json_object(
+                        'id', s.id,
+                        'digest', s.digest,
+                        'createdAt', s.created_at,
+                        'endsAt', s.ends_at,
+                        'revokedAt', s.revoked_at)
                       ORDER BY s.id)
                FROM secrets s
               WHERE s.suite_id = u.id)))`
@@ -119,8 +129,10 @@ export const endSecrets = `
    WHERE application_id = (SELECT id FROM applications WHERE client_id = @owner)
       OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner)`
 
-export const endSecret = `
-  UPDATE secrets SET ends_at = min(ifnull(ends_at, 9007199254740991), @ends_at)
+export const revokeSecret = `
+  UPDATE secrets
+     SET ends_at = min(ifnull(ends_at, 9007199254740991), @at),
+         revoked_at = ifnull(revoked_at, @at)
    WHERE id = @id
      AND (application_id = (SELECT id FROM applications WHERE client_id = @owner)
        OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner))`
