@@ -1,0 +1,62 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Options } from './options.ts'
+import { createRandom } from './random.ts'
+
+/** One line of the table at the end. `unsaid`: this machine cannot tell. */
+export interface Finding {
+  done: string
+  found: string
+  verdict: 'held' | 'BROKEN' | 'skipped' | 'unsaid'
+}
+
+/** One subject of which the server is tried. */
+export interface Trial {
+  name: string
+  title: string
+  run: (world: World) => Promise<void>
+}
+
+/** What a trial throws if this machine lacks what it needs. */
+export class Skipped extends Error {}
+
+/** What to undo when the program ends, however it ends. Synchronous: nothing is awaited at exit. */
+export type Cleanup = Set<() => void>
+
+/** What a trial works with. */
+export type World = ReturnType<typeof openWorld>
+
+/** Opens the world of one trial: a folder, random choices of its own, and a place for what it finds. */
+export function openWorld(name: string, options: Options, { root, cleanup }: { root: string; cleanup: Cleanup }) {
+  const folder = join(root, name)
+  mkdirSync(folder)
+  const findings: Finding[] = []
+  const startedAt = performance.now()
+
+  function step(text: string): void {
+    const seconds = Math.round((performance.now() - startedAt) / 1000)
+    process.stderr.write(`${String(seconds).padStart(4)} s  ${name}: ${text}\n`)
+  }
+
+  function note(verdict: Finding['verdict'], done: string, found: string): void {
+    findings.push({ done, found, verdict })
+    step(`${verdict}: ${done}: ${found}`)
+  }
+
+  return {
+    folder,
+    cleanup,
+    findings,
+    step,
+    program: options.program,
+    sizes: options.sizes,
+    random: createRandom(`${options.seed} ${name}`),
+    /** A number, or a small one in a quick run. */
+    size: (full: number, small: number) => (options.quick ? small : full),
+    /** Says what was done and found, and whether that is as it must be. */
+    expect: (isMet: boolean, done: string, found: string) => note(isMet ? 'held' : 'BROKEN', done, found),
+    skip: (done: string, why: string) => note('skipped', done, why),
+    /** Says what was found where only a better machine could decide. */
+    report: (done: string, found: string) => note('unsaid', done, found),
+  }
+}

@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { type Checkout, type Credentials, openCheckout } from '../../bench/world/checkout.ts'
+import type { World } from '../trial.ts'
+
+/** A database, made with the program's own commands. */
+export interface Data {
+  checkout: Checkout
+  /** Where the database is, alone with its own files. */
+  file: string
+  env: Record<string, string>
+  suite: Credentials
+  applications: [Credentials, ...Credentials[]]
+}
+
+/** Makes a database in a folder, with a suite, `store`, and applications that are approved for it. */
+export function makeData(
+  world: World,
+  folder: string,
+  applications: number,
+  settings: Record<string, string> = {},
+): Data {
+  const checkout = openCheckout(world.program, 'product')
+  const file = join(folder, 'tokens.db')
+  const env = { ...settings, DATABASE_URL: `sqlite:${file}` }
+  const run = (args: string[], input = '') => {
+    const options = { env: { PATH: process.env.PATH, ...env }, cwd: world.folder, input, encoding: 'utf8' } as const
+    const { status, stdout, stderr } = spawnSync(process.execPath, [checkout.main, ...args, '--json'], options)
+    if (status !== 0) throw new Error(`${args.join(' ')} failed: ${stderr}`)
+    return JSON.parse(stdout)
+  }
+  const suite = run(['suites', 'register', 'store', '--name', 'Store API'])
+  const registrations = Array.from({ length: applications }, (_, index) => ({
+    name: `Application ${index + 1}`,
+    developer_email: 'dev@partner.example',
+  }))
+  const seeded = run(['seed', '-'], JSON.stringify({ applications: registrations }))
+  return { checkout, file, env, suite, applications: seeded.applications }
+}

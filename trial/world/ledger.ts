@@ -1,0 +1,128 @@
+import type { Credentials } from '../../bench/world/checkout.ts'
+import type { Random } from '../random.ts'
+import { type Client, openClient } from './client.ts'
+
+/** How long the last answers may take when load ends. A killed worker leaves some requests without one. */
+const LAST_ANSWERS_MS = 2000
+
+/** What clients were told of one token. Times are of the monotonic clock, nanoseconds. */
+export interface Entry {
+  token: string
+  application: Credentials
+  /** When the token had arrived at the client. */
+  issuedAt: bigint
+  /** When its revocation was asked for first, and when an answer to that had arrived. */
+  revokeSentAt?: bigint
+  revokedAt?: bigint
+}
+
+/** What load does: how often a token is revoked, and how often that is asked for twice at once. */
+export interface Habits {
+  connections: number
+  revoke: number
+  twice: number
+  /** The longest pause after a token, milliseconds. */
+  pause?: number
+}
+
+/** Asks for tokens and revokes some, on several connections, until it is stopped, and notes all that was acknowledged. */
+export function startLoad(
+  port: number,
+  {
+    applications,
+    random,
+    ledger,
+    habits,
+  }: { applications: Credentials[]; random: Random; ledger: Entry[]; habits: Habits },
+) {
+  let isOver = false
+  const clients: Client[] = []
+  const open = () => {
+    const client = openClient(port)
+    clients.push(client)
+    return client
+  }
+
+  async function loop(): Promise<void> {
+    const [client, second] = [open(), open()]
+    while (!isOver) {
+      try {
+        await once(client, second)
+      } catch {
+        await pause(5)
+      }
+      if (habits.pause) await pause(random.between(0, habits.pause))
+    }
+  }
+
+  async function once(client: Client, second: Client): Promise<void> {
+    const application = random.pick(applications)
+    const token = await client.token(application)
+    if (token === undefined) return pause(2)
+    const entry: Entry = { token, application, issuedAt: process.hrtime.bigint() }
+    ledger.push(entry)
+    if (!random.chance(habits.revoke)) return
+    entry.revokeSentAt = process.hrtime.bigint()
+    const both = random.chance(habits.twice) ? [client, second] : [client]
+    await Promise.all(both.map((one) => revoke(one, entry)))
+  }
+
+  function closeAll(): void {
+    for (const client of clients) client.close()
+  }
+
+  const loops = Array.from({ length: habits.connections }, loop)
+  return {
+    /** Ends the load. Resolves when no request is under way. */
+    async stop(): Promise<void> {
+      isOver = true
+      const timeout = setTimeout(closeAll, LAST_ANSWERS_MS)
+      await Promise.all(loops)
+      clearTimeout(timeout)
+      closeAll()
+    },
+  }
+}
+
+async function revoke(client: Client, entry: Entry): Promise<void> {
+  if (await client.revoke(entry.application, entry.token)) entry.revokedAt ??= process.hrtime.bigint()
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+/** What a server has lost of what it had acknowledged. */
+export interface Losses {
+  lost: number
+  resurrected: number
+}
+
+/** Asks the server for every token of a ledger, on several connections. */
+export async function audit(port: number, ledger: Entry[], connections = 16): Promise<Losses> {
+  const losses = { lost: 0, resurrected: 0 }
+  const queue = ledger.values()
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const client = openClient(port)
+      for (const entry of queue) {
+        const isValid = await persistently(() => client.isValid(entry.token))
+        if (entry.revokedAt !== undefined && isValid) losses.resurrected++
+        if (entry.revokeSentAt === undefined && !isValid) losses.lost++
+      }
+      client.close()
+    }),
+  )
+  return losses
+}
+
+/** Tries again where a connection breaks: a worker that was killed may take some with it that were opened later. */
+async function persistently<T>(ask: () => Promise<T>, times = 30): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (times === 1) throw error
+    await pause(300)
+    return persistently(ask, times - 1)
+  }
+}
