@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { applicationsCommand } from './commands/applications.ts'
+import { backupCommand } from './commands/backup.ts'
 import { demoCommand } from './commands/demo.ts'
 import { healthcheckCommand } from './commands/healthcheck.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { restoreCommand } from './commands/restore.ts'
 import { secretsCommand } from './commands/secrets.ts'
 import { seedCommand } from './commands/seed.ts'
 import { serveCommand } from './commands/serve.ts'
@@ -25,6 +27,8 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
     .addCommand(suitesCommand(terminal))
     .addCommand(secretsCommand(terminal))
     .addCommand(tokensCommand(terminal))
+    .addCommand(backupCommand(terminal))
+    .addCommand(restoreCommand(terminal))
     .addCommand(healthcheckCommand(terminal))
     .addCommand(demoCommand(terminal))
   return runCommand(program, args, terminal)

@@ -43,7 +43,7 @@ const ROOMS: Record<string, Room> = {
   },
   store: {
     rooms: ['domain'],
-    packages: ['node:fs', 'node:path', 'node:util', 'node:timers/promises', 'better-sqlite3'],
+    packages: ['node:fs', 'node:path', 'node:stream/promises', 'node:timers/promises', 'node:util', 'better-sqlite3'],
   },
 }
 

@@ -61,7 +61,13 @@ type RequestEvent =
   | (RefusedRequest & { type: 'request failed'; reason: RequestReason; err: unknown })
 
 /** A change that an operator made, and who did it. */
-type AdministrationEvent = Change & { actor: string }
+type AdministrationEvent = (Change | Copying) & { actor: string }
+
+/** `file`: as the operator named it; -: standard output or input. */
+type Copying =
+  | { type: 'backup made'; file: string; withoutTokens: boolean }
+  /** `replaced`: where that is what was there before. */
+  | { type: 'database restored'; file: string; replaced: string | undefined; revokeAllTokens: boolean }
 
 export type Change =
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }

@@ -44,6 +44,11 @@ export const LINES: Lines = {
   'secret rotated': { level: 'info', fields: { ...client, others_end_at: 'othersEndAt', ...operator } },
   'secret revoked': { level: 'info', fields: { ...client, secret_id: 'secretId', ...operator } },
   'all tokens revoked': { level: 'info', fields: { ...client, ...operator } },
+  'backup made': { level: 'info', fields: { file: 'file', without_tokens: 'withoutTokens', ...operator } },
+  'database restored': {
+    level: 'info',
+    fields: { file: 'file', replaced: 'replaced', revoke_all_tokens: 'revokeAllTokens', ...operator },
+  },
 
   ready: { level: 'info', fields: { address: 'address', workers: 'workers' } },
   stopping: { level: 'info', fields: { signal: 'signal' } },

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
 import { LINES } from '../../src/telemetry/audit-log.ts'
 import { run, runJson } from '../support/run.ts'
@@ -8,6 +9,7 @@ const REGISTER = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.e
 
 t.test('Audit: every change by a command is one line with who made it, on standard error', async (t) => {
   const options = temporaryDatabase(t)
+  const copy = join(options.folder, 'copy.db')
   const actor = userInfo().username
   const changes: [args: string[], event: { msg: string; [field: string]: unknown }][] = [
     [['suites', 'register', 'store', '--name', 'Store API'], { msg: 'suite registered', suite: 'store' }],
@@ -19,6 +21,8 @@ t.test('Audit: every change by a command is one line with who made it, on standa
     [['secrets', 'rotate', 'a'], { msg: 'secret rotated', client_id: 'a', others_end_at: /^\d{4}-.*Z$/ }],
     [['secrets', 'revoke', 'a', '3'], { msg: 'secret revoked', client_id: 'a', secret_id: 3 }],
     [['tokens', 'revoke-all', 'a'], { msg: 'all tokens revoked', client_id: 'a' }],
+    [['backup', copy], { msg: 'backup made', file: copy, without_tokens: false }],
+    [['restore', copy], { msg: 'database restored', file: copy, replaced: /store\.db\.replaced-/ }],
     [['apps', 'remove', 'a'], { msg: 'application removed', client_id: 'a' }],
     [['suites', 'remove', 'store'], { msg: 'suite removed', suite: 'store' }],
   ]

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import { type Administration, createAdministration } from '../../administration/administration.ts'
-import { readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config.ts'
+import type { Observer } from '../../domain/events.ts'
 import { createAuditLog } from '../../telemetry/audit-log.ts'
 import { createLineLog } from '../../telemetry/log.ts'
 import type { Terminal } from './terminal.ts'
@@ -19,12 +20,17 @@ export async function administer<Result>(
   const { DATABASE_URL, LOG_LEVEL } = readConfig(terminal.env)
   const { openStore } = await import('../../store/open.ts')
   const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS })
-  const observe = createAuditLog(createLineLog(LOG_LEVEL, (line) => terminal.stderr.write(line)))
+  const observe = commandLog(terminal, LOG_LEVEL)
   try {
     return await action(createAdministration({ store, now: Date.now, observe, actor: operatingSystemUser() }))
   } finally {
     await store.close()
   }
+}
+
+/** The log of what commands change: JSON lines on standard error. */
+export function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL']): Observer {
+  return createAuditLog(createLineLog(level, (line) => stderr.write(line)))
 }
 
 /** The name of the user whose process this is; the number where it has no name, as in a container. */

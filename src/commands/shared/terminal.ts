@@ -7,7 +7,8 @@ import { OperatorError } from '../../domain/operator-error.ts'
 export interface Terminal {
   env: NodeJS.ProcessEnv
   stdin: AsyncIterable<Buffer | string>
-  stdout: { write(text: string): unknown; isTTY?: boolean }
+  /** `done`, where it is given, is called when what was written has gone on its way. */
+  stdout: { write(data: string | Uint8Array, done?: () => void): unknown; isTTY?: boolean }
   stderr: { write(text: string): unknown }
 }
 

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import { assertFilesUnchanged, fileNow } from './files.ts'
 import { migrate } from './migrate.ts'
 
 /** How long opening and migrating wait for other processes. */
@@ -19,7 +20,10 @@ export function openDatabase<Result>(
   let db: Database.Database | undefined
   try {
     if (path !== ':memory:') makeFile(path)
+    const opened = path === ':memory:' ? [] : [fileNow(path)]
     db = connect(path)
+    // While it waited for the lock, a restore may have put another file in its place.
+    assertFilesUnchanged(opened)
     return use(db, migrate(db))
   } catch (error) {
     db?.close()

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { StoreUnavailable } from '../../domain/store.ts'
 
-/** A file of an open database, and which one it was when it was opened. */
+/** A file of an open database, and which one it was at that time. */
 export interface DatabaseFile {
   file: string
   inode: number | undefined
@@ -10,7 +10,12 @@ export interface DatabaseFile {
 
 /** The files of an open database; none where it is in memory. */
 export function filesOf({ name, memory }: Database): DatabaseFile[] {
-  return memory ? [] : [name, `${name}-wal`, `${name}-shm`].map((file) => ({ file, inode: inodeOf(file) }))
+  return memory ? [] : [name, `${name}-wal`, `${name}-shm`].map(fileNow)
+}
+
+/** A file as it is now. */
+export function fileNow(file: string): DatabaseFile {
+  return { file, inode: inodeOf(file) }
 }
 
 /**

@@ -157,3 +157,15 @@ export const ping = `
 
 export const countChanges = `
   SELECT registry, revocations FROM changes`
+
+export const countApplications = `
+  SELECT count(*) FROM applications`
+
+export const newestToken = `
+  SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1`
+
+export const deleteTokens = `
+  DELETE FROM tokens`
+
+export const listSchema = `
+  SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`

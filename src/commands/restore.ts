@@ -1,0 +1,54 @@
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import type { Restored } from '../store/open.ts'
+import { contentsText, contentsView } from './backup.ts'
+import { commandLog, operatingSystemUser } from './shared/administer.ts'
+import { print, type Terminal, withJson } from './shared/terminal.ts'
+
+interface RestoreOptions {
+  revokeAllTokens?: boolean
+  json?: boolean
+}
+
+/** `restore FILE`: puts a backup in the place of the store, and says what that undoes. */
+export function restoreCommand(terminal: Terminal): Command {
+  return withJson(new Command('restore'))
+    .description('put a backup in the place of the database; the server must be stopped')
+    .argument('<file>', 'the backup, - for standard input')
+    .option(
+      '--revoke-all-tokens',
+      'make every token in the backup invalid, so that none that was revoked since is valid',
+    )
+    .action(async (file: string, options: RestoreOptions) => {
+      const { DATABASE_URL, LOG_LEVEL } = readConfig(terminal.env)
+      const { restoreStore } = await import('../store/open.ts')
+      const revokeAllTokens = options.revokeAllTokens === true
+      const source = file === '-' ? terminal.stdin : file
+      const restored = await restoreStore(DATABASE_URL, source, { revokeAllTokens, now: Date.now })
+      const { replaced, wasLocked } = restored
+      const observe = commandLog(terminal, LOG_LEVEL)
+      observe({ type: 'database restored', file, replaced, revokeAllTokens, actor: operatingSystemUser() })
+      const result = { file, ...contentsView(restored), replaced: replaced ?? null, was_locked: wasLocked }
+      print(terminal, options, result, restoredText(DATABASE_URL.file, file, restored, revokeAllTokens))
+    })
+}
+
+function restoredText(database: string, file: string, restored: Restored, revokeAllTokens: boolean): string {
+  const lines = [`Restored ${database} from ${file}: ${contentsText(restored)}.`]
+  if (restored.replaced) lines.push(`What was there before is ${restored.replaced}; delete it when you are sure.`)
+  if (!restored.wasLocked) {
+    lines.push('It was damaged, so it was not certain that no server uses it: one that runs must be restarted.')
+  }
+  lines.push(
+    '',
+    'Everything since the backup is undone:',
+    '- Tokens issued since then are unknown. Their clients get 401 until they ask for new ones: up to an hour.',
+    '- Secrets rotated or revoked since then are valid as they were: old secrets live again, new ones are unknown.',
+    '- Suspensions, removals and withdrawn approvals since then have to be made again.',
+    revokeAllTokens
+      ? '- Every token in the backup is revoked.'
+      : '- Tokens revoked since then are valid again until they expire. (--revoke-all-tokens revokes all.)',
+    'The events of the log since then, those with an actor, say what to do again.',
+  )
+  return lines.join('\n')
+}

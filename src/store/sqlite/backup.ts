@@ -1,0 +1,99 @@
+import { closeSync, createReadStream, existsSync, openSync, renameSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import Database from 'better-sqlite3'
+import { OperatorError } from '../../domain/operator-error.ts'
+import type { BackupTarget, CopyContents } from '../open.ts'
+import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
+import * as sql from './statements.ts'
+
+/** How long the beginning of a backup waits for a process that is opening or closing the database, in milliseconds. */
+const LOCK_TIMEOUT_MS = 10_000
+
+/**
+ * Copies a database, which others may be writing to, as it is at one moment. The connection reads only: nothing is
+ * migrated, and nothing of the database is written. A file appears under its name when it is whole and on disk, and
+ * replaces the one that was there; what goes elsewhere is first written beside the database. Throws OperatorError.
+ */
+export async function backUpSqlite(
+  path: string,
+  target: BackupTarget,
+  { withoutTokens }: { withoutTokens: boolean },
+): Promise<CopyContents> {
+  if (!existsSync(path)) throw new OperatorError(`There is no database at ${path}.`)
+  if (typeof target === 'string') assertReplaceable(target, path)
+  const beside = typeof target === 'string' ? resolve(target) : path
+  try {
+    const { contents, descriptor } = await inTemporaryFolder(`${beside}.partial-`, async (folder) => {
+      const copy = join(folder, 'copy.db')
+      // SQLite writes into an empty file that exists, and leaves it to its owner only.
+      closeSync(openSync(copy, 'wx', 0o600))
+      copyDatabase(path, copy, withoutTokens)
+      const contents = inspectCopy(copy)
+      if (typeof target !== 'string') return { contents, descriptor: openSync(copy, 'r') }
+      syncToDisk(copy)
+      renameSync(copy, target)
+      syncToDisk(dirname(beside))
+      return { contents }
+    })
+    // The file has no name by now, so nothing stays behind however this ends.
+    if (typeof target !== 'string') {
+      for await (const chunk of createReadStream('', { fd: descriptor as number })) await target(chunk)
+    }
+    return contents
+  } catch (error) {
+    throw withSentence(`The database ${path} could not be backed up`, error)
+  }
+}
+
+/** A backup takes the place of an earlier one, but not of a device, nor of the database. */
+function assertReplaceable(target: string, path: string): void {
+  const existing = statSync(target, { throwIfNoEntry: false })
+  if (existing === undefined) return
+  if (!existing.isFile()) throw new OperatorError(`${target} is not a file.`)
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const own = statSync(file, { throwIfNoEntry: false })
+    if (own?.ino === existing.ino && own.dev === existing.dev) {
+      throw new OperatorError(`${target} belongs to the database itself: name another file.`)
+    }
+  }
+}
+
+function copyDatabase(path: string, copy: string, withoutTokens: boolean): void {
+  const db = new Database(path, { readonly: true, timeout: LOCK_TIMEOUT_MS })
+  try {
+    // One read transaction. SQLite's backup by steps would begin anew at every commit of another process.
+    if (withoutTokens) copyRegistry(db, copy)
+    else db.prepare('VACUUM INTO ?').run(copy)
+  } finally {
+    db.close()
+  }
+}
+
+/** All rows but the tokens', which may be gigabytes. */
+function copyRegistry(source: Database.Database, file: string): void {
+  const copy = new Database(file)
+  try {
+    copy.pragma('foreign_keys = OFF')
+    const copyAll = copy.transaction(() => {
+      const schema = source.prepare(sql.listSchema).all() as { type: string; name: string; sql: string }[]
+      const isTable = ({ type }: { type: string }) => type === 'table'
+      for (const table of schema.filter(isTable)) copy.exec(table.sql)
+      // The keys that were used are kept too, so that none is used twice.
+      const names = [...schema.filter(isTable).map(({ name }) => name), 'sqlite_sequence']
+      for (const name of names.filter((name) => name !== 'tokens')) copyRows(source, copy, name)
+      // Indexes, and triggers, which the rows are not to set off.
+      for (const other of schema.filter((entry) => !isTable(entry))) copy.exec(other.sql)
+      copy.pragma(`user_version = ${source.pragma('user_version', { simple: true })}`)
+    })
+    source.transaction(copyAll)()
+  } finally {
+    copy.close()
+  }
+}
+
+function copyRows(source: Database.Database, copy: Database.Database, table: string): void {
+  const rows = source.prepare(`SELECT * FROM "${table}"`).raw().safeIntegers()
+  const insert = copy.prepare(`INSERT INTO "${table}" VALUES (${rows.columns().map(() => '?')})`)
+  if (table === 'sqlite_sequence') copy.exec('DELETE FROM sqlite_sequence')
+  for (const row of rows.iterate()) insert.run(row)
+}

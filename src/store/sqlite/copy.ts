@@ -1,0 +1,51 @@
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { OperatorError } from '../../domain/operator-error.ts'
+import type { CopyContents } from '../open.ts'
+import * as sql from './statements.ts'
+
+/** What a copy that is whole contains. Throws OperatorError where it is damaged or not of this program. */
+export function inspectCopy(file: string): CopyContents {
+  const db = new Database(file, { readonly: true })
+  try {
+    const problem = db.pragma('integrity_check(1)', { simple: true })
+    if (problem !== 'ok') throw new OperatorError(`it is damaged: ${problem}`)
+    if (db.pragma('user_version', { simple: true }) === 0) throw new OperatorError('it is not of this program')
+    return {
+      bytes: statSync(file).size,
+      applications: db.prepare(sql.countApplications).pluck().get() as number,
+      newestTokenAt: db.prepare(sql.newestToken).pluck().get() as number | undefined,
+    }
+  } finally {
+    db.close()
+  }
+}
+
+/** Calls `work` with a new folder that only its owner can read, and deletes the folder. */
+export async function inTemporaryFolder<Result>(
+  prefix: string,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(prefix)
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Waits until a file, or the names in a folder, are on disk. */
+export function syncToDisk(path: string): void {
+  const descriptor = openSync(path, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}
+
+/** An error of SQLite or the file system as one sentence for the operator; any other is a bug and stays as it is. */
+export function withSentence(beginning: string, error: unknown): unknown {
+  const isExpected =
+    error instanceof OperatorError ||
+    error instanceof Database.SqliteError ||
+    (error instanceof Error && 'syscall' in error)
+  return isExpected ? new OperatorError(`${beginning}: ${error.message.replace(/\.?$/, '.')}`, { cause: error }) : error
+}

@@ -1,0 +1,130 @@
+import {
+  chownSync,
+  closeSync,
+  copyFileSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import Database from 'better-sqlite3'
+import { OperatorError } from '../../domain/operator-error.ts'
+import type { CopyContents, Restored, RestoreOptions } from '../open.ts'
+import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
+import { migrate } from './migrate.ts'
+import * as sql from './statements.ts'
+
+/**
+ * Puts a copy in the place of a database that nobody uses, and keeps what was there under another name. Until the last
+ * rename the old database is in its place, whole; after it the new one is. Throws OperatorError; then nothing has changed.
+ */
+export async function restoreSqlite(
+  path: string,
+  source: string | AsyncIterable<Uint8Array | string>,
+  { revokeAllTokens, now }: RestoreOptions,
+): Promise<Restored> {
+  const database = existsSync(path) ? realpathSync(path) : resolve(path)
+  const isNew = !existsSync(database)
+  try {
+    if (typeof source === 'string') assertWhole(source)
+    mkdirSync(dirname(database), { recursive: true, mode: 0o700 })
+    return await inTemporaryFolder(`${database}.restore-`, async (folder) => {
+      // Where there was no database, there is something to lock now, so that no server starts on a new one meanwhile.
+      if (isNew) closeSync(openSync(database, 'wx', 0o600))
+      const wal = join(folder, 'wal')
+      if (existsSync(`${database}-wal`)) copyFileSync(`${database}-wal`, wal)
+      const lock = keepOthersOut(database, join(folder, 'lock.db'))
+      try {
+        const copy = join(folder, 'copy.db')
+        const bytes = typeof source === 'string' ? createReadStream(source) : source
+        await pipeline(bytes, createWriteStream(copy, { mode: 0o600 }))
+        const contents = prepareCopy(copy, { revokeAllTokens })
+        chownSync(copy, statSync(database).uid, -1)
+        syncToDisk(copy)
+        const replaced = isNew ? undefined : moveAside(database, lock ? undefined : wal, now())
+        renameSync(copy, database)
+        syncToDisk(dirname(database))
+        return { ...contents, replaced, wasLocked: lock !== undefined }
+      } finally {
+        lock?.close()
+      }
+    })
+  } catch (error) {
+    if (isNew) rmSync(database, { force: true })
+    throw withSentence('Nothing was restored', error)
+  }
+}
+
+/** A database that was copied file by file lacks what is in the other file. */
+function assertWhole(file: string): void {
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return
+  throw new OperatorError(`a part of ${file} is in ${file}-wal: make a backup of it, with DATABASE_URL=sqlite:${file}`)
+}
+
+/**
+ * Locks a database for as long as the connection that is returned is open. Throws OperatorError where any process has it
+ * open. Returns undefined where it is too damaged to be locked; a server that runs then notices that it was replaced.
+ */
+function keepOthersOut(database: string, link: string): Database.Database | undefined {
+  try {
+    // What is in the -wal file goes into the database, so that one rename replaces all of it.
+    const settling = lockedConnection(database, 'PRAGMA wal_checkpoint(TRUNCATE)')
+    settling.close()
+    // By another name, because a connection deletes the -wal file beside its own when it is closed.
+    linkSync(database, link)
+    return lockedConnection(link, 'BEGIN EXCLUSIVE')
+  } catch (error) {
+    if (!String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) return undefined
+    throw new OperatorError(`${database} is in use: stop the server, and let no command run`, { cause: error })
+  }
+}
+
+/** A connection that nobody can be beside: in exclusive mode the first statement asks for the lock that all others share. */
+function lockedConnection(file: string, statement: string): Database.Database {
+  const db = new Database(file, { fileMustExist: true, timeout: 0 })
+  try {
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.pragma('synchronous = FULL')
+    db.prepare(statement).run()
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+function prepareCopy(copy: string, { revokeAllTokens }: { revokeAllTokens: boolean }): CopyContents {
+  const found = inspectCopy(copy)
+  const db = new Database(copy)
+  try {
+    db.pragma('journal_mode = DELETE')
+    migrate(db)
+    if (!revokeAllTokens) return found
+    // Not marked as revoked but gone: that needs no clock.
+    db.prepare(sql.deleteTokens).run()
+    return { ...found, newestTokenAt: undefined }
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * Gives the old database another name. Until it is replaced it has both names. `wal` is the -wal file of one that SQLite could
+ * not read, as it was.
+ */
+function moveAside(database: string, wal: string | undefined, now: number): string {
+  const aside = `${database}.replaced-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
+  linkSync(database, aside)
+  if (wal !== undefined && existsSync(wal)) renameSync(wal, `${aside}-wal`)
+  for (const suffix of ['-wal', '-shm']) rmSync(`${database}${suffix}`, { force: true })
+  syncToDisk(dirname(database))
+  return aside
+}

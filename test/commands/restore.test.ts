@@ -1,0 +1,209 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
+import type { Application } from '../../src/domain/application.ts'
+import { mintToken } from '../../src/domain/token.ts'
+import { openStore } from '../../src/store/open.ts'
+import { LATEST } from '../support/migrations.ts'
+import { REGISTER } from '../support/register.ts'
+import { run, runJson } from '../support/run.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+
+type Options = ReturnType<typeof temporaryDatabase>
+
+/** A database with the application `old`, its backup, and then the application `new`. */
+async function createBackup(t: Test) {
+  const options = temporaryDatabase(t)
+  const copy = join(options.folder, 'copy.db')
+  await runJson([...REGISTER, '--client-id', 'old'], options)
+  await runJson(['backup', copy], options)
+  await runJson([...REGISTER, '--client-id', 'new'], options)
+  return { ...options, copy }
+}
+
+const clientIds = async (options: Pick<Options, 'env'>) =>
+  (await runJson(['apps', 'list'], options)).map(({ client_id }: { client_id: string }) => client_id)
+
+const openHere = ({ env }: Pick<Options, 'env'>) => openStore(readConfig(env).DATABASE_URL, { lockTimeout: 0 })
+
+/** The names in the folder of a database, but for what SQLite has beside it. */
+const namesIn = (folder: string) => readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name))
+
+t.test(
+  'Restore: the backup takes the place of the database, which is kept, and it says what that undoes',
+  async (t) => {
+    const options = await createBackup(t)
+    const { status, out, events } = await run(['restore', options.copy], options)
+    t.equal(status, 0)
+    t.match(out, /^Restored .*store\.db from .*copy\.db: \d+ bytes, applications: 1, newest token issued: none\.\n/)
+    t.match(
+      out,
+      /401 until they ask for new ones[\s\S]*old secrets live again[\s\S]*revoked since then are valid again/,
+    )
+    t.strictSame(await clientIds(options), ['old'])
+    t.equal(statSync(options.file).mode & 0o777, 0o600)
+
+    const [, replaced = ''] = /What was there before is (\S+);/.exec(out) ?? []
+    t.match(replaced, /store\.db\.replaced-\d{8}T\d{6}Z$/)
+    t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${replaced}` } }), ['old', 'new'])
+    t.match(events, [{ msg: 'database restored', file: options.copy, replaced, revoke_all_tokens: false }])
+    t.equal(namesIn(options.folder).length, 3, 'nothing else is left behind')
+    t.match(await run(['restore', options.copy], { env: { DATABASE_URL: `sqlite:${replaced}` } }), { status: 0 })
+  },
+)
+
+t.test('Restore: where there was no database, the backup becomes one', async (t) => {
+  const { copy, folder } = await createBackup(t)
+  const elsewhere = { env: { DATABASE_URL: `sqlite:${folder}/new/store.db` } }
+  const result = await runJson(['restore', copy], elsewhere)
+  t.match(result, { applications: 1, replaced: null, was_locked: true })
+  t.strictSame(await clientIds(elsewhere), ['old'])
+  t.strictSame(namesIn(join(folder, 'new')), ['store.db'])
+  t.notMatch((await run(['restore', copy], { env: { DATABASE_URL: `sqlite:${folder}/other.db` } })).out, 'was there')
+})
+
+t.test('Restore: a symbolic link to the database stays one', async (t) => {
+  const { copy, file, folder } = await createBackup(t)
+  symlinkSync(file, join(folder, 'link.db'))
+  await runJson(['restore', copy], { env: { DATABASE_URL: `sqlite:${folder}/link.db` } })
+  t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${file}` } }), ['old'])
+})
+
+t.test('Restore: it is refused while anybody has the database open, and nothing changes', async (t) => {
+  const options = await createBackup(t)
+  const store = await openHere(options)
+  t.match(await run(['restore', options.copy], options), {
+    status: 1,
+    err: /^Nothing was restored: .*store\.db is in use: stop the server, and let no command run\.\n$/,
+  })
+  t.strictSame(namesIn(options.folder), ['copy.db', 'store.db'])
+  t.equal((await store.listApplications({ limit: 9 })).length, 2)
+  await store.close()
+  t.equal((await run(['restore', options.copy], options)).status, 0)
+})
+
+t.test(
+  'Restore: what a crash left in the -wal file is kept with the old database, not put into the new one',
+  async (t) => {
+    const options = await createBackup(t)
+    const store = await openHere(options)
+    await store.setStatus('new', 'suspended')
+    const crashed = join(options.folder, 'crashed.db')
+    for (const suffix of ['', '-wal']) copyFileSync(`${options.file}${suffix}`, `${crashed}${suffix}`)
+    await store.close()
+    t.ok(statSync(`${crashed}-wal`).size > 0)
+    const there = { env: { DATABASE_URL: `sqlite:${crashed}` } }
+    const { replaced } = await runJson(['restore', options.copy], there)
+    t.strictSame(await clientIds(there), ['old'])
+    t.match(await runJson(['apps', 'show', 'new'], { env: { DATABASE_URL: `sqlite:${replaced}` } }), {
+      status: 'suspended',
+    })
+  },
+)
+
+t.test('Restore: a damaged database is replaced too, and kept with its -wal file', async (t) => {
+  for (const isInUse of [true, false]) {
+    const options = await createBackup(t)
+    const store = await openHere(options)
+    await store.setStatus('new', 'suspended')
+    const wal = readFileSync(`${options.file}-wal`)
+    await store.close()
+    writeFileSync(options.file, Buffer.alloc(8192, 1))
+    if (isInUse) for (const suffix of ['-wal', '-shm']) writeFileSync(`${options.file}${suffix}`, wal)
+    const { status, out } = await run(['restore', options.copy], options)
+    t.equal(status, 0)
+    t.match(out, 'one that runs must be restarted')
+    const [replaced = ''] = /\S+replaced-\w+/.exec(out) ?? []
+    t.equal(
+      readFileSync(replaced).equals(Buffer.alloc(8192, 1)),
+      !isInUse,
+      'SQLite puts what is in the -wal file into it',
+    )
+    t.equal(existsSync(`${replaced}-wal`) && readFileSync(`${replaced}-wal`).equals(wal), isInUse)
+    t.strictSame(await clientIds(options), ['old'])
+  }
+})
+
+t.test('Restore: what is no whole backup of this program is refused, and nothing changes', async (t) => {
+  const options = await createBackup(t)
+  const { folder } = options
+  const good = readFileSync(options.copy)
+  const half = Buffer.from(good)
+  half.fill(0xff, 4096 * 3, 4096 * 4)
+  const files: Record<string, [string | Buffer, RegExp]> = {
+    'empty.db': ['', /: it is not of this program\.\n$/],
+    'text.db': ['some text that is long enough to be something', /: file is not a database\.\n$/],
+    'cut.db': [good.subarray(0, good.length - 4096), /: .*malformed|: it is damaged: /],
+    'damaged.db': [half, /: .*malformed|: it is damaged: /],
+  }
+  for (const [name, [bytes, message]] of Object.entries(files)) {
+    writeFileSync(join(folder, name), bytes)
+    const { status, err } = await run(['restore', join(folder, name)], options)
+    t.equal(status, 1, name)
+    t.match(err, message, name)
+  }
+  const newer = new Database(options.copy)
+  newer.pragma(`user_version = ${LATEST + 1}`)
+  newer.close()
+  t.match(
+    (await run(['restore', options.copy], options)).err,
+    /: The database is at version .* upgrade the program\.\n$/,
+  )
+  t.match((await run(['restore', join(folder, 'missing.db')], options)).err, /^Nothing was restored: ENOENT/)
+
+  const raw = temporaryDatabase(t)
+  const store = await openHere(raw)
+  t.match(
+    (await run(['restore', raw.file], options)).err,
+    /a part of .*store\.db is in .*store\.db-wal: make a backup of it/,
+  )
+  await store.close()
+
+  t.strictSame(await clientIds(options), ['old', 'new'])
+  t.strictSame(
+    namesIn(folder).sort(),
+    [...Object.keys(files), 'copy.db', 'store.db'].sort(),
+    'and nothing is left behind',
+  )
+  const nowhere = { env: { DATABASE_URL: `sqlite:${folder}/none.db` } }
+  t.equal((await run(['restore', join(folder, 'empty.db')], nowhere)).status, 1)
+  t.notOk(existsSync(join(folder, 'none.db')))
+})
+
+t.test('Restore: tokens of the backup are valid again, and with --revoke-all-tokens none is', async (t) => {
+  const options = await createBackup(t)
+  const store = await openHere(options)
+  const { stored } = mintToken(((await store.findApplication('old')) as Application).key, Date.now())
+  await store.addToken(stored)
+  await store.close()
+  await runJson(['backup', options.copy], options)
+  const found = async () => {
+    const store = await openHere(options)
+    const token = await store.findToken(stored.id)
+    await store.close()
+    return token !== undefined
+  }
+  await runJson(['apps', 'remove', 'old'], options)
+  await runJson(['restore', options.copy], options)
+  t.equal(await found(), true)
+  const elsewhere = { ...options, env: { DATABASE_URL: `sqlite:${options.folder}/other.db` } }
+  const { out, events } = await run(['restore', options.copy, '--revoke-all-tokens'], elsewhere)
+  t.match(out, /newest token issued: none[\s\S]*Every token in the backup is revoked/)
+  t.match(events, [{ revoke_all_tokens: true }])
+  options.env = elsewhere.env
+  t.equal(await found(), false)
+})
+
+t.test('Restore: an older backup is migrated on the way', async (t) => {
+  const { env, folder } = temporaryDatabase(t)
+  const old = new Database(join(folder, 'old.db'))
+  old.exec(
+    readFileSync(new URL('../../migrations/sqlite/0001_applications_secrets_tokens.sql', import.meta.url), 'utf8'),
+  )
+  old.pragma('user_version = 1')
+  old.close()
+  await runJson(['restore', join(folder, 'old.db')], { env })
+  t.strictSame(await runJson(['migrate'], { env }), { from: LATEST, to: LATEST })
+})
