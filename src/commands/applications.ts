@@ -28,8 +28,10 @@ export function applicationsCommand(terminal: Terminal): Command {
     .action(async (options: RegisterOptions) => {
       const { name, developerEmail, clientId, clientSecretFile, suite } = options
       const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(terminal, clientSecretFile)
-      const registered: RegisteredApplication = await administer(terminal, ({ applications }) =>
-        applications.register({ name, developerEmail, clientId, clientSecret, suites: suite }),
+      const registered: RegisteredApplication = await administer(
+        terminal,
+        ({ applications }) => applications.register({ name, developerEmail, clientId, clientSecret, suites: suite }),
+        { create: true },
       )
       print(terminal, options, registeredApplicationView(registered), registeredApplicationsText([registered]))
     })

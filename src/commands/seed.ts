@@ -14,7 +14,7 @@ export function seedCommand(terminal: Terminal): Command {
     .argument('<file>', 'the file, - for standard input')
     .action(async (file: string, options) => {
       const seeds = parseSeedFile(file, await readInput(terminal, file))
-      const { suites, applications } = await administer(terminal, ({ seed }) => seed(seeds))
+      const { suites, applications } = await administer(terminal, ({ seed }) => seed(seeds), { create: true })
       const registered = suites.length + applications.length
       const existing = seeds.suites.length + seeds.applications.length - registered
       const paragraphs = suites.map(registeredSuiteText)

@@ -13,7 +13,9 @@ export function suitesCommand(terminal: Terminal): Command {
     .argument('<id>', 'its id, the audience of tokens there')
     .requiredOption('--name <name>', 'the name of the suite')
     .action(async (suiteId: string, options: { name: string; json?: boolean }) => {
-      const registered = await administer(terminal, ({ suites }) => suites.register({ suiteId, name: options.name }))
+      const registered = await administer(terminal, ({ suites }) => suites.register({ suiteId, name: options.name }), {
+        create: true,
+      })
       print(terminal, options, registeredSuiteView(registered), registeredSuiteText(registered))
     })
 

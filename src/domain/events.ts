@@ -81,8 +81,8 @@ export type Change =
   | { type: 'all tokens revoked'; clientId: string }
 
 type ServerEvent =
-  /** `workers` is there where there are several. */
-  | { type: 'ready'; address: string; workers?: number }
+  /** `database`: the store's place. `workers` is there where there are several. */
+  | { type: 'ready'; address: string; database: string; workers?: number }
   | { type: 'stopping'; signal?: string | undefined }
   | { type: 'stopped' }
   | { type: 'restarting' | 'restarted' }

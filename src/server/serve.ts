@@ -19,10 +19,11 @@ export async function serve(config: Config, { isTTY }: { isTTY: boolean }): Prom
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
   const store = await open()
-  if (WORKERS === 1) telemetry.observe({ type: 'ready', address: await run(store, telemetry, config) })
+  const { database } = store
+  if (WORKERS === 1) telemetry.observe({ type: 'ready', address: await run(store, telemetry, config), database })
   else {
     const address = await runLeader(store, telemetry, WORKERS)
-    telemetry.observe({ type: 'ready', address, workers: WORKERS })
+    telemetry.observe({ type: 'ready', address, database, workers: WORKERS })
   }
   void telemetry.flush()
 }

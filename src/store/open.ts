@@ -1,8 +1,18 @@
 import type { Clock } from '../domain/clock.ts'
 import type { DatabaseLocation, Store } from '../domain/store.ts'
 
-/** What opening a store did to its schema: its version before and after. */
-export interface Migrated {
+export interface OpenOptions {
+  /** How long a call waits for another process's lock, without blocking. Milliseconds. */
+  lockTimeout: number
+  /** Whether a store is made where there is none; true by default. */
+  create?: boolean
+}
+
+/** An open store, and what opening it did. */
+export interface Opened extends Store {
+  /** Its place, for the log: the path of a file. */
+  database: string
+  /** The version of its schema before and after. */
   migrated: { from: number; to: number }
 }
 
@@ -30,17 +40,14 @@ export interface Restored extends CopyContents {
 }
 
 /**
- * Opens the store at a location and migrates it to this program's version. `lockTimeout`, in milliseconds: how long a call
- * waits for another process's lock. Throws StoreUnavailable where it cannot be opened.
+ * Opens the store at a location and migrates it to this program's version. Throws StoreUnavailable where it cannot be
+ * opened, and OperatorError where there is none and none is to be made.
  */
-export async function openStore(
-  location: DatabaseLocation,
-  { lockTimeout }: { lockTimeout: number },
-): Promise<Store & Migrated> {
+export async function openStore(location: DatabaseLocation, options: OpenOptions): Promise<Opened> {
   switch (location.kind) {
     case 'sqlite': {
       const { openSqlite } = await import('./sqlite/store.ts')
-      return openSqlite(location.file, { lockTimeout })
+      return openSqlite(location.file, options)
     }
   }
 }

@@ -50,7 +50,7 @@ export const LINES: Lines = {
     fields: { file: 'file', replaced: 'replaced', revoke_all_tokens: 'revokeAllTokens', ...operator },
   },
 
-  ready: { level: 'info', fields: { address: 'address', workers: 'workers' } },
+  ready: { level: 'info', fields: { address: 'address', database: 'database', workers: 'workers' } },
   stopping: { level: 'info', fields: { signal: 'signal' } },
   stopped: { level: 'info', fields: {} },
   restarting: { level: 'info', fields: {} },

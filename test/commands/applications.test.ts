@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { run, runJson } from '../support/run.ts'
@@ -128,6 +128,7 @@ t.test('Commands: a rotation ends the other secrets after the overlap, by defaul
 
 t.test('Commands: a failure is one sentence on standard error, with status 1', async (t) => {
   const options = temporaryDatabase(t)
+  await run(['migrate'], options)
   const failures: [string[], RegExp][] = [
     [['apps', 'show', 'nobody'], /^There is no application with the client id nobody\.\n$/],
     [['apps', 'remove', 'nobody', '--json'], /^There is no application/],
@@ -142,6 +143,24 @@ t.test('Commands: a failure is one sentence on standard error, with status 1', a
   const wrongSettings = await run(['apps', 'list'], { env: { PORT: 'x', HOST: '' } })
   t.equal(wrongSettings.status, 1)
   t.match(wrongSettings.err, /^HOST .*\nPORT .*\n$/)
+})
+
+t.test('Commands: where there is no database, what registers nothing says so and makes none', async (t) => {
+  const { env, file, folder } = temporaryDatabase(t)
+  const commands = [
+    'apps list',
+    'apps show a',
+    'apps suspend a',
+    'suites list',
+    'secrets list a',
+    'tokens revoke-all a',
+  ]
+  for (const command of commands) {
+    const { status, out, err } = await run(command.split(' '), { env })
+    t.strictSame([status, out], [1, ''], command)
+    t.match(err, `There is no database at ${file} yet; `)
+  }
+  t.strictSame(readdirSync(folder), [])
 })
 
 t.test('Commands: wrong usage is reported on standard error, with status 2', async (t) => {

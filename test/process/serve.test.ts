@@ -14,8 +14,9 @@ t.test(
   'Serve: it migrates, says once that it is ready, issues, and ends with status 0 on SIGTERM and SIGINT',
   async (t) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const { env } = temporaryDatabase(t)
+      const { env, file } = temporaryDatabase(t)
       const server = await startServer(t, env)
+      t.match(server.logged('ready'), [{ address: server.address, database: file }])
       const credentials = await register(env)
       t.equal((await server.token(credentials)).status, 200)
       const { out } = await command(t, ['healthcheck'], { ...env, PORT: new URL(server.address).port })

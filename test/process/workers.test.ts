@@ -7,7 +7,7 @@ import { startWorkers } from '../support/workers.ts'
 t.test(
   'Workers: several processes answer, and in the log, at the start and at the end they are one server',
   async (t) => {
-    const { server, credentials, env } = await startWorkers(t)
+    const { server, credentials, env, file } = await startWorkers(t)
     for (let n = 0; n < 6; n++) t.equal((await server.token(credentials)).status, 200)
     const { status } = await command(t, ['healthcheck'], { ...env, PORT: new URL(server.address).port })
     t.equal(status, 0)
@@ -20,7 +20,7 @@ t.test(
     )
     t.equal(messages.filter((msg) => msg === 'token issued').length, 6)
     t.equal(new Set(server.logged('token issued').map(({ pid }) => pid)).size, 2)
-    t.match(server.logged('ready'), [{ workers: 2, address: server.address }])
+    t.match(server.logged('ready'), [{ workers: 2, address: server.address, database: file }])
   },
 )
 

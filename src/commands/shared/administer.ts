@@ -11,15 +11,17 @@ const LOCK_TIMEOUT_MS = 10_000
 
 /**
  * Does something to the store that DATABASE_URL names; a running server sees it from the next request on. Changes are
- * logged on standard error, with who made them: results go to standard output.
+ * logged on standard error, with who made them: results go to standard output. Throws OperatorError where there is no
+ * store, unless `create` says to make one: what is asked of an empty store is a mistake in DATABASE_URL.
  */
 export async function administer<Result>(
   terminal: Terminal,
   action: (administration: Administration) => Promise<Result>,
+  { create = false } = {},
 ): Promise<Result> {
   const { DATABASE_URL, LOG_LEVEL } = readConfig(terminal.env)
   const { openStore } = await import('../../store/open.ts')
-  const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS })
+  const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create })
   const observe = commandLog(terminal, LOG_LEVEL)
   try {
     return await action(createAdministration({ store, now: Date.now, observe, actor: operatingSystemUser() }))

@@ -1,39 +1,55 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import { explain } from './explain.ts'
 import { assertFilesUnchanged, fileNow } from './files.ts'
 import { migrate } from './migrate.ts'
+import { preparePlace } from './place.ts'
+import { assertSqliteVersion } from './version.ts'
 
 /** How long opening and migrating wait for other processes. */
 const OPEN_TIMEOUT_MS = 10_000
 
+interface Options {
+  /** Whether the file is made where there is none. */
+  create?: boolean
+}
+
 /**
- * Opens a SQLite file, made where there is none, or `:memory:`, migrates it, and hands the connection to `use`. Throws
- * StoreUnavailable with the path, and closes the connection, where any of that fails for a reason outside of the program.
+ * Opens a SQLite file or `:memory:`, migrates it, and hands the connection to `use`. Throws OperatorError where there is no
+ * file and it is not to be made; and StoreUnavailable with the path, the cause and what to do, and closes the connection,
+ * where any of that fails for another reason outside of the program.
  */
 export function openDatabase<Result>(
   path: string,
   use: (db: Database.Database, migrated: { from: number; to: number }) => Result,
+  { create = true }: Options = {},
 ): Result {
+  const file = path === ':memory:' ? path : locate(path, { create })
   let db: Database.Database | undefined
   try {
-    if (path !== ':memory:') makeFile(path)
-    const opened = path === ':memory:' ? [] : [fileNow(path)]
-    db = connect(path)
+    const opened = file === ':memory:' ? [] : [fileNow(file)]
+    db = connect(file)
     // While it waited for the lock, a restore may have put another file in its place.
     assertFilesUnchanged(opened)
     return use(db, migrate(db))
   } catch (error) {
     db?.close()
-    if (!isExpected(error)) throw error
-    throw new StoreUnavailable(`The database ${path} cannot be opened: ${error.message}`, { cause: error })
+    throw cannotBeOpened(path, error)
   }
 }
 
-function connect(path: string): Database.Database {
-  const db = new Database(path, { timeout: OPEN_TIMEOUT_MS, fileMustExist: true })
+function locate(path: string, options: Required<Options>): string {
+  try {
+    return preparePlace(path, options)
+  } catch (error) {
+    throw error instanceof OperatorError ? error : cannotBeOpened(path, error)
+  }
+}
+
+function connect(file: string): Database.Database {
+  const db = new Database(file, { timeout: OPEN_TIMEOUT_MS, fileMustExist: true })
+  assertSqliteVersion(db.prepare('SELECT sqlite_version()').pluck().get() as string)
   db.pragma('journal_mode = WAL')
   // better-sqlite3 is compiled with NORMAL for WAL, which loses the last commits in a power cut.
   db.pragma('synchronous = FULL')
@@ -44,12 +60,13 @@ function connect(path: string): Database.Database {
   return db
 }
 
-function makeFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  closeSync(openSync(path, 'a', 0o600))
+/** What is said of what SQLite, the file system or the migrations answered; anything else is a bug, and stays as it is. */
+function cannotBeOpened(path: string, error: unknown): unknown {
+  if (!isExpected(error)) return error
+  const cause = error instanceof OperatorError ? error.message : explain(error, path)
+  return new StoreUnavailable(`The database ${path} cannot be opened: ${cause}`, { cause: error })
 }
 
-/** What SQLite, the file system and the migrations answer; anything else is a bug. */
 function isExpected(error: unknown): error is Error {
   if (error instanceof OperatorError || error instanceof Database.SqliteError) return true
   return error instanceof Error && 'syscall' in error

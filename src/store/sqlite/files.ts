@@ -8,9 +8,14 @@ export interface DatabaseFile {
   inode: number | undefined
 }
 
+/** The files that SQLite keeps beside a database while it is open: the write-ahead log, and the index of it. */
+export function sideFilesOf(file: string): [wal: string, shm: string] {
+  return [`${file}-wal`, `${file}-shm`]
+}
+
 /** The files of an open database; none where it is in memory. */
 export function filesOf({ name, memory }: Database): DatabaseFile[] {
-  return memory ? [] : [name, `${name}-wal`, `${name}-shm`].map(fileNow)
+  return memory ? [] : [name, ...sideFilesOf(name)].map(fileNow)
 }
 
 /** A file as it is now. */

@@ -2,7 +2,7 @@ import { closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Database } from 'better-sqlite3'
 import type { Store } from '../../domain/store.ts'
-import type { Migrated } from '../open.ts'
+import type { Opened, OpenOptions } from '../open.ts'
 import { createChangeDetector } from './changes.ts'
 import { openDatabase } from './connection.ts'
 import type { Context } from './context.ts'
@@ -16,12 +16,14 @@ import { createTokens } from './tokens.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
 
-/**
- * Opens a SQLite file (or `:memory:`) as a migrated store. The file is made where there is none, readable by its
- * owner only. `lockTimeout`, in milliseconds, is how long a call waits for another process's lock, without blocking.
- */
-export function openSqlite(path: string, { lockTimeout }: { lockTimeout: number }): Store & Migrated {
-  return openDatabase(path, (db, migrated) => ({ migrated, ...createStore(db, { lockTimeout }) }))
+/** Opens a SQLite file, readable by its owner only, or `:memory:`, as a migrated store. */
+export function openSqlite(path: string, { lockTimeout, ...options }: OpenOptions): Opened {
+  const use = (db: Database, migrated: Opened['migrated']) => ({
+    ...createStore(db, { lockTimeout }),
+    migrated,
+    database: db.name,
+  })
+  return openDatabase(path, use, options)
 }
 
 function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): Store {

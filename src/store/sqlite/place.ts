@@ -1,0 +1,60 @@
+import { accessSync, chmodSync, closeSync, constants, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { OperatorError } from '../../domain/operator-error.ts'
+import { sideFilesOf } from './files.ts'
+
+const { R_OK, W_OK, X_OK } = constants
+
+/** What group and others may do. */
+const NOT_THE_OWNER = 0o077
+
+/**
+ * Makes sure that the file of a database can be used, and makes it and its folders where there is none, for their owner
+ * only. Returns its real path: SQLite keeps the side files beside that, not beside a link to it. Throws OperatorError where
+ * there is no database and it is not to be made, or the file system's error.
+ */
+export function preparePlace(path: string, { create }: { create: boolean }): string {
+  if (!exists(path)) {
+    if (!create) throw new OperatorError(noDatabase(resolve(path)))
+    makeFolder(dirname(resolve(path)))
+    closeSync(openSync(path, 'a', 0o600))
+  }
+  const file = realpathSync(path)
+  accessSync(dirname(file), R_OK | W_OK | X_OK)
+  for (const one of [file, ...sideFilesOf(file).filter(exists)]) {
+    tighten(one)
+    accessSync(one, R_OK | W_OK)
+  }
+  return file
+}
+
+const noDatabase = (file: string) =>
+  `There is no database at ${file} yet; \`token-server migrate\` or \`token-server serve\` makes it. ` +
+  'Another one is named by DATABASE_URL.'
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+/** Not by Node's `recursive`, which never ends under /proc and takes a read-only file system for a missing folder. */
+function makeFolder(folder: string): void {
+  if (exists(folder)) return
+  makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process that starts at the same time has made it.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** Takes away what others than the owner may do with a file: it has hashes of secrets, and personal data. */
+function tighten(file: string): void {
+  const { mode } = statSync(file)
+  if ((mode & NOT_THE_OWNER) === 0) return
+  try {
+    chmodSync(file, mode & 0o7777 & ~NOT_THE_OWNER)
+  } catch {
+    // Another user's file, which it may give to a group; or a file system without permissions.
+  }
+}

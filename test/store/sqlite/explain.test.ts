@@ -1,0 +1,30 @@
+import type { statfsSync } from 'node:fs'
+import t from 'tap'
+import { explain } from '../../../src/store/sqlite/explain.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const error = (code: string) => Object.assign(new Error('disk I/O error'), { code })
+const disk = (bytes: number, ffree: number) =>
+  (() => ({ bsize: 1, bavail: bytes, files: 10, ffree })) as unknown as typeof statfsSync
+const ROOMY = disk(2 ** 30, 5)
+
+t.test('Explain: SQLite says the same of a full disk and of a broken one; the sentence does not', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = `${folder}/store.db`
+  const full = `the disk is full. Free some space on the file system of ${folder}.`
+  for (const code of ['SQLITE_IOERR_SHMSIZE', 'SQLITE_CANTOPEN', 'SQLITE_FULL', 'ENOSPC'])
+    t.equal(explain(error(code), file, disk(4096, 5)), full, code)
+  for (const code of ['SQLITE_FULL', 'ENOSPC', 'EDQUOT']) t.equal(explain(error(code), file, ROOMY), full, 'a quota')
+  t.equal(
+    explain(error('SQLITE_CANTOPEN'), file, disk(2 ** 30, 0)),
+    `the file system of ${folder} has no inode left. Delete some files there.`,
+  )
+  t.equal(explain(error('SQLITE_IOERR_READ'), file, ROOMY), 'disk I/O error (SQLITE_IOERR_READ).')
+})
+
+t.test('Explain: a read-only file system, a lock and other errors', async (t) => {
+  t.match(explain(error('EROFS'), '/store.db'), /^its file system is read-only\./)
+  t.equal(explain(error('SQLITE_BUSY_RECOVERY'), '/store.db'), 'another program has locked it. End that program.')
+  t.equal(explain(error('EIO'), '/store.db'), 'disk I/O error.')
+  t.equal(explain(new Error('of no kind'), '/store.db'), 'of no kind.')
+})

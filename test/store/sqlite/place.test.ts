@@ -1,0 +1,145 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openStore } from '../../../src/store/open.ts'
+import { MAIN } from '../../support/spawn.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const isRoot = process.getuid?.() === 0
+const NOBODY = 65534
+
+const open = (file: string, options = {}) => openStore({ kind: 'sqlite', file }, { lockTimeout: 0, ...options })
+
+async function refusal(file: string, options = {}): Promise<string> {
+  return open(file, options).then(
+    (store) => store.close().then(() => 'it opened'),
+    (error: Error) => error.message,
+  )
+}
+
+t.test(
+  'Place: a database behind a link has its side files beside the real file, also where that is made',
+  async (t) => {
+    const folder = temporaryFolder(t)
+    mkdirSync(join(folder, 'real'))
+    symlinkSync(join(folder, 'real', 'store.db'), join(folder, 'link.db'))
+    for (let time = 0; time < 2; time++) {
+      const store = await open(join(folder, 'link.db'))
+      await t.resolves(store.ping())
+      t.strictSame(readdirSync(join(folder, 'real')).sort(), ['store.db', 'store.db-shm', 'store.db-wal'])
+      t.equal(store.database, join(folder, 'real', 'store.db'))
+      await store.close()
+    }
+    t.strictSame(readdirSync(folder).sort(), ['link.db', 'real'])
+  },
+)
+
+t.test('Place: a database that others may read is theirs no more', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const first = await open(file)
+  const files = [file, `${file}-wal`, `${file}-shm`]
+  for (const one of files) chmodSync(one, 0o664)
+  const second = await open(file)
+  for (const one of files) t.equal(statSync(one).mode & 0o777, 0o600, one)
+  await first.close()
+  await second.close()
+})
+
+t.test('Place: without a database, what only reads says where it looked, and makes nothing', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'deeper', 'store.db')
+  t.match(await refusal(file, { create: false }), `There is no database at ${file} yet; \`token-server migrate\` or`)
+  t.strictSame(readdirSync(folder), [])
+})
+
+t.test('Place: several missing folders are made, and one that cannot be is named', async (t) => {
+  const folder = temporaryFolder(t)
+  await (await open(join(folder, 'a', 'b', 'c', 'store.db'))).close()
+  t.equal(statSync(join(folder, 'a', 'b')).mode & 0o777, 0o700)
+  writeFileSync(join(folder, 'file'), '')
+  t.match(await refusal(join(folder, 'file', 'store.db')), /file\/store\.db cannot be opened: ENOTDIR: .*\.$/)
+  symlinkSync(join(folder, 'nowhere', 'deeper'), join(folder, 'dangling'))
+  t.match(await refusal(join(folder, 'dangling', 'store.db')), /cannot be opened: ENOENT: .*\.$/)
+})
+
+t.test('Place: a folder is no database', async (t) => {
+  const folder = temporaryFolder(t)
+  t.match(await refusal(folder), `The database ${folder} cannot be opened: `)
+})
+
+t.test(
+  'Place: a folder that nobody can make ends in a sentence, not in a loop',
+  { skip: !existsSync('/proc/self') && 'needs /proc' },
+  async (t) => {
+    t.match(
+      await refusal('/proc/token-server/store.db'),
+      /^The database \/proc\/token-server\/store\.db cannot be opened: ENOENT: .* mkdir '\/proc\/token-server'\.$/,
+    )
+  },
+)
+
+/** What the program says when a user without privileges opens a database. */
+function refusalOfNobody(file: string): string {
+  const env = { ...process.env, DATABASE_URL: `sqlite:${file}` }
+  const options = { env, cwd: '/', encoding: 'utf8', ...(isRoot && { uid: NOBODY, gid: NOBODY }) } as const
+  // The first line: tap's own hook complains too, of what that user may not do.
+  return spawnSync(process.execPath, [MAIN, 'migrate'], options).stderr.split('\n')[0] as string
+}
+
+t.test('Place: a folder of another user is named with both users', async (t) => {
+  const folder = temporaryFolder(t)
+  chmodSync(folder, 0o755)
+  const data = join(folder, 'data')
+  mkdirSync(data, { mode: 0o555 })
+  const [owner, user] = [process.getuid?.(), isRoot ? NOBODY : process.getuid?.()]
+  const mend = isRoot ? `Give it to that user (chown ${NOBODY} ${data})` : `Make it writable (chmod u+rwX ${data})`
+  const expected =
+    `${data} belongs to uid ${owner} (mode 555), and this process, uid ${user}, may not write there. ` +
+    `${mend}, or name another place in DATABASE_URL.`
+  const file = join(data, 'store.db')
+  t.equal(refusalOfNobody(file), `The database ${file} cannot be opened: ${expected}`)
+  t.match(refusalOfNobody(join(data, 'deeper', 'store.db')), expected)
+
+  chmodSync(data, 0o777)
+  await (await open(file)).close()
+  chmodSync(file, 0o444)
+  t.match(refusalOfNobody(file), `${file} belongs to uid ${owner} (mode ${isRoot ? 444 : 400})`)
+})
+
+/** A file system of its own; only root may have one. */
+function mount(t: Test, options: string): string {
+  const folder = temporaryFolder(t)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'none', folder])
+  t.teardown(() => execFileSync('umount', ['-l', folder]))
+  return folder
+}
+
+function canMount(): boolean {
+  if (!isRoot || process.platform !== 'linux') return false
+  try {
+    execFileSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+t.test(
+  'Place: a full disk, one without inodes and a read-only one are told apart',
+  {
+    skip: !canMount() && 'needs to mount file systems',
+  },
+  async (t) => {
+    const full = mount(t, 'size=64k')
+    writeFileSync(join(full, 'ballast'), Buffer.alloc(40 * 1024))
+    t.match(await refusal(join(full, 'store.db')), `the disk is full. Free some space on the file system of ${full}.`)
+
+    const noInodes = mount(t, 'size=16m,nr_inodes=3')
+    writeFileSync(join(noInodes, 'ballast'), '')
+    t.match(await refusal(join(noInodes, 'store.db')), `the file system of ${noInodes} has no inode left. Delete some`)
+
+    const readOnly = mount(t, 'ro')
+    t.match(await refusal(join(readOnly, 'deeper', 'store.db')), 'its file system is read-only. Mount it writable')
+  },
+)
