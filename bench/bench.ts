@@ -51,8 +51,8 @@ export function openBench(options: {
     return start({ kind, args: [...nodeOptions, main, 'serve'], ...options, env: { ...env, ...options.env } })
   }
 
-  async function running(data: Data): Promise<Running> {
-    return { data, server: await serve(data) }
+  async function running(data: Data, options: Settings): Promise<Running> {
+    return { data, server: await serve(data, options) }
   }
 
   /** Connections of which each sends these requests, one after another, and expects this status. */
@@ -71,9 +71,9 @@ export function openBench(options: {
     size: (full: number, small: number) => (quick ? small : full),
 
     /** Starts this server with new data and, with --against, the other version with its own. */
-    async versions(name: string): Promise<{ ours: Running; other: Running | undefined }> {
-      const ours = await running(data(name))
-      return { ours, other: against && (await running(data(`${name}-other`, 10, against))) }
+    async versions(name: string, options: Settings = {}): Promise<{ ours: Running; other: Running | undefined }> {
+      const ours = await running(data(name), options)
+      return { ours, other: against && (await running(data(`${name}-other`, 10, against), options)) }
     },
 
     constant: (program = 'constant', options?: Settings) => startProgram('constant', program, options),

@@ -49,6 +49,11 @@ export const settings = {
       return z.NEVER
     }),
   ),
+  FAILURE_LIMIT: setting(
+    'on',
+    'Whether failed authentications, and what is logged of refusals, are limited per address: on or off',
+    z.enum(['on', 'off'], { error: 'must be on or off' }).transform((text) => text === 'on'),
+  ),
   WORKERS: setting(
     '1',
     'How many processes answer requests, on one port and one store; auto: one per core',

@@ -34,7 +34,7 @@ const ROOMS: Record<string, Room> = {
     rooms: ['issuer', 'domain'],
     packages: ['node:events', 'node:http', 'node:net', 'fastify', '@fastify/formbody'],
   },
-  issuer: { rooms: ['domain'], packages: ['node:crypto', 'p-limit'] },
+  issuer: { rooms: ['domain'], packages: ['node:crypto'] },
   administration: { rooms: ['domain'], packages: ['zod'] },
   domain: { rooms: [], packages: ['node:crypto', 'node:net', 'node:util'] },
   telemetry: {

@@ -10,6 +10,7 @@ t.test('Settings: without any, each has its default', async (t) => {
     DATABASE_URL: { kind: 'sqlite', file: './data/token-server.db' },
     LOG_LEVEL: 'info',
     TRUST_PROXY: false,
+    FAILURE_LIMIT: true,
     WORKERS: 1,
     PUBLIC_URL: 'http://localhost:8080',
   })
@@ -22,6 +23,7 @@ t.test('Settings: valid values are accepted', async (t) => {
     ...rest,
     DATABASE_URL: { kind: 'sqlite', file: '///data/a.db' },
     PORT: 0,
+    FAILURE_LIMIT: true,
     WORKERS: 1,
     PUBLIC_URL: 'http://localhost:0',
     TRUST_PROXY: ['10.0.0.0/8', '::1', 'fd00::/128'],
@@ -30,6 +32,7 @@ t.test('Settings: valid values are accepted', async (t) => {
     t.equal(readConfig({ PUBLIC_URL }).PUBLIC_URL, PUBLIC_URL)
   }
   t.equal(readConfig({ DATABASE_URL: 'sqlite::memory:' }).DATABASE_URL.file, ':memory:')
+  t.equal(readConfig({ FAILURE_LIMIT: 'off' }).FAILURE_LIMIT, false)
   t.equal(readConfig({ WORKERS: '12' }).WORKERS, 12)
   t.equal(readConfig({ WORKERS: 'auto' }).WORKERS, availableParallelism())
 })
@@ -41,6 +44,7 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
     DATABASE_URL: 'postgres://u:hunter2@h/d',
     LOG_LEVEL: 'loud',
     TRUST_PROXY: 'on',
+    FAILURE_LIMIT: '5',
     WORKERS: 'x',
     PUBLIC_URL: 'x',
   }
@@ -48,7 +52,7 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
   t.type(error, OperatorError)
   t.strictSame(
     error.message.split('\n').map((line) => line.split(' ')[0]),
-    ['HOST', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY', 'WORKERS', 'PUBLIC_URL'],
+    ['HOST', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY', 'FAILURE_LIMIT', 'WORKERS', 'PUBLIC_URL'],
   )
   t.notMatch(error.message, /hunter2/)
 })
@@ -62,6 +66,7 @@ for (const [name, values] of Object.entries({
   PORT: ['', 'x', '-1', '1.5', '65536', ' 80'],
   DATABASE_URL: ['', 'sqlite:', 'sqlite://relative', 'sqlite: ', 'sqlite:a.db ', 'token-server.db'],
   LOG_LEVEL: ['', 'INFO'],
+  FAILURE_LIMIT: ['', 'ON', 'true', '10'],
   WORKERS: ['', '0', '-1', '1.5', '100', 'all', 'AUTO'],
   PUBLIC_URL: [
     '',

@@ -85,6 +85,8 @@ type ServerEvent =
   | { type: 'ready'; address: string; database: string; workers?: number }
   | { type: 'stopping'; signal?: string | undefined }
   | { type: 'stopped' }
+  /** All clients behind this private address seem to be one, until the setting names it. Said once. */
+  | { type: 'proxy not trusted'; remoteAddress: string; setting: 'TRUST_PROXY' }
   | { type: 'restarting' | 'restarted' }
   | { type: 'rolling restart failed'; err: unknown }
   /** Another one is started. `err`: it failed to start. */

@@ -33,6 +33,7 @@ export type RequestReason =
   | 'body too large'
   | 'unsupported grant type'
   | 'no credentials'
+  | 'too many failures'
   | 'too many imported secrets to check'
   | 'store unavailable'
   | 'unexpected error'
@@ -81,4 +82,6 @@ export interface RefusalDetails {
   /** Whether that is a name of this server's. Another one is not logged: it may be a secret. */
   isKnownField?: boolean
   headers?: Record<string, string>
+  /** When it makes sense to try again. Seconds. */
+  retryAfter?: number
 }

@@ -44,10 +44,10 @@ export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer:
       const { grant_type, client_id, client_secret } = request.body
       if (grant_type !== 'client_credentials') throw new RequestRefused('unsupported grant type')
 
-      const { client: application, secretId } = await issuer.authenticate({
-        clientId: client_id,
-        clientSecret: client_secret,
-      })
+      const { client: application, secretId } = await issuer.authenticate(
+        { clientId: client_id, clientSecret: client_secret },
+        request.ip,
+      )
       const { accessToken, tokenId, issuedAt, expiresIn } = await issuer.issue(application)
 
       observe({ type: 'token issued', clientId: client_id, tokenId, secretId, remoteAddress: request.ip })

@@ -14,10 +14,12 @@ import { answerMalformed } from './wire/malformed.ts'
 import { NO_STORE, refuse } from './wire/refuse.ts'
 import { refuseUnknownRoutes } from './wire/routing.ts'
 import { originForm, withoutForeignPath } from './wire/target.ts'
+import type { UntrustedProxies } from './wire/untrusted-proxies.ts'
 
 export interface AppOptions {
   issuer: Issuer
   observe: Observer
+  untrustedProxies: UntrustedProxies
   /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
   trustProxy: false | string[]
   /** Where clients find this server, without a slash at the end: the issuer of RFC 8414. */
@@ -29,7 +31,13 @@ const REQUEST_TIMEOUT_MS = 10_000
 const CHECK_CONNECTIONS_MS = 1000
 
 /** The whole public port. Listening is the caller's. */
-export async function buildApp({ issuer, observe, trustProxy, publicUrl }: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({
+  issuer,
+  observe,
+  untrustedProxies,
+  trustProxy,
+  publicUrl,
+}: AppOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -56,6 +64,12 @@ export async function buildApp({ issuer, observe, trustProxy, publicUrl }: AppOp
     reply.headers(NO_STORE)
     done()
   })
+  if (!trustProxy) {
+    app.addHook('onRequest', (request, _reply, done) => {
+      if (request.headers['x-forwarded-for'] !== undefined) untrustedProxies.notice(request.ip)
+      done()
+    })
+  }
   refuseUnknownRoutes(app)
 
   accessToken(app, { issuer, observe })

@@ -23,7 +23,10 @@ export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issu
     },
     async (request, reply) => {
       const { token, client_id, client_secret } = request.body
-      const { client: application } = await issuer.authenticate({ clientId: client_id, clientSecret: client_secret })
+      const { client: application } = await issuer.authenticate(
+        { clientId: client_id, clientSecret: client_secret },
+        request.ip,
+      )
       const tokenId = await issuer.revoke(application, token)
       const caller = { clientId: client_id, remoteAddress: request.ip }
       observe(tokenId ? { type: 'token revoked', tokenId, ...caller } : { type: 'nothing to revoke', ...caller })

@@ -4,6 +4,7 @@ import { type AuthenticationReason, AuthenticationRefused } from '../domain/refu
 import { DECOY, findGenerated, isImported, type Secret, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
+import type { Failures } from './failures.ts'
 import type { ImportedSecrets } from './imported-secrets.ts'
 
 export interface Credentials {
@@ -18,12 +19,14 @@ export interface Authenticated<Client extends Application | Suite> {
 }
 
 /**
- * Client authentication, RFC 6749 §2.3.1. Throws AuthenticationRefused, after the same work whatever the reason: where any
- * application has an imported secret, every refusal has cost one scrypt check.
+ * Client authentication, RFC 6749 §2.3.1. What is right and cheap to see as right always passes. The rest is limited, and
+ * does the same work whatever comes of it: where any application has an imported secret, one scrypt check. Throws
+ * AuthenticationRefused, and RequestRefused where too many failed before or too many checks wait.
  */
 export async function authenticate(
-  { store, imported, now }: { store: Store; imported: ImportedSecrets; now: Clock },
+  { store, imported, failures, now }: { store: Store; imported: ImportedSecrets; failures: Failures; now: Clock },
   credentials: Credentials,
+  remoteAddress: string,
 ): Promise<Authenticated<Application>> {
   const { clientId, clientSecret } = credentials
   const isVerified = (secret: Secret) => isImported(secret) && imported.isVerified(secret, clientSecret)
@@ -34,13 +37,16 @@ export async function authenticate(
     return judge(application, findGenerated(secrets, clientSecret) ?? secrets.find(isVerified), now())
   }
 
-  let judgement = await recognize()
-  if (judgement.kind === 'refused' && (await store.hasImportedSecrets())) {
-    await imported.verify(judgement.client?.secrets.find(isImported) ?? DECOY, clientSecret)
+  const first = await recognize()
+  if (first.kind === 'authenticated') return first
+  const caller = { clientId, remoteAddress }
+  return failures.attempt(caller, async () => {
+    if (!(await store.hasImportedSecrets())) return authenticated(first, credentials)
+    const secret = first.client?.secrets.find(isImported) ?? DECOY
+    await imported.verify(secret, clientSecret, failures.partyOf(caller))
     // That may have taken seconds, in which the application may have been changed.
-    judgement = await recognize()
-  }
-  return authenticated(judgement, credentials)
+    return authenticated(await recognize(), credentials)
+  })
 }
 
 /**

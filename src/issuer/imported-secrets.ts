@@ -1,23 +1,24 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import pLimit from 'p-limit'
 import { RequestRefused } from '../domain/refusal.ts'
 import { matchesImported, type Secret } from '../domain/secret.ts'
+import { createFairQueue } from './fair-queue.ts'
 
-const CONCURRENCY = 2
-const QUEUE_CAPACITY = 64
+/** Checks under way, and waiting: of one party, and in all. Four of one party take some 0.2 s. */
+const QUEUE = { concurrency: 2, perParty: 4, total: 64 }
 const CACHE_CAPACITY = 10_000
 
 type Imported = Pick<Secret, 'digest'>
 export type ImportedSecrets = ReturnType<typeof createImportedSecrets>
 
 /**
- * Checks imported secrets. Scrypt is slow on purpose, so it runs off the event loop, two checks at a time, and a secret
- * that was verified is cached: in memory only, as a hash under a key that ends with the process.
+ * Checks imported secrets. Scrypt is slow on purpose, so it runs off the event loop, two checks at a time, for which
+ * parties take turns. A secret that was verified is cached: in memory only, as a hash under a key that ends with the
+ * process.
  */
-export function createImportedSecrets({ queueCapacity = QUEUE_CAPACITY, cacheCapacity = CACHE_CAPACITY } = {}) {
+export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAPACITY } = {}) {
   const key = randomBytes(32)
   const verified = new Map<string, Buffer>()
-  const limit = pLimit(CONCURRENCY)
+  const inTurn = createFairQueue(queue)
 
   const fingerprint = (presented: string) => createHmac('sha256', key).update(presented).digest()
 
@@ -27,14 +28,12 @@ export function createImportedSecrets({ queueCapacity = QUEUE_CAPACITY, cacheCap
     return known !== undefined && timingSafeEqual(known, fingerprint(presented))
   }
 
-  /** Compares the slow way. Refuses when too many checks are waiting already. */
-  async function verify(secret: Imported, presented: string): Promise<boolean> {
-    if (limit.pendingCount >= queueCapacity) throw new RequestRefused('too many imported secrets to check')
-    return limit(async () => {
-      const matched = await matchesImported(secret, presented)
-      if (matched) cache(secret, presented)
-      return matched
-    })
+  /** Compares the slow way, when it is this party's turn. Refuses when too many checks are waiting already. */
+  async function verify(secret: Imported, presented: string, party: string): Promise<boolean> {
+    const matched = await inTurn(party, () => matchesImported(secret, presented))
+    if (matched === undefined) throw new RequestRefused('too many imported secrets to check')
+    if (matched) cache(secret, presented)
+    return matched
   }
 
   function cache(secret: Imported, presented: string): void {

@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Store } from '../domain/store.ts'
 import { authenticate, authenticateSuite, type Credentials } from './authenticate.ts'
 import { check } from './check.ts'
+import type { Failures } from './failures.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
 import { issue } from './issue.ts'
 import { revoke } from './revoke.ts'
@@ -10,10 +11,10 @@ import { revoke } from './revoke.ts'
 export type Issuer = ReturnType<typeof createIssuer>
 
 /** What callers from outside can ask of the issuer, composed: each answer is explained in its own file. */
-export function createIssuer({ store, now }: { store: Store; now: Clock }) {
-  const issuer = { store, now, imported: createImportedSecrets() }
+export function createIssuer({ store, now, failures }: { store: Store; now: Clock; failures: Failures }) {
+  const issuer = { store, now, failures, imported: createImportedSecrets() }
   return {
-    authenticate: (credentials: Credentials) => authenticate(issuer, credentials),
+    authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
     authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),
     issue: (application: Application) => issue(issuer, application),
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>

@@ -4,18 +4,26 @@ import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
 import { buildApp } from '../http/app.ts'
+import { createUntrustedProxies } from '../http/wire/untrusted-proxies.ts'
+import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 
-export type ListenConfig = Pick<Config, 'HOST' | 'PORT' | 'TRUST_PROXY' | 'PUBLIC_URL'>
+export type ListenConfig = Pick<Config, 'HOST' | 'PORT' | 'TRUST_PROXY' | 'FAILURE_LIMIT' | 'PUBLIC_URL'>
 
 /** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. */
 export async function listenAndServe(
   store: Store,
   observe: Observer,
-  { HOST, PORT, TRUST_PROXY, PUBLIC_URL }: ListenConfig,
+  { HOST, PORT, TRUST_PROXY, FAILURE_LIMIT, PUBLIC_URL }: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string }> {
-  const issuer = createIssuer({ store, now: Date.now })
-  const app = await buildApp({ issuer, observe, trustProxy: TRUST_PROXY, publicUrl: PUBLIC_URL })
+  const untrustedProxies = createUntrustedProxies({ observe })
+  const failures = createFailures({
+    isLimited: FAILURE_LIMIT,
+    isShared: untrustedProxies.has,
+    monotonic: () => performance.now(),
+  })
+  const issuer = createIssuer({ store, now: Date.now, failures })
+  const app = await buildApp({ issuer, observe, untrustedProxies, trustProxy: TRUST_PROXY, publicUrl: PUBLIC_URL })
   const address = await app.listen({ host: HOST, port: PORT }).catch((cause: Error) => {
     throw new OperatorError(`Cannot listen on port ${PORT} of ${HOST}: ${cause.message}.`, { cause })
   })

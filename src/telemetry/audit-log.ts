@@ -53,6 +53,7 @@ export const LINES: Lines = {
   ready: { level: 'info', fields: { address: 'address', database: 'database', workers: 'workers' } },
   stopping: { level: 'info', fields: { signal: 'signal' } },
   stopped: { level: 'info', fields: {} },
+  'proxy not trusted': { level: 'warn', fields: { ...remote, setting: 'setting' } },
   restarting: { level: 'info', fields: {} },
   restarted: { level: 'info', fields: {} },
   'rolling restart failed': { level: 'error', fields: error },

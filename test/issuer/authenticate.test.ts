@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Refusal } from '../../src/domain/refusal.ts'
 import { authenticate } from '../../src/issuer/authenticate.ts'
 import { createImportedSecrets, type ImportedSecrets } from '../../src/issuer/imported-secrets.ts'
+import { failures } from '../support/failures.ts'
 import { createWorld } from '../support/world.ts'
 
 t.test(
@@ -40,9 +41,10 @@ t.test(
         return real.verify(...args)
       },
     }
+    const issuer = { store, imported, failures: failures(), now: () => clock.time }
     const checksOf = async (clientId: string, clientSecret: string) => {
       checks = 0
-      const outcome = authenticate({ store, imported, now: () => clock.time }, { clientId, clientSecret })
+      const outcome = authenticate(issuer, { clientId, clientSecret }, '192.0.2.1')
       const answer = await outcome.then(
         () => 'accepted',
         (refusal: Refusal) => refusal.reason,
@@ -91,6 +93,7 @@ t.test('Secrets: what another process changes while a check waits is seen', asyn
     },
   }
   const credentials = { clientId: 'moved', clientSecret: 'legacy-secret' }
-  const refusal = await authenticate({ store, imported, now: () => clock.time }, credentials).catch((error) => error)
+  const issuer = { store, imported, failures: failures(), now: () => clock.time }
+  const refusal = await authenticate(issuer, credentials, '192.0.2.1').catch((error) => error)
   t.match(refusal, { name: 'Error', reason: 'suspended application', clientId: 'moved' })
 })

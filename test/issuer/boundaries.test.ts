@@ -6,6 +6,7 @@ import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
 import { purge } from '../../src/issuer/purge.ts'
 import { startPurgeLoop } from '../../src/server/purge-loop.ts'
+import { failures } from '../support/failures.ts'
 import { keyOf } from '../support/keys.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
@@ -69,10 +70,10 @@ t.test('RFC 6749 §5.1: expires_in is what is left when the token is on disk, ne
   const application = await store.findApplication(credentials.client_id)
   if (!application) throw new Error('There is no application')
   let time = START
-  const slow = createIssuer({ store, now: () => (time += 10_000) })
+  const slow = createIssuer({ store, failures: failures(), now: () => (time += 10_000) })
   t.match(await slow.issue(application), { issuedAt: START + 10_000, expiresIn: 3589 })
-  const faster = createIssuer({ store, now: () => (time += 9_999) })
+  const faster = createIssuer({ store, failures: failures(), now: () => (time += 9_999) })
   t.match(await faster.issue(application), { expiresIn: 3590 })
-  const never = createIssuer({ store, now: () => (time += 2 * HOUR) })
+  const never = createIssuer({ store, failures: failures(), now: () => (time += 2 * HOUR) })
   t.match(await never.issue(application), { expiresIn: 0 })
 })

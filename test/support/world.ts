@@ -4,6 +4,8 @@ import { type Administration, createAdministration } from '../../src/administrat
 import { readConfig } from '../../src/config.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { buildApp } from '../../src/http/app.ts'
+import { createUntrustedProxies } from '../../src/http/wire/untrusted-proxies.ts'
+import { createFailures } from '../../src/issuer/failures.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
@@ -17,16 +19,23 @@ export const PUBLIC_URL = 'https://token.example'
 /** An app with its own store and clock, what it logged, and one application that may ask for tokens. */
 export async function createWorld(
   t: Test,
-  { databaseUrl = 'sqlite::memory:', trustProxy = false as false | string[] } = {},
+  { databaseUrl = 'sqlite::memory:', trustProxy = false as false | string[], failureLimit = true } = {},
 ) {
-  const clock = { time: START }
+  /** `monotonic` is the clock that nobody sets. */
+  const clock = { time: START, monotonic: 0 }
   const now = () => clock.time
   const { DATABASE_URL } = readConfig({ DATABASE_URL: databaseUrl })
   const store = await openStore(DATABASE_URL, { lockTimeout: 2000 })
   const lines: string[] = []
   const observe = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
-  const issuer = createIssuer({ store, now })
-  const app = await buildApp({ issuer, observe, trustProxy, publicUrl: PUBLIC_URL })
+  const untrustedProxies = createUntrustedProxies({ observe })
+  const failures = createFailures({
+    isLimited: failureLimit,
+    isShared: untrustedProxies.has,
+    monotonic: () => clock.monotonic,
+  })
+  const issuer = createIssuer({ store, now, failures })
+  const app = await buildApp({ issuer, observe, untrustedProxies, trustProxy, publicUrl: PUBLIC_URL })
   t.teardown(async () => {
     await app.close()
     await store.close()

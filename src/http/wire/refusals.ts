@@ -52,6 +52,11 @@ export const REFUSALS: Record<RequestReason, ErrorAnswer> = {
   'no such endpoint': invalidRequest(404, 'There is no such endpoint'),
   'method not allowed': invalidRequest(405, 'The method is not allowed here'),
   'body too large': invalidRequest(413, 'The body is too large'),
+  'too many failures': {
+    status: 429,
+    code: 'temporarily_unavailable',
+    description: 'Too many wrong credentials; try again later',
+  },
   'unexpected error': { status: 500, code: 'server_error', description: 'The server failed' },
   'too many imported secrets to check': unavailable('The server is busy; try again'),
   'store unavailable': unavailable('The server cannot do this now; try again'),

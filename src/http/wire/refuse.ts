@@ -31,8 +31,9 @@ export function refuse(observe: Observer, error: unknown, request: FastifyReques
   // Fastify refuses a malformed path before the hook that sets these for every answer.
   reply.headers(NO_STORE)
   if (answer.status === 401 && challenge !== undefined) reply.header('www-authenticate', challenge)
+  const { field, headers, retryAfter } = error instanceof RequestRefused ? error.details : {}
   if (answer.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
-  const { field, headers } = error instanceof RequestRefused ? error.details : {}
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (headers) reply.headers(headers)
   sendError(reply, answer, field)
 }

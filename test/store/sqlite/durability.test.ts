@@ -7,6 +7,7 @@ import type { Application } from '../../../src/domain/application.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { createIssuer } from '../../../src/issuer/issuer.ts'
+import { failures } from '../../support/failures.ts'
 import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
@@ -42,7 +43,9 @@ async function tokenOf(store: Store): Promise<[Application, string]> {
   const newcomer = { clientId: 'a', name: 'A', developerEmail: 'a@b.example', createdAt: START, secret, suites: [] }
   await flush(store.register({ suites: [], applications: [{ ...newcomer, skipNamesake: false }] }))
   const application = (await store.findApplication('a')) as Application
-  const { accessToken } = await flush(createIssuer({ store, now: () => START }).issue(application))
+  const { accessToken } = await flush(
+    createIssuer({ store, failures: failures(), now: () => START }).issue(application),
+  )
   return [application, accessToken]
 }
 
@@ -77,7 +80,7 @@ t.test(
     const [application, accessToken] = await tokenOf(one)
     let answers = 0
     const revoke = async (store: Store) => {
-      await createIssuer({ store, now: () => START }).revoke(application, accessToken)
+      await createIssuer({ store, failures: failures(), now: () => START }).revoke(application, accessToken)
       answers++
     }
 

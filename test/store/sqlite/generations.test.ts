@@ -7,6 +7,7 @@ import { mintToken } from '../../../src/domain/token.ts'
 import { createIssuer } from '../../../src/issuer/issuer.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { failures } from '../../support/failures.ts'
 import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
@@ -56,7 +57,7 @@ t.test(
 
     const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
     t.teardown(() => store.close())
-    const issuer = createIssuer({ store, now: () => START + 100_000 })
+    const issuer = createIssuer({ store, failures: failures(), now: () => START + 100_000 })
     for (const { accessToken, id, revokedAt, verdict } of minted) {
       const checked = await issuer.check(accessToken, {})
       t.equal(checked.kind === 'active' ? 'active' : checked.reason, verdict)

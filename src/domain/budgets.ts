@@ -1,0 +1,72 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Clock } from './clock.ts'
+
+/** 16 bytes each, 1 MiB in all. */
+const SLOTS = 65_536
+
+/** How many slots a name may have its budget in. */
+const WAYS = 8
+
+/** What may be spent at once, and how long it takes until one more may be. Milliseconds. */
+export interface Budget {
+  readonly atOnce: number
+  readonly interval: number
+}
+
+export type Budgets = ReturnType<typeof createBudgets>
+
+/**
+ * Budgets by name (token buckets), in memory that never grows: where there is no slot left for a name, it gets that of the
+ * budget that is full again soonest. So whoever has many names renews budgets, and never spends another's. The clock is one
+ * that nobody sets.
+ */
+export function createBudgets(monotonic: Clock, { slots = SLOTS } = {}) {
+  // Nobody from outside may choose names that share slots.
+  const key = randomBytes(16).toString('hex')
+  const marks = new Float64Array(slots)
+  // When the budget is full again. This one number says how much is spent (GCRA), and all zeros is a table of full ones.
+  const fullAt = new Float64Array(slots)
+
+  /** Spends one. Returns 0, or the milliseconds until there is one to spend. */
+  function spend(name: string, { atOnce, interval }: Budget): number {
+    const now = Math.floor(monotonic())
+    const { mark, first } = place(name)
+    const slot = find(mark, first) ?? soonestFull(first)
+    const isOurs = marks[slot] === mark
+    const full = Math.max(isOurs ? (fullAt[slot] as number) : 0, now)
+    const wait = full + interval - (now + atOnce * interval)
+    if (wait > 0) return wait
+    marks[slot] = mark
+    fullAt[slot] = full + interval
+    return 0
+  }
+
+  /** Undoes a spending, if it is still known. */
+  function giveBack(name: string, { interval }: Budget): void {
+    const { mark, first } = place(name)
+    const slot = find(mark, first)
+    if (slot !== undefined) fullAt[slot] = (fullAt[slot] as number) - interval
+  }
+
+  /** What stands for a name, 52 bits that a number holds exactly, and its first slot. */
+  function place(name: string): { mark: number; first: number } {
+    const digest = hash('sha256', key + name)
+    const mark = Number.parseInt(digest.slice(0, 13), 16)
+    return { mark, first: (Number.parseInt(digest.slice(13, 21), 16) % (slots / WAYS)) * WAYS }
+  }
+
+  function find(mark: number, first: number): number | undefined {
+    for (let slot = first; slot < first + WAYS; slot++) if (marks[slot] === mark) return slot
+    return undefined
+  }
+
+  function soonestFull(first: number): number {
+    let soonest = first
+    for (let slot = first; slot < first + WAYS; slot++) {
+      if ((fullAt[slot] as number) < (fullAt[soonest] as number)) soonest = slot
+    }
+    return soonest
+  }
+
+  return { spend, giveBack }
+}
