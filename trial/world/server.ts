@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memory, processTree } from '../../bench/world/proc-stat.ts'
+import { freePort } from '../../test/support/free-port.ts'
 import type { World } from '../trial.ts'
 import type { Data } from './data.ts'
 
@@ -22,7 +23,14 @@ export async function startServer(world: World, { checkout, env }: Data, setting
   const [out, err] = [openSync(logFile, 'a'), openSync(errorFile, 'a')]
   const child = spawn(process.execPath, [...checkout.nodeOptions, checkout.main, 'serve'], {
     cwd: world.folder,
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0', ...env, ...settings },
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      HOST: '127.0.0.1',
+      PORT: String(await freePort()),
+      ...env,
+      ...settings,
+    },
     stdio: ['ignore', out, err],
   })
   closeSync(out)
