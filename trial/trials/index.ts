@@ -1,5 +1,6 @@
 import type { Trial } from '../trial.ts'
 import { crash } from './crash.ts'
+import { power } from './power.ts'
 
 /** All trials, in the order in which they run. */
-export const trials: Trial[] = [crash]
+export const trials: Trial[] = [crash, power]

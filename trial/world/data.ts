@@ -1,5 +1,7 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type Checkout, type Credentials, openCheckout } from '../../bench/world/checkout.ts'
 import type { World } from '../trial.ts'
 
@@ -36,4 +38,12 @@ export function makeData(
   }))
   const seeded = run(['seed', '-'], JSON.stringify({ applications: registrations }))
   return { checkout, file, env, suite, applications: seeded.applications }
+}
+
+/** Runs a command beside a server. Resolves to what it printed; rejects where it failed. */
+export async function runCommand({ checkout, env }: Data, args: string[]): Promise<Record<string, unknown>> {
+  const child = spawn(process.execPath, [checkout.main, ...args, '--json'], { env: { PATH: process.env.PATH, ...env } })
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  if (child.exitCode !== 0) throw new Error(`${args.join(' ')} failed: ${err}`)
+  return JSON.parse(out || '{}')
 }
