@@ -48,6 +48,7 @@ const missing = (binary: string, argument: string) =>
 const GATEWAYS: Gateway[] = [
   { name: 'nginx', skip: missing('nginx', '-v'), spawn: spawnNginx },
   { name: 'caddy', skip: missing('caddy', 'version'), spawn: spawnCaddy },
+  { name: 'envoy', skip: missing('envoy', '--version'), spawn: spawnEnvoy },
 ]
 
 /** A test of the rule with each gateway and its own example. */
@@ -92,6 +93,22 @@ function spawnCaddy(folder: string, { gateway, tokenServer, store, productInform
     GATEWAY_PORT: port,
   }
   return spawn('caddy', ['run', '--config', join(EXAMPLES, 'caddy/Caddyfile'), '--adapter', 'caddyfile'], { env })
+}
+
+function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
+  let yaml = readFileSync(join(EXAMPLES, 'envoy/envoy.yaml'), 'utf8')
+  for (const [port, address] of [
+    [8000, gateway],
+    [8080, tokenServer],
+    [8081, store],
+    [8082, productInformation],
+  ] as const) {
+    yaml = yaml.replaceAll(`port_value: ${port} `, `port_value: ${address.split(':')[1]} `)
+  }
+  const file = join(folder, 'envoy.yaml')
+  writeFileSync(file, yaml)
+  const options = ['--concurrency', '1', '--disable-hot-restart', '--log-level', 'warning']
+  return spawn('envoy', ['-c', file, ...options], { env: { ...process.env, PATH } })
 }
 
 function answerAsSuite(response: ServerResponse, headers: IncomingHttpHeaders): void {

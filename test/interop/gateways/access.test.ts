@@ -31,7 +31,9 @@ testEachGateway('a malformed or doubled header is refused and does not reach the
     ['x', valid],
   ]
   for (const authorization of malformed) {
-    t.equal((await front.send('/store', { headers: { authorization } })).status, 400, String(authorization))
+    // Envoy makes one header of two: the scheme is then `x,Bearer`, which is another one.
+    const expected = gateway.name === 'envoy' && authorization[0] === 'x' ? 401 : 400
+    t.equal((await front.send('/store', { headers: { authorization } })).status, expected, String(authorization))
   }
   t.equal(front.reached(), 0)
 })

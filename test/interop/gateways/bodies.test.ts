@@ -53,20 +53,31 @@ testEachGateway('the check is asked with the token and without the body', async 
     response.setHeader('x-client-id', 'a').end()
   })
   const front = await startGateway(t, gateway, tokenServer.address)
-  const headers = { authorization: 'Bearer abc', 'content-type': 'application/json', expect: '100-continue' }
+  const headers = {
+    authorization: 'Bearer abc',
+    'content-type': 'application/json',
+    expect: '100-continue',
+    'x-forwarded-for': '192.0.2.66',
+  }
   for (const suite of SUITES) {
     for (const body of ['{"a":1}', ['{"a":', '1}']]) {
       t.equal((await front.send(`/${suite}/x?y`, { method: 'POST', headers, body })).status, 200)
+      const asIs = gateway.name === 'envoy'
       t.match(tokenServer.arrived.at(-1), {
-        method: 'GET',
-        url: `/v1/oauth/verify/${suite}`,
-        headers: { authorization: 'Bearer abc', 'x-forwarded-for': '127.0.0.1' },
+        method: asIs ? 'POST' : 'GET',
+        url: `/v1/oauth/verify/${suite}${asIs ? '/x?y' : ''}`,
+        headers: { authorization: 'Bearer abc' },
         body: '',
       })
       const asked = tokenServer.arrived.at(-1)?.headers
       t.equal(asked?.['transfer-encoding'], undefined)
       t.equal(asked?.['content-length'] ?? '0', '0')
       t.equal(front.last(suite).body, '{"a":1}')
+      for (const headers of [asked, front.last(suite).headers]) {
+        // Envoy takes an address of the machine for a client on the machine itself.
+        t.match(headers?.['x-forwarded-for'], asIs ? /^[\d.]+$/ : /^127\.0\.0\.1$/)
+        t.not(headers?.['x-forwarded-for'], '192.0.2.66', 'what the client says of itself is dropped')
+      }
     }
   }
   t.equal(tokenServer.arrived.length, 4, 'it is asked once for every request, and nothing is cached')
