@@ -9,7 +9,7 @@ import { restoreCommand } from './commands/restore.ts'
 import { secretsCommand } from './commands/secrets.ts'
 import { seedCommand } from './commands/seed.ts'
 import { serveCommand } from './commands/serve.ts'
-import { prepareProcess, runCommand } from './commands/shared/process.ts'
+import { runCommand, runProcess } from './commands/shared/process.ts'
 import type { Terminal } from './commands/shared/terminal.ts'
 import { suitesCommand } from './commands/suites.ts'
 import { tokensCommand } from './commands/tokens.ts'
@@ -34,7 +34,4 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
   return runCommand(program, args, terminal)
 }
 
-if (import.meta.main) {
-  prepareProcess()
-  process.exitCode = await main(process.argv.slice(2), process)
-}
+if (import.meta.main) await runProcess(() => main(process.argv.slice(2), process))

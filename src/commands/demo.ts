@@ -34,7 +34,13 @@ async function demo(terminal: Terminal): Promise<void> {
 
   const port = await firstFree(FIRST_PORT)
   const address = `http://${HOST}:${port}`
-  await run(store, telemetry, { HOST, PORT: port, TRUST_PROXY: false, FAILURE_LIMIT: true, PUBLIC_URL: address })
+  await run(async () => store, telemetry, {
+    HOST,
+    PORT: port,
+    TRUST_PROXY: false,
+    FAILURE_LIMIT: true,
+    PUBLIC_URL: address,
+  })
   terminal.stdout.write(`
 A demo server listens on ${address}. Everything in it is gone when it stops (Ctrl-C).
 

@@ -88,9 +88,22 @@ type ServerEvent =
   /** All clients behind this private address seem to be one, until the setting names it. Said once. */
   | { type: 'proxy not trusted'; remoteAddress: string; setting: 'TRUST_PROXY' }
   | { type: 'restarting' | 'restarted' }
+  /** A new worker did not start: the old ones that are left go on. */
   | { type: 'rolling restart failed'; err: unknown }
-  /** Another one is started. `err`: it failed to start. */
-  | { type: 'worker exited unexpectedly'; worker?: number | undefined; code?: number; signal?: string; err?: unknown }
+  /** They have other values in `.env` than at the start, which the workers do not get. */
+  | { type: 'settings not applied'; settings: readonly string[] }
+  /** Another one is started. `err`: what it said at its end, or why another one did not start. */
+  | {
+      type: 'worker exited unexpectedly'
+      worker?: number | undefined
+      code?: number | null
+      signal?: string | null
+      err?: unknown
+    }
+  /** It does not answer its leader, and is killed. */
+  | { type: 'worker silent'; worker: number | undefined }
+  /** Text on its standard error, such as a warning of Node.js. */
+  | { type: 'worker printed'; worker: number | undefined; text: string }
   /** It is tried again. */
   | { type: 'purge failed'; err: unknown }
   /** Forwards, or backwards where `seconds` is negative. The purge pauses. */

@@ -1,87 +1,164 @@
 import cluster, { type Worker } from 'node:cluster'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { OperatorError } from '../domain/operator-error.ts'
-import type { Store } from '../domain/store.ts'
-import { onWorkerMessage, tellWorker } from './messages.ts'
+import type { Observer } from '../domain/events.ts'
+import type { Opened } from '../store/open.ts'
+import { createHeartbeat } from './heartbeat.ts'
+import { tellWorker } from './messages.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 import { startPurgeLoop } from './purge-loop.ts'
-import { closeOnSignal } from './signals.ts'
+import { CLOSE_TIMEOUT_MS, closeOnSignal, type OperatorSignal } from './signals.ts'
+import { type Exit, startWorker } from './start-worker.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** Between the unexpected exit of a worker and the start of the next. */
 const RESPAWN_DELAY_MS = 1000
 
+/** What the leader still has to do when its last worker is gone. */
+const LEADER_ALONE_MS = 500
+
+/** How long a leader waits for its workers, in milliseconds. */
+export interface Patience {
+  /** From the fork until it listens. */
+  start: number
+  /** Between two questions whether it is alive, of which `questions` may stay without an answer. */
+  interval: number
+  questions: number
+  /** From the signal to stop to the end of the leader, and so of all. */
+  close: number
+}
+
+const PATIENCE: Patience = { start: 30_000, interval: 5000, questions: 6, close: CLOSE_TIMEOUT_MS }
+
+interface LeaderOptions {
+  workers: number
+  /** The names of the settings whose new values the running server does not have. */
+  changedSettings: () => string[]
+  patience?: Patience
+}
+
 /**
  * Lets `workers` processes answer on one port and one store, and does what is to be done once: migrating, purging, saying
- * when all are ready, ending. A worker that exits unexpectedly is replaced. On SIGHUP every worker is replaced, one after
- * the other, and no request is dropped. Resolves to the address when all workers listen.
+ * when all are ready, ending. A worker that exits unexpectedly, or no longer answers, is replaced. On SIGHUP every worker is
+ * replaced, one after the other, and no request is dropped; where a new one does not start the old ones go on. Resolves when
+ * all workers listen; throws OperatorError where they do not.
  */
-export async function runLeader(store: Store, telemetry: Telemetry, workers: number): Promise<string> {
+export async function runLeader(
+  open: () => Promise<Opened>,
+  telemetry: Telemetry,
+  { workers, changedSettings, patience = PATIENCE }: LeaderOptions,
+): Promise<void> {
   const { observe } = telemetry
   const serving = new Set<Worker>()
+  /** Those that serve or have served: they are ended in order. */
+  const known = new WeakSet<Worker>()
   let isClosing = false
+  let store: Opened | undefined
+  let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
 
-  // One first: an error that would stop them all is then reported once.
-  const address = await start()
-  await Promise.all(Array.from({ length: workers - 1 }, start))
-  const purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
-
-  let restarted = Promise.resolve()
-  process.on('SIGHUP', () => {
-    restarted = restarted.then(restart).catch((err) => observe({ type: 'rolling restart failed', err }))
-  })
-  closeOnSignal(
-    telemetry,
-    async ({ signal }) => {
-      isClosing = true
-      observe({ type: 'stopping', signal })
-      const all = Object.values(cluster.workers as NodeJS.Dict<Worker>) as Worker[]
-      await Promise.all(all.map(close))
-      await purgeLoop.stop()
-      await store.close()
-      observe({ type: 'stopped' })
+  /** What becomes of single workers while all of them are ended is no news. */
+  const report: Observer = (event) => void (isClosing || observe(event))
+  const heartbeat = createHeartbeat({
+    interval: patience.interval,
+    limit: patience.questions,
+    onSilent(worker) {
+      observe({ type: 'worker silent', worker: worker.process.pid })
+      worker.process.kill('SIGKILL')
     },
-    { skip: ['SIGHUP'] },
-  )
-  return address
+  })
+  // Before anything begins: a signal that comes during the start is served when it is over, or ends it.
+  const { release } = closeOnSignal(telemetry, close, {
+    signals: ['SIGINT', 'SIGTERM'],
+    timeout: patience.close,
+    abandon: killAll,
+  })
+  const started = begin()
+  process.on('SIGHUP', oneAtATime(started, restart))
+  return started.catch(async (error) => {
+    // Whoever stops a server that is starting does not want to hear that it did not start.
+    if (isClosing) return new Promise<never>(() => {})
+    release()
+    isClosing = true
+    killAll()
+    await store?.close()
+    throw error
+  })
 
-  /** Starts one more worker. Resolves to its address when it listens; throws OperatorError when it exited before. */
+  async function begin(): Promise<void> {
+    store = await open()
+    // One first: an error that would stop them all is then reported once.
+    const address = await start()
+    await Promise.all(Array.from({ length: workers - 1 }, start))
+    purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
+    observe({ type: 'ready', address, database: store.database, workers })
+  }
+
+  /** Starts one more worker. Resolves to its address when it listens; throws OperatorError where it does not. */
   async function start(): Promise<string> {
-    const worker = cluster.fork()
-    const address = await new Promise<string>((resolve, reject) => {
-      onWorkerMessage(worker, {
-        listening: (message) => resolve(message.address),
-        retired: () => tellWorker(worker, { type: 'close' }),
-      })
-      worker.once('exit', () => reject(new OperatorError('A worker exited before it was ready.')))
+    const { worker, address } = await startWorker(report, {
+      timeout: patience.start,
+      isAnotherListening: () => [...serving].some((other) => other.isConnected()),
+      onExit: (worker, exit) => {
+        if (serving.delete(worker) && !isClosing) void replace({ worker: worker.process.pid, ...exit })
+      },
     })
     serving.add(worker)
-    // A worker that was still starting has missed the message.
-    if (isClosing) tellWorker(worker, { type: 'close' })
-    worker.once('exit', (code, signal) => {
-      if (serving.delete(worker) && !isClosing) void replace({ worker: worker.process.pid, code, signal })
-    })
+    known.add(worker)
+    heartbeat.watch(worker)
     return address
   }
 
-  async function replace(exit: { worker?: number | undefined; code?: number; signal?: string; err?: unknown }) {
-    observe({ type: 'worker exited unexpectedly', ...exit })
+  async function replace(exit: { worker?: number | undefined } & Partial<Exit>): Promise<void> {
+    report({ type: 'worker exited unexpectedly', ...exit })
     await sleep(RESPAWN_DELAY_MS)
-    if (!isClosing) await start().catch((err) => replace({ err }))
+    if (serving.size < workers && !isClosing) await start().catch((err) => replace({ err }))
   }
 
   async function restart(): Promise<void> {
-    observe({ type: 'restarting' })
-    for (const worker of [...serving]) {
-      if (isClosing) return
-      await start()
-      if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
+    report({ type: 'restarting' })
+    const settings = changedSettings()
+    if (settings.length > 0) report({ type: 'settings not applied', settings })
+    try {
+      for (const worker of [...serving]) if (serving.has(worker) && !isClosing) await supersede(worker)
+      report({ type: 'restarted' })
+    } catch (err) {
+      report({ type: 'rolling restart failed', err })
     }
-    observe({ type: 'restarted' })
   }
 
-  async function close(worker: Worker): Promise<void> {
-    tellWorker(worker, { type: 'close' })
-    if (!worker.isDead()) await once(worker, 'exit')
+  async function supersede(worker: Worker): Promise<void> {
+    await start()
+    if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
   }
+
+  async function close({ signal }: { signal?: OperatorSignal }): Promise<void> {
+    isClosing = true
+    observe({ type: 'stopping', signal })
+    heartbeat.stop()
+    await Promise.all(
+      allWorkers()
+        .filter((worker) => !worker.isDead())
+        .map(end),
+    )
+    await purgeLoop?.stop()
+    await store?.close()
+    observe({ type: 'stopped' })
+  }
+
+  /** Ends a worker: in order where it serves, or served; at once where it is still starting, or takes too long. */
+  async function end(worker: Worker): Promise<void> {
+    const kill = () => worker.process.kill('SIGKILL')
+    if (known.has(worker)) tellWorker(worker, { type: 'close' })
+    else kill()
+    const late = setTimeout(kill, patience.close - LEADER_ALONE_MS)
+    await new Promise((resolve) => worker.once('exit', resolve))
+    clearTimeout(late)
+  }
+}
+
+function allWorkers(): Worker[] {
+  return Object.values(cluster.workers as NodeJS.Dict<Worker>) as Worker[]
+}
+
+function killAll(): void {
+  for (const worker of allWorkers()) worker.process.kill('SIGKILL')
 }

@@ -1,24 +1,24 @@
 import cluster, { type Worker } from 'node:cluster'
 
-/** What a leader tells a worker: to close now, or to say when no connection needs it any more. */
-export type ToWorker = { type: 'close' } | { type: 'retire' }
+/** What a leader tells a worker: to close now, to say when no connection needs it any more, or that it is alive. */
+export type ToWorker = { type: 'close' } | { type: 'retire' } | { type: 'ping' }
 
-/** What a worker tells its leader: that it listens, or that no connection needs it any more. */
-export type ToLeader = { type: 'listening'; address: string } | { type: 'retired' }
+/** What a worker tells its leader: that it listens, that no connection needs it any more, or that it is alive. */
+export type ToLeader = { type: 'listening'; address: string } | { type: 'retired' } | { type: 'pong' }
 
 /** Sends a worker a message, if it can still be reached. */
 export function tellWorker(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message)
 }
 
-/** Sends this worker's leader a message. */
+/** Sends this worker's leader a message, if it can still be reached. */
 export function tellLeader(message: ToLeader): void {
-  cluster.worker?.send(message)
+  if (cluster.worker?.isConnected()) cluster.worker.send(message)
 }
 
 /** What a message says to those who know its type; others, a library's say, are ignored. */
 type Handlers<Message extends { type: string }> = {
-  [Type in Message['type']]: (message: Extract<Message, { type: Type }>) => void
+  [Type in Message['type']]?: (message: Extract<Message, { type: Type }>) => void
 }
 
 /** Calls the handler for each message of a known type that a worker sends. */
@@ -31,7 +31,7 @@ export function onLeaderMessage(handlers: Handlers<ToWorker>): void {
   process.on('message', (message) => dispatch(message, handlers))
 }
 
-function dispatch(message: unknown, handlers: Record<string, (message: never) => void>): void {
+function dispatch(message: unknown, handlers: Record<string, ((message: never) => void) | undefined>): void {
   const type = (message as { type?: unknown } | null)?.type
   if (typeof type === 'string' && Object.hasOwn(handlers, type)) handlers[type]?.(message as never)
 }

@@ -1,20 +1,36 @@
-import type { Store } from '../domain/store.ts'
+import type { Opened } from '../store/open.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { startPurgeLoop } from './purge-loop.ts'
 import { closeOnSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Serves a store in this process until a signal comes. Resolves to the address when it listens. */
-export async function run(store: Store, telemetry: Telemetry, config: ListenConfig): Promise<string> {
+/** Serves a store in this process until a signal comes. Resolves when it listens, to its address and its database. */
+export async function run(
+  open: () => Promise<Opened>,
+  telemetry: Telemetry,
+  config: ListenConfig,
+): Promise<{ address: string; database: string }> {
   const { observe } = telemetry
-  const { app, address } = await listenAndServe(store, observe, config)
-  const purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
-  closeOnSignal(telemetry, async ({ signal }) => {
+  // Before anything begins: a signal that comes during the start is served when it is over.
+  const { release } = closeOnSignal(telemetry, async ({ signal }) => {
     observe({ type: 'stopping', signal })
+    const { app, store, purgeLoop } = await started
     await app.close()
     await purgeLoop.stop()
     await store.close()
     observe({ type: 'stopped' })
   })
-  return address
+  const started = start()
+  const { address, store } = await started.catch((error) => {
+    release()
+    throw error
+  })
+  return { address, database: store.database }
+
+  async function start() {
+    const store = await open()
+    const { app, address } = await listenAndServe(store, observe, config)
+    const purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
+    return { app, address, store, purgeLoop }
+  }
 }

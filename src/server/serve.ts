@@ -10,20 +10,21 @@ import { runWorker } from './worker.ts'
 /** How long a request waits for another process that has locked the store; then it gets a 503. */
 const LOCK_TIMEOUT_MS = 2000
 
+interface ServeOptions {
+  isTTY: boolean
+  /** The names of the settings whose new values the running server does not have. */
+  changedSettings: () => string[]
+}
+
 /** Migrates, listens, says when it is ready. With several WORKERS this process leads them and they answer. */
-export async function serve(config: Config, { isTTY }: { isTTY: boolean }): Promise<void> {
+export async function serve(config: Config, { isTTY, changedSettings }: ServeOptions): Promise<void> {
   keepTicksFast()
-  const { DATABASE_URL, LOG_LEVEL, WORKERS } = config
-  const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: WORKERS > 1 })
+  const { DATABASE_URL, LOG_LEVEL, WORKERS: workers } = config
+  const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1 })
   const open = () => openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS })
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
-  const store = await open()
-  const { database } = store
-  if (WORKERS === 1) telemetry.observe({ type: 'ready', address: await run(store, telemetry, config), database })
-  else {
-    const address = await runLeader(store, telemetry, WORKERS)
-    telemetry.observe({ type: 'ready', address, database, workers: WORKERS })
-  }
+  if (workers === 1) telemetry.observe({ type: 'ready', ...(await run(open, telemetry, config)) })
+  else await runLeader(open, telemetry, { workers, changedSettings })
   void telemetry.flush()
 }

@@ -1,28 +1,76 @@
-import closeWithGrace from 'close-with-grace'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { endProcess, untilFilesRest } from './end-process.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** How long requests in flight may take after a signal. */
-const CLOSE_TIMEOUT_MS = 10_000
+export const CLOSE_TIMEOUT_MS = 10_000
+
+/** How long the last line may take where the end is cut short. */
+const LAST_LINE_MS = 100
 
 /** The signals that an operator sends. */
 export type OperatorSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
+interface Options {
+  signals?: OperatorSignal[]
+  /** How long `close` may take, in milliseconds. */
+  timeout?: number
+  /** What must not outlive this process where its end is cut short. */
+  abandon?: () => void
+}
+
+interface Reason {
+  signal?: OperatorSignal
+  err?: unknown
+}
+
 /**
- * Ends the process after `close` when a signal comes (but for those to `skip`) or an unexpected error, and at a second one
- * at once. Returns a function that does so without either.
+ * Ends the process after `close` when one of the signals comes or an unexpected error; at a second one at once, and when
+ * `close` takes too long. Returns `end`, which does so without either, and `release`, after which signals do what they do
+ * by default.
  */
 export function closeOnSignal(
   { observe, flush }: Telemetry,
-  close: (reason: { signal?: string }) => Promise<void>,
-  { skip = [] as OperatorSignal[] } = {},
-): () => void {
-  // Not an exit, which would wait for a log that nobody reads.
-  const onTimeout = process.kill.bind(process, process.pid, 'SIGKILL')
-  const logger = { error: (err: unknown) => observe({ type: 'shutdown cut short', err }) }
-  const grace = closeWithGrace({ delay: CLOSE_TIMEOUT_MS, logger, onTimeout, skip }, async ({ signal, err }) => {
-    if (err) observe({ type: 'unexpected error', err })
-    await close(signal ? { signal } : {})
+  close: (reason: { signal?: OperatorSignal }) => Promise<void>,
+  { signals = ['SIGINT', 'SIGTERM', 'SIGHUP'], timeout = CLOSE_TIMEOUT_MS, abandon = () => {} }: Options = {},
+): { end: () => void; release: () => void } {
+  let isEnding = false
+
+  async function end({ signal, err }: Reason): Promise<void> {
+    if (err !== undefined) observe({ type: 'unexpected error', err })
+    try {
+      if (isEnding) throw new Error(`A second ${signal ?? 'reason to end'} came.`)
+      isEnding = true
+      await Promise.race([finish(signal ? { signal } : {}), expire()])
+      endProcess(err === undefined ? 0 : 1)
+    } catch (cause) {
+      observe({ type: 'shutdown cut short', err: cause })
+      abandon()
+      await Promise.race([flush().then(untilFilesRest), sleep(LAST_LINE_MS)])
+      endProcess(1)
+    }
+  }
+
+  async function finish(reason: { signal?: OperatorSignal }): Promise<void> {
+    await close(reason)
     await flush()
-  })
-  return grace.close
+    await untilFilesRest()
+  }
+
+  async function expire(): Promise<void> {
+    await sleep(timeout)
+    throw new Error(`The work in progress did not end within ${timeout / 1000} seconds.`)
+  }
+
+  const onSignal = (signal: NodeJS.Signals) => void end({ signal: signal as OperatorSignal })
+  const onError = (err: unknown) => void end({ err })
+  for (const signal of signals) process.on(signal, onSignal)
+  process.on('uncaughtException', onError)
+  return {
+    end: () => void end({}),
+    release() {
+      for (const signal of signals) process.off(signal, onSignal)
+      process.off('uncaughtException', onError)
+    },
+  }
 }

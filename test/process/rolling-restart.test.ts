@@ -1,6 +1,12 @@
+import { existsSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { freePort } from '../support/free-port.ts'
+import { SERVE, startLeader } from '../support/leader.ts'
+import { start, startServer } from '../support/spawn.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
 import { startWorkers } from '../support/workers.ts'
 
@@ -80,3 +86,107 @@ t.test('Rolling restart: SIGTERM during it ends old and new workers', async (t) 
   t.strictSame(await server.exited, { status: 0, signal: null })
   t.equal(JSON.parse(server.lines.at(-1) as string).msg, 'stopped')
 })
+
+t.test(
+  'Rolling restart: one that fails says why in one line of JSON, the old workers go on, and the next signal works',
+  async (t) => {
+    const { server, credentials, rewrite } = await startLeader(t, { patience: { start: 8000 } })
+    const failures = [
+      { program: 'const wrong syntax', reason: /SyntaxError/ },
+      { program: "import 'a-package-that-is-missing'", reason: /Cannot find package 'a-package-that-is-missing'/ },
+      { program: `process.env.LOG_LEVEL = 'loud'${SERVE}`, reason: /: LOG_LEVEL must be trace, / },
+      { program: 'process.exit(7)', reason: /: it ended with status 7\.$/ },
+      { program: 'setInterval(() => {}, 1000)', reason: /: it was not ready after 8 seconds\.$/ },
+    ]
+    for (const [at, { program, reason }] of failures.entries()) {
+      rewrite(program)
+      server.child.kill('SIGHUP')
+      await until(() => server.logged('rolling restart failed').length === at + 1)
+      const { level, err } = server.logged('rolling restart failed')[at]
+      t.equal(level, 'error')
+      t.match(err.message, /^A worker did not start: /)
+      t.match(err.message, reason)
+      t.equal((await server.token(credentials)).status, 200)
+    }
+
+    rewrite(SERVE)
+    server.child.kill('SIGHUP')
+    await until(() => server.logged('restarted').length === 1)
+    t.equal((await server.token(credentials)).status, 200)
+    server.child.kill('SIGTERM')
+    t.strictSame(await server.exited, { status: 0, signal: null })
+    for (const line of server.lines) t.doesNotThrow(() => JSON.parse(line), line)
+    t.equal(JSON.parse(server.lines.at(-1) as string).msg, 'stopped')
+  },
+)
+
+t.test('Rolling restart: SIGTERM while a new worker hangs ends everything at once, and in order', async (t) => {
+  const { server, rewrite, folder } = await startLeader(t)
+  const marker = join(folder, 'hanging')
+  rewrite(`import fs from 'node:fs'\nfs.writeFileSync(${JSON.stringify(marker)}, '')\nsetInterval(() => {}, 1000)`)
+  server.child.kill('SIGHUP')
+  await until(() => existsSync(marker))
+  server.child.kill('SIGTERM')
+  t.strictSame(await server.exited, { status: 0, signal: null })
+  t.strictSame(
+    server.lines.map((line) => JSON.parse(line).msg),
+    ['ready', 'restarting', 'stopping', 'stopped'],
+  )
+})
+
+t.test(
+  'Rolling restart: signals that come during the start or a restart are served after it, all by one',
+  async (t) => {
+    const { env } = temporaryDatabase(t)
+    const PORT = String(await freePort())
+    const child = start(t, ['serve'], { ...env, PORT, WORKERS: '3' })
+    const started = startServer(t, env, child)
+    const hangUp = () => {
+      for (let n = 0; n < 50; n++) child.kill('SIGHUP')
+    }
+    await until(() =>
+      fetch(`http://127.0.0.1:${PORT}/health/live`).then(
+        () => true,
+        () => false,
+      ),
+    )
+    hangUp()
+    const server = await started
+    await until(() => server.logged('restarting').length === 1)
+    hangUp()
+    await until(() => server.logged('restarted').length === 2)
+    server.child.kill('SIGTERM')
+    t.match(await server.exited, { status: 0 })
+    t.strictSame(
+      server.lines.map((line) => JSON.parse(line).msg),
+      ['ready', 'restarting', 'restarted', 'restarting', 'restarted', 'stopping', 'stopped'],
+    )
+  },
+)
+
+t.test(
+  'Rolling restart: new workers have the settings of the start, and the log says which have changed',
+  async (t) => {
+    const { folder, env } = temporaryDatabase(t)
+    const file = join(folder, '.env')
+    writeFileSync(file, 'WORKERS=2\nPORT=0\n')
+    const server = await startServer(t, {}, start(t, ['serve'], env, { cwd: folder }))
+    const issuers = async () => {
+      const url = `${server.address}/.well-known/oauth-authorization-server`
+      const ask = async () => (await (await fetch(url, { headers: { connection: 'close' } })).json()).issuer
+      return new Set(await Promise.all(Array.from({ length: 8 }, ask)))
+    }
+    const before = await issuers()
+    t.equal(before.size, 1)
+    writeFileSync(file, 'WORKERS=2\nPORT=0\nPUBLIC_URL=https://other.example\nLOG_LEVEL=loud\n')
+    server.child.kill('SIGHUP')
+    await until(() => server.logged('restarted').length === 1)
+    t.match(server.logged('settings not applied'), [{ level: 'warn', settings: ['LOG_LEVEL', 'PUBLIC_URL'] }])
+    t.strictSame(await issuers(), before)
+
+    writeFileSync(file, 'WORKERS: 3\n')
+    server.child.kill('SIGHUP')
+    await until(() => server.logged('restarted').length === 2)
+    t.strictSame(await issuers(), before, 'and a file that is no longer right stops none')
+  },
+)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { text as readText } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { register } from '../support/register.ts'
@@ -80,3 +81,21 @@ t.test('Serve: settings may be in an .env file, and the environment overrides it
   server.child.kill('SIGTERM')
   t.match(await server.exited, { status: 0 })
 })
+
+t.test(
+  'Serve: an .env file that is wrong stops it with a sentence for each line, and a misspelt name is told',
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const serve = async (text: string) => {
+      writeFileSync(join(folder, '.env'), text)
+      const child = start(t, ['serve'], {}, { cwd: folder })
+      const [err, [status]] = await Promise.all([readText(child.stderr as NodeJS.ReadableStream), once(child, 'exit')])
+      return { status, err }
+    }
+    t.strictSame(await serve('PORT: 18142\n'), { status: 1, err: 'Line 1 of .env is not KEY=value.\n' })
+    t.strictSame(await serve('PROT=1\nPORT=x\n'), {
+      status: 1,
+      err: 'There is no setting PROT (in .env). Is PORT meant?\nPORT must be a number from 0 to 65535.\n',
+    })
+  },
+)

@@ -2,10 +2,13 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { isRunning, SERVE, startLeader } from '../support/leader.ts'
 import { register } from '../support/register.ts'
 import { startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
+
+const LINUX = { skip: process.platform !== 'linux' && 'needs named pipes and /proc' }
 
 /** A server that has a token request in flight: another process has locked its database. */
 async function createBusyServer(t: Test) {
@@ -59,4 +62,39 @@ t.test('Shutdown: an unexpected error is logged and ends the server with status 
   t.match(await server.exited, { status: 1 })
   const last = server.lines.map((line) => JSON.parse(line)).slice(-3)
   t.match(last, [{ level: 'fatal', err: { message: 'unexpected' } }, { msg: 'stopping' }, { msg: 'stopped' }])
+})
+
+t.test('Shutdown: a worker that hangs is killed in time, and the end is in order', LINUX, async (t) => {
+  const { server, workers } = await startLeader(t, { patience: { close: 3000 } })
+  const pids = await workers()
+  process.kill(pids[0] as number, 'SIGSTOP')
+  server.child.kill('SIGTERM')
+  t.strictSame(await server.exited, { status: 0, signal: null })
+  t.equal(JSON.parse(server.lines.at(-1) as string).msg, 'stopped')
+  t.notOk(pids.some(isRunning))
+})
+
+t.test('Shutdown: a store that is never closed delays the end, but does not prevent it', LINUX, async (t) => {
+  const expected = {
+    hangs: { status: 1, signal: null },
+    'leaves a hung file': { status: null, signal: 'SIGKILL' },
+  }
+  for (const closing of ['hangs', 'leaves a hung file'] as const) {
+    const { server, workers } = await startLeader(t, { closing, patience: { close: 3000 } })
+    const pids = await workers()
+    server.child.kill('SIGTERM')
+    t.strictSame(await server.exited, expected[closing])
+    t.match(server.logged('shutdown cut short'), [{ err: { message: /did not end within 3 seconds/ } }])
+    t.notOk(pids.some(isRunning))
+  }
+})
+
+t.test('Shutdown: workers whose files hang end when their leader is killed', LINUX, async (t) => {
+  const program = `import fs from 'node:fs'\nfs.open('pipe', () => {})${SERVE}`
+  const { server, workers } = await startLeader(t, { program })
+  const pids = await workers()
+  t.ok(pids.every(isRunning))
+  server.child.kill('SIGKILL')
+  await until(() => !pids.some(isRunning))
+  t.pass('and they do')
 })

@@ -65,10 +65,7 @@ t.test('Workers: one that exits unexpectedly is replaced; one that cannot start 
   const PORT = new URL(server.address).port
   const second = await command(t, ['serve'], { ...env, PORT })
   t.equal(second.status, 1)
-  t.match(
-    second.err,
-    /^Cannot listen on port \d+ of 127\.0\.0\.1: .*EADDRINUSE.*\.\nA worker exited before it was ready\.\n$/,
-  )
+  t.match(second.err, /^A worker did not start: Cannot listen on port \d+ of 127\.0\.0\.1: .*EADDRINUSE.*\.\n$/)
 
   // A database that a new worker does not open: it cannot be restarted, and the old ones go on.
   const other = new Database(file)

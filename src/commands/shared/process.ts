@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs'
+import cluster from 'node:cluster'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { type Command, CommanderError } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import { ENV_FILE, misspeltSettings, readEnvFile } from './env-file.ts'
 import type { Terminal } from './terminal.ts'
 
 const FAILED = 1
@@ -37,16 +38,38 @@ function useTerminal(command: Command, terminal: Terminal): void {
   for (const child of command.commands) useTerminal(child, terminal)
 }
 
-/** What concerns the process as a whole: its output, its compile cache, and the settings in `.env`. */
-export function prepareProcess(): void {
+/** Runs the program in this process, with the settings in `.env`, and sets its exit status. */
+export async function runProcess(main: () => Promise<number>): Promise<void> {
+  handleBrokenOutput()
+  // Compiled code starts in two thirds of the time. In the program's own folder, where nobody else can write; where that is
+  // read-only the cache is off.
+  enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compiled'))
+  // A worker has its settings from its leader: those of the start, whatever is in the file by now.
+  const isReady = cluster.isWorker || loadSettings(process)
+  const status = isReady ? await main() : FAILED
+  // What a worker began before it failed, its channel to the leader first of all, would keep it alive.
+  if (cluster.isWorker && status !== 0) process.exit(status)
+  process.exitCode = status
+}
+
+function handleBrokenOutput(): void {
   process.stdout.on('error', (error) => {
     process.stderr.write(`The command succeeded but its output could not be written: ${error.message}\n`)
     process.exit(FAILED)
   })
   // What the audit log cannot write must not make a change that was made look like one that was not.
   process.stderr.on('error', () => {})
-  // Compiled code starts in two thirds of the time. In the program's own folder, where nobody else can write; where that is
-  // read-only the cache is off.
-  enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compiled'))
-  if (existsSync('.env')) process.loadEnvFile('.env')
+}
+
+/** Adds what `.env` has to the environment, which takes precedence. False where it cannot be read. */
+function loadSettings({ env, stderr }: Terminal): boolean {
+  try {
+    const file = readEnvFile(ENV_FILE)
+    for (const sentence of misspeltSettings(Object.keys(file))) stderr.write(`${sentence}\n`)
+    for (const [name, value] of Object.entries(file)) env[name] ??= value
+    return true
+  } catch (error) {
+    stderr.write(`${errorText(error)}\n`)
+    return false
+  }
 }

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { settings } from '../../config.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
+
+/** In the working directory. */
+export const ENV_FILE = '.env'
+
+/** KEY=value, where a quoted value may go over several lines. */
+const ENTRY = /^[^\S\n]*(?:export[^\S\n]+)?[^\s=#]+[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\n]*)[^\n]*$/gm
+const BLANK = /^\s*(#.*)?$/
+
+/** How much of a setting's name a misspelt one may differ in: a letter of four, two of eight. */
+const MISSPELT = 1 / 4
+
+/**
+ * The settings in a file of lines KEY=value; none where there is no such file. Throws OperatorError where it cannot be read,
+ * or where a line is neither an entry nor a comment nor empty: it would be ignored without a word.
+ */
+export function readEnvFile(file: string): NodeJS.Dict<string> {
+  const text = textOf(file)
+  // What is left of the entries keeps the lines' numbers.
+  const rest = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n')
+  const wrong = rest.flatMap((line, at) => (BLANK.test(line) ? [] : [`Line ${at + 1} of ${file} is not KEY=value.`]))
+  if (wrong.length > 0) throw new OperatorError(wrong.join('\n'))
+  return parseEnv(text)
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+      .replace(/^\ufeff/, '')
+      .replaceAll('\r\n', '\n')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw new OperatorError(`Cannot read ${file}: ${(cause as Error).message}.`, { cause })
+  }
+}
+
+/** A sentence for each name that is no setting but looks like a misspelt one. Others are some other program's. */
+export function misspeltSettings(names: string[]): string[] {
+  return names.flatMap((name) => {
+    if (Object.hasOwn(settings, name)) return []
+    const meant = Object.keys(settings).find(
+      (setting) => distance(name.toUpperCase(), setting) <= setting.length * MISSPELT,
+    )
+    return meant ? [`There is no setting ${name} (in ${ENV_FILE}). Is ${meant} meant?`] : []
+  })
+}
+
+/**
+ * Returns a function that names the settings that are no longer what they are in a file now. Nobody knows of a file that
+ * cannot be read.
+ */
+export function watchSettings(file: string): () => string[] {
+  const read = () => {
+    try {
+      return readEnvFile(file)
+    } catch {
+      return undefined
+    }
+  }
+  const before = read()
+  return () => {
+    const now = read()
+    return before && now ? Object.keys(settings).filter((name) => before[name] !== now[name]) : []
+  }
+}
+
+/** How many letters are to be added, left out, exchanged or swapped with the next to make one text the other. */
+function distance(a: string, b: string): number {
+  const table = Array.from({ length: a.length + 1 }, (_, i) => Array.from({ length: b.length + 1 }, (_, j) => i || j))
+  const at = (i: number, j: number) => table[i]?.[j] ?? Number.POSITIVE_INFINITY
+  for (let i = 1; i <= a.length; i++) {
+    for (let j = 1; j <= b.length; j++) {
+      const exchanged = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY
+      const row = table[i] as number[]
+      row[j] = Math.min(exchanged, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1)
+    }
+  }
+  return at(a.length, b.length)
+}

@@ -1,0 +1,59 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { misspeltSettings, readEnvFile, watchSettings } from '../../../src/commands/shared/env-file.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+function envFile(t: Test, text: string): string {
+  const file = join(temporaryFolder(t), '.env')
+  writeFileSync(file, text)
+  return file
+}
+
+t.test(
+  '.env: it has lines KEY=value, comments and blank lines; a quoted value may go over several lines',
+  async (t) => {
+    const text = '\ufeffPORT=1\r\n\r\n# a: comment\n  HOST = "::" # all\nexport A=\'x\ny\'\nB=\nC="not closed\n'
+    t.strictSame({ ...readEnvFile(envFile(t, text)) }, { PORT: '1', HOST: '::', A: 'x\ny', B: '', C: '"not closed' })
+    t.strictSame({ ...readEnvFile(join(temporaryFolder(t), 'none')) }, {})
+  },
+)
+
+t.test('.env: every other line is refused with its number, for it would be ignored', async (t) => {
+  const file = envFile(t, 'HOST=::\nPORT: 18142\nA="1\n2"\nLOG_LEVEL\n')
+  t.throws(() => readEnvFile(file), {
+    name: 'OperatorError',
+    message: `Line 2 of ${file} is not KEY=value.\nLine 5 of ${file} is not KEY=value.`,
+  })
+})
+
+t.test('.env: one that cannot be read is refused with the reason', async (t) => {
+  const folder = join(temporaryFolder(t), '.env')
+  mkdirSync(folder)
+  t.throws(() => readEnvFile(folder), {
+    name: 'OperatorError',
+    message: `Cannot read ${folder}: EISDIR: illegal operation on a directory, read.`,
+  })
+})
+
+t.test('.env: a name that looks like a misspelt setting is told; those of other programs are not', async (t) => {
+  const names = ['PORT', 'LOG_LEVLE', 'public_url', 'PUBLICURL', 'POSTGRES_PASSWORD', 'NODE_ENV', 'TZ', 'HOME', 'ROOT']
+  t.strictSame(misspeltSettings(names), [
+    'There is no setting LOG_LEVLE (in .env). Is LOG_LEVEL meant?',
+    'There is no setting public_url (in .env). Is PUBLIC_URL meant?',
+    'There is no setting PUBLICURL (in .env). Is PUBLIC_URL meant?',
+  ])
+})
+
+t.test(
+  '.env: settings have changed that are different, new or gone; nobody knows of a file that cannot be read',
+  async (t) => {
+    const file = envFile(t, 'HOST=::\nPORT=1\nOTHER=1\n')
+    const changedSettings = watchSettings(file)
+    t.strictSame(changedSettings(), [])
+    writeFileSync(file, 'HOST=::1\nLOG_LEVEL=warn\nOTHER=2\n')
+    t.strictSame(changedSettings(), ['HOST', 'PORT', 'LOG_LEVEL'])
+    writeFileSync(file, 'nonsense')
+    t.strictSame(changedSettings(), [])
+  },
+)

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { SERVE, spawnLeader, startLeader } from '../support/leader.ts'
+import { startServer } from '../support/spawn.ts'
+import { until } from '../support/until.ts'
+
+const LINUX = { skip: process.platform !== 'linux' && 'needs named pipes and /proc' }
+
+t.test('Leader: SIGTERM during the start ends it, and in order', async (t) => {
+  const marker = "import fs from 'node:fs'\nfs.writeFileSync('hanging', '')\nsetInterval(() => {}, 1000)"
+  const { child, env, folder } = await spawnLeader(t, { program: marker })
+  const lines: string[] = []
+  child.stdout.setEncoding('utf8').on('data', (text) => lines.push(text))
+  const started = startServer(t, env, child)
+  await until(() => existsSync(join(folder, 'hanging')))
+  child.kill('SIGTERM')
+  await t.rejects(started, { message: '' }, 'and has nothing to say on standard error')
+  t.equal(child.exitCode, 0)
+  t.match(lines.join(''), /"stopping".*\n.*"stopped"/)
+})
+
+t.test(
+  'Leader: a worker that no longer answers is killed and replaced, and the connection it was given goes to another',
+  LINUX,
+  async (t) => {
+    const { server, credentials, workers } = await startLeader(t, { patience: { interval: 500, questions: 6 } })
+    const [first, second] = (await workers()) as [number, number]
+
+    process.kill(first, 'SIGSTOP')
+    const answers = await Promise.all(Array.from({ length: 8 }, () => server.token(credentials)))
+    t.strictSame(new Set(answers.map(({ status }) => status)), new Set([200]))
+    await until(() => server.logged('worker exited unexpectedly').length === 1)
+    t.match(server.logged('worker silent'), [{ level: 'error', worker: first }])
+    t.match(server.logged('worker exited unexpectedly'), [{ worker: first, signal: 'SIGKILL' }])
+    await until(async () => {
+      await server.token(credentials)
+      return new Set(server.logged('token issued').map(({ pid }) => pid)).size === 3
+    })
+
+    const third = server.logged('token issued').find(({ pid }) => pid !== first && pid !== second).pid
+    process.kill(second, 'SIGSTOP')
+    process.kill(third, 'SIGSTOP')
+    const lost = Array.from({ length: 4 }, () => server.token(credentials))
+    t.match(
+      (await Promise.allSettled(lost)).map(({ status }) => status),
+      Array(4).fill('rejected'),
+      'where there is no other worker it is closed',
+    )
+    await until(() =>
+      server.token(credentials).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    )
+    server.child.kill('SIGTERM')
+    t.match(await server.exited, { status: 0 })
+  },
+)
+
+t.test('Leader: what a worker writes to standard error becomes a line of the log', async (t) => {
+  const program = `
+    process.on('SIGUSR2', () => console.error('Careful:\\nthe "disk"'))
+    process.on('SIGWINCH', () => { console.error('FATAL ERROR: the heap'); process.exit(3) })
+    ${SERVE}`
+  const { server, workers } = await startLeader(t, { program })
+  const [worker] = (await workers()) as [number, number]
+  process.kill(worker, 'SIGUSR2')
+  await until(() => server.logged('worker printed').length === 1)
+  t.match(server.logged('worker printed'), [{ level: 'warn', worker, text: 'Careful:\nthe "disk"' }])
+
+  process.kill(worker, 'SIGWINCH')
+  await until(() => server.logged('worker exited unexpectedly').length === 1)
+  t.match(server.logged('worker exited unexpectedly'), [{ worker, code: 3, err: { message: 'FATAL ERROR: the heap' } }])
+})

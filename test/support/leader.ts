@@ -1,0 +1,69 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { Patience } from '../../src/server/leader.ts'
+import { freePort } from './free-port.ts'
+import { register } from './register.ts'
+import { MAIN, startServer } from './spawn.ts'
+import { temporaryDatabase } from './temporary-database.ts'
+import { until } from './until.ts'
+
+const FIXTURE = join(import.meta.dirname, 'leader/main.ts')
+const PROCESS = join(import.meta.dirname, '../../src/commands/shared/process.ts')
+
+const PATIENCE: Patience = { start: 20_000, interval: 5000, questions: 6, close: 10_000 }
+
+/** What the workers of `spawnLeader` run. */
+export const SERVE = `
+import { runProcess } from ${JSON.stringify(PROCESS)}
+import { main } from ${JSON.stringify(MAIN)}
+await runProcess(() => main(['serve'], process))
+`
+
+/** Starts a leader of two workers that run a program, which `rewrite` changes. */
+export async function spawnLeader(
+  t: Test,
+  {
+    program = SERVE,
+    patience = {},
+    closing = '',
+  }: { program?: string; patience?: Partial<Patience>; closing?: 'hangs' | 'leaves a hung file' | '' } = {},
+) {
+  const { folder, env } = temporaryDatabase(t)
+  const file = join(folder, 'program.ts')
+  const pipe = join(folder, 'pipe')
+  spawnSync('mkfifo', [pipe])
+  const rewrite = (text: string) => writeFileSync(file, text)
+  rewrite(program)
+  const credentials = await register(env)
+  const args = [FIXTURE, file, JSON.stringify({ ...PATIENCE, ...patience }), closing, pipe]
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...env, WORKERS: '2', PORT: String(await freePort()) },
+    stdio: 'pipe',
+    cwd: folder,
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  return { child, env, credentials, rewrite, folder, pipe }
+}
+
+/** The same, when it is ready. */
+export async function startLeader(t: Test, options?: Parameters<typeof spawnLeader>[1]) {
+  const spawned = await spawnLeader(t, options)
+  const server = await startServer(t, spawned.env, spawned.child)
+  /** The process ids of its workers, of which each has answered at least one of these. */
+  const workers = async () => {
+    const pids = () => new Set<number>(server.logged('token issued').map(({ pid }) => pid))
+    await until(async () => {
+      await server.token(spawned.credentials)
+      return pids().size === 2
+    })
+    return [...pids()]
+  }
+  return { ...spawned, server, workers }
+}
+
+/** Whether a process runs; one that has ended and that nobody has waited for does not. */
+export function isRunning(pid: number): boolean {
+  return existsSync(`/proc/${pid}/exe`)
+}

@@ -1,0 +1,35 @@
+import cluster from 'node:cluster'
+import { open } from 'node:fs'
+import { readConfig } from '../../../src/config.ts'
+import { type Patience, runLeader } from '../../../src/server/leader.ts'
+import { createTelemetry } from '../../../src/server/telemetry.ts'
+import { openStore } from '../../../src/store/open.ts'
+
+// A leader as `serve` runs it, but with the patience that a test gives it, and workers that run the test's program.
+
+const [exec, patience, closing, pipe] = process.argv.slice(2) as [
+  string,
+  string,
+  'hangs' | 'leaves a hung file' | '',
+  string,
+]
+cluster.setupPrimary({ exec, args: [] })
+const { DATABASE_URL, LOG_LEVEL } = readConfig(process.env)
+const telemetry = await createTelemetry(LOG_LEVEL, { isTTY: false, shared: true })
+
+async function openForTest() {
+  const store = await openStore(DATABASE_URL, { lockTimeout: 2000 })
+  const close = {
+    '': store.close,
+    hangs: () => new Promise<void>(() => {}),
+    // A pipe that nobody writes to is not opened before somebody does.
+    'leaves a hung file': async () => open(pipe, () => {}),
+  }[closing]
+  return { ...store, close }
+}
+
+await runLeader(openForTest, telemetry, {
+  workers: 2,
+  changedSettings: () => [],
+  patience: JSON.parse(patience) as Patience,
+})
