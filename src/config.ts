@@ -54,6 +54,14 @@ export const settings = {
     'Whether failed authentications, and what is logged of refusals, are limited per address: on or off',
     z.enum(['on', 'off'], { error: 'must be on or off' }).transform((text) => text === 'on'),
   ),
+  TOKEN_QUOTA: setting(
+    'off',
+    'How many tokens an application may get in an hour, or off',
+    z
+      .string()
+      .regex(/^([1-9]\d{0,8}|off)$/, 'must be a number from 1 to 999999999, or off')
+      .transform((text) => (text === 'off' ? Infinity : Number(text))),
+  ),
   WORKERS: setting(
     '1',
     'How many processes answer requests, on one port and one store; auto: one per core',

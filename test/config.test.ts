@@ -11,6 +11,7 @@ t.test('Settings: without any, each has its default', async (t) => {
     LOG_LEVEL: 'info',
     TRUST_PROXY: false,
     FAILURE_LIMIT: true,
+    TOKEN_QUOTA: Infinity,
     WORKERS: 1,
     PUBLIC_URL: 'http://localhost:8080',
   })
@@ -24,6 +25,7 @@ t.test('Settings: valid values are accepted', async (t) => {
     DATABASE_URL: { kind: 'sqlite', file: '///data/a.db' },
     PORT: 0,
     FAILURE_LIMIT: true,
+    TOKEN_QUOTA: Infinity,
     WORKERS: 1,
     PUBLIC_URL: 'http://localhost:0',
     TRUST_PROXY: ['10.0.0.0/8', '::1', 'fd00::/128'],
@@ -33,6 +35,7 @@ t.test('Settings: valid values are accepted', async (t) => {
   }
   t.equal(readConfig({ DATABASE_URL: 'sqlite::memory:' }).DATABASE_URL.file, ':memory:')
   t.equal(readConfig({ FAILURE_LIMIT: 'off' }).FAILURE_LIMIT, false)
+  t.equal(readConfig({ TOKEN_QUOTA: '3600' }).TOKEN_QUOTA, 3600)
   t.equal(readConfig({ WORKERS: '12' }).WORKERS, 12)
   t.equal(readConfig({ WORKERS: 'auto' }).WORKERS, availableParallelism())
 })
@@ -45,6 +48,7 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
     LOG_LEVEL: 'loud',
     TRUST_PROXY: 'on',
     FAILURE_LIMIT: '5',
+    TOKEN_QUOTA: '0',
     WORKERS: 'x',
     PUBLIC_URL: 'x',
   }
@@ -52,7 +56,17 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
   t.type(error, OperatorError)
   t.strictSame(
     error.message.split('\n').map((line) => line.split(' ')[0]),
-    ['HOST', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY', 'FAILURE_LIMIT', 'WORKERS', 'PUBLIC_URL'],
+    [
+      'HOST',
+      'PORT',
+      'DATABASE_URL',
+      'LOG_LEVEL',
+      'TRUST_PROXY',
+      'FAILURE_LIMIT',
+      'TOKEN_QUOTA',
+      'WORKERS',
+      'PUBLIC_URL',
+    ],
   )
   t.notMatch(error.message, /hunter2/)
 })
@@ -67,6 +81,7 @@ for (const [name, values] of Object.entries({
   DATABASE_URL: ['', 'sqlite:', 'sqlite://relative', 'sqlite: ', 'sqlite:a.db ', 'token-server.db'],
   LOG_LEVEL: ['', 'INFO'],
   FAILURE_LIMIT: ['', 'ON', 'true', '10'],
+  TOKEN_QUOTA: ['', '0', '-1', '1.5', '1000000000', 'none', 'OFF'],
   WORKERS: ['', '0', '-1', '1.5', '100', 'all', 'AUTO'],
   PUBLIC_URL: [
     '',

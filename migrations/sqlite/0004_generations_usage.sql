@@ -13,3 +13,24 @@ UPDATE tokens
 
 -- A secret that an operator has revoked is refused whatever its end and the clock. ends_at is set too.
 ALTER TABLE secrets ADD COLUMN revoked_at INTEGER;
+
+-- What was used, and how often: for people, and for TOKEN_QUOTA. Written in the background once a minute. Without triggers,
+-- for nothing of it is cached.
+CREATE TABLE secret_uses (
+  secret_id    INTEGER PRIMARY KEY REFERENCES secrets (id) ON DELETE CASCADE,
+  last_used_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE application_uses (
+  application_id INTEGER PRIMARY KEY REFERENCES applications (id) ON DELETE CASCADE,
+  last_token_at  INTEGER NOT NULL
+) STRICT;
+
+-- Old hours are purged, those of removed applications with them.
+CREATE TABLE token_counts (
+  hour           INTEGER NOT NULL,
+  application_id INTEGER NOT NULL,
+  issued         INTEGER NOT NULL,
+  refused        INTEGER NOT NULL,
+  PRIMARY KEY (hour, application_id)
+) STRICT, WITHOUT ROWID;

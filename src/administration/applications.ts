@@ -1,9 +1,10 @@
-import { type Application, generateClientId, type NewApplication } from '../domain/application.ts'
+import { type Application, type ApplicationKey, generateClientId, type NewApplication } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Change } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, digestImported, generateSecret } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
+import { hourOf } from '../domain/usage.ts'
 import type { Context } from './administration.ts'
 import { allPages } from './pages.ts'
 import { registrationSchema, takenId, valid } from './rules.ts'
@@ -30,6 +31,15 @@ export interface RegisteredApplication {
 /** An application with all that operators see of it. */
 export interface ShownApplication extends Application {
   secrets: ListedSecret[]
+  /** When it last got a token, as far as is known. Milliseconds since the epoch; undefined: never yet. */
+  lastTokenAt: number | undefined
+}
+
+/** An application in a list, with how many tokens it got. */
+export interface ListedApplication extends Application {
+  /** In this hour of the clock so far, and in the one before it. */
+  tokensThisHour: number
+  tokensLastHour: number
 }
 
 /** An application on its way into the store, and what its operator is told. */
@@ -53,15 +63,30 @@ export function createApplications({ store, now, report }: Context) {
   }
 
   /** Every application, oldest first. */
-  function list(): Promise<Application[]> {
-    return allPages((page) => store.listApplications(page))
+  async function list(): Promise<ListedApplication[]> {
+    const hour = hourOf(now())
+    const [last, current] = [new Map<ApplicationKey, number>(), new Map<ApplicationKey, number>()]
+    for (const count of await store.listTokenCounts(hour - 1)) {
+      const issued = count.hour === hour ? current : last
+      if (count.hour <= hour) issued.set(count.applicationKey, count.issued)
+    }
+    const all = await allPages<Application>((page) => store.listApplications(page))
+    return all.map((application) => ({
+      ...application,
+      tokensThisHour: current.get(application.key) ?? 0,
+      tokensLastHour: last.get(application.key) ?? 0,
+    }))
   }
 
   /** The application of this client id. */
   async function show(clientId: string): Promise<ShownApplication> {
     const application = await store.findApplication(clientId)
     if (!application) throw unknownApplication(clientId)
-    return { ...application, secrets: listSecrets(application.secrets, now()) }
+    return {
+      ...application,
+      secrets: await listSecrets({ store, now }, application.secrets),
+      lastTokenAt: await store.lastTokenAt(application.key),
+    }
   }
 
   /** From the next request on the application gets no token, and its tokens are inactive. */

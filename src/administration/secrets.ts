@@ -1,5 +1,7 @@
+import type { Clock } from '../domain/clock.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, generateSecret, type Secret, type SecretState, secretState } from '../domain/secret.ts'
+import type { Store } from '../domain/store.ts'
 import type { Context } from './administration.ts'
 import { timestamp } from './views.ts'
 
@@ -9,6 +11,8 @@ const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000
 /** A secret as operators see it. */
 export interface ListedSecret extends Secret {
   state: SecretState
+  /** When it last authenticated its owner, as far as is known. Milliseconds since the epoch; undefined: never yet. */
+  lastUsedAt: number | undefined
 }
 
 /** What an application or a suite authenticates with. `owner`: the client id of one or the id of the other. */
@@ -17,7 +21,7 @@ export function createSecrets({ store, now, report }: Context) {
   async function list(owner: string): Promise<ListedSecret[]> {
     const found = (await store.findApplication(owner)) ?? (await store.findSuite(owner))
     if (!found) throw unknownOwner(owner)
-    return listSecrets(found.secrets, now())
+    return listSecrets({ store, now }, found.secrets)
   }
 
   /** Gives an owner a new secret now, and ends its others after `overlap` milliseconds at the latest. */
@@ -42,9 +46,18 @@ export function createSecrets({ store, now, report }: Context) {
   return { list, rotate, revoke }
 }
 
-/** Secrets as operators see them at this time. */
-export function listSecrets(secrets: readonly Secret[], now: number): ListedSecret[] {
-  return secrets.map((secret) => ({ ...secret, state: secretState(secret, now) }))
+/** Secrets as operators see them now. */
+export async function listSecrets(
+  { store, now }: { store: Store; now: Clock },
+  secrets: readonly Secret[],
+): Promise<ListedSecret[]> {
+  const uses = await store.listSecretUses(secrets.map(({ id }) => id))
+  const lastUsedAt = new Map(uses.map((use) => [use.secretId, use.lastUsedAt]))
+  return secrets.map((secret) => ({
+    ...secret,
+    state: secretState(secret, now()),
+    lastUsedAt: lastUsedAt.get(secret.id),
+  }))
 }
 
 function unknownOwner(id: string): OperatorError {

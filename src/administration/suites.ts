@@ -49,7 +49,7 @@ export function createSuites({ store, now, report }: Context) {
   async function show(suiteId: string): Promise<ShownSuite> {
     const suite = await store.findSuite(suiteId)
     if (!suite) throw unknownSuite(suiteId)
-    return { ...suite, secrets: listSecrets(suite.secrets, now()) }
+    return { ...suite, secrets: await listSecrets({ store, now }, suite.secrets) }
   }
 
   /** The applications that are approved for a suite, oldest first. */

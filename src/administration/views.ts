@@ -1,14 +1,14 @@
 import type { Application } from '../domain/application.ts'
 import { isImported } from '../domain/secret.ts'
 import type { Suite } from '../domain/suite.ts'
-import type { RegisteredApplication } from './applications.ts'
+import type { ListedApplication, RegisteredApplication, ShownApplication } from './applications.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { RegisteredSuite } from './suites.ts'
 
 // What operators are shown, as JSON: one set of views for the command line and whatever else administers.
 
-/** An application, without its secrets. */
-export function applicationView(application: Application) {
+/** What is shown of every application. */
+function applicationView(application: Application) {
   return {
     client_id: application.clientId,
     name: application.name,
@@ -17,6 +17,24 @@ export function applicationView(application: Application) {
     suites: application.suites,
     created_at: timestamp(application.createdAt),
     tokens_valid_from: application.tokensValidFrom === 0 ? null : timestamp(application.tokensValidFrom),
+  }
+}
+
+/** An application in a list, without its secrets. */
+export function listedApplicationView(application: ListedApplication) {
+  return {
+    ...applicationView(application),
+    tokens_this_hour: application.tokensThisHour,
+    tokens_last_hour: application.tokensLastHour,
+  }
+}
+
+/** An application with its secrets. */
+export function shownApplicationView(application: ShownApplication) {
+  return {
+    ...applicationView(application),
+    last_token_at: application.lastTokenAt === undefined ? null : timestamp(application.lastTokenAt),
+    secrets: application.secrets.map(secretView),
   }
 }
 
@@ -41,6 +59,8 @@ export function registeredSuiteView({ suiteId, clientSecret, name }: RegisteredS
   return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name }
 }
 
+export type SecretView = ReturnType<typeof secretView>
+
 /** A secret: all but the secret itself and its digest. */
 export function secretView(secret: ListedSecret) {
   return {
@@ -50,6 +70,7 @@ export function secretView(secret: ListedSecret) {
     created_at: timestamp(secret.createdAt),
     ends_at: secret.endsAt === null ? null : timestamp(secret.endsAt),
     revoked_at: secret.revokedAt === null ? null : timestamp(secret.revokedAt),
+    last_used_at: secret.lastUsedAt === undefined ? null : timestamp(secret.lastUsedAt),
   }
 }
 

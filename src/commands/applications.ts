@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { RegisteredApplication, ShownApplication } from '../administration/applications.ts'
-import { applicationView, registeredApplicationView, secretView } from '../administration/views.ts'
+import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
 import { administer } from './shared/administer.ts'
 import { print, readInput, type Terminal, table, withJson } from './shared/terminal.ts'
 import { registeredApplicationsText, secretsTable } from './shared/words.ts'
@@ -40,9 +40,15 @@ export function applicationsCommand(terminal: Terminal): Command {
     .description('list the applications')
     .action(async (options) => {
       const all = await administer(terminal, ({ applications }) => applications.list())
-      const rows = all.map((one) => [one.clientId, one.name, one.developerEmail, one.status])
-      const words = table(['client id', 'name', 'developer email', 'status'], rows)
-      print(terminal, options, all.map(applicationView), words)
+      const rows = all.map((one) => [
+        one.clientId,
+        one.name,
+        one.developerEmail,
+        one.status,
+        `${one.tokensThisHour} (${one.tokensLastHour})`,
+      ])
+      const words = table(['client id', 'name', 'developer email', 'status', 'tokens this hour (last)'], rows)
+      print(terminal, options, all.map(listedApplicationView), words)
     })
 
   withJson(applications.command('show'))
@@ -50,8 +56,7 @@ export function applicationsCommand(terminal: Terminal): Command {
     .argument('<client-id>')
     .action(async (clientId: string, options) => {
       const application = await administer(terminal, ({ applications }) => applications.show(clientId))
-      const result = { ...applicationView(application), secrets: application.secrets.map(secretView) }
-      print(terminal, options, result, applicationText(application))
+      print(terminal, options, shownApplicationView(application), applicationText(application))
     })
 
   addApproval('approve', "make an application's tokens valid at a suite", 'approved', 'is approved for the suite')
@@ -86,14 +91,15 @@ export function applicationsCommand(terminal: Terminal): Command {
 }
 
 function applicationText(application: ShownApplication): string {
-  const { suites, tokens_valid_from, ...rest } = applicationView(application)
+  const { suites, tokens_valid_from, last_token_at, secrets, ...rest } = shownApplicationView(application)
   const shown = {
     ...rest,
     suites: suites.join(', ') || 'none',
     tokens_valid_from: tokens_valid_from ?? 'the beginning',
+    last_token_at: last_token_at ?? 'never',
   }
   const lines = Object.entries(shown).map(([name, value]) => `${name.replaceAll('_', ' ').padEnd(18)} ${value}`)
-  return `${lines.join('\n')}\n\n${secretsTable(application.secrets)}`
+  return `${lines.join('\n')}\n\n${secretsTable(secrets)}`
 }
 
 /** The values of an option that may be repeated. */

@@ -39,6 +39,7 @@ async function demo(terminal: Terminal): Promise<void> {
     PORT: port,
     TRUST_PROXY: false,
     FAILURE_LIMIT: true,
+    TOKEN_QUOTA: Infinity,
     PUBLIC_URL: address,
   })
   terminal.stdout.write(`

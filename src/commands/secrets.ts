@@ -27,11 +27,12 @@ export function secretsCommand(terminal: Terminal): Command {
     })
 
   withJson(secrets.command('list'))
-    .description('list the secrets: when created, whether active; never the secrets themselves')
+    .description('list the secrets: when created and last used, whether active; never the secrets themselves')
     .argument('<id>', ID)
     .action(async (owner: string, options) => {
       const all = await administer(terminal, ({ secrets }) => secrets.list(owner))
-      print(terminal, options, all.map(secretView), secretsTable(all))
+      const views = all.map(secretView)
+      print(terminal, options, views, secretsTable(views))
     })
 
   withJson(secrets.command('revoke'))

@@ -35,9 +35,10 @@ export function suitesCommand(terminal: Terminal): Command {
         suite: await suites.show(suiteId),
         approved: (await suites.listApproved(suiteId)).map(({ clientId }) => clientId),
       }))
-      const result = { ...suiteView(suite), approved, secrets: suite.secrets.map(secretView) }
+      const secrets = suite.secrets.map(secretView)
+      const result = { ...suiteView(suite), approved, secrets }
       const head = `suite     ${suiteId}\nname      ${suite.name}\napproved  ${approved.join(', ') || 'nobody'}`
-      print(terminal, options, result, `${head}\n\n${secretsTable(suite.secrets)}`)
+      print(terminal, options, result, `${head}\n\n${secretsTable(secrets)}`)
     })
 
   withJson(suites.command('remove'))

@@ -34,6 +34,10 @@ type TokenEvent =
   | TokenIssued
   | TokenRefused
   | { type: 'token revoked'; clientId: string; tokenId: string; remoteAddress: string }
+  /** More than anybody needs who uses a token until it expires. `hour`: when it began, RFC 3339. */
+  | { type: 'many tokens issued'; clientId: string; hour: string }
+  /** Requests were refused; the refusals themselves are no events. */
+  | { type: 'token quota exceeded'; clientId: string; hour: string }
   /** The token to revoke is unknown, another client's or revoked already; RFC 7009 §2.2 answers 200 all the same. */
   | { type: 'nothing to revoke'; clientId: string; remoteAddress: string }
 
@@ -106,6 +110,8 @@ type ServerEvent =
   | { type: 'worker printed'; worker: number | undefined; text: string }
   /** It is tried again. */
   | { type: 'purge failed'; err: unknown }
+  /** Last uses and counts of tokens; it is tried again. */
+  | { type: 'usage not recorded'; err: unknown }
   /** Forwards, or backwards where `seconds` is negative. The purge pauses. */
   | { type: 'clock jumped'; seconds: number }
   /** A bug: the process ends. */

@@ -34,6 +34,7 @@ export type RequestReason =
   | 'unsupported grant type'
   | 'no credentials'
   | 'too many failures'
+  | 'token quota exceeded'
   | 'too many imported secrets to check'
   | 'store unavailable'
   | 'unexpected error'

@@ -2,15 +2,17 @@ import type { Application, ApplicationKey, NewApplication } from './application.
 import type { NewSecret } from './secret.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
+import type { SecretUse, TokenCount, TokenCountChange } from './usage.ts'
 
 /**
  * What a store promises; test/store/conformance.ts tests it. Times are milliseconds since the epoch.
  *
- * - A change is durable when its method resolves: it survives a power cut. (Not so a purge: it only tidies up.)
+ * - A change is durable when its method resolves: it survives a power cut. (Not so a purge, which only tidies up, and usage,
+ *   which is for people.)
  * - A request that begins after a change was answered sees that change, whichever process made it.
  * - A method rejects with StoreUnavailable when the store cannot be read or written. A change is made whole or not at all.
  */
-export interface Store extends Registry, Tokens {
+export interface Store extends Registry, Tokens, Usage {
   /** Resolves when the store can be read and, as far as is known, written. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -76,6 +78,24 @@ export interface Tokens {
    * find one that it found before: the purge deletes expired tokens, which are inactive either way.
    */
   purgeTokens(beforeId: Buffer, limit: number): Promise<number>
+}
+
+/** What was used and how often, as far as the processes have told: for people, and for quotas. */
+export interface Usage {
+  /** Adds to the counts of applications and hours, all or none. Resolves to the sums, in their order. */
+  addTokenCounts(changes: readonly TokenCountChange[]): Promise<TokenCount[]>
+  /** How many tokens an application was issued in an hour. */
+  countTokens(applicationKey: ApplicationKey, hour: number): Promise<number>
+  /** The counts of this hour and of later ones. */
+  listTokenCounts(fromHour: number): Promise<TokenCount[]>
+  /** When an application last got a token; undefined: never yet. */
+  lastTokenAt(applicationKey: ApplicationKey): Promise<number | undefined>
+  /** Records when secrets were used, but for those that are gone or of which a later use is known. */
+  recordSecretUses(uses: readonly SecretUse[]): Promise<void>
+  /** The last use of these secrets; those that were never used are left out. */
+  listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
+  /** Deletes at most `limit` counts of hours before this one, oldest first. Resolves to how many. */
+  purgeTokenCounts(beforeHour: number, limit: number): Promise<number>
 }
 
 /** A part of a list: at most `limit` rows, those that follow the row with the key `after`, or the first ones. */

@@ -6,6 +6,7 @@ import type { Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { Failures } from './failures.ts'
 import type { ImportedSecrets } from './imported-secrets.ts'
+import type { SecretUses } from './secret-uses.ts'
 
 export interface Credentials {
   clientId: string
@@ -18,13 +19,21 @@ export interface Authenticated<Client extends Application | Suite> {
   secretId: number
 }
 
+export interface AuthenticationOptions {
+  store: Store
+  imported: ImportedSecrets
+  failures: Failures
+  secretUses: SecretUses
+  now: Clock
+}
+
 /**
  * Client authentication, RFC 6749 §2.3.1. What is right and cheap to see as right always passes. The rest is limited, and
  * does the same work whatever comes of it: where any application has an imported secret, one scrypt check. Throws
  * AuthenticationRefused, and RequestRefused where too many failed before or too many checks wait.
  */
 export async function authenticate(
-  { store, imported, failures, now }: { store: Store; imported: ImportedSecrets; failures: Failures; now: Clock },
+  { store, imported, failures, secretUses, now }: AuthenticationOptions,
   credentials: Credentials,
   remoteAddress: string,
 ): Promise<Authenticated<Application>> {
@@ -34,7 +43,7 @@ export async function authenticate(
   async function recognize(): Promise<Judgement<Application>> {
     const application = await store.findApplication(clientId)
     const secrets = application?.secrets ?? []
-    return judge(application, findGenerated(secrets, clientSecret) ?? secrets.find(isVerified), now())
+    return judge(application, findGenerated(secrets, clientSecret) ?? secrets.find(isVerified), now(), secretUses)
   }
 
   const first = await recognize()
@@ -54,23 +63,27 @@ export async function authenticate(
  * whatever the reason: all suites have generated secrets.
  */
 export async function authenticateSuite(
-  { store, now }: { store: Store; now: Clock },
+  { store, secretUses, now }: { store: Store; secretUses: SecretUses; now: Clock },
   credentials: Credentials,
 ): Promise<Authenticated<Suite>> {
   const suite = await store.findSuite(credentials.clientId)
   const secret = findGenerated(suite?.secrets ?? [], credentials.clientSecret)
-  return authenticated(judge(suite, secret, now()), credentials)
+  return authenticated(judge(suite, secret, now(), secretUses), credentials)
 }
 
 type Judgement<Client extends Application | Suite> =
   | ({ kind: 'authenticated' } & Authenticated<Client>)
   | { kind: 'refused'; client: Client | undefined; reason: AuthenticationReason }
 
-/** What is to be said of a client (undefined: unknown) that presented this secret (undefined: none of its own). */
+/**
+ * What is to be said of a client (undefined: unknown) that presented this secret (undefined: none of its own). Notes the use
+ * of one that is accepted.
+ */
 function judge<Client extends Application | Suite>(
   client: Client | undefined,
   secret: Secret | undefined,
   now: number,
+  secretUses: SecretUses,
 ): Judgement<Client> {
   if (!client) return { kind: 'refused', client, reason: 'unknown client' }
   if (!secret) return { kind: 'refused', client, reason: 'wrong secret' }
@@ -79,6 +92,7 @@ function judge<Client extends Application | Suite>(
   if ('status' in client && client.status === 'suspended') {
     return { kind: 'refused', client, reason: 'suspended application' }
   }
+  secretUses.note(secret.id, now)
   return { kind: 'authenticated', client, secretId: secret.id }
 }
 

@@ -2,6 +2,7 @@ import type { Application } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Store } from '../domain/store.ts'
 import { mintToken, TOKEN_LIFETIME, tokenIdText } from '../domain/token.ts'
+import type { TokenCounts } from './token-counts.ts'
 
 /** An access token as it was issued, RFC 6749 §5.1. */
 export interface IssuedToken {
@@ -14,15 +15,25 @@ export interface IssuedToken {
   expiresIn: number
 }
 
-/** Issues a token to an authenticated application. Resolves when it is durable; throws StoreUnavailable. */
+/**
+ * Issues a token to an authenticated application. Resolves when it is durable; throws StoreUnavailable, and RequestRefused
+ * where that is more than the application's quota.
+ */
 export async function issue(
-  { store, now }: { store: Store; now: Clock },
+  { store, tokenCounts, now }: { store: Store; tokenCounts: TokenCounts; now: Clock },
   application: Application,
 ): Promise<IssuedToken> {
   const issuedAt = now()
+  const counter = tokenCounts.find(application.key, issuedAt) ?? (await tokenCounts.open(application, issuedAt))
+  tokenCounts.count(counter, issuedAt)
   // Of the generation in which it was authenticated: a revoke-all that comes in between revokes this token, too.
   const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
-  await store.addToken(stored)
+  try {
+    await store.addToken(stored)
+  } catch (error) {
+    counter.issued--
+    throw error
+  }
   const left = Math.floor((issuedAt + TOKEN_LIFETIME - now() - 1) / 1000)
   return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn: Math.min(Math.max(left, 0), 3599) }
 }

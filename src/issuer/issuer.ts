@@ -1,5 +1,6 @@
 import type { Application } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
+import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { authenticate, authenticateSuite, type Credentials } from './authenticate.ts'
 import { check } from './check.ts'
@@ -7,12 +8,24 @@ import type { Failures } from './failures.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
 import { issue } from './issue.ts'
 import { revoke } from './revoke.ts'
+import { createSecretUses } from './secret-uses.ts'
+import { createTokenCounts } from './token-counts.ts'
 
 export type Issuer = ReturnType<typeof createIssuer>
 
+export interface IssuerOptions {
+  store: Store
+  now: Clock
+  failures: Failures
+  /** How many tokens an application may get in an hour; left out: any number. */
+  tokenQuota?: number
+}
+
 /** What callers from outside can ask of the issuer, composed: each answer is explained in its own file. */
-export function createIssuer({ store, now, failures }: { store: Store; now: Clock; failures: Failures }) {
-  const issuer = { store, now, failures, imported: createImportedSecrets() }
+export function createIssuer({ store, now, failures, tokenQuota = Infinity }: IssuerOptions) {
+  const secretUses = createSecretUses({ store })
+  const tokenCounts = createTokenCounts({ store, tokenQuota })
+  const issuer = { store, now, failures, imported: createImportedSecrets(), secretUses, tokenCounts }
   return {
     authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
     authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),
@@ -20,6 +33,11 @@ export function createIssuer({ store, now, failures }: { store: Store; now: Cloc
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
     revoke: (application: Application, accessToken: string) => revoke(issuer, application, accessToken),
+    /** Hands to the store what was counted. Throws StoreUnavailable; nothing is lost then. */
+    async flushUsage(tell: Observer): Promise<void> {
+      await secretUses.flush()
+      await tokenCounts.flush(now(), tell)
+    },
     /** Resolves when the store can be used; throws StoreUnavailable. */
     ready: () => store.ping(),
   }

@@ -7,14 +7,18 @@ import { buildApp } from '../http/app.ts'
 import { createUntrustedProxies } from '../http/wire/untrusted-proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
+import { startUsageLoop } from './usage-loop.ts'
 
-export type ListenConfig = Pick<Config, 'HOST' | 'PORT' | 'TRUST_PROXY' | 'FAILURE_LIMIT' | 'PUBLIC_URL'>
+export type ListenConfig = Pick<
+  Config,
+  'HOST' | 'PORT' | 'TRUST_PROXY' | 'FAILURE_LIMIT' | 'TOKEN_QUOTA' | 'PUBLIC_URL'
+>
 
 /** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. */
 export async function listenAndServe(
   store: Store,
   observe: Observer,
-  { HOST, PORT, TRUST_PROXY, FAILURE_LIMIT, PUBLIC_URL }: ListenConfig,
+  { HOST, PORT, TRUST_PROXY, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL }: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string }> {
   const untrustedProxies = createUntrustedProxies({ observe })
   const failures = createFailures({
@@ -22,10 +26,13 @@ export async function listenAndServe(
     isShared: untrustedProxies.has,
     monotonic: () => performance.now(),
   })
-  const issuer = createIssuer({ store, now: Date.now, failures })
+  const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: TOKEN_QUOTA })
   const app = await buildApp({ issuer, observe, untrustedProxies, trustProxy: TRUST_PROXY, publicUrl: PUBLIC_URL })
+  let usageLoop: ReturnType<typeof startUsageLoop> | undefined
+  app.addHook('onClose', () => usageLoop?.stop())
   const address = await app.listen({ host: HOST, port: PORT }).catch((cause: Error) => {
     throw new OperatorError(`Cannot listen on port ${PORT} of ${HOST}: ${cause.message}.`, { cause })
   })
+  usageLoop = startUsageLoop({ issuer, observe })
   return { app, address }
 }

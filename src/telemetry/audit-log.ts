@@ -27,6 +27,8 @@ export const LINES: Lines = {
     fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...remote },
   },
   'token revoked': { level: 'info', fields: { ...client, token_id: 'tokenId', ...remote } },
+  'many tokens issued': { level: 'warn', fields: { ...client, hour: 'hour' } },
+  'token quota exceeded': { level: 'warn', fields: { ...client, hour: 'hour' } },
   'nothing to revoke': { level: 'info', fields: { ...client, ...remote } },
 
   'authentication refused': { level: 'warn', fields: { reason: 'reason', ...client, ...answer } },
@@ -65,6 +67,7 @@ export const LINES: Lines = {
   'worker printed': { level: 'warn', fields: { worker: 'worker', text: 'text' } },
   'settings not applied': { level: 'warn', fields: { settings: 'settings' } },
   'purge failed': { level: 'warn', fields: error },
+  'usage not recorded': { level: 'warn', fields: error },
   'clock jumped': { level: 'warn', fields: { seconds: 'seconds' } },
   'unexpected error': { level: 'fatal', fields: error },
   'shutdown cut short': { level: 'error', fields: error },

@@ -46,9 +46,18 @@ t.test('Commands: with --json they use the names of the wire', async (t) => {
     created_at: ISO,
     tokens_valid_from: null,
   }
-  const secret = { id: 1, origin: 'generated', state: 'active', created_at: ISO, ends_at: null, revoked_at: null }
-  t.match(await runJson(['apps', 'list'], options), [listed])
-  t.match(await runJson(['apps', 'show', id], options), { ...listed, secrets: [secret] })
+  const counts = { tokens_this_hour: 0, tokens_last_hour: 0 }
+  const secret = {
+    id: 1,
+    origin: 'generated',
+    state: 'active',
+    created_at: ISO,
+    ends_at: null,
+    revoked_at: null,
+    last_used_at: null,
+  }
+  t.match(await runJson(['apps', 'list'], options), [{ ...listed, ...counts }])
+  t.match(await runJson(['apps', 'show', id], options), { ...listed, last_token_at: null, secrets: [secret] })
   t.match(await runJson(['apps', 'suspend', id], options), { client_id: id, status: 'suspended' })
   t.match(await runJson(['apps', 'show', id], options), { status: 'suspended' })
   t.match(await runJson(['apps', 'resume', id], options), { client_id: id, status: 'active' })
@@ -74,11 +83,11 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
   t.match(await words(...REGISTER, '--client-id', 'partner-1'), /client_id {6}partner-1/)
   t.match(
     await words('applications', 'list'),
-    /^client id +name +developer email +status\npartner-1 +Ünï App +a@b\.example +active\n$/,
+    /^client id +name +developer email +status +tokens this hour \(last\)\npartner-1 +Ünï App +a@b\.example +active +0 \(0\)\n$/,
   )
   t.match(
     await words('apps', 'show', 'partner-1'),
-    /suites +none\ntokens valid from +the beginning\n\nsecret +origin +created +state\n1 +generated +\S+ +active\n$/,
+    /suites +none\ntokens valid from +the beginning\nlast token at +never\n\nsecret +origin +created +last used +state\n1 +generated +\S+ +never +active\n$/,
   )
   t.match(await words('apps', 'suspend', 'partner-1'), 'The application partner-1 is suspended.\n')
   t.match(await words('tokens', 'revoke-all', 'partner-1'), /Every token .* is revoked\.\n$/)
@@ -88,13 +97,13 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
   )
   t.match(
     await words('secrets', 'list', 'partner-1'),
-    /\n1 +generated +\S+ +ends at \S+Z\n2 +generated +\S+ +active\n$/,
+    /\n1 +generated +\S+ +never +ends at \S+Z\n2 +generated +\S+ +never +active\n$/,
   )
   t.match(await words('secrets', 'revoke', 'partner-1', '1'), 'The secret 1 of partner-1 is revoked.\n')
   await words('secrets', 'rotate', 'partner-1', '--overlap', '0')
   t.match(
     await words('secrets', 'list', 'partner-1'),
-    /\n1 +generated +\S+ +revoked at \S+Z\n2 +generated +\S+ +expired at \S+Z\n3 +generated +\S+ +active\n$/,
+    /\n1 +generated +\S+ +never +revoked at \S+Z\n2 +generated +\S+ +never +expired at \S+Z\n3 +generated +\S+ +never +active\n$/,
   )
 })
 

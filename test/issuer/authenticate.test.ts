@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Refusal } from '../../src/domain/refusal.ts'
 import { authenticate } from '../../src/issuer/authenticate.ts'
 import { createImportedSecrets, type ImportedSecrets } from '../../src/issuer/imported-secrets.ts'
+import { createSecretUses } from '../../src/issuer/secret-uses.ts'
 import { failures } from '../support/failures.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -41,7 +42,13 @@ t.test(
         return real.verify(...args)
       },
     }
-    const issuer = { store, imported, failures: failures(), now: () => clock.time }
+    const issuer = {
+      store,
+      imported,
+      failures: failures(),
+      secretUses: createSecretUses({ store }),
+      now: () => clock.time,
+    }
     const checksOf = async (clientId: string, clientSecret: string) => {
       checks = 0
       const outcome = authenticate(issuer, { clientId, clientSecret }, '192.0.2.1')
@@ -93,7 +100,13 @@ t.test('Secrets: what another process changes while a check waits is seen', asyn
     },
   }
   const credentials = { clientId: 'moved', clientSecret: 'legacy-secret' }
-  const issuer = { store, imported, failures: failures(), now: () => clock.time }
+  const issuer = {
+    store,
+    imported,
+    failures: failures(),
+    secretUses: createSecretUses({ store }),
+    now: () => clock.time,
+  }
   const refusal = await authenticate(issuer, credentials, '192.0.2.1').catch((error) => error)
   t.match(refusal, { name: 'Error', reason: 'suspended application', clientId: 'moved' })
 })

@@ -9,6 +9,19 @@ import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 
+t.test('Purge: counts of tokens are kept for two days', async (t) => {
+  const { store, clock, token, flushUsage } = await createWorld(t)
+  const now = () => clock.time
+  await token()
+  await flushUsage()
+  clock.time += 48 * HOUR
+  await purge({ store, now })
+  t.equal((await store.listTokenCounts(0)).length, 1)
+  clock.time += HOUR
+  t.equal(await purge({ store, now }), false)
+  t.strictSame(await store.listTokenCounts(0), [])
+})
+
 function rowsOf(t: Test, file: string): () => number {
   const db = new Database(file)
   t.teardown(() => db.close())

@@ -4,6 +4,7 @@ import type { Application, ApplicationKey, NewApplication } from '../../src/doma
 import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
+import { hourOf } from '../../src/domain/usage.ts'
 import { START } from '../support/world.ts'
 
 /** What a store's own test gives the suite. Whatever is opened is closed with the test. */
@@ -59,6 +60,7 @@ export function storeConformance(t: Test, harness: Harness): void {
   registryConformance(t, harness)
   suiteConformance(t, harness)
   tokenConformance(t, harness)
+  usageConformance(t, harness)
   sharingConformance(t, harness)
   failureConformance(t, harness)
 }
@@ -378,6 +380,77 @@ function tokenConformance(t: Test, { open }: Harness): void {
   })
 }
 
+function usageConformance(t: Test, { open }: Harness): void {
+  t.test('Store: the tokens of an application and an hour are counted, and its last one is known', async (t) => {
+    const store = await open(t)
+    const [a, b] = [await newKey(store, 'a'), await newKey(store, 'b')]
+    const hour = hourOf(START)
+    t.equal(await store.countTokens(a, hour), 0)
+    t.equal(await store.lastTokenAt(a), undefined)
+
+    const ofA = { applicationKey: a, hour, issued: 3, refused: 1, lastTokenAt: START + 5 }
+    const ofB = { applicationKey: b, hour, issued: 0, refused: 2, lastTokenAt: null }
+    t.strictSame(await store.addTokenCounts([ofA, ofB]), [
+      { applicationKey: a, hour, issued: 3, refused: 1 },
+      { applicationKey: b, hour, issued: 0, refused: 2 },
+    ])
+    t.strictSame(await store.addTokenCounts([{ ...ofA, issued: -1, refused: 0, lastTokenAt: START + 4 }]), [
+      { applicationKey: a, hour, issued: 2, refused: 1 },
+    ])
+    await store.addTokenCounts([{ ...ofA, hour: hour - 1 }])
+    t.equal(await store.countTokens(a, hour), 2)
+    t.equal(await store.lastTokenAt(a), START + 5, 'the latest, in whatever order they come')
+    t.equal(await store.lastTokenAt(b), undefined)
+    t.same(
+      new Set(await store.listTokenCounts(hour)),
+      new Set([
+        { applicationKey: a, hour, issued: 2, refused: 1 },
+        { applicationKey: b, hour, issued: 0, refused: 2 },
+      ]),
+    )
+    t.equal((await store.listTokenCounts(hour - 1)).length, 3)
+  })
+
+  t.test('Store: old counts are purged, no more than the limit', async (t) => {
+    const store = await open(t)
+    const applicationKey = await newKey(store)
+    const count = { applicationKey, issued: 1, refused: 0, lastTokenAt: START }
+    await store.addTokenCounts([5, 3, 4, 2].map((hour) => ({ ...count, hour })))
+    t.equal(await store.purgeTokenCounts(5, 2), 2)
+    t.strictSame((await store.listTokenCounts(0)).map(({ hour }) => hour).sort(), [4, 5])
+    t.equal(await store.purgeTokenCounts(5, 2), 1)
+    t.equal(await store.purgeTokenCounts(5, 2), 0)
+    t.equal(await store.lastTokenAt(applicationKey), START)
+  })
+
+  t.test('Store: the last use of a secret is recorded, while there is the secret', async (t) => {
+    const store = await open(t)
+    await store.register({ suites: [suite('store')], applications: [application('a')] })
+    const ofA = (await store.findApplication('a'))?.secrets[0]?.id as number
+    const ofSuite = (await store.findSuite('store'))?.secrets[0]?.id as number
+    const all = [ofA, ofSuite, 1000]
+    t.strictSame(await store.listSecretUses(all), [])
+    await store.recordSecretUses(all.map((secretId) => ({ secretId, lastUsedAt: START })))
+    await store.recordSecretUses([{ secretId: ofSuite, lastUsedAt: START - 1 }])
+    t.same(await store.listSecretUses([ofA]), [{ secretId: ofA, lastUsedAt: START }])
+    t.same(await store.listSecretUses([ofSuite]), [{ secretId: ofSuite, lastUsedAt: START }], 'the later one stays')
+    await store.removeApplication('a')
+    await store.removeSuite('store')
+    t.strictSame(await store.listSecretUses(all), [])
+  })
+
+  t.test('Store: counts of an application that was removed do no harm, and its namesake has none', async (t) => {
+    const store = await open(t)
+    const gone = await newKey(store, 'a')
+    await store.addTokenCounts([{ applicationKey: gone, hour: 7, issued: 1, refused: 0, lastTokenAt: START }])
+    await store.removeApplication('a')
+    await store.addTokenCounts([{ applicationKey: gone, hour: 7, issued: 1, refused: 0, lastTokenAt: START }])
+    t.equal(await store.lastTokenAt(gone), undefined)
+    const key = await newKey(store, 'a')
+    t.equal(await store.countTokens(key, 7), 0)
+  })
+}
+
 /** A request that begins after a change was answered sees that change, whichever process made it. */
 function sharingConformance(t: Test, { openTwo }: Harness): void {
   const test = (rule: string, run: (t: Test, one: Store, other: Store) => Promise<void>) =>
@@ -539,6 +612,14 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         findToken: () => store.findToken(token.id),
         revokeToken: () => store.revokeToken(token.id, START),
         purgeTokens: () => store.purgeTokens(firstTokenIdAt(START + 1), 10),
+        addTokenCounts: () =>
+          store.addTokenCounts([{ applicationKey: key, hour: 1, issued: 1, refused: 0, lastTokenAt: START }]),
+        countTokens: () => store.countTokens(key, 1),
+        listTokenCounts: () => store.listTokenCounts(0),
+        lastTokenAt: () => store.lastTokenAt(key),
+        recordSecretUses: () => store.recordSecretUses([{ secretId: 1, lastUsedAt: START }]),
+        listSecretUses: () => store.listSecretUses([1]),
+        purgeTokenCounts: () => store.purgeTokenCounts(1, 1),
       }
       for (const [name, call] of Object.entries(calls)) await t.rejects(call(), StoreUnavailable, name)
       const together = await Promise.allSettled([

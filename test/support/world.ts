@@ -19,7 +19,12 @@ export const PUBLIC_URL = 'https://token.example'
 /** An app with its own store and clock, what it logged, and one application that may ask for tokens. */
 export async function createWorld(
   t: Test,
-  { databaseUrl = 'sqlite::memory:', trustProxy = false as false | string[], failureLimit = true } = {},
+  {
+    databaseUrl = 'sqlite::memory:',
+    trustProxy = false as false | string[],
+    failureLimit = true,
+    tokenQuota = Infinity,
+  } = {},
 ) {
   /** `monotonic` is the clock that nobody sets. */
   const clock = { time: START, monotonic: 0 }
@@ -34,7 +39,7 @@ export async function createWorld(
     isShared: untrustedProxies.has,
     monotonic: () => clock.monotonic,
   })
-  const issuer = createIssuer({ store, now, failures })
+  const issuer = createIssuer({ store, now, failures, tokenQuota })
   const app = await buildApp({ issuer, observe, untrustedProxies, trustProxy, publicUrl: PUBLIC_URL })
   t.teardown(async () => {
     await app.close()
@@ -66,12 +71,19 @@ export async function createWorld(
     })
   }
 
+  /** Stores what was counted, and resolves to what operators are told of it. */
+  async function flushUsage(): Promise<Event[]> {
+    const told: Event[] = []
+    await issuer.flushUsage((event) => told.push(event))
+    return told
+  }
+
   /** An access token of the application. */
   async function token(): Promise<string> {
     return (await post()).json().access_token
   }
 
-  return { app, store, issuer, administration, changes, clock, lines, credentials, post, token }
+  return { app, store, issuer, administration, changes, clock, lines, credentials, post, token, flushUsage }
 }
 
 /** The administration under one name per action, as tests call it. */

@@ -1,7 +1,6 @@
 import type { RegisteredApplication } from '../../administration/applications.ts'
-import type { ListedSecret } from '../../administration/secrets.ts'
 import type { RegisteredSuite } from '../../administration/suites.ts'
-import { secretView } from '../../administration/views.ts'
+import type { SecretView } from '../../administration/views.ts'
 import { table } from './terminal.ts'
 
 // What several commands say to people.
@@ -31,12 +30,18 @@ export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredS
 }
 
 /** Secrets as a table: all but the secrets themselves. */
-export function secretsTable(secrets: readonly ListedSecret[]): string {
-  const rows = secrets.map(secretView).map((row) => [String(row.id), row.origin, row.created_at, stateText(row)])
-  return table(['secret', 'origin', 'created', 'state'], rows)
+export function secretsTable(secrets: readonly SecretView[]): string {
+  const rows = secrets.map((row) => [
+    String(row.id),
+    row.origin,
+    row.created_at,
+    row.last_used_at ?? 'never',
+    stateText(row),
+  ])
+  return table(['secret', 'origin', 'created', 'last used', 'state'], rows)
 }
 
-function stateText({ state, ends_at, revoked_at }: ReturnType<typeof secretView>): string {
+function stateText({ state, ends_at, revoked_at }: SecretView): string {
   if (state === 'revoked') return `revoked at ${revoked_at}`
   if (state === 'expired') return `expired at ${ends_at}`
   return ends_at === null ? 'active' : `ends at ${ends_at}`

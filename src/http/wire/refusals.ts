@@ -57,6 +57,11 @@ export const REFUSALS: Record<RequestReason, ErrorAnswer> = {
     code: 'temporarily_unavailable',
     description: 'Too many wrong credentials; try again later',
   },
+  'token quota exceeded': {
+    status: 429,
+    code: 'temporarily_unavailable',
+    description: 'Too many tokens in this hour; use a token until it expires',
+  },
   'unexpected error': { status: 500, code: 'server_error', description: 'The server failed' },
   'too many imported secrets to check': unavailable('The server is busy; try again'),
   'store unavailable': unavailable('The server cannot do this now; try again'),

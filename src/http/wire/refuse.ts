@@ -25,7 +25,8 @@ export function refuse(observe: Observer, error: unknown, request: FastifyReques
   const answer = answerTo(error)
   // Read once: Fastify makes this object for every look at it.
   const { url: endpoint, config } = request.routeOptions
-  observe(eventOf(error, { status: answer.status, endpoint, remoteAddress: request.ip }))
+  const event = eventOf(error, { status: answer.status, endpoint, remoteAddress: request.ip })
+  if (event) observe(event)
 
   const { challenge } = config as RouteConfig
   // Fastify refuses a malformed path before the hook that sets these for every answer.
@@ -58,12 +59,14 @@ function reasonOf(error: unknown): RequestReason {
 function eventOf(
   error: unknown,
   answered: { status: number; endpoint: string | undefined; remoteAddress: string },
-): Event {
+): Event | undefined {
   if (error instanceof AuthenticationRefused) {
     const { reason, clientId } = error
     return { type: 'authentication refused', reason, clientId, ...answered }
   }
   const reason = reasonOf(error)
+  // Said once an hour, by server/usage-loop.ts, and not once a request.
+  if (reason === 'token quota exceeded') return undefined
   if (reason === 'no credentials') return { type: 'authentication refused', reason, clientId: undefined, ...answered }
   if (answered.status >= 500) return { type: 'request failed', reason, err: error, ...answered }
   const { field, isKnownField } = error instanceof RequestRefused ? error.details : {}

@@ -13,6 +13,7 @@ import { createRegistry } from './registry.ts'
 import { createRetryLocked } from './retry-locked.ts'
 import * as sql from './statements.ts'
 import { createTokens } from './tokens.ts'
+import { createUsage } from './usage.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
 
@@ -61,6 +62,7 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
   return {
     ...registry,
     ...createTokens({ ...context, applicationOf }),
+    ...createUsage(context),
 
     ping: () =>
       retryLocked(() => {

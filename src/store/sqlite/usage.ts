@@ -1,0 +1,43 @@
+import type { Usage } from '../../domain/store.ts'
+import type { SecretUse, TokenCount, TokenCountChange } from '../../domain/usage.ts'
+import type { Context } from './context.ts'
+import * as sql from './statements.ts'
+
+/** What is known of use, in SQLite. It is not brought to the disk: the next change takes it there. */
+export function createUsage({ db, retryLocked, assertUsable }: Context): Usage {
+  const addTokenCount = db.prepare(sql.addTokenCount)
+  const recordApplicationUse = db.prepare(sql.recordApplicationUse)
+  const recordSecretUse = db.prepare(sql.recordSecretUse)
+  const countTokens = db.prepare(sql.countTokens).pluck()
+  const listTokenCounts = db.prepare(sql.listTokenCounts)
+  const listSecretUses = db.prepare(sql.listSecretUses)
+  const lastTokenAt = db.prepare(sql.lastTokenAt).pluck()
+  const purgeTokenCounts = db.prepare(sql.purgeTokenCounts)
+
+  function use<Result>(action: () => Result): Promise<Result> {
+    return retryLocked(() => {
+      assertUsable()
+      return action()
+    })
+  }
+
+  const addAll = db.transaction((changes: readonly TokenCountChange[]) =>
+    changes.map((change) => {
+      if (change.lastTokenAt !== null) recordApplicationUse.run(change)
+      return addTokenCount.get(change) as TokenCount
+    }),
+  ).immediate
+  const recordAll = db.transaction((uses: readonly SecretUse[]) => {
+    for (const one of uses) recordSecretUse.run(one)
+  }).immediate
+
+  return {
+    addTokenCounts: (changes) => use(() => addAll(changes)),
+    countTokens: (key, hour) => use(() => (countTokens.get(key, hour) as number | undefined) ?? 0),
+    listTokenCounts: (fromHour) => use(() => listTokenCounts.all(fromHour) as TokenCount[]),
+    lastTokenAt: (key) => use(() => lastTokenAt.get(key) as number | undefined),
+    recordSecretUses: (uses) => use(() => recordAll(uses)),
+    listSecretUses: (ids) => use(() => listSecretUses.all(JSON.stringify(ids)) as SecretUse[]),
+    purgeTokenCounts: (beforeHour, limit) => use(() => purgeTokenCounts.run(beforeHour, limit).changes),
+  }
+}

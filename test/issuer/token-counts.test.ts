@@ -1,0 +1,143 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import type { Application } from '../../src/domain/application.ts'
+import type { Event } from '../../src/domain/events.ts'
+import { hourOf } from '../../src/domain/usage.ts'
+import { createTokenCounts } from '../../src/issuer/token-counts.ts'
+import { openStore } from '../../src/store/open.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld, START } from '../support/world.ts'
+
+const HOUR = 3_600_000
+
+/** The counts of several processes with one store, and an application. */
+async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { store, administration, credentials } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  const application = (await store.findApplication(credentials.client_id)) as Application
+  const { key } = application
+  const told: Event[] = []
+
+  async function start() {
+    const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
+    t.teardown(() => store.close())
+    const counts = createTokenCounts({ store, tokenQuota })
+    /** Counts tokens until one is refused. Resolves to how many were not. */
+    async function issue(wanted: number, at = START, to = application): Promise<number> {
+      for (let n = 0; n < wanted; n++) {
+        const counter = counts.find(to.key, at) ?? (await counts.open(to, at))
+        try {
+          counts.count(counter, at)
+        } catch {
+          return n
+        }
+      }
+      return wanted
+    }
+    return { counts, issue, flush: (at = START) => counts.flush(at, (event) => told.push(event)) }
+  }
+  const stored = (hour = hourOf(START)) => store.countTokens(key, hour)
+  return { start, told, stored, store, file, application, administration }
+}
+
+t.test('Usage: what several processes count is added up', async (t) => {
+  const { start, stored, store, application } = await createProcesses(t)
+  const [one, other] = [await start(), await start()]
+  await one.issue(2)
+  await other.issue(3, START + 7)
+  t.equal(await stored(), 0, 'a request does not wait for it')
+  await one.flush()
+  await other.flush()
+  t.equal(await stored(), 5)
+  await one.flush()
+  await one.issue(1)
+  await one.flush()
+  t.equal(await stored(), 6)
+  t.equal(await store.lastTokenAt(application.key), START + 7)
+})
+
+t.test('Quota: a process that starts within an hour knows what was issued before', async (t) => {
+  const { start } = await createProcesses(t, { tokenQuota: 5 })
+  const one = await start()
+  t.equal(await one.issue(3), 3)
+  await one.flush()
+  const other = await start()
+  t.equal(await other.issue(10), 2)
+})
+
+t.test('Quota: processes exceed it together by no more than they issue between two flushes', async (t) => {
+  const { start, stored } = await createProcesses(t, { tokenQuota: 10 })
+  const [one, other] = [await start(), await start()]
+  await one.issue(4)
+  await other.issue(4)
+  for (const process of [one, other, one]) await process.flush()
+  t.equal(await one.issue(1), 1)
+  await one.flush()
+  t.equal(await one.issue(10), 1)
+  t.equal(await other.issue(10), 2, 'it knows of eight')
+  for (const process of [one, other]) await process.flush()
+  t.equal(await stored(), 12)
+  for (const process of [one, other]) t.equal(await process.issue(1), 0)
+})
+
+t.test('Usage: who gets many tokens in an hour is told once, whichever process notices', async (t) => {
+  const { start, told, application } = await createProcesses(t)
+  const [one, other] = [await start(), await start()]
+  await one.issue(200)
+  await other.issue(160)
+  for (const process of [one, other]) await process.flush()
+  t.strictSame(told, [], '360 are one every ten seconds')
+  await one.issue(1)
+  await other.issue(500)
+  for (const process of [one, other]) await process.flush()
+  await one.issue(500)
+  await one.flush()
+  const about = { type: 'many tokens issued', clientId: application.clientId }
+  t.strictSame(told, [{ ...about, hour: '2027-01-15T08:00:00.000Z' }])
+  await one.issue(361, START + HOUR)
+  await one.flush(START + HOUR)
+  t.strictSame(told.slice(1), [{ ...about, hour: '2027-01-15T09:00:00.000Z' }])
+})
+
+t.test('Usage: what could not be stored is stored later, but for hours that are long over', async (t) => {
+  const { start, stored, file } = await createProcesses(t)
+  const one = await start()
+  const lock = new Database(file)
+  t.teardown(() => lock.close())
+  lock.exec('BEGIN IMMEDIATE')
+  await one.issue(2)
+  await t.rejects(one.flush(), { name: 'StoreUnavailable' })
+  await one.issue(1)
+  await one.issue(4, START + HOUR)
+  await t.rejects(one.flush(START + HOUR), { name: 'StoreUnavailable' })
+  await one.issue(5, START + 2 * HOUR)
+  await t.rejects(one.flush(START + 2 * HOUR), { name: 'StoreUnavailable' })
+  lock.exec('COMMIT')
+  await one.flush(START + 2 * HOUR)
+  const first = hourOf(START)
+  t.strictSame([await stored(first), await stored(first + 1), await stored(first + 2)], [0, 4, 5])
+})
+
+t.test('Usage: many applications are stored in steps, and those of past hours are forgotten', async (t) => {
+  const { start, store, administration } = await createProcesses(t)
+  const seeds = Array.from({ length: 1001 }, (_, n) => ({ name: `A${n}`, developerEmail: 'a@b.example' }))
+  await administration.seed({ suites: [], applications: seeds })
+  const one = await start()
+  const all = await store.listApplications({ limit: 2000 })
+  for (const application of all) await one.issue(1, START, application)
+  await one.flush()
+  const counts = await store.listTokenCounts(hourOf(START))
+  t.equal(counts.length, 1002)
+  t.ok(counts.every(({ issued }) => issued === 1))
+  t.ok(one.counts.find((all[0] as Application).key, START))
+  await one.flush(START + HOUR)
+  t.notOk(one.counts.find((all[0] as Application).key, START))
+})
+
+t.test('Usage: tokens that are asked for in one moment share one counter', async (t) => {
+  const { start, application } = await createProcesses(t, { tokenQuota: 3 })
+  const { counts } = await start()
+  const opened = await Promise.all([counts.open(application, START), counts.open(application, START)])
+  t.equal(opened[0], opened[1])
+})
