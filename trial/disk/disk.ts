@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { mkdirSync, openSync, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { Skipped, type World } from '../trial.ts'
 
@@ -36,6 +36,12 @@ export function openDisk(world: World, name: string, { log = false } = {}) {
     writeSync(control, bytes, 0, 8, 8 * WORDS.indexOf(word))
   }
 
+  function told(word: (typeof WORDS)[number]): number {
+    const bytes = Buffer.alloc(8)
+    readSync(control, bytes, 0, 8, 8 * WORDS.indexOf(word))
+    return Number(bytes.readBigInt64LE())
+  }
+
   return {
     folder,
     env: {
@@ -45,8 +51,8 @@ export function openDisk(world: World, name: string, { log = false } = {}) {
       ...(log && { TRIAL_LOG: logFile }),
     },
     tell,
+    told,
     readLog: () => readFileSync(logFile),
-    close: () => closeSync(control),
   }
 }
 

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Trial, World } from '../trial.ts'
@@ -37,7 +36,6 @@ async function tryKills(
 ): Promise<void> {
   const { random } = world
   const folder = join(world.folder, who.replaceAll(' ', '-'))
-  mkdirSync(folder)
   const data = makeData(world, folder, 20)
   const settings = { WORKERS: String(workers) }
   let server = await startServer(world, data, settings)

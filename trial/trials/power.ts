@@ -101,7 +101,10 @@ const RESTARTS: Restart[] = [
 async function failSync(world: World, { by, workers, go }: Restart, count: number): Promise<void> {
   const session = openSession(world, `failed-sync-${by.replaceAll(' ', '-')}`, workers)
   const first = await session.start()
-  await session.load(first, 600, async () => session.disk.tell('failWal', world.random.between(1, 30)))
+  await session.load(first, 600, async () => {
+    session.disk.tell('failWal', world.random.between(1, 30))
+    await until(() => session.disk.told('failWal') === 0)
+  })
   const failure = session.log().findIndex((entry) => entry.type === 'sync end' && entry.failed)
   if (failure === -1) throw new Error('No sync failed: the trial is wrong.')
   const done = `a failed sync, then ${by}`

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Checkout, type Credentials, openCheckout } from '../../bench/world/checkout.ts'
@@ -23,6 +24,7 @@ export function makeData(
   settings: Record<string, string> = {},
 ): Data {
   const checkout = openCheckout(world.program, 'product')
+  mkdirSync(folder, { recursive: true })
   const file = join(folder, 'tokens.db')
   const env = { ...settings, DATABASE_URL: `sqlite:${file}` }
   const run = (args: string[], input = '') => {

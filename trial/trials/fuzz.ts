@@ -1,0 +1,188 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Ending, exchange } from '../fuzz/exchange.ts'
+import { createGrammar } from '../fuzz/grammar.ts'
+import { CANARY, type Known, type Request } from '../fuzz/known.ts'
+import { mutate } from '../fuzz/mutate.ts'
+import type { Trial, World } from '../trial.ts'
+import { openClient } from '../world/client.ts'
+import { type Data, makeData, runCommand } from '../world/data.ts'
+import { type Server, startServer } from '../world/server.ts'
+
+/** Connections at a time, and the memory that the server may take for them, MiB. */
+const CONNECTIONS = 24
+const MEMORY = 350
+
+export const fuzz: Trial = {
+  name: 'fuzz',
+  title: 'malformed and hostile requests over raw sockets, at every endpoint',
+  async run(world) {
+    await attack(world, 1, Math.ceil(world.sizes.requests * 0.75))
+    await attack(world, 2, Math.floor(world.sizes.requests * 0.25))
+  },
+}
+
+interface Counts {
+  requests: number
+  connections: number
+  issued: number
+  passed: number
+  wrongYes: number
+  forbidden5xx: number
+  hung: number
+  rightRefused: number
+}
+
+async function attack(world: World, workers: number, requests: number): Promise<void> {
+  const folder = join(world.folder, `${workers}`)
+  const data = makeData(world, folder, 2)
+  const server = await startServer(world, data, { WORKERS: String(workers) })
+  const known = await prepare(server, data)
+  const grammar = createGrammar(known, world.random)
+  const counts: Counts = {
+    requests: 0,
+    connections: 0,
+    issued: 0,
+    passed: 0,
+    wrongYes: 0,
+    forbidden5xx: 0,
+    hung: 0,
+    rightRefused: 0,
+  }
+  let reported = 0
+
+  async function loop(): Promise<void> {
+    while (counts.requests < requests) {
+      await one(world, server.port, grammar, counts)
+      if (counts.requests >= reported + requests / 5) {
+        reported = counts.requests
+        world.step(`${counts.requests} requests, ${counts.issued} tokens, ${Math.round(server.memory().now)} MiB`)
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: CONNECTIONS }, loop))
+  await judge(world, { server, data, known, counts, workers })
+}
+
+async function prepare(server: Server, data: Data): Promise<Known> {
+  const [application, suspended] = data.applications
+  if (!suspended) throw new Error('Two applications are needed.')
+  const client = openClient(server.port)
+  const [token, revokedToken] = [await client.token(application), await client.token(application)]
+  if (!token || !revokedToken) throw new Error('The server gives no tokens.')
+  await client.revoke(application, revokedToken)
+  client.close()
+  await runCommand(data, ['applications', 'suspend', suspended.client_id])
+  return { application, suspended, suite: data.suite, token, revokedToken }
+}
+
+/** One connection: requests of the grammar, or one of them changed by chance. */
+async function one(
+  world: World,
+  port: number,
+  grammar: ReturnType<typeof createGrammar>,
+  counts: Counts,
+): Promise<void> {
+  const { random } = world
+  const kind = random.pick(['right', 'grammar', 'grammar', 'grammar', 'mutated', 'mutated'])
+  const length = random.chance(0.3) ? random.between(2, random.chance(0.1) ? 100 : 8) : 1
+  const requests = Array.from({ length }, kind === 'grammar' ? grammar.any : grammar.right)
+  const whole = requests.map(({ text }) => text).join('')
+  const text = kind === 'mutated' ? mutate(whole, random) : whole
+  const ending: Ending = kind === 'right' ? 'wait' : random.pick(['half-close', 'half-close', 'half-close', 'leave'])
+  const stays = kind !== 'right' && random.chance(0.002)
+  const { received, hung } = await exchange(port, text, { ending: stays ? 'stay' : ending, answers: length, random })
+  counts.requests += length
+  counts.connections++
+  note({ received, hung, requests, kind, random: text }, world, counts)
+}
+
+function note(
+  {
+    received,
+    hung,
+    requests,
+    kind,
+    random,
+  }: { received: string; hung: boolean; requests: Request[]; kind: string; random: string },
+  world: World,
+  counts: Counts,
+): void {
+  const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status))
+  const issued = received.match(/"access_token":/g)?.length ?? 0
+  const passed = received.match(/\r\nx-token-id:|"active":true/gi)?.length ?? 0
+  const mayIssue = requests.filter((request) => request.mayIssue).length
+  const mayPass = requests.filter((request) => request.mayPass).length
+  counts.issued += issued
+  counts.passed += passed
+  const say = (what: string) =>
+    world.step(`${what}: ${JSON.stringify(random.slice(0, 600))} -> ${JSON.stringify(received.slice(0, 300))}`)
+  // What was changed by chance may have become two requests with the same right credentials.
+  if (kind !== 'mutated' && (issued > mayIssue || passed > mayPass)) {
+    counts.wrongYes++
+    say('a wrong yes')
+  }
+  if (statuses.some((status) => status >= 500 && status !== 503)) {
+    counts.forbidden5xx++
+    say('a 5xx')
+  }
+  if (hung && ++counts.hung <= 5) say('hung')
+  if (kind === 'right' && statuses.filter((status) => status === 200).length < requests.length) {
+    if (counts.rightRefused++ < 5) say('refused')
+  }
+}
+
+async function judge(
+  world: World,
+  {
+    server,
+    data,
+    known,
+    counts,
+    workers,
+  }: { server: Server; data: Data; known: Known; counts: Counts; workers: number },
+): Promise<void> {
+  const client = openClient(server.port)
+  const isAlive = (await client.token(known.application)) !== undefined && (await client.isValid(known.token))
+  client.close()
+  const { peak } = server.memory()
+  await server.stop()
+  const log = server.log()
+  const lines = log.split('\n').filter((line) => line !== '')
+  const notJson = lines.filter((line) => !isJson(line)).length
+  const files = globSync(`${data.file}*`).map((file) => readFileSync(file, 'latin1'))
+  const secrets = [CANARY, known.application.client_secret, known.suite.client_secret, known.token, known.revokedToken]
+  const leaks = [log, server.errors(), ...files].filter((text) =>
+    secrets.some((secret) => text.includes(secret)),
+  ).length
+
+  const who = `${counts.requests} requests, ${workers} worker${workers === 1 ? '' : 's'}`
+  const { issued, passed, wrongYes, forbidden5xx, hung, rightRefused } = counts
+  world.expect(
+    wrongYes === 0 && issued > 0 && passed > 0,
+    who,
+    `${issued} tokens, ${passed} checks: ${wrongYes} wrong yes`,
+  )
+  world.expect(forbidden5xx === 0, who, `${forbidden5xx} × 5xx other than 503`)
+  world.expect(hung === 0, `${who}, ${counts.connections} connections`, `${hung} hung`)
+  world.expect(rightRefused === 0, who, `${rightRefused} connections of right requests refused`)
+  world.expect(
+    leaks === 0 && notJson === 0,
+    who,
+    `${lines.length} lines of log: ${notJson} not JSON, ${leaks} files with a secret`,
+  )
+  world.expect(
+    isAlive && peak < MEMORY * workers,
+    who,
+    `${isAlive ? 'alive' : 'dead'} at the end, ${Math.round(peak)} MiB at most`,
+  )
+}
+
+function isJson(line: string): boolean {
+  try {
+    return typeof JSON.parse(line) === 'object'
+  } catch {
+    return false
+  }
+}
