@@ -2,16 +2,20 @@ FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No install scripts: the SQLite driver comes with its binaries, and the image with Node.js.
-RUN npm ci --omit=dev --ignore-scripts && mkdir /data
+# Of the driver only this platform's binary is needed, not the others nor what they were built from.
+RUN npm ci --omit=dev --ignore-scripts && mkdir /data \
+  && cd node_modules/better-sqlite3 && rm -r deps src binding.gyp \
+  && find prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete
 
 # No shell, no package manager; user nonroot (65532).
 FROM gcr.io/distroless/nodejs24-debian12:nonroot
-WORKDIR /app
 ENV HOST=0.0.0.0 DATABASE_URL=sqlite:/data/token-server.db
-COPY --from=dependencies /app/node_modules ./node_modules
-COPY package.json ./
-COPY migrations ./migrations
-COPY src ./src
+# Before WORKDIR, which would make a folder that the user of the process owns: only /data is to be written to.
+COPY --from=dependencies /app/node_modules /app/node_modules
+COPY package.json /app/
+COPY migrations /app/migrations
+COPY src /app/src
+WORKDIR /app
 COPY --from=dependencies --chown=65532:65532 --chmod=700 /data /data
 VOLUME /data
 EXPOSE 8080
