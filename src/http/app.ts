@@ -10,6 +10,7 @@ import { revoke } from './revoke.ts'
 import { verify } from './verify.ts'
 import { drainOnClose } from './wire/connections.ts'
 import { formRefusal } from './wire/form.ts'
+import { createLateAnswers } from './wire/late-answers.ts'
 import { answerMalformed } from './wire/malformed.ts'
 import { NO_STORE, refuse } from './wire/refuse.ts'
 import { refuseUnknownRoutes } from './wire/routing.ts'
@@ -56,7 +57,9 @@ export async function buildApp({
   app.removeAllContentTypeParsers()
   await app.register(formbody)
 
-  app.setErrorHandler((error, request, reply) => refuse(observe, error, request, reply))
+  const late = createLateAnswers({ isShared: untrustedProxies.has })
+  app.addHook('preClose', async () => late.giveAll())
+  app.setErrorHandler((error, request, reply) => refuse(observe, error, request, reply, late))
   // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   drainOnClose(app)

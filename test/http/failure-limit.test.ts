@@ -47,7 +47,7 @@ t.test(
     const { app, post, verify, introspect, token } = await createWorldOfSuites(t)
     const wrongSuite = () =>
       post({ token: 'x', client_id: 'store', client_secret: 'wrong' }, {}, '/v1/oauth/introspect')
-    for (let n = 0; n < 150; n++) await post({ grant_type: 'client_credentials', client_id: `${n}`, ...WRONG })
+    for (let n = 0; n < 100; n++) await post({ grant_type: 'client_credentials', client_id: `${n}`, ...WRONG })
     t.equal((await post({ grant_type: 'client_credentials', client_id: 'x', ...WRONG })).statusCode, 429)
     for (let n = 0; n < 150; n++) {
       t.equal((await app.inject({ url: '/v1/oauth/verify', headers: { authorization: 'Bearer x' } })).statusCode, 401)
@@ -65,18 +65,20 @@ t.test('Failures: whatever others send, a right generated secret gets its token'
     repeat: fc.integer({ min: 1, max: 40 }),
     pause: fc.nat(3000),
   })
+  const flood: unknown[] = []
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
       for (const { clientId, repeat, pause } of steps) {
         clock.monotonic += pause
-        const flood = Array.from({ length: repeat }, () => post({ ...credentials, ...WRONG, client_id: clientId }))
+        const form = { ...credentials, ...WRONG, client_id: clientId }
+        for (let n = 0; n < repeat; n++) flood.push(post(form))
         if ((await post()).statusCode !== 200) return false
-        await Promise.all(flood)
       }
       return (await post()).statusCode === 200
     }),
-    { numRuns: 30 },
+    { numRuns: 20 },
   )
+  await Promise.all(flood)
 })
 
 t.test('Failures: a right imported secret passes as soon as it is remembered, and costs nothing before', async (t) => {

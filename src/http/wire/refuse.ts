@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Event, Observer } from '../../domain/events.ts'
 import { AuthenticationRefused, type RequestReason, RequestRefused } from '../../domain/refusal.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import type { LateAnswers } from './late-answers.ts'
 import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
 
 /** The headers that keep an answer out of every cache, RFC 6749 §5.1. */
@@ -18,10 +19,17 @@ export interface RouteConfig {
 }
 
 /**
- * The one error handler: whatever is thrown leaves as an error answer of RFC 6749 §5.2, and is said as one event. Returns
- * nothing: for a returned reply Fastify would wait until it is sent, which is expensive (docs/performance).
+ * The one error handler: whatever is thrown leaves as an error answer of RFC 6749 §5.2, and is said as one event. What is
+ * refused for its number leaves late. Returns nothing: for a returned reply Fastify would wait until it is sent, which is
+ * expensive (docs/performance).
  */
-export function refuse(observe: Observer, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+export function refuse(
+  observe: Observer,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  late?: LateAnswers,
+): void {
   const answer = answerTo(error)
   // Read once: Fastify makes this object for every look at it.
   const { url: endpoint, config } = request.routeOptions
@@ -36,7 +44,9 @@ export function refuse(observe: Observer, error: unknown, request: FastifyReques
   if (answer.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (headers) reply.headers(headers)
-  sendError(reply, answer, field)
+  const send = () => sendError(reply, answer, field)
+  if (answer.status === 429 && late) late.give(request, reply, send)
+  else send()
 }
 
 /** Sends an error answer. */

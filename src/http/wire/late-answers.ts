@@ -1,0 +1,72 @@
+import type { Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** How long an answer waits at least, and for each that waits behind it on its connection. */
+const DELAY_MS = 1000
+
+/** Answers wait a little longer, each by one of so many steps, so that who is slowed down does not come back all at once. */
+const STEPS = 100
+const STEP_MS = 10
+
+/** On how many connections answers may wait. */
+const CAPACITY = 1024
+
+export type LateAnswers = ReturnType<typeof createLateAnswers>
+
+/**
+ * Slows down who sends on and on what is refused for its number, for it costs as much as a good request: a connection gets
+ * about one such answer a second. Not so a proxy's, which is the way of many clients; `isShared` knows those that are not
+ * trusted.
+ */
+export function createLateAnswers({
+  isShared,
+  capacity = CAPACITY,
+}: {
+  isShared: (remoteAddress: string) => boolean
+  capacity?: number
+}) {
+  const waiting = new Map<Socket, { answer: () => void; behind: number }>()
+
+  /** Gives an answer in its time. Where too many wait it is given now, and ends its connection. */
+  function give(request: FastifyRequest, reply: FastifyReply, answer: () => void): void {
+    const { socket } = request.raw
+    const first = waiting.get(socket)
+    if (first) {
+      // Answers leave in the order of the requests.
+      first.behind++
+      answer()
+    } else if (request.ip !== socket.remoteAddress || isShared(request.ip)) {
+      answer()
+    } else if (waiting.size >= capacity) {
+      reply.header('connection', 'close')
+      answer()
+    } else {
+      waiting.set(socket, { answer, behind: 0 })
+      wait(socket)
+    }
+  }
+
+  /** Timers of few lengths are cheap in Node.js, however many there are. */
+  function wait(socket: Socket): void {
+    setTimeout(end, DELAY_MS + Math.floor(Math.random() * STEPS) * STEP_MS, socket)
+  }
+
+  function end(socket: Socket): void {
+    const first = waiting.get(socket)
+    if (first && first.behind > 0 && !socket.destroyed) {
+      first.behind--
+      wait(socket)
+    } else {
+      waiting.delete(socket)
+      first?.answer()
+    }
+  }
+
+  /** Gives all answers now. */
+  function giveAll(): void {
+    for (const { answer } of waiting.values()) answer()
+    waiting.clear()
+  }
+
+  return { give, giveAll }
+}
