@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
@@ -30,14 +30,19 @@ interface Addresses {
   tokenServer: string
   store: string
   productInformation: string
+  /** The files of its certificate: it is the one host with TLS. */
+  tls?: { certificate: string; key: string }
 }
 
 interface Gateway {
   name: string
   /** Why it cannot be run here; false where it can. */
   skip: string | false
-  spawn: (folder: string, addresses: Addresses) => ChildProcess
+  spawn: (folder: string, addresses: Addresses, edit: Edit) => ChildProcess
 }
+
+/** What a test changes in an example, as its comments say. */
+type Edit = (example: string) => string
 
 // On Debian nginx is where only root's PATH leads.
 const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
@@ -58,14 +63,26 @@ export function testEachGateway(rule: string, run: (t: Test, gateway: Gateway) =
   }
 }
 
+/** A test of the rule with each recipe for one host with TLS. */
+export function testEachHost(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
+  const skip = missing('openssl', 'version')
+  for (const gateway of GATEWAYS.filter(({ name }) => name !== 'envoy')) {
+    t.test(`${gateway.name}, one host: ${rule}`, { skip: gateway.skip || skip }, (t) => run(t, gateway))
+  }
+}
+
 /** nginx knows no variables in addresses: a copy of the example with the ones of the test. */
-function spawnNginx(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
-  let conf = readFileSync(join(EXAMPLES, 'nginx/nginx.conf'), 'utf8')
+function spawnNginx(folder: string, { gateway, tokenServer, store, productInformation, tls }: Addresses, edit: Edit) {
+  let conf = edit(readFileSync(join(EXAMPLES, tls ? 'nginx/one-host.conf' : 'nginx/nginx.conf'), 'utf8'))
   const replace = (from: string, to: string) => {
     if (conf.split(from).length !== 2) throw new Error(`Not once in nginx.conf: ${from}`)
     conf = conf.replace(from, to)
   }
-  replace('listen 127.0.0.1:8000;', `listen ${gateway};`)
+  if (tls) {
+    replace('listen 443 ssl;', `listen ${gateway} ssl;`)
+    replace('/etc/nginx/api.example.crt', tls.certificate)
+    replace('/etc/nginx/api.example.key', tls.key)
+  } else replace('listen 127.0.0.1:8000;', `listen ${gateway};`)
   replace('server 127.0.0.1:8080;', `server ${tokenServer};`)
   replace('server 127.0.0.1:8081;', `server ${store};`)
   replace('server 127.0.0.1:8082;', `server ${productInformation};`)
@@ -81,7 +98,7 @@ function spawnNginx(folder: string, { gateway, tokenServer, store, productInform
   return spawn('nginx', ['-e', 'stderr', '-p', folder, '-c', file, '-g', globals], { env: { ...process.env, PATH } })
 }
 
-function spawnCaddy(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
+function spawnCaddy(folder: string, { gateway, tokenServer, store, productInformation, tls }: Addresses, edit: Edit) {
   const [host, port] = gateway.split(':')
   const env = {
     PATH,
@@ -91,8 +108,11 @@ function spawnCaddy(folder: string, { gateway, tokenServer, store, productInform
     PRODUCT_INFORMATION: productInformation,
     GATEWAY_HOST: host,
     GATEWAY_PORT: port,
+    ...(tls && { GATEWAY_NAME: 'localhost', CERTIFICATE: tls.certificate, CERTIFICATE_KEY: tls.key }),
   }
-  return spawn('caddy', ['run', '--config', join(EXAMPLES, 'caddy/Caddyfile'), '--adapter', 'caddyfile'], { env })
+  const file = join(folder, 'Caddyfile')
+  writeFileSync(file, edit(readFileSync(join(EXAMPLES, tls ? 'caddy/one-host.Caddyfile' : 'caddy/Caddyfile'), 'utf8')))
+  return spawn('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], { env })
 }
 
 function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
@@ -116,8 +136,30 @@ function answerAsSuite(response: ServerResponse, headers: IncomingHttpHeaders): 
   response.writeHead(status, { 'www-authenticate': 'Suite', location: '/elsewhere' }).end('from the suite')
 }
 
+/** A certificate for `localhost`, signed by itself. */
+function makeCertificate(folder: string): { certificate: string; key: string } {
+  const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  execFileSync('openssl', ['req', '-x509', ...curve, ...subject, '-keyout', key, '-out', certificate], {
+    stdio: 'pipe',
+  })
+  return { certificate, key }
+}
+
+interface GatewayOptions {
+  /** The recipe for one host with TLS. */
+  oneHost?: boolean
+  edit?: Edit
+}
+
 /** The suites of the examples, each an HTTP server that notes what arrives, behind one gateway with its own example. */
-export async function startGateway(t: Test, gateway: Gateway, tokenServer: string) {
+export async function startGateway(
+  t: Test,
+  gateway: Gateway,
+  tokenServer: string,
+  { oneHost = false, edit = (example) => example }: GatewayOptions = {},
+) {
   const store = await startRecorder(t, answerAsSuite)
   const productInformation = await startRecorder(t, answerAsSuite)
   const addresses = {
@@ -127,7 +169,8 @@ export async function startGateway(t: Test, gateway: Gateway, tokenServer: strin
     productInformation: productInformation.address,
   }
   const folder = temporaryFolder(t)
-  const child = gateway.spawn(folder, addresses)
+  const tls = oneHost ? makeCertificate(folder) : undefined
+  const child = gateway.spawn(folder, { ...addresses, ...(tls && { tls }) }, edit)
   const output: string[] = []
   child.stdout?.on('data', (chunk) => output.push(String(chunk)))
   child.stderr?.on('data', (chunk) => output.push(String(chunk)))
@@ -136,10 +179,13 @@ export async function startGateway(t: Test, gateway: Gateway, tokenServer: strin
     child.kill('SIGKILL')
     await exited
   })
+  const ca = tls && readFileSync(tls.certificate, 'utf8')
+  const sendHere = (path: string, options?: Parameters<typeof send>[2]) =>
+    send(addresses.gateway, path, { ...options, ...(ca && { ca }) })
   // Outside of the suites there is nothing, also when it is ready.
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`${gateway.name} exited: ${output.join('')}`)
-    return (await send(addresses.gateway, '/').catch(() => undefined))?.status === 404
+    return (await sendHere('/').catch(() => undefined))?.status === 404
   })
 
   const suites = { store: store.arrived, 'product-information': productInformation.arrived }
@@ -151,7 +197,7 @@ export async function startGateway(t: Test, gateway: Gateway, tokenServer: strin
       const files = gateway.name === 'nginx' ? readFileSync(join(folder, 'access.log'), 'utf8') : ''
       return output.join('') + files
     },
-    send: (path: string, options?: Parameters<typeof send>[2]) => send(addresses.gateway, path, options),
+    send: sendHere,
     /** How many requests have reached the suites. */
     reached: () => suites.store.length + suites['product-information'].length,
     /** What reached the suites last. */
@@ -160,8 +206,8 @@ export async function startGateway(t: Test, gateway: Gateway, tokenServer: strin
 }
 
 /** A world of suites behind a gateway. Its application is approved for `store` only. */
-export async function createGatewayWorld(t: Test, gateway: Gateway) {
-  const world = await createWorldOfSuites(t)
+export async function createGatewayWorld(t: Test, gateway: Gateway, options: GatewayOptions = {}) {
+  const world = await createWorldOfSuites(t, { trustProxy: ['127.0.0.1'] })
   const tokenServer = new URL(await world.app.listen({ host: '127.0.0.1', port: 0 })).host
-  return { ...world, gateway: await startGateway(t, gateway, tokenServer) }
+  return { ...world, gateway: await startGateway(t, gateway, tokenServer, options) }
 }

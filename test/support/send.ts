@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import http from 'node:http'
+import https from 'node:https'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** Sends one request. A header with a list of values goes once for each; a body that is a list goes in chunks. */
+/**
+ * Sends one request. A header with a list of values goes once for each; a body that is a list goes in chunks. With a
+ * certificate `ca`, it goes over TLS to `localhost`.
+ */
 export async function send(
   address: string,
   path: string,
@@ -11,13 +15,16 @@ export async function send(
     method = 'GET',
     headers = {},
     body,
-  }: { method?: string; headers?: Record<string, string | string[]>; body?: string | string[] } = {},
+    ca,
+  }: { method?: string; headers?: Record<string, string | string[]>; body?: string | string[]; ca?: string } = {},
 ) {
   const [host, port] = address.split(':')
   const framing = Array.isArray(body)
     ? { 'transfer-encoding': 'chunked' }
     : body && { 'content-length': Buffer.byteLength(body) }
-  const request = http.request({ host, port, path, method, headers: { ...headers, ...framing }, agent: false })
+  const options = { host, port, path, method, headers: { ...headers, ...framing }, agent: false }
+  const name = { ca, servername: 'localhost', headers: { host: `localhost:${port}`, ...options.headers } }
+  const request = ca ? https.request({ ...options, ...name }) : http.request(options)
   for (const chunk of [body ?? []].flat()) request.write(chunk)
   request.end()
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
