@@ -89,11 +89,6 @@ type ServerEvent =
   | { type: 'ready'; address: string; database: string; workers?: number }
   | { type: 'stopping'; signal?: string | undefined }
   | { type: 'stopped' }
-  /**
-   * Refusals that were not said one by one, for this address prefix got very many: how many in so many seconds, and how
-   * many of them were refused for their number. `others`: further prefixes.
-   */
-  | { type: 'refusals not logged'; prefix: string; count: number; throttled: number; seconds: number }
   /** All clients behind this private address seem to be one, until the setting names it. Said once. */
   | { type: 'proxy not trusted'; remoteAddress: string; setting: 'TRUST_PROXY' }
   | { type: 'restarting' | 'restarted' }
@@ -117,6 +112,9 @@ type ServerEvent =
   | { type: 'purge failed'; err: unknown }
   /** Last uses and counts of tokens; it is tried again. */
   | { type: 'usage not recorded'; err: unknown }
+  /** Once a minute while it lasts: what the store could not tidy up, in bytes, and why. */
+  | { type: 'store backlog'; bytes: number; cause: string }
+  | { type: 'store backlog cleared' }
   /** Forwards, or backwards where `seconds` is negative. The purge pauses. */
   | { type: 'clock jumped'; seconds: number }
   /** A bug: the process ends. */

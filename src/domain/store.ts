@@ -11,11 +11,22 @@ import type { SecretUse, TokenCount, TokenCountChange } from './usage.ts'
  *   which is for people.)
  * - A request that begins after a change was answered sees that change, whichever process made it.
  * - A method rejects with StoreUnavailable when the store cannot be read or written. A change is made whole or not at all.
+ * - A change waits for some seconds at most. It is refused at once while the store is known not to answer, and where too
+ *   many wait. What was refused before the store had begun to write it is never written.
  */
 export interface Store extends Registry, Tokens, Usage {
   /** Resolves when the store can be read and, as far as is known, written. */
   ping(): Promise<void>
+  /** Tidies up, where what is to be tidied up has become much; resolves to what is left where that was not possible. */
+  backlog(): Promise<Backlog | undefined>
+  /** Resolves soon, also while the disk hangs; the process is to end then. */
   close(): Promise<void>
+}
+
+/** What a store could not tidy up, and why: a reader that never ends, an error. */
+export interface Backlog {
+  readonly bytes: number
+  readonly cause: string
 }
 
 /** Which kind of store there is, and where. */

@@ -4,6 +4,7 @@ import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import { purge } from '../issuer/purge.ts'
+import { watchBacklog } from './backlog-watch.ts'
 import { watchClock } from './clock-watch.ts'
 
 /** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance has why. */
@@ -26,11 +27,13 @@ export interface PurgeOptions {
 export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDLE_DELAY_MS }: PurgeOptions) {
   const stopping = new AbortController()
   const clockJump = watchClock({ now, monotonic })
+  const lookAtBacklog = watchBacklog({ store, monotonic, observe })
   let pausedUntil = monotonic()
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const more = await step().catch((err) => observe({ type: 'purge failed', err }))
+      await lookAtBacklog()
       await sleep(more ? BUSY_DELAY_MS : idleDelay, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }

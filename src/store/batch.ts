@@ -1,3 +1,5 @@
+import { StoreUnavailable } from '../domain/store.ts'
+
 interface Waiting<Item, Result> {
   item: Item
   resolve: (result: Result) => void
@@ -13,15 +15,20 @@ interface Waiting<Item, Result> {
  * costs, the more turns are worth it (docs/performance). `roundTrip` takes the items when it begins, and again whenever it
  * begins anew because the database was locked: those that came meanwhile are then among them, and share its end. It
  * returns a result for each item, in their order.
+ *
+ * At most `maxItems` wait for an answer; a further one is refused at once with StoreUnavailable, and is never done.
  */
 export function createBatch<Item, Result>(
   roundTrip: (take: () => Item[]) => Promise<Result[]>,
-  { maxTurns }: { maxTurns: number },
+  { maxTurns, maxItems = Number.POSITIVE_INFINITY }: { maxTurns: number; maxItems?: number },
 ): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
   let isUnderWay = false
+  let unanswered = 0
 
   function add(item: Item): Promise<Result> {
+    if (unanswered >= maxItems) return Promise.reject(new StoreUnavailable(`${maxItems} writes wait already`))
+    unanswered++
     return new Promise((resolve, reject) => {
       if (waiting.length === 0 && !isUnderWay) startSoon()
       waiting.push({ item, resolve, reject })
@@ -51,6 +58,7 @@ export function createBatch<Item, Result>(
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
+    unanswered -= batch.length
     // After those who were answered have gone on: where a batch waits for one turn only, what they ask next is done at once.
     process.nextTick(() => {
       isUnderWay = false

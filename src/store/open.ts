@@ -6,6 +6,11 @@ export interface OpenOptions {
   lockTimeout: number
   /** Whether a store is made where there is none; true by default. */
   create?: boolean
+  /**
+   * Whether all that it has is brought to the disk first, unless another process uses it; false by default. For the first
+   * process of a server. Where an fsync has failed it is always done, and refused where another process uses the store.
+   */
+  recover?: boolean
 }
 
 /** An open store, and what opening it did. */

@@ -134,3 +134,22 @@ t.test('Batch: what comes while it waits for a lock shares its end, also where t
   t.match(await Promise.allSettled([first, ...later]), [failed, failed, failed])
   t.equal(rounds, 1, 'nobody waits for a lock twice')
 })
+
+t.test('Batch: when as many wait as may, the next one is refused at once, and is never done', async (t) => {
+  const lock = Promise.withResolvers<void>()
+  const taken: string[][] = []
+  const roundTrip = async (take: () => string[]) => {
+    taken.push([...take()])
+    await lock.promise
+    return taken.at(-1) as string[]
+  }
+  const add = createBatch<string, string>(roundTrip, { maxTurns: 1, maxItems: 3 })
+  const first = [add('a'), add('b')]
+  await turns(3)
+  const next = add('c')
+  await t.rejects(add('d'), { name: 'StoreUnavailable', message: '3 writes wait already' })
+  lock.resolve()
+  t.strictSame(await Promise.all([...first, next]), ['a', 'b', 'c'])
+  t.equal(await add('e'), 'e', 'there is room again')
+  t.strictSame(taken, [['a', 'b'], ['c'], ['e']])
+})

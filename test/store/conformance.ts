@@ -5,6 +5,7 @@ import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
+import { until } from '../support/until.ts'
 import { START } from '../support/world.ts'
 
 /** What a store's own test gives the suite. Whatever is opened is closed with the test. */
@@ -15,6 +16,8 @@ export interface Harness {
   openTwo?: (t: Test) => Promise<[Store, Store]>
   /** An empty store, with a switch for whether its database can be used; left out where that cannot be done. */
   openFragile?: (t: Test) => Promise<{ store: Store; breakDown: () => void; recover: () => void }>
+  /** An empty store, with a switch for whether its disk answers; left out where that cannot be done. */
+  openHanging?: (t: Test) => Promise<{ store: Store; hang: () => void; recover: () => void }>
 }
 
 const GENERATED = '$sha256$AAAA'
@@ -63,6 +66,7 @@ export function storeConformance(t: Test, harness: Harness): void {
   usageConformance(t, harness)
   sharingConformance(t, harness)
   failureConformance(t, harness)
+  hangingConformance(t, harness)
 }
 
 function registryConformance(t: Test, { open }: Harness): void {
@@ -374,9 +378,10 @@ function tokenConformance(t: Test, { open }: Harness): void {
     t.strictSame(await left([4]), [4])
   })
 
-  t.test('Store: it says that it can be used', async (t) => {
+  t.test('Store: it says that it can be used, and that nothing is left to tidy up', async (t) => {
     const store = await open(t)
     await t.resolves(store.ping())
+    t.equal(await store.backlog(), undefined)
   })
 }
 
@@ -593,6 +598,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
       // Of this type, so that a new method cannot be left out.
       const calls: Record<Exclude<keyof Store, 'close'>, () => Promise<unknown>> = {
         ping: () => store.ping(),
+        backlog: () => store.backlog(),
         findApplication: () => store.findApplication('owner'),
         listApplications: () => store.listApplications(PAGE),
         listApprovedApplications: () => store.listApprovedApplications('store', PAGE),
@@ -641,4 +647,73 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
       t.strictSame(await find(store, late.id), late)
     },
   )
+}
+
+/** A disk that does not answer makes nobody wait for long, and takes nothing that was refused. */
+function hangingConformance(t: Test, { openHanging }: Harness): void {
+  const test = (
+    rule: string,
+    run: (t: Test, disk: Awaited<ReturnType<NonNullable<typeof openHanging>>>) => Promise<void>,
+  ) =>
+    t.test(`Hanging disk: ${rule}`, { skip: !openHanging && 'it cannot be made to hang here' }, async (t) => {
+      await run(t, await (openHanging as NonNullable<typeof openHanging>)(t))
+    })
+
+  test('changes are refused after some seconds, then at once; reads go on', async (t, { store, hang, recover }) => {
+    const key = await newKey(store)
+    const [known, first, second, third] = [1, 2, 3, 4].map((n) => mintToken(key, START + n).stored) as [
+      StoredToken,
+      StoredToken,
+      StoredToken,
+      StoredToken,
+    ]
+    await store.addToken(known)
+    hang()
+    const underWay = store.addToken(first)
+    await sleep(50)
+    const refused = [underWay, store.addToken(second), store.revokeToken(known.id, START), store.withdraw('owner', 'a')]
+    await Promise.all(refused.map((promise) => t.rejects(promise, StoreUnavailable)))
+
+    await t.rejects(store.ping(), StoreUnavailable)
+    await t.rejects(store.backlog(), StoreUnavailable)
+    await t.rejects(store.addToken(third), StoreUnavailable)
+    await t.rejects(register(store, [application('b')]), StoreUnavailable)
+    t.strictSame(await find(store, known.id), known)
+    t.equal((await store.findApplication('owner'))?.clientId, 'owner')
+
+    recover()
+    await until(() =>
+      store.ping().then(
+        () => true,
+        () => false,
+      ),
+    )
+    for (const { id } of [second, third]) t.equal(await find(store, id), undefined, 'what was refused is not written')
+    t.equal(await store.findApplication('b'), undefined)
+    t.strictSame(await find(store, known.id), known)
+    await store.addToken(second)
+    t.strictSame(await find(store, second.id), second, 'it recovers by itself')
+  })
+
+  test('when many wait, more are refused at once and never written', async (t, { store, hang, recover }) => {
+    const key = await newKey(store)
+    const tokens = Array.from({ length: 3000 }, (_, n) => mintToken(key, START + n).stored)
+    hang()
+    const refused = new Set<StoredToken>()
+    const all = Promise.allSettled(tokens.map((token) => store.addToken(token).catch(() => refused.add(token))))
+    await sleep(20)
+    const count = refused.size
+    t.ok(count > 0 && count < tokens.length)
+    recover()
+    await all
+    t.equal(refused.size, count, 'nobody else is refused')
+    for (const token of tokens) t.strictSame(await find(store, token.id), refused.has(token) ? undefined : token)
+  })
+
+  test('closing does not wait for it', async (t, { store, hang, recover }) => {
+    const token = mintToken(await newKey(store), START).stored
+    hang()
+    await Promise.all([t.rejects(store.addToken(token), StoreUnavailable), store.close(), store.close()])
+    recover()
+  })
 }

@@ -1,14 +1,19 @@
 import cluster from 'node:cluster'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, CommanderError } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import { endProcess, untilFilesRest } from '../../server/end-process.ts'
 import { ENV_FILE, misspeltSettings, readEnvFile } from './env-file.ts'
 import type { Terminal } from './terminal.ts'
 
 const FAILED = 1
 const WRONG_USAGE = 2
+
+/** How long the end of a command that failed waits for a disk. */
+const HANGING_MS = 1000
 
 /** Runs the command that the arguments name. Resolves to the exit status; what went wrong is on standard error. */
 export async function runCommand(program: Command, args: string[], terminal: Terminal): Promise<number> {
@@ -47,9 +52,12 @@ export async function runProcess(main: () => Promise<number>): Promise<void> {
   // A worker has its settings from its leader: those of the start, whatever is in the file by now.
   const isReady = cluster.isWorker || loadSettings(process)
   const status = isReady ? await main() : FAILED
-  // What a worker began before it failed, its channel to the leader first of all, would keep it alive.
-  if (cluster.isWorker && status !== 0) process.exit(status)
-  process.exitCode = status
+  // What a worker began before it failed, its channel to the leader first of all, would keep it alive; and a
+  // database whose disk has failed is left open, which the driver would close (docs/adr/0015).
+  if (status !== 0) {
+    await Promise.race([untilFilesRest(), sleep(HANGING_MS)])
+    endProcess(status)
+  }
 }
 
 function handleBrokenOutput(): void {

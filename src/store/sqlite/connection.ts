@@ -2,9 +2,13 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { explain } from './explain.ts'
-import { assertFilesUnchanged, fileNow } from './files.ts'
+import { assertFilesUnchanged, fileNow, isUnsound } from './files.ts'
+import { leaveOpen } from './left-open.ts'
 import { migrate } from './migrate.ts'
 import { preparePlace } from './place.ts'
+import { recoverLog } from './recover.ts'
+import { isFsyncFailure } from './retry-locked.ts'
+import { markUnsound } from './unsound.ts'
 import { assertSqliteVersion } from './version.ts'
 
 /** How long opening and migrating wait for other processes. */
@@ -13,6 +17,8 @@ const OPEN_TIMEOUT_MS = 10_000
 interface Options {
   /** Whether the file is made where there is none. */
   create?: boolean
+  /** Whether its log is brought to the disk first, if no other process has it open. */
+  recover?: boolean
 }
 
 /**
@@ -23,9 +29,9 @@ interface Options {
 export function openDatabase<Result>(
   path: string,
   use: (db: Database.Database, migrated: { from: number; to: number }) => Result,
-  { create = true }: Options = {},
+  { create = true, recover = false }: Options = {},
 ): Result {
-  const file = path === ':memory:' ? path : locate(path, { create })
+  const file = path === ':memory:' ? path : locate(path, { create, recover })
   let db: Database.Database | undefined
   try {
     const opened = file === ':memory:' ? [] : [fileNow(file)]
@@ -34,16 +40,21 @@ export function openDatabase<Result>(
     assertFilesUnchanged(opened)
     return use(db, migrate(db))
   } catch (error) {
-    db?.close()
+    if (db && isFsyncFailure(error)) {
+      markUnsound(file)
+      leaveOpen(db)
+    } else db?.close()
     throw cannotBeOpened(path, error)
   }
 }
 
 function locate(path: string, options: Required<Options>): string {
   try {
-    return preparePlace(path, options)
+    const file = preparePlace(path, options)
+    if (options.recover || isUnsound(file)) recoverLog(file)
+    return file
   } catch (error) {
-    throw error instanceof OperatorError ? error : cannotBeOpened(path, error)
+    throw cannotBeOpened(path, error)
   }
 }
 

@@ -9,8 +9,12 @@ export interface Context {
   changes: ChangeDetector
   reader: Reader
   retryLocked: RetryLocked
-  /** Resolves when all that was written before is on disk. */
-  toDisk: () => Promise<void>
-  /** Throws StoreUnavailable where nothing may be written, and nothing that is read can be trusted. */
+  /** Throws StoreUnavailable where nothing that is read can be trusted. */
   assertUsable: () => void
+  /** Throws StoreUnavailable where nothing may be written. Right before each commit. */
+  assertWritable: () => void
+  /** Right after each commit that is answered: resolves when it is on disk; rejects with StoreUnavailable. */
+  committed: () => Promise<void>
+  /** Right after each commit that nobody waits for. */
+  afterCommit: () => void
 }

@@ -1,8 +1,8 @@
-import { statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { StoreUnavailable } from '../../domain/store.ts'
 
-/** A file of an open database, and which one it was at that time. */
+/** A file of an open database, and which one it was when it was opened. */
 export interface DatabaseFile {
   file: string
   inode: number | undefined
@@ -20,19 +20,54 @@ export function filesOf({ name, memory }: Database): DatabaseFile[] {
 
 /** A file as it is now. */
 export function fileNow(file: string): DatabaseFile {
-  return { file, inode: inodeOf(file) }
+  return { file, inode: look(file)?.ino }
 }
 
 /**
- * Throws StoreUnavailable when one of these files was removed or replaced. SQLite would go on with the removed ones: what
- * it commits would be lost, and what others commit would not be seen. One system call per file.
+ * Throws StoreUnavailable when one of these files was removed or replaced, cannot be seen, or is marked as unsound. SQLite
+ * would go on with removed ones: what it commits would be lost, and what others commit would not be seen. One system call
+ * per file.
  */
 export function assertFilesUnchanged(files: DatabaseFile[]): void {
   for (const { file, inode } of files) {
-    if (inodeOf(file) !== inode) throw new StoreUnavailable(`the file ${file} was removed or replaced`)
+    const stat = look(file)
+    if (stat?.ino !== inode) throw new StoreUnavailable(`the file ${file} was removed or replaced`)
+    if (stat !== undefined && isMarked(stat)) throw unsound()
   }
 }
 
-function inodeOf(file: string): number | undefined {
-  return statSync(file, { throwIfNoEntry: false })?.ino
+/**
+ * The mark of a database whose disk failed (unsound.ts has what it is for), on its write-ahead log. It is the sticky bit:
+ * for a file that has no meaning, and no file system gives it to one by itself.
+ */
+export const MARK = 0o1000
+
+/** Whether the log of a database is marked. Throws StoreUnavailable where it cannot be seen. */
+export function isUnsound(file: string): boolean {
+  const stat = look(sideFilesOf(file)[0])
+  return stat !== undefined && isMarked(stat)
+}
+
+function isMarked({ mode }: Stats): boolean {
+  return (mode & MARK) !== 0
+}
+
+/** What is said where another process has marked the database. */
+export function unsound(): StoreUnavailable {
+  const mend = 'end every process that has the database open, then start the server'
+  return new StoreUnavailable(`an fsync has failed in another process: ${mend}`)
+}
+
+/** The size of a database's log, in bytes; 0: there is none. Throws StoreUnavailable where it cannot be seen. */
+export function logSize(file: string): number {
+  return look(sideFilesOf(file)[0])?.size ?? 0
+}
+
+/** A folder without permission and an I/O error are no bugs of this program. */
+function look(file: string): Stats | undefined {
+  try {
+    return statSync(file, { throwIfNoEntry: false })
+  } catch (cause) {
+    throw new StoreUnavailable(`the file ${file} cannot be seen: ${(cause as Error).message}`, { cause })
+  }
 }

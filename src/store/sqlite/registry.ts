@@ -8,7 +8,7 @@ import * as sql from './statements.ts'
 const BEFORE_THE_FIRST = 0
 
 /** The registry in SQLite: applications, suites, their secrets and approvals. */
-export function createRegistry({ db, changes, reader, retryLocked, toDisk, assertUsable }: Context) {
+export function createRegistry({ db, changes, reader, retryLocked, committed, assertUsable, assertWritable }: Context) {
   const find = <Row>(statement: string) => {
     const select = db.prepare(statement).pluck()
     return (id: string) => {
@@ -56,11 +56,11 @@ export function createRegistry({ db, changes, reader, retryLocked, toDisk, asser
   async function change<Result>(action: () => Result): Promise<Result> {
     const transact = db.transaction(action).immediate
     const result = await retryLocked(() => {
-      assertUsable()
+      assertWritable()
       changes.invalidate('registry')
       return transact()
     })
-    await toDisk()
+    await committed()
     return result
   }
 

@@ -204,3 +204,12 @@ export const deleteTokens = `
 
 export const listSchema = `
   SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
+
+export const lookAtLog = `
+  PRAGMA wal_checkpoint(NOOP)`
+
+export const copyLog = `
+  PRAGMA wal_checkpoint(PASSIVE)`
+
+export const emptyLog = `
+  PRAGMA wal_checkpoint(TRUNCATE)`

@@ -4,15 +4,18 @@ import type { Database } from 'better-sqlite3'
 import type { Store } from '../../domain/store.ts'
 import type { Opened, OpenOptions } from '../open.ts'
 import { createChangeDetector } from './changes.ts'
+import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
 import type { Context } from './context.ts'
-import { assertFilesUnchanged, filesOf } from './files.ts'
-import { createFsync } from './fsync.ts'
+import { createDisk } from './disk.ts'
+import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
+import { leaveOpen } from './left-open.ts'
 import { createReader } from './reader.ts'
 import { createRegistry } from './registry.ts'
 import { createRetryLocked } from './retry-locked.ts'
 import * as sql from './statements.ts'
 import { createTokens } from './tokens.ts'
+import { markUnsound } from './unsound.ts'
 import { createUsage } from './usage.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
@@ -36,26 +39,42 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
   // A commit goes to the write-ahead log and is answered after an fsync of the log. With FULL SQLite would fsync inside the
   // commit, holding the lock and blocking the event loop (docs/adr/0007).
   db.pragma('synchronous = NORMAL')
-  // Pages. A checkpoint blocks the event loop for some milliseconds: four times as long as by default and a quarter as
-  // often, so that less than one request in a hundred meets one.
-  db.pragma('wal_autocheckpoint = 4000')
-  const { toDisk, assertDiskTrusted } = createFsync(async () => wal !== undefined && fdatasyncAsync(wal))
+  const { toDisk, distrust, assertTrusted, assertAnswering } = createDisk({
+    fsync: async () => wal !== undefined && fdatasyncAsync(wal),
+    assertSound() {
+      if (isUnsound(db.name)) throw unsound()
+    },
+    mark: () => markUnsound(db.name),
+  })
+  const { afterCommit, backlog, assertRoom } = createCheckpoints(db, { distrust })
 
   function assertUsable(): void {
+    assertTrusted()
     assertFilesUnchanged(files)
-    assertDiskTrusted()
+  }
+
+  function assertWritable(): void {
+    assertUsable()
+    assertAnswering()
+    assertRoom()
   }
 
   const changes = createChangeDetector(db, { assertUsable })
-  const retryLocked = createRetryLocked(lockTimeout)
+  const retryLocked = createRetryLocked(lockTimeout, distrust)
   const ping = db.prepare(sql.ping)
+  let closed: Promise<void> | undefined
   const context: Context = {
     db,
     changes,
     reader: createReader(changes, retryLocked),
     retryLocked,
-    toDisk,
     assertUsable,
+    assertWritable,
+    async committed() {
+      await toDisk()
+      afterCommit()
+    },
+    afterCommit,
   }
   const { registry, applicationOf } = createRegistry(context)
 
@@ -66,14 +85,30 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
 
     ping: () =>
       retryLocked(() => {
-        assertUsable()
+        assertWritable()
         ping.get()
       }),
 
-    async close() {
-      if (!db.open) return
-      db.close()
-      if (wal !== undefined) closeSync(wal)
+    backlog: () =>
+      retryLocked(() => {
+        assertWritable()
+        return backlog()
+      }),
+
+    close() {
+      closed ??= close()
+      return closed
     },
+  }
+
+  async function close(): Promise<void> {
+    try {
+      // SQLite waits for the disk when it closes, blocking, and builds on what is there.
+      await toDisk()
+    } catch {
+      return leaveOpen(db)
+    }
+    db.close()
+    if (wal !== undefined) closeSync(wal)
   }
 }

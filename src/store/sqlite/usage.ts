@@ -4,7 +4,7 @@ import type { Context } from './context.ts'
 import * as sql from './statements.ts'
 
 /** What is known of use, in SQLite. It is not brought to the disk: the next change takes it there. */
-export function createUsage({ db, retryLocked, assertUsable }: Context): Usage {
+export function createUsage({ db, retryLocked, assertUsable, assertWritable, afterCommit }: Context): Usage {
   const addTokenCount = db.prepare(sql.addTokenCount)
   const recordApplicationUse = db.prepare(sql.recordApplicationUse)
   const recordSecretUse = db.prepare(sql.recordSecretUse)
@@ -14,10 +14,19 @@ export function createUsage({ db, retryLocked, assertUsable }: Context): Usage {
   const lastTokenAt = db.prepare(sql.lastTokenAt).pluck()
   const purgeTokenCounts = db.prepare(sql.purgeTokenCounts)
 
-  function use<Result>(action: () => Result): Promise<Result> {
+  function read<Result>(action: () => Result): Promise<Result> {
     return retryLocked(() => {
       assertUsable()
       return action()
+    })
+  }
+
+  function write<Result>(action: () => Result): Promise<Result> {
+    return retryLocked(() => {
+      assertWritable()
+      const result = action()
+      afterCommit()
+      return result
     })
   }
 
@@ -32,12 +41,12 @@ export function createUsage({ db, retryLocked, assertUsable }: Context): Usage {
   }).immediate
 
   return {
-    addTokenCounts: (changes) => use(() => addAll(changes)),
-    countTokens: (key, hour) => use(() => (countTokens.get(key, hour) as number | undefined) ?? 0),
-    listTokenCounts: (fromHour) => use(() => listTokenCounts.all(fromHour) as TokenCount[]),
-    lastTokenAt: (key) => use(() => lastTokenAt.get(key) as number | undefined),
-    recordSecretUses: (uses) => use(() => recordAll(uses)),
-    listSecretUses: (ids) => use(() => listSecretUses.all(JSON.stringify(ids)) as SecretUse[]),
-    purgeTokenCounts: (beforeHour, limit) => use(() => purgeTokenCounts.run(beforeHour, limit).changes),
+    addTokenCounts: (changes) => write(() => addAll(changes)),
+    countTokens: (key, hour) => read(() => (countTokens.get(key, hour) as number | undefined) ?? 0),
+    listTokenCounts: (fromHour) => read(() => listTokenCounts.all(fromHour) as TokenCount[]),
+    lastTokenAt: (key) => read(() => lastTokenAt.get(key) as number | undefined),
+    recordSecretUses: (uses) => write(() => recordAll(uses)),
+    listSecretUses: (ids) => read(() => listSecretUses.all(JSON.stringify(ids)) as SecretUse[]),
+    purgeTokenCounts: (beforeHour, limit) => write(() => purgeTokenCounts.run(beforeHour, limit).changes),
   }
 }

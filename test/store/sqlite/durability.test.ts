@@ -12,9 +12,15 @@ import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
 
-/** What is to be brought to the disk: the test says when it is there. */
+/** What is to be brought to the disk: the test says when it is there, until it ends. */
 const flushes: ((error: Error | null) => void)[] = []
-Object.assign(fs, { fdatasync: (_file: number, done: (error: Error | null) => void) => flushes.push(done) })
+let isOver = false
+Object.assign(fs, {
+  fdatasync(_file: number, done: (error: Error | null) => void) {
+    if (isOver) done(null)
+    else flushes.push(done)
+  },
+})
 syncBuiltinESMExports()
 const { openStore } = await import('../../../src/store/open.ts')
 
@@ -23,7 +29,11 @@ const token = mintToken(keyOf(1), START).stored
 
 async function open(t: Test, file = join(temporaryFolder(t), 'store.db')): Promise<Store> {
   const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
-  t.teardown(() => store.close())
+  t.teardown(async () => {
+    isOver = true
+    await store.close()
+    isOver = false
+  })
   return store
 }
 

@@ -1,4 +1,5 @@
-import { chmodSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import fs, { chmodSync, renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -11,6 +12,17 @@ import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
 import { storeConformance } from '../conformance.ts'
+
+/** The disk of the store that is made to hang: what waits for it, while it hangs. */
+const disk = { isHanging: false, waiting: [] as (() => void)[] }
+const { fdatasync } = fs
+Object.assign(fs, {
+  fdatasync(file: number, done: fs.NoParamCallback) {
+    if (disk.isHanging) disk.waiting.push(() => fdatasync(file, done))
+    else fdatasync(file, done)
+  },
+})
+syncBuiltinESMExports()
 
 async function openFile(t: Test, file = join(temporaryFolder(t), 'store.db')) {
   const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
@@ -33,6 +45,16 @@ t.test('in a file', async (t) =>
         recover: () => renameSync(`${file}.gone`, file),
       }
     },
+    openHanging: async (t) => ({
+      store: await openFile(t),
+      hang() {
+        disk.isHanging = true
+      },
+      recover() {
+        disk.isHanging = false
+        for (const sync of disk.waiting.splice(0)) sync()
+      },
+    }),
   }),
 )
 t.test('in memory', async (t) => storeConformance(t, { open: (t) => openFile(t, ':memory:') }))
@@ -150,6 +172,21 @@ t.test('SQLite: a file that was replaced is unavailable, for writing and for the
   await openFile(t, file)
   await t.rejects(store.ping(), StoreUnavailable)
   await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), StoreUnavailable)
+})
+
+t.test('SQLite: files that cannot be seen are unavailable, and not a bug', async (t) => {
+  const folder = temporaryFolder(t)
+  const store = await openFile(t, join(folder, 'real', 'store.db'))
+  renameSync(join(folder, 'real'), join(folder, 'gone'))
+  // A folder that may not be searched answers EACCES, but not to root; a link to itself answers everybody.
+  symlinkSync('real', join(folder, 'real'))
+  const unseen = { name: 'StoreUnavailable', message: /^the file .*\/real\/store\.db cannot be seen: ELOOP/ }
+  await t.rejects(store.ping(), unseen)
+  await t.rejects(store.findSuite('a'), unseen)
+  await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), unseen)
+  unlinkSync(join(folder, 'real'))
+  renameSync(join(folder, 'gone'), join(folder, 'real'))
+  await t.resolves(store.ping())
 })
 
 t.test('SQLite: without one of its side files a database cannot be used', async (t) => {

@@ -1,0 +1,98 @@
+import Database from 'better-sqlite3'
+import { type Backlog, StoreUnavailable } from '../../domain/store.ts'
+import { logSize } from './files.ts'
+import { isFsyncFailure } from './retry-locked.ts'
+import * as sql from './statements.ts'
+
+/** How many commits there are between two looks at the log. */
+const COMMITS = 16
+
+/** How long the log may be kept from others to empty it, in milliseconds. */
+const EMPTYING_MS = 50
+
+/** What a checkpoint answers: whether somebody was in its way; the pages in the log, and those of them that are copied. */
+interface Answer {
+  busy: number
+  log: number
+  checkpointed: number
+}
+
+interface Options {
+  /** Is told of an fsync that failed. */
+  distrust: (cause: unknown) => void
+  /**
+   * After how many pages they are copied: 16 MB. It blocks the event loop for some milliseconds: four times as long as by
+   * SQLite's default and a quarter as often, so that less than one request in a hundred meets one.
+   */
+  pages?: number
+  /** From how many bytes on the log is larger than it is where checkpoints work. */
+  large?: number
+  /** From how many bytes on nothing is written: 64 times a normal log; a start has to read it all. */
+  full?: number
+}
+
+/**
+ * Copies what is in the log of a database into the database, from time to time. Not by SQLite's own `wal_autocheckpoint`,
+ * which says nothing of a checkpoint that failed.
+ */
+export function createCheckpoints(
+  db: Database.Database,
+  { distrust, pages = 4000, large = 64 * 1024 ** 2, full = 1024 ** 3 }: Options,
+) {
+  const look = db.prepare<[], Answer>(sql.lookAtLog)
+  const copy = db.prepare<[], Answer>(sql.copyLog)
+  const empty = db.prepare<[], Answer>(sql.emptyLog)
+  const bytesPerPage = (db.pragma('page_size', { simple: true }) as number) + 24
+  let commits = 0
+  let isFull = false
+  db.pragma('wal_autocheckpoint = 0')
+
+  /** To be called after each commit, when the disk has just answered: a checkpoint waits for it, and blocks. */
+  function afterCommit(): void {
+    if (++commits % COMMITS === 0) attempt(copyWhatIsDue)
+  }
+
+  function copyWhatIsDue(): undefined {
+    const { log, checkpointed } = look.get() as Answer
+    if (log - checkpointed >= pages) copy.get()
+    isFull = log * bytesPerPage >= full
+  }
+
+  /** Empties the log where it is large. Returns how large it is and why, where that could not be done. */
+  function backlog(): Backlog | undefined {
+    const bytes = logSize(db.name)
+    if (bytes < large) return undefined
+    db.pragma(`busy_timeout = ${EMPTYING_MS}`)
+    const cause = attempt(emptyLog)
+    db.pragma('busy_timeout = 0')
+    return cause === undefined ? undefined : { bytes, cause }
+  }
+
+  /** Returns what was in the way. The copying takes long, so it is done first, beside the others. */
+  function emptyLog(): string | undefined {
+    const { log, checkpointed } = copy.get() as Answer
+    if (checkpointed < log) return 'a reader does not let go of an old state'
+    return empty.get()?.busy ? 'there is always a reader or a writer' : undefined
+  }
+
+  /** Throws StoreUnavailable where the log is full. */
+  function assertRoom(): void {
+    if (!isFull) return
+    const cause = attempt(emptyLog)
+    attempt(copyWhatIsDue)
+    if (isFull) throw new StoreUnavailable(`the log of the database has reached its limit: ${cause}`)
+  }
+
+  /** Returns what the action does, or says what its error is. */
+  function attempt(action: () => string | undefined): string | undefined {
+    try {
+      return action()
+    } catch (error) {
+      if (!(error instanceof Database.SqliteError)) throw error
+      if (isFsyncFailure(error)) distrust(error)
+      return `${error.message} (${error.code})`
+    }
+  }
+
+  return { afterCommit, backlog, assertRoom }
+}

@@ -1,0 +1,125 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { createCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
+import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const LARGE = 256 * 1024
+const FULL = 512 * 1024
+
+function createDatabase(t: Test) {
+  const file = join(temporaryFolder(t), 'store.db')
+  const db = openDatabase(file, (db) => db)
+  db.pragma('busy_timeout = 0')
+  const other = new Database(file, { timeout: 0 })
+  t.teardown(() => {
+    other.close()
+    db.close()
+  })
+  const failures: unknown[] = []
+  const checkpoints = createCheckpoints(db, {
+    distrust: (cause) => failures.push(cause),
+    pages: 20,
+    large: LARGE,
+    full: FULL,
+  })
+  other.exec('CREATE TABLE filler (content BLOB)')
+  other.pragma('wal_autocheckpoint = 0')
+  other.pragma('wal_checkpoint(TRUNCATE)')
+  /** A commit of so many bytes, by another process. */
+  const write = (bytes: number) => other.prepare('INSERT INTO filler VALUES (zeroblob(?))').run(bytes)
+  const inTheLog = () => {
+    const { log, checkpointed } = db.prepare('PRAGMA wal_checkpoint(NOOP)').get() as Record<string, number>
+    return (log as number) - (checkpointed as number)
+  }
+  const commits = (count: number) => {
+    for (let n = 0; n < count; n++) checkpoints.afterCommit()
+  }
+  /** A process that reads an old state of the database until it is told to stop. */
+  const startReader = () => {
+    const reader = new Database(file, { readonly: true })
+    t.teardown(() => reader.close())
+    reader.exec('BEGIN')
+    reader.prepare('SELECT count(*) FROM applications').get()
+    return () => reader.exec('COMMIT')
+  }
+  const walSize = () => statSync(`${file}-wal`).size
+  return { ...checkpoints, db, write, inTheLog, commits, startReader, walSize, failures }
+}
+
+t.test('Checkpoints: the log is copied when it has some pages, and looked at after some commits only', async (t) => {
+  const { write, inTheLog, commits } = createDatabase(t)
+  write(4096)
+  commits(16)
+  t.ok(inTheLog() > 0, 'too little to be copied')
+  write(LARGE / 2)
+  commits(15)
+  t.ok(inTheLog() > 20)
+  commits(1)
+  t.equal(inTheLog(), 0)
+})
+
+t.test('Checkpoints: a log that a reader keeps from being copied is said with its size, then emptied', async (t) => {
+  const { backlog, write, startReader, walSize } = createDatabase(t)
+  const stop = startReader()
+  write(LARGE / 2)
+  t.equal(backlog(), undefined, 'not large yet')
+  write(LARGE)
+  t.strictSame(backlog(), { bytes: walSize(), cause: 'a reader does not let go of an old state' })
+  t.ok(walSize() > LARGE)
+  stop()
+  t.equal(backlog(), undefined)
+  t.equal(walSize(), 0)
+})
+
+t.test('Checkpoints: a log that is copied but always in use is said, too', async (t) => {
+  const { backlog, write, startReader, walSize } = createDatabase(t)
+  write(2 * LARGE)
+  startReader()
+  t.strictSame(backlog(), { bytes: walSize(), cause: 'there is always a reader or a writer' })
+})
+
+t.test('Checkpoints: a full log takes nothing until it could be emptied', async (t) => {
+  const { assertRoom, write, commits, startReader } = createDatabase(t)
+  const stop = startReader()
+  write(FULL)
+  t.doesNotThrow(assertRoom, 'it is looked at after some commits only')
+  commits(16)
+  t.throws(assertRoom, { name: 'StoreUnavailable', message: /reached its limit: a reader does not let go/ })
+  t.throws(assertRoom)
+  stop()
+  t.doesNotThrow(assertRoom)
+  write(4096)
+  commits(16)
+  t.doesNotThrow(assertRoom)
+})
+
+t.test(
+  'Checkpoints: of those that fail the reason is kept; where an fsync failed the disk is not trusted',
+  async (t) => {
+    const failing = (error: Error) => ({
+      name: join(import.meta.dirname, '../conformance'),
+      pragma: () => 4096,
+      prepare: () => ({
+        get() {
+          throw error
+        },
+      }),
+    })
+    const failures: unknown[] = []
+    const create = (error: Error) =>
+      createCheckpoints(failing(error) as unknown as Database.Database, {
+        distrust: (cause) => failures.push(cause),
+        large: 0,
+      })
+    const full = new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+    t.match(create(full).backlog(), { cause: 'database or disk is full (SQLITE_FULL)' })
+    t.strictSame(failures, [])
+    const fsync = new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC')
+    t.match(create(fsync).backlog(), { cause: 'disk I/O error (SQLITE_IOERR_FSYNC)' })
+    t.strictSame(failures, [fsync])
+    t.throws(() => create(new TypeError('a bug')).backlog(), TypeError)
+  },
+)

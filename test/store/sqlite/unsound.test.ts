@@ -1,0 +1,204 @@
+import { createHash, randomBytes } from 'node:crypto'
+import fs, { chmodSync, copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
+import { mintToken } from '../../../src/domain/token.ts'
+import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import { isUnsound } from '../../../src/store/sqlite/files.ts'
+import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
+import { rewriteLog } from '../../../src/store/sqlite/unsound.ts'
+import { keyOf } from '../../support/keys.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { START } from '../../support/world.ts'
+
+/** The disk: whether the next fsync fails. */
+const disk = { fails: false }
+const { fdatasync } = fs
+Object.assign(fs, {
+  fdatasync(file: number, done: fs.NoParamCallback) {
+    if (!disk.fails) return fdatasync(file, done)
+    disk.fails = false
+    return done(new Error('EIO'))
+  },
+})
+syncBuiltinESMExports()
+const { openStore } = await import('../../../src/store/open.ts')
+
+const open = (file: string, options = {}) => openStore({ kind: 'sqlite', file }, { lockTimeout: 200, ...options })
+const newToken = () => mintToken(keyOf(1), START).stored
+const REFUSED = { name: 'StoreUnavailable', message: /an fsync has failed in another process/ }
+const NOT_ALONE = {
+  name: 'StoreUnavailable',
+  message: /store\.db cannot be opened: an fsync has failed, .* End every process .* do not delete .*store\.db-wal, /,
+}
+
+/** A database with tokens in its log, as the death of its only process leaves it. */
+async function crashed(t: Test, { isMarked = false } = {}) {
+  const original = join(temporaryFolder(t), 'store.db')
+  const store = await open(original)
+  const tokens = Array.from({ length: 100 }, newToken)
+  for (const token of tokens) await store.addToken(token)
+  const file = join(temporaryFolder(t), 'store.db')
+  for (const suffix of ['', '-wal', '-shm']) copyFileSync(original + suffix, file + suffix)
+  await store.close()
+  if (isMarked) chmodSync(`${file}-wal`, 0o1600)
+  /** How many tokens the file of the database has, without its log. */
+  const inTheFile = () => {
+    const alone = join(temporaryFolder(t), 'alone.db')
+    copyFileSync(file, alone)
+    const db = new Database(alone)
+    t.teardown(() => db.close())
+    try {
+      return db.prepare('SELECT count(*) FROM tokens').pluck().get()
+    } catch {
+      return 0
+    }
+  }
+  return { file, inTheFile, tokens }
+}
+
+t.test(
+  'Unsound: when an fsync has failed, every process that has the database refuses, and none opens it',
+  async (t) => {
+    const file = join(temporaryFolder(t), 'store.db')
+    const [one, other] = [await open(file), await open(file)]
+    const token = newToken()
+    await one.addToken(token)
+    disk.fails = true
+    await t.rejects(one.addToken(newToken()), { cause: { message: 'EIO' } })
+    t.ok(isUnsound(file))
+
+    await t.rejects(other.ping(), REFUSED)
+    await t.rejects(other.findToken(token.id), REFUSED)
+    await t.rejects(other.addToken(newToken()), REFUSED)
+    await t.rejects(other.setStatus('a', 'active'), REFUSED)
+    await t.rejects(one.findToken(token.id), StoreUnavailable)
+    await t.rejects(open(file), NOT_ALONE)
+    await t.rejects(open(file, { recover: true }), NOT_ALONE)
+
+    chmodSync(`${file}-wal`, 0o600)
+    await t.rejects(one.ping(), StoreUnavailable)
+    t.ok(isUnsound(file), 'a mark that was lost is set again')
+    await one.close()
+    await other.close()
+    t.ok(existsSync(`${file}-wal`), 'and nobody made a checkpoint at the end')
+    t.ok(isUnsound(file))
+  },
+)
+
+t.test("Unsound: what a process wrote while another's fsync failed is not answered", async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const [one, other] = [await open(file), await open(file)]
+  const written = other.addToken(newToken())
+  disk.fails = true
+  const failed = t.rejects(one.setStatus('a', 'active'), StoreUnavailable)
+  await t.rejects(written, REFUSED)
+  await failed
+  await one.close()
+  await other.close()
+})
+
+t.test('Unsound: a command that opens a marked database first brings all of it to the disk', async (t) => {
+  const { file, inTheFile, tokens } = await crashed(t, { isMarked: true })
+  t.equal(inTheFile(), 0)
+  const store = await open(file)
+  t.notOk(isUnsound(file))
+  t.equal(statSync(`${file}-wal`).size, 0)
+  t.equal(inTheFile(), 100)
+  for (const { id } of tokens) t.ok(await store.findToken(id))
+  await store.addToken(newToken())
+  await store.close()
+})
+
+t.test('Unsound: a marked database is not opened while anybody else reads it', async (t) => {
+  const { file } = await crashed(t, { isMarked: true })
+  const reader = new Database(file, { readonly: true })
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM tokens').get()
+  await t.rejects(open(file), NOT_ALONE)
+  await t.rejects(open(file, { recover: true }), NOT_ALONE)
+  t.ok(isUnsound(file))
+  reader.close()
+  chmodSync(`${file}-wal`, 0o1600)
+  await (await open(file)).close()
+})
+
+t.test('Unsound: a server that starts brings the log to the disk, marked or not; a command does not', async (t) => {
+  const { file, inTheFile } = await crashed(t)
+  const command = await open(file)
+  t.equal(inTheFile(), 0)
+  const server = await open(file, { recover: true })
+  t.equal(inTheFile(), 0, 'nor does a server beside another process: that would know of a failed fsync')
+  await t.resolves(server.ping())
+  await server.close()
+  await command.close()
+
+  const second = await crashed(t)
+  const alone = await open(second.file, { recover: true })
+  t.equal(second.inTheFile(), 100)
+  t.equal(statSync(`${second.file}-wal`).size, 0)
+  await alone.close()
+})
+
+t.test('Unsound: the mark of an empty log is taken away', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  await (await open(file)).close()
+  writeFileSync(`${file}-wal`, '', { mode: 0o600 })
+  chmodSync(`${file}-wal`, 0o1600)
+  const store = await open(file)
+  t.notOk(isUnsound(file))
+  await store.close()
+})
+
+t.test('Unsound: a marked file that is no database is said to be none', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  for (const one of [file, `${file}-wal`]) writeFileSync(one, 'not a database, but long enough for one '.repeat(100))
+  await t.rejects(open(file, { recover: true }), { message: /store\.db cannot be opened: file is not a database/ })
+})
+
+t.test('Unsound: the log is written over itself, byte by byte the same', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  writeFileSync(`${file}-wal`, randomBytes(2.5 * 1024 * 1024))
+  const digest = () =>
+    createHash('sha256')
+      .update(readFileSync(`${file}-wal`))
+      .digest('hex')
+  const before = digest()
+  const writes: [number, number][] = []
+  const { writeSync } = fs
+  Object.assign(fs, {
+    writeSync(descriptor: number, chunk: Buffer, from: number, length: number, at: number) {
+      writes.push([at, length])
+      return writeSync(descriptor, chunk, from, length, at)
+    },
+  })
+  syncBuiltinESMExports()
+  rewriteLog(file)
+  Object.assign(fs, { writeSync })
+  syncBuiltinESMExports()
+  t.equal(digest(), before)
+  t.equal(
+    writes.reduce((sum, [, length]) => sum + length, 0),
+    2.5 * 1024 * 1024,
+  )
+})
+
+t.test("Unsound: an fsync of SQLite's own that fails marks the database too", async (t) => {
+  const failure = new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC')
+  const failing = () => {
+    throw failure
+  }
+  const file = join(temporaryFolder(t), 'store.db')
+  t.throws(() => openDatabase(file, failing), {
+    message: /cannot be opened: disk I\/O error \(SQLITE_IOERR_FSYNC\)\.$/,
+  })
+  t.ok(isUnsound(file))
+
+  const failures: unknown[] = []
+  const retryLocked = createRetryLocked(0, (cause) => failures.push(cause))
+  await t.rejects(retryLocked(failing), { message: 'the database answered SQLITE_IOERR_FSYNC' })
+  t.strictSame(failures, [failure])
+})
