@@ -1,13 +1,19 @@
-import { type Application, type ApplicationKey, generateClientId, type NewApplication } from '../domain/application.ts'
+import {
+  type Application,
+  type ApplicationChanges,
+  type ApplicationKey,
+  generateClientId,
+  type NewApplication,
+} from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Change } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { digestGenerated, digestImported, generateSecret } from '../domain/secret.ts'
+import { digestGenerated, digestImported, generateSecret, NOT_SHOWN_YET } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import { hourOf } from '../domain/usage.ts'
 import type { Context } from './administration.ts'
 import { allPages } from './pages.ts'
-import { registrationSchema, takenId, valid } from './rules.ts'
+import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid } from './rules.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** What an operator says of an application to be registered. Ids and secrets that are left out are generated. */
@@ -51,15 +57,14 @@ export interface PreparedApplication {
 /** Who may ask for tokens. */
 export function createApplications({ store, now, report }: Context) {
   /** Registers one application. */
-  async function register(registration: Registration): Promise<RegisteredApplication> {
-    const prepared = await prepareApplication(registration, { now, skipNamesake: false })
-    for (const suiteId of registration.suites ?? []) {
-      if (!(await store.findSuite(suiteId))) throw unknownSuite(suiteId)
-    }
+  async function register(registration: Registration): Promise<RegisteredApplication & Pick<Application, 'suites'>> {
+    const prepared = await prepareApplication(registration, { now })
+    await assertSuites(registration.suites ?? [])
     const added = await store.register({ suites: [], applications: [prepared.newApplication] })
     if (added.applications.length === 0) throw takenId(prepared.newApplication.clientId)
     report(applicationRegistered(prepared.newApplication))
-    return prepared.registered
+    const { suites } = await show(prepared.newApplication.clientId)
+    return { ...prepared.registered, suites }
   }
 
   /** Every application, oldest first. */
@@ -89,15 +94,43 @@ export function createApplications({ store, now, report }: Context) {
     }
   }
 
+  /** Changes what is given. Throws OperatorError with all that is wrong. */
+  async function update(clientId: string, changes: ApplicationChanges): Promise<void> {
+    const { name, developerEmail } = valid(updateSchema, changes)
+    const before = await show(clientId)
+    if (!(await store.updateApplication(clientId, { name, developerEmail }))) throw unknownApplication(clientId)
+    const changed = [
+      ...(name !== undefined && name !== before.name ? ['name'] : []),
+      ...(developerEmail !== undefined && developerEmail !== before.developerEmail ? ['developer_email'] : []),
+    ]
+    if (changed.length > 0) report({ type: 'application updated', clientId, changed })
+  }
+
+  /** Adds a secret that the application has already; its other secrets stay as they are. */
+  async function addSecret(clientId: string, clientSecret: string): Promise<void> {
+    valid(importedSecretSchema, { clientSecret })
+    const secret = { digest: await digestImported(clientSecret), createdAt: now() }
+    await show(clientId)
+    if (await store.addSecret(clientId, secret)) report({ type: 'secret added', clientId })
+  }
+
   /** From the next request on the application gets no token, and its tokens are inactive. */
   async function suspend(clientId: string): Promise<void> {
-    if (!(await store.setStatus(clientId, 'suspended'))) throw unknownApplication(clientId)
-    report({ type: 'application suspended', clientId })
+    if (await setStatus(clientId, 'suspended')) report({ type: 'application suspended', clientId })
   }
 
   async function resume(clientId: string): Promise<void> {
-    if (!(await store.setStatus(clientId, 'active'))) throw unknownApplication(clientId)
-    report({ type: 'application resumed', clientId })
+    if (await setStatus(clientId, 'active')) report({ type: 'application resumed', clientId })
+  }
+
+  /**
+   * Resolves to whether that changes anything. The store is asked in any case: what another process did a moment ago may not
+   * be on disk yet.
+   */
+  async function setStatus(clientId: string, status: Application['status']): Promise<boolean> {
+    const before = await show(clientId)
+    await store.setStatus(clientId, status)
+    return before.status !== status
   }
 
   async function remove(clientId: string): Promise<void> {
@@ -105,18 +138,22 @@ export function createApplications({ store, now, report }: Context) {
     report({ type: 'application removed', clientId })
   }
 
-  /** From the next check on the application's tokens are valid at the suite. */
-  async function approve(clientId: string, suiteId: string): Promise<void> {
-    await assertBoth(clientId, suiteId)
-    await store.approve(clientId, suiteId)
-    report({ type: 'application approved', clientId, suite: suiteId })
+  /** From the next check on the application's tokens are valid at the suites. */
+  async function approve(clientId: string, ...suiteIds: string[]): Promise<void> {
+    const before = await approvals(clientId, suiteIds)
+    for (const suite of suiteIds) {
+      await store.approve(clientId, suite)
+      if (!before.includes(suite)) report({ type: 'application approved', clientId, suite })
+    }
   }
 
   /** From the next check on they are not. */
-  async function withdraw(clientId: string, suiteId: string): Promise<void> {
-    await assertBoth(clientId, suiteId)
-    await store.withdraw(clientId, suiteId)
-    report({ type: 'approval withdrawn', clientId, suite: suiteId })
+  async function withdraw(clientId: string, ...suiteIds: string[]): Promise<void> {
+    const before = await approvals(clientId, suiteIds)
+    for (const suite of suiteIds) {
+      await store.withdraw(clientId, suite)
+      if (before.includes(suite)) report({ type: 'approval withdrawn', clientId, suite })
+    }
   }
 
   /** Revokes every token that the application was issued until now. */
@@ -125,18 +162,32 @@ export function createApplications({ store, now, report }: Context) {
     report({ type: 'all tokens revoked', clientId })
   }
 
-  async function assertBoth(clientId: string, suiteId: string): Promise<void> {
-    await show(clientId)
-    if (!(await store.findSuite(suiteId))) throw unknownSuite(suiteId)
+  /** The suites that the application is approved for. Throws OperatorError where it or one of these suites is unknown. */
+  async function approvals(clientId: string, suiteIds: string[]): Promise<readonly string[]> {
+    const { suites } = await show(clientId)
+    await assertSuites(suiteIds)
+    return suites
   }
 
-  return { register, list, show, suspend, resume, remove, approve, withdraw, revokeAllTokens }
+  async function assertSuites(suiteIds: string[]): Promise<void> {
+    for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknownSuite(suiteId)
+  }
+
+  return { register, list, show, update, addSecret, suspend, resume, remove, approve, withdraw, revokeAllTokens }
+}
+
+interface PrepareOptions {
+  now: Clock
+  /** Whether to leave it out where its developer already has an application of this name. */
+  skipNamesake?: boolean
+  /** Whether a generated secret is valid only when the store is told that it was shown. */
+  isShownFirst?: boolean
 }
 
 /** Checks a registration and generates what it leaves out. Throws OperatorError with all that is wrong. */
 export async function prepareApplication(
   registration: Registration,
-  { now, skipNamesake }: { now: Clock; skipNamesake: boolean },
+  { now, skipNamesake = false, isShownFirst = false }: PrepareOptions,
 ): Promise<PreparedApplication> {
   const { name, developerEmail, clientId = generateClientId(), clientSecret } = valid(registrationSchema, registration)
   const generated = clientSecret === undefined ? generateSecret() : undefined
@@ -148,7 +199,7 @@ export async function prepareApplication(
       name,
       developerEmail,
       createdAt,
-      secret: { digest, createdAt },
+      secret: { digest, createdAt, ...(isShownFirst && generated !== undefined && { endsAt: NOT_SHOWN_YET }) },
       suites: registration.suites ?? 'all',
       skipNamesake,
     },

@@ -1,28 +1,36 @@
 import { type output, type ZodType, z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 
+/** How hashes of passwords begin: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
+const HASH =
+  /^(\$(2[abxy]?|argon2(id|i|d)|scrypt|7|s0|pbkdf2(-\w+)?|1|5|6|y|sha256)\$|\{(SSHA|SHA|CRYPT|PBKDF2)\w*(-\w+)?\}|pbkdf2[_:]sha|scrypt:|argon2\$|bcrypt(_sha256)?\$)/i
+
 const PRINTABLE = /^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u
+
+function text(subject: string) {
+  return z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
+}
 
 /** The rules for what an operator may register, field by field. client_id and client_secret: RFC 6749 appendix A. */
 export const fields = {
-  name: z
-    .string('The name must be text')
+  name: text('The name')
     .regex(/\S/, 'The name must not be empty')
     .max(200, 'The name may have 200 characters at most')
     .regex(PRINTABLE, 'The name must not have control characters'),
-  developerEmail: z
-    .string('The developer email must be text')
+  developerEmail: text('The developer email')
     .max(254, 'The developer email may have 254 characters at most')
     .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u, 'The developer email must be an email address'),
-  clientId: z
-    .string('The client id must be text')
-    .regex(/^[\x21-\x7e]{1,200}$/, 'The client id must be 1 to 200 printable ASCII characters without spaces'),
-  suiteId: z
-    .string('The suite id must be text')
-    .regex(/^[A-Za-z0-9._~-]{1,100}$/, 'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
-  clientSecret: z
-    .string('The client secret must be text')
-    .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters'),
+  clientId: text('The client id').regex(
+    /^[\x21-\x7e]{1,200}$/,
+    'The client id must be 1 to 200 printable ASCII characters without spaces',
+  ),
+  suiteId: text('The suite id').regex(
+    /^[A-Za-z0-9._~-]{1,100}$/,
+    'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~',
+  ),
+  clientSecret: text('The client secret')
+    .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters')
+    .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it'),
 }
 
 export const registrationSchema = z.object({
@@ -31,6 +39,10 @@ export const registrationSchema = z.object({
   clientId: fields.clientId.optional(),
   clientSecret: fields.clientSecret.optional(),
 })
+
+export const updateSchema = registrationSchema.pick({ name: true, developerEmail: true }).partial()
+
+export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
 
 export const suiteSchema = z.object({ suiteId: fields.suiteId, name: fields.name })
 

@@ -35,9 +35,10 @@ export function createSecrets({ store, now, report }: Context) {
     return { clientSecret, othersEndAt }
   }
 
-  /** Revokes one secret now. */
-  async function revoke(owner: string, secretId: number): Promise<void> {
-    await list(owner)
+  /** Revokes one secret now. Throws OperatorError where no active one would be left, unless that is forced. */
+  async function revoke(owner: string, secretId: number, { force = false } = {}): Promise<void> {
+    const active = (await list(owner)).filter(({ state }) => state === 'active')
+    if (!force && active.length === 1 && active[0]?.id === secretId) throw lastSecret(owner, secretId)
     if (!(await store.revokeSecret(owner, secretId, now())))
       throw new OperatorError(`${owner} has no secret ${secretId}.`)
     report({ type: 'secret revoked', clientId: owner, secretId })
@@ -58,6 +59,13 @@ export async function listSecrets(
     state: secretState(secret, now()),
     lastUsedAt: lastUsedAt.get(secret.id),
   }))
+}
+
+function lastSecret(owner: string, secretId: number): OperatorError {
+  return new OperatorError(
+    `The secret ${secretId} is the last active one of ${owner}, which could not authenticate any more: ` +
+      'rotate first, or use --force.',
+  )
 }
 
 function unknownOwner(id: string): OperatorError {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Registration } from './applications.ts'
 import { fields } from './rules.ts'
-import { nameAndDeveloper, type Seeds } from './seed.ts'
+import { nameAndDeveloper, type Seeds } from './seed-plan.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 const application = z

@@ -1,6 +1,6 @@
 import type { Application } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
-import { digestGenerated, generateSecret } from '../domain/secret.ts'
+import { digestGenerated, generateSecret, NOT_SHOWN_YET } from '../domain/secret.ts'
 import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
 import type { Context } from './administration.ts'
 import { allPages } from './pages.ts'
@@ -31,13 +31,13 @@ export interface PreparedSuite {
 
 /** Who may ask about tokens. */
 export function createSuites({ store, now, report }: Context) {
-  /** Registers one suite. */
-  async function register(registration: SuiteRegistration): Promise<RegisteredSuite> {
-    const { newSuite, registered } = prepareSuite(registration, now)
+  /** Registers one suite. `notApproved`: how many applications there are, none of which is approved for it. */
+  async function register(registration: SuiteRegistration): Promise<RegisteredSuite & { notApproved: number }> {
+    const { newSuite, registered } = prepareSuite(registration, { now })
     const added = await store.register({ suites: [newSuite], applications: [] })
     if (added.suites.length === 0) throw takenId(newSuite.suiteId)
     report({ type: 'suite registered', suite: newSuite.suiteId, name: newSuite.name })
-    return registered
+    return { ...registered, notApproved: await store.countApplications() }
   }
 
   /** Every suite, oldest first. */
@@ -67,12 +67,20 @@ export function createSuites({ store, now, report }: Context) {
 }
 
 /** Checks a registration and generates a secret. Throws OperatorError with all that is wrong. */
-export function prepareSuite(registration: SuiteRegistration, now: Clock): PreparedSuite {
+export function prepareSuite(
+  registration: SuiteRegistration,
+  { now, isShownFirst = false }: { now: Clock; isShownFirst?: boolean },
+): PreparedSuite {
   const { suiteId, name } = valid(suiteSchema, registration)
   const clientSecret = generateSecret()
   const createdAt = now()
   return {
-    newSuite: { suiteId, name, createdAt, secret: { digest: digestGenerated(clientSecret), createdAt } },
+    newSuite: {
+      suiteId,
+      name,
+      createdAt,
+      secret: { digest: digestGenerated(clientSecret), createdAt, ...(isShownFirst && { endsAt: NOT_SHOWN_YET }) },
+    },
     registered: { suiteId, name, clientSecret },
   }
 }

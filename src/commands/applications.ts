@@ -1,9 +1,13 @@
 import { Command } from 'commander'
-import type { RegisteredApplication, ShownApplication } from '../administration/applications.ts'
+import type { ShownApplication } from '../administration/applications.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
 import { administer } from './shared/administer.ts'
-import { print, readInput, type Terminal, table, withJson } from './shared/terminal.ts'
-import { registeredApplicationsText, secretsTable } from './shared/words.ts'
+import { type JsonOption, print, readInput, say, show, type Terminal, withJson } from './shared/terminal.ts'
+import { table } from './shared/text.ts'
+import { registeredApplicationText, SHOWN_ONCE, secretsTable } from './shared/words.ts'
+
+const WITHOUT_SUITES =
+  'It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.'
 
 interface RegisterOptions {
   name: string
@@ -12,6 +16,11 @@ interface RegisterOptions {
   clientSecretFile?: string
   suite?: string[]
   json?: boolean
+}
+
+interface UpdateOptions extends JsonOption {
+  name?: string
+  developerEmail?: string
 }
 
 /** `applications …`: who may ask for tokens. */
@@ -28,12 +37,44 @@ export function applicationsCommand(terminal: Terminal): Command {
     .action(async (options: RegisterOptions) => {
       const { name, developerEmail, clientId, clientSecretFile, suite } = options
       const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(terminal, clientSecretFile)
-      const registered: RegisteredApplication = await administer(
+      const registered = await administer(
         terminal,
         ({ applications }) => applications.register({ name, developerEmail, clientId, clientSecret, suites: suite }),
         { create: true },
       )
-      print(terminal, options, registeredApplicationView(registered), registeredApplicationsText([registered]))
+      const { suites } = registered
+      const text = `${registeredApplicationText(registered)}\n  suites         ${suites.join(', ') || 'none'}`
+      const words = clientSecret === undefined ? `${text}\n\n${SHOWN_ONCE}` : text
+      await print(terminal, options, { ...registeredApplicationView(registered), suites }, words)
+      if (suites.length === 0) say(terminal, options, 'warning', WITHOUT_SUITES)
+    })
+
+  withJson(applications.command('update'))
+    .description('change the name or the developer email of an application, or both')
+    .argument('<client-id>')
+    .option('--name <name>', 'its new name')
+    .option('--developer-email <email>', 'the new contact address of its developer')
+    .action(async (clientId: string, options: UpdateOptions, command: Command) => {
+      const { name, developerEmail } = options
+      if (name === undefined && developerEmail === undefined) {
+        command.error('error: --name or --developer-email is required')
+      }
+      const application = await administer(terminal, async ({ applications }) => {
+        await applications.update(clientId, { name, developerEmail })
+        return applications.show(clientId)
+      })
+      await print(terminal, options, shownApplicationView(application), `The application ${clientId} is updated.`)
+    })
+
+  withJson(applications.command('add-secret'))
+    .description('give an application another secret that it has already; its others stay as they are')
+    .argument('<client-id>')
+    .requiredOption('--client-secret-file <file>', 'a file with the secret, - for standard input')
+    .action(async (clientId: string, options: JsonOption & { clientSecretFile: string }) => {
+      const clientSecret = await readSecret(terminal, options.clientSecretFile)
+      await administer(terminal, ({ applications }) => applications.addSecret(clientId, clientSecret))
+      const result = { client_id: clientId, status: 'added' }
+      await print(terminal, options, result, `The secret is added to ${clientId}; its others stay as they are.`)
     })
 
   withJson(applications.command('list'))
@@ -48,7 +89,7 @@ export function applicationsCommand(terminal: Terminal): Command {
         `${one.tokensThisHour} (${one.tokensLastHour})`,
       ])
       const words = table(['client id', 'name', 'developer email', 'status', 'tokens this hour (last)'], rows)
-      print(terminal, options, all.map(listedApplicationView), words)
+      await show(terminal, options, all.map(listedApplicationView), words)
     })
 
   withJson(applications.command('show'))
@@ -56,11 +97,11 @@ export function applicationsCommand(terminal: Terminal): Command {
     .argument('<client-id>')
     .action(async (clientId: string, options) => {
       const application = await administer(terminal, ({ applications }) => applications.show(clientId))
-      print(terminal, options, shownApplicationView(application), applicationText(application))
+      await show(terminal, options, shownApplicationView(application), applicationText(application))
     })
 
-  addApproval('approve', "make an application's tokens valid at a suite", 'approved', 'is approved for the suite')
-  addApproval('withdraw', 'undo approve', 'withdrawn', 'is no longer approved for the suite')
+  addApproval('approve', "make an application's tokens valid at a suite", 'approved', 'is approved for the')
+  addApproval('withdraw', 'undo approve', 'withdrawn', 'is no longer approved for the')
   addChange('suspend', 'issue no more tokens to an application, and make its tokens inactive', 'suspended')
   addChange('resume', 'undo suspend', 'active')
   addChange('remove', 'remove an application, its secrets and its tokens', 'removed')
@@ -70,12 +111,13 @@ export function applicationsCommand(terminal: Terminal): Command {
     withJson(applications.command(name))
       .description(description)
       .argument('<client-id>')
-      .requiredOption('--suite <id>', 'the suite')
-      .action(async (clientId: string, options: { suite: string; json?: boolean }) => {
-        const { suite } = options
-        await administer(terminal, ({ applications }) => applications[name](clientId, suite))
-        const result = { client_id: clientId, suite, status }
-        print(terminal, options, result, `The application ${clientId} ${words} ${suite}.`)
+      .requiredOption('--suite <id>', 'the suite; may be repeated', collect)
+      .action(async (clientId: string, options: JsonOption & { suite: string[] }) => {
+        const suites = options.suite
+        await administer(terminal, ({ applications }) => applications[name](clientId, ...suites))
+        const result = { client_id: clientId, ...(suites.length === 1 ? { suite: suites[0] } : { suites }), status }
+        const noun = suites.length === 1 ? 'suite' : 'suites'
+        await print(terminal, options, result, `The application ${clientId} ${words} ${noun} ${suites.join(', ')}.`)
       })
   }
 
@@ -85,7 +127,7 @@ export function applicationsCommand(terminal: Terminal): Command {
       .argument('<client-id>')
       .action(async (clientId: string, options) => {
         await administer(terminal, ({ applications }) => applications[name](clientId))
-        print(terminal, options, { client_id: clientId, status }, `The application ${clientId} is ${status}.`)
+        await print(terminal, options, { client_id: clientId, status }, `The application ${clientId} is ${status}.`)
       })
   }
 }

@@ -4,7 +4,7 @@ import { readConfig } from '../config.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { BackupTarget, CopyContents } from '../store/open.ts'
 import { commandLog, operatingSystemUser } from './shared/administer.ts'
-import { print, type Terminal, withJson } from './shared/terminal.ts'
+import { type OutputFailed, print, type Terminal, withJson, write } from './shared/terminal.ts'
 
 interface BackupOptions {
   withoutTokens?: boolean
@@ -25,14 +25,19 @@ export function backupCommand(terminal: Terminal): Command {
       const observe = commandLog(terminal, LOG_LEVEL)
       observe({ type: 'backup made', file, withoutTokens, actor: operatingSystemUser() })
       const out = file === '-' ? { ...terminal, stdout: terminal.stderr } : terminal
-      print(out, options, { file, ...contentsView(contents) }, `Backed up to ${file}: ${contentsText(contents)}.`)
+      await print(out, options, { file, ...contentsView(contents) }, `Backed up to ${file}: ${contentsText(contents)}.`)
     })
 }
 
-function targetOf({ stdout }: Terminal, file: string): BackupTarget {
+function targetOf(terminal: Terminal, file: string): BackupTarget {
   if (file !== '-') return file
-  if (stdout.isTTY) throw new OperatorError('Standard output is a terminal: send it to a file or to a program.')
-  return (chunk) => new Promise((resolve) => stdout.write(chunk, () => resolve()))
+  if (terminal.stdout.isTTY)
+    throw new OperatorError('Standard output is a terminal: send it to a file or to a program.')
+  return (chunk) =>
+    write(terminal, chunk).catch(({ message, cause }: OutputFailed) => {
+      // Not an end without a word: half a backup is none.
+      throw new OperatorError(message, { cause })
+    })
 }
 
 /** What a backup has in it, as JSON. */

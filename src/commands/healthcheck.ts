@@ -3,20 +3,21 @@ import { get, type IncomingMessage } from 'node:http'
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import type { Terminal } from './shared/terminal.ts'
+import { print, type Terminal, withJson } from './shared/terminal.ts'
 
 const TIMEOUT_MS = 3000
 
 /** `healthcheck`: asks the server of these settings whether it is ready; for containers without a shell. */
 export function healthcheckCommand(terminal: Terminal): Command {
-  return new Command('healthcheck').description('ask the running server whether it is ready').action(async () => {
+  const command = withJson(new Command('healthcheck')).description('ask the running server whether it is ready')
+  return command.action(async (options) => {
     const { READY_PATH } = await import('../http/health.ts')
     const { HOST, PORT } = readConfig(terminal.env)
     const host = HOST === '0.0.0.0' || HOST === '::' ? 'localhost' : HOST
     const url = new URL(`http://${host.includes(':') ? `[${host}]` : host}:${PORT}${READY_PATH}`)
     const status = await statusOf(url).catch(() => 'no answer')
-    if (status !== 200) throw new OperatorError(`The server is not ready: ${status}.`)
-    terminal.stdout.write('The server is ready.\n')
+    if (status !== 200) throw new OperatorError(`The server at ${url.origin} is not ready: ${status}.`)
+    await print(terminal, options, { address: url.origin, status: 'ready' }, 'The server is ready.')
   })
 }
 

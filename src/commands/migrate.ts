@@ -16,6 +16,6 @@ export function migrateCommand(terminal: Terminal): Command {
         from === to
           ? `The database is already at version ${to}.`
           : `Migrated the database from version ${from} to ${to}.`
-      print(terminal, options, { from, to }, words)
+      await print(terminal, options, { from, to }, words)
     })
 }

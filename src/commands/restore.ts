@@ -29,7 +29,7 @@ export function restoreCommand(terminal: Terminal): Command {
       const observe = commandLog(terminal, LOG_LEVEL)
       observe({ type: 'database restored', file, replaced, revokeAllTokens, actor: operatingSystemUser() })
       const result = { file, ...contentsView(restored), replaced: replaced ?? null, was_locked: wasLocked }
-      print(terminal, options, result, restoredText(DATABASE_URL.file, file, restored, revokeAllTokens))
+      await print(terminal, options, result, restoredText(DATABASE_URL.file, file, restored, revokeAllTokens))
     })
 }
 

@@ -1,7 +1,7 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { secretView, timestamp } from '../administration/views.ts'
 import { administer } from './shared/administer.ts'
-import { print, type Terminal, withJson } from './shared/terminal.ts'
+import { type JsonOption, print, show, type Terminal, withJson } from './shared/terminal.ts'
 import { secretsTable } from './shared/words.ts'
 
 const ID = 'the client id of an application, or the id of a suite'
@@ -13,7 +13,11 @@ export function secretsCommand(terminal: Terminal): Command {
   withJson(secrets.command('rotate'))
     .description('make a new secret now, print it once, and end the others after an overlap')
     .argument('<id>', ID)
-    .option('--overlap <duration>', 'how long the others stay valid: 0, 90s, 30m, 24h, 7d', duration, duration('24h'))
+    .addOption(
+      new Option('--overlap <duration>', 'how long the others stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
+        .argParser(duration)
+        .default(duration('24h'), '24h'),
+    )
     .action(async (owner: string, options: { overlap: number; json?: boolean }) => {
       const rotated = await administer(terminal, ({ secrets }) => secrets.rotate(owner, options.overlap))
       const end = timestamp(rotated.othersEndAt)
@@ -23,7 +27,7 @@ export function secretsCommand(terminal: Terminal): Command {
         `The secret is shown this once and cannot be shown again. The others end at ${end} at the latest.`,
       ]
       const result = { client_id: owner, client_secret: rotated.clientSecret, others_end_at: end }
-      print(terminal, options, result, words.join('\n'))
+      await print(terminal, options, result, words.join('\n'))
     })
 
   withJson(secrets.command('list'))
@@ -32,17 +36,18 @@ export function secretsCommand(terminal: Terminal): Command {
     .action(async (owner: string, options) => {
       const all = await administer(terminal, ({ secrets }) => secrets.list(owner))
       const views = all.map(secretView)
-      print(terminal, options, views, secretsTable(views))
+      await show(terminal, options, views, secretsTable(views))
     })
 
   withJson(secrets.command('revoke'))
     .description('end one secret now')
     .argument('<id>', ID)
     .argument('<secret-id>', 'its id in secrets list', secretId)
-    .action(async (owner: string, id: number, options) => {
-      await administer(terminal, ({ secrets }) => secrets.revoke(owner, id))
+    .option('--force', 'even if it is the last active one')
+    .action(async (owner: string, id: number, options: JsonOption & { force?: boolean }) => {
+      await administer(terminal, ({ secrets }) => secrets.revoke(owner, id, options))
       const result = { client_id: owner, id, status: 'revoked' }
-      print(terminal, options, result, `The secret ${id} of ${owner} is revoked.`)
+      await print(terminal, options, result, `The secret ${id} of ${owner} is revoked.`)
     })
 
   return secrets
@@ -50,12 +55,16 @@ export function secretsCommand(terminal: Terminal): Command {
 
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
+const LONGEST_MS = 365 * UNITS.d
+
 /** A length of time in milliseconds. Throws a usage error for other text than `90s`, `30m`, `24h`, `7d` or `0`. */
 function duration(text: string): number {
   if (text === '0') return 0
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   if (!count || !unit) throw new InvalidArgumentError('It must be 0, or a number and s, m, h or d: 90s, 30m, 24h, 7d.')
-  return Number(count) * UNITS[unit as keyof typeof UNITS]
+  const time = Number(count) * UNITS[unit as keyof typeof UNITS]
+  if (time > LONGEST_MS) throw new InvalidArgumentError('It may be 365d at most.')
+  return time
 }
 
 function secretId(text: string): number {

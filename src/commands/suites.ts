@@ -1,8 +1,12 @@
 import { Command } from 'commander'
 import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
 import { administer } from './shared/administer.ts'
-import { print, type Terminal, table, withJson } from './shared/terminal.ts'
-import { registeredSuiteText, secretsTable } from './shared/words.ts'
+import { type JsonOption, print, show, type Terminal, withJson } from './shared/terminal.ts'
+import { table } from './shared/text.ts'
+import { registeredSuiteText, SHOWN_ONCE, secretsTable } from './shared/words.ts'
+
+/** So many of the applications that are approved for a suite are named. */
+const NAMED = 10
 
 /** `suites …`: who may ask about tokens. */
 export function suitesCommand(terminal: Terminal): Command {
@@ -16,7 +20,11 @@ export function suitesCommand(terminal: Terminal): Command {
       const registered = await administer(terminal, ({ suites }) => suites.register({ suiteId, name: options.name }), {
         create: true,
       })
-      print(terminal, options, registeredSuiteView(registered), registeredSuiteText(registered))
+      const { notApproved } = registered
+      const lines = [registeredSuiteText(registered), SHOWN_ONCE]
+      if (notApproved > 0) lines.push(`Applications that are not approved for it: ${notApproved}, which is all.`)
+      const result = { ...registeredSuiteView(registered), applications_not_approved: notApproved }
+      await print(terminal, options, result, lines.join('\n'))
     })
 
   withJson(suites.command('list'))
@@ -24,21 +32,22 @@ export function suitesCommand(terminal: Terminal): Command {
     .action(async (options) => {
       const all = await administer(terminal, ({ suites }) => suites.list())
       const rows = all.map(({ suiteId, name }) => [suiteId, name])
-      print(terminal, options, all.map(suiteView), table(['suite', 'name'], rows))
+      await show(terminal, options, all.map(suiteView), table(['suite', 'name'], rows))
     })
 
   withJson(suites.command('show'))
     .description('show one suite, its secrets (never the secrets themselves) and who is approved for it')
     .argument('<id>')
-    .action(async (suiteId: string, options) => {
+    .option('--all', 'name every application that is approved, however many there are')
+    .action(async (suiteId: string, options: JsonOption & { all?: boolean }) => {
       const { suite, approved } = await administer(terminal, async ({ suites }) => ({
         suite: await suites.show(suiteId),
         approved: (await suites.listApproved(suiteId)).map(({ clientId }) => clientId),
       }))
       const secrets = suite.secrets.map(secretView)
       const result = { ...suiteView(suite), approved, secrets }
-      const head = `suite     ${suiteId}\nname      ${suite.name}\napproved  ${approved.join(', ') || 'nobody'}`
-      print(terminal, options, result, `${head}\n\n${secretsTable(secrets)}`)
+      const head = `suite     ${suiteId}\nname      ${suite.name}\napproved  ${approvedText(approved, options)}`
+      await show(terminal, options, result, `${head}\n\n${secretsTable(secrets)}`)
     })
 
   withJson(suites.command('remove'))
@@ -46,8 +55,14 @@ export function suitesCommand(terminal: Terminal): Command {
     .argument('<id>')
     .action(async (suiteId: string, options) => {
       await administer(terminal, ({ suites }) => suites.remove(suiteId))
-      print(terminal, options, { id: suiteId, status: 'removed' }, `The suite ${suiteId} is removed.`)
+      await print(terminal, options, { id: suiteId, status: 'removed' }, `The suite ${suiteId} is removed.`)
     })
 
   return suites
+}
+
+function approvedText(approved: string[], { all }: { all?: boolean }): string {
+  if (approved.length === 0) return 'nobody'
+  if (all || approved.length <= NAMED) return approved.join(', ')
+  return `${approved.length} applications: ${approved.slice(0, NAMED).join(', ')} … (--all names every one)`
 }

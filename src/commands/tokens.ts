@@ -12,7 +12,7 @@ export function tokensCommand(terminal: Terminal): Command {
     .action(async (clientId: string, options) => {
       await administer(terminal, ({ applications }) => applications.revokeAllTokens(clientId))
       const words = `Every token that the application ${clientId} was issued until now is revoked.`
-      print(terminal, options, { client_id: clientId, status: 'revoked' }, words)
+      await print(terminal, options, { client_id: clientId, status: 'revoked' }, words)
     })
 
   return tokens

@@ -36,6 +36,12 @@ export interface NewApplication {
   readonly skipNamesake: boolean
 }
 
+/** What can be changed of an application that is registered. */
+export interface ApplicationChanges {
+  readonly name?: string | undefined
+  readonly developerEmail?: string | undefined
+}
+
 /** A new client identifier (RFC 6749 §2.2): 32 characters that form encoding leaves as they are. */
 export function generateClientId(): string {
   return randomString(32)

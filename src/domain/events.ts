@@ -75,12 +75,16 @@ type Copying =
 
 export type Change =
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
+  /** `changed`: the fields that have another value now. */
+  | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'application suspended' | 'application resumed' | 'application removed'; clientId: string }
   | { type: 'application approved' | 'approval withdrawn'; clientId: string; suite: string }
   | { type: 'suite registered'; suite: string; name: string }
   | { type: 'suite removed'; suite: string }
   /** `clientId`: of an application, or the id of a suite. `othersEndAt`: RFC 3339. */
   | { type: 'secret rotated'; clientId: string; othersEndAt: string }
+  /** Its other secrets stay as they are. */
+  | { type: 'secret added'; clientId: string }
   | { type: 'secret revoked'; clientId: string; secretId: number }
   | { type: 'all tokens revoked'; clientId: string }
 

@@ -19,8 +19,11 @@ export interface Secret {
 /** What a secret is at a moment: only an active one is accepted. */
 export type SecretState = 'active' | 'expired' | 'revoked'
 
-/** A client secret that is about to be stored. */
-export type NewSecret = Pick<Secret, 'digest' | 'createdAt'>
+/** A client secret that is about to be stored. `endsAt` left out: it has no end. */
+export type NewSecret = Pick<Secret, 'digest' | 'createdAt'> & Partial<Pick<Secret, 'endsAt'>>
+
+/** The end of a secret that is not valid yet, because nobody has been shown it. */
+export const NOT_SHOWN_YET = 0
 
 /** The cost of a check, the log2 of N first: 16 MiB and some 0.1 s; one of the OWASP Password Storage settings. */
 const COST = { ln: 14, r: 8, p: 5 }

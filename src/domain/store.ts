@@ -1,4 +1,4 @@
-import type { Application, ApplicationKey, NewApplication } from './application.ts'
+import type { Application, ApplicationChanges, ApplicationKey, NewApplication } from './application.ts'
 import type { NewSecret } from './secret.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
@@ -42,6 +42,9 @@ export interface Registry {
   findApplication(clientId: string): Promise<Application | undefined>
   /** Some applications, oldest first. */
   listApplications(page: Page<ApplicationKey>): Promise<Application[]>
+  /** Every application that has one of these names, oldest first. */
+  findNamesakes(names: readonly string[]): Promise<Application[]>
+  countApplications(): Promise<number>
   /** Some of the applications that are approved for a suite, oldest first. */
   listApprovedApplications(suiteId: string, page: Page<ApplicationKey>): Promise<Application[]>
   /** The suite of this id, with its secrets, expired ones too. */
@@ -56,8 +59,12 @@ export interface Registry {
    * `skipNamesake`, too). Returns those that were added.
    */
   register(newcomers: Newcomers): Promise<Newcomers>
+  /** Makes secrets of these applications and suites valid that were stored as not shown yet. */
+  startSecrets(owners: readonly string[]): Promise<void>
   /** Resolves to whether there is such an application; so do the methods that follow. */
   setStatus(clientId: string, status: Application['status']): Promise<boolean>
+  /** Changes those fields that are given. */
+  updateApplication(clientId: string, changes: ApplicationChanges): Promise<boolean>
   /** Removes an application and its secrets. Its tokens stay, without an application, until the purge. */
   removeApplication(clientId: string): Promise<boolean>
   /** Removes a suite, its secrets and the approvals for it. */
@@ -67,6 +74,8 @@ export interface Registry {
   withdraw(clientId: string, suiteId: string): Promise<void>
   /** Revokes every token of the application by counting up its generation; `at` is kept for people. */
   revokeTokens(clientId: string, at: number): Promise<boolean>
+  /** Adds a secret to an application or a suite. */
+  addSecret(owner: string, secret: NewSecret): Promise<boolean>
   /**
    * Adds a secret to an application or a suite, ends its others no later than `endOthersAt`, and deletes those that ended
    * before `deleteEndedBefore`.

@@ -36,6 +36,7 @@ export const LINES: Lines = {
   'request failed': { level: 'error', fields: { reason: 'reason', ...error, ...answer } },
 
   'application registered': { level: 'info', fields: { ...client, name: 'name', suites: 'suites', ...operator } },
+  'application updated': { level: 'info', fields: { ...client, changed: 'changed', ...operator } },
   'application suspended': { level: 'info', fields: { ...client, ...operator } },
   'application resumed': { level: 'info', fields: { ...client, ...operator } },
   'application removed': { level: 'info', fields: { ...client, ...operator } },
@@ -44,6 +45,7 @@ export const LINES: Lines = {
   'suite registered': { level: 'info', fields: { suite: 'suite', name: 'name', ...operator } },
   'suite removed': { level: 'info', fields: { suite: 'suite', ...operator } },
   'secret rotated': { level: 'info', fields: { ...client, others_end_at: 'othersEndAt', ...operator } },
+  'secret added': { level: 'info', fields: { ...client, ...operator } },
   'secret revoked': { level: 'info', fields: { ...client, secret_id: 'secretId', ...operator } },
   'all tokens revoked': { level: 'info', fields: { ...client, ...operator } },
   'backup made': { level: 'info', fields: { file: 'file', without_tokens: 'withoutTokens', ...operator } },

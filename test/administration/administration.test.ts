@@ -101,11 +101,13 @@ t.test('Suites: a taken id, an unknown suite and a wrong id are refused', async 
   await t.rejects(withdraw(credentials.client_id, 'nowhere'), { message })
   await t.rejects(async () => void (await register({ ...PARTNER, suites: ['store', 'nowhere'] })), { message })
   const file = { suites: [{ suiteId: 'new', name: 'New' }], applications: [{ ...PARTNER, suites: ['new', 'nowhere'] }] }
-  await t.rejects(async () => void (await seed(file)), { message })
+  await t.rejects(async () => void (await seed(file)), { message: /applications\[0\]\.suites\[1\]: There is no suite/ })
   const clash = { suites: [{ suiteId: credentials.client_id, name: 'New' }], applications: [] }
-  await t.rejects(async () => void (await seed(clash)), { message: /is taken already/ })
+  await t.rejects(async () => void (await seed(clash)), { message: /suites\[0\]\.id: The id .* is taken already/ })
   const otherClash = { suites: [], applications: [{ ...PARTNER, clientId: 'store' }] }
-  await t.rejects(async () => void (await seed(otherClash)), { message: /is taken already/ })
+  await t.rejects(async () => void (await seed(otherClash)), {
+    message: /applications\[0\]\.client_id: The id store is taken already/,
+  })
   t.equal((await administration.listSuites()).length, 1, 'and nothing was changed')
   await t.rejects(approve('nobody', 'store'), { message: /no application/ })
   await t.rejects(withdraw('nobody', 'store'), { message: /no application/ })
@@ -133,7 +135,9 @@ t.test('Administration: suspend and resume, rotate and revoke take effect with t
   t.equal(await status(fresh), 200)
 
   const [, newest] = (await administration.show(id)).secrets
-  await administration.revokeSecret(id, newest?.id as number)
+  await t.rejects(administration.revokeSecret(id, newest?.id as number), { message: /last active one .* use --force/ })
+  t.equal(await status(fresh), 200)
+  await administration.revokeSecret(id, newest?.id as number, { force: true })
   t.equal(await status(fresh), 401)
   await t.rejects(administration.revokeSecret(id, 999), { message: /has no secret 999/ })
 

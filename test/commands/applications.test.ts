@@ -1,17 +1,21 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t from 'tap'
 import { run, runJson } from '../support/run.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const WITHOUT_SUITES =
+  'Warning: It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.\n'
 const REGISTER = ['applications', 'register', '--name', 'Ünï App', '--developer-email', 'a@b.example']
 
 t.test('Commands: a registered application is shown with its credentials once, then without', async (t) => {
   const options = temporaryDatabase(t)
   const { status, out, err } = await run(REGISTER, options)
-  t.strictSame([status, err], [0, ''])
-  const [, id, secret] = /client_id {6}(\w{32})\n {2}client_secret {2}(\w{40})\n\n.*shown this once/s.exec(out) ?? []
+  t.strictSame([status, err], [0, WITHOUT_SUITES])
+  const [, id, secret] =
+    /client_id {6}(\w{32})\n {2}client_secret {2}(\w{40})\n {2}suites {9}none\n\n.*shown this once/s.exec(out) ?? []
   t.ok(id && secret)
   const later = await Promise.all(
     [
@@ -36,6 +40,7 @@ t.test('Commands: with --json they use the names of the wire', async (t) => {
     name: 'Ünï App',
     developer_email: 'a@b.example',
     status: 'active',
+    suites: [],
   })
   const id = registered.client_id
   const listed = {
@@ -112,14 +117,129 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
   const file = join(folder, 'secret')
   writeFileSync(file, 'legacy-secret-16\n')
   const fromFile = await run([...REGISTER, '--client-id', 'one', '--client-secret-file', file], options)
-  t.strictSame([fromFile.status, fromFile.err], [0, ''])
-  t.match(fromFile.out, /client_secret {2}the imported one\n$/)
+  t.strictSame([fromFile.status, fromFile.err], [0, WITHOUT_SUITES])
+  t.match(fromFile.out, /client_secret {2}the imported one\n {2}suites {9}none\n$/)
   const two = await runJson([...REGISTER, '--client-id', 'two', '--client-secret-file', '-'], {
     ...options,
     stdin: 'legacy-secret-17\r\n',
   })
-  t.strictSame(Object.keys(two), ['client_id', 'name', 'developer_email', 'status'])
+  t.strictSame(Object.keys(two), ['client_id', 'name', 'developer_email', 'status', 'suites'])
   t.match(await runJson(['secrets', 'list', 'two'], options), [{ origin: 'imported' }])
+})
+
+t.test('Commands: a registered application is shown with the suites that it is approved for', async (t) => {
+  const options = temporaryDatabase(t)
+  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  const { err, out } = await run(REGISTER, options)
+  t.equal(err, '')
+  t.match(out, /\n {2}suites {9}store\n/)
+  t.strictSame((await runJson(REGISTER, options)).suites, ['store'])
+})
+
+t.test('Commands: the name and the developer email of an application are updated, each alone or both', async (t) => {
+  const options = temporaryDatabase(t)
+  await run([...REGISTER, '--client-id', 'a'], options)
+  const update = (...args: string[]) => runJson(['apps', 'update', 'a', ...args], options)
+  t.match(await update('--name', 'New'), { client_id: 'a', name: 'New', developer_email: 'a@b.example' })
+  t.match(await update('--developer-email', 'c@d.example'), { name: 'New', developer_email: 'c@d.example' })
+  t.match(await update('--name', 'N', '--developer-email', 'e@f.example'), {
+    name: 'N',
+    developer_email: 'e@f.example',
+  })
+  t.match(await run(['apps', 'update', 'a', '--name', 'M'], options), { out: 'The application a is updated.\n' })
+  t.match(await run(['apps', 'update', 'a', '--developer-email', 'x'], options), { status: 1, err: /email address/ })
+  t.match(await run(['apps', 'update', 'b', '--name', 'M'], options), { status: 1, err: /no application .* b\.$/m })
+  t.match(await run(['apps', 'update', 'a'], options), { status: 2, err: /--name or --developer-email is required/ })
+  t.match(await runJson(['apps', 'show', 'a'], options), { name: 'M', developer_email: 'e@f.example' })
+})
+
+t.test('Commands: an imported secret is added to an application, and its others stay as they are', async (t) => {
+  const { folder, ...options } = temporaryDatabase(t)
+  await run([...REGISTER, '--client-id', 'a'], options)
+  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  const addSecret = (id: string, stdin: string, ...args: string[]) =>
+    run(['apps', 'add-secret', id, '--client-secret-file', '-', ...args], { ...options, stdin })
+  t.match(await addSecret('a', 'legacy-secret-16\n'), { status: 0, out: /is added to a; its others stay/ })
+  t.strictSame(JSON.parse((await addSecret('a', 'another-secret', '--json')).out), { client_id: 'a', status: 'added' })
+  t.match(await runJson(['secrets', 'list', 'a'], options), [
+    { origin: 'generated', ends_at: null },
+    { origin: 'imported', ends_at: null },
+    { origin: 'imported', ends_at: null },
+  ])
+  t.match(await addSecret('a', 'short'), { status: 1, err: /8 to 200/ })
+  t.match(await addSecret('store', 'legacy-secret-16'), { status: 1, err: /no application/ }, 'suites import none')
+  t.match(await run(['apps', 'add-secret', 'a', '--client-secret-file', folder], options), {
+    status: 1,
+    err: `Cannot read ${folder}: it is a directory.\n`,
+  })
+})
+
+t.test('Commands: the hash of a secret is not taken for a secret', async (t) => {
+  const options = temporaryDatabase(t)
+  const hashes = [
+    '$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW',
+    '$2y$10$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW',
+    '$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA',
+    '$scrypt$ln=14,r=8,p=5$AAAA$AAAA',
+    '$pbkdf2-sha256$29000$c2FsdA$aGFzaA',
+    'pbkdf2_sha256$260000$salt$hash',
+    'scrypt:32768:8:1$salt$hash',
+    '$6$rounds=5000$salt$hash',
+    '{SSHA}aGFzaGhhc2hoYXNo',
+  ]
+  for (const stdin of hashes) {
+    const { status, err } = await run([...REGISTER, '--client-secret-file', '-'], { ...options, stdin })
+    t.equal(status, 1, stdin)
+    t.match(err, /^The client secret is a hash: import the secret itself, or rotate it\.\n$/)
+  }
+  const stdin = '$ecret-with-a-dollar$'
+  t.equal((await run([...REGISTER, '--client-secret-file', '-'], { ...options, stdin })).status, 0)
+})
+
+t.test('Commands: the last active secret is revoked only where that is forced', async (t) => {
+  const options = temporaryDatabase(t)
+  await run([...REGISTER, '--client-id', 'a'], options)
+  await run(['secrets', 'rotate', 'a'], options)
+  t.equal((await run(['secrets', 'revoke', 'a', '1'], options)).status, 0)
+  t.match(await run(['secrets', 'revoke', 'a', '2'], options), {
+    status: 1,
+    err: /^The secret 2 is the last active one of a, .* rotate first, or use --force\.\n$/,
+  })
+  t.match(await runJson(['secrets', 'list', 'a'], options), [{ state: 'revoked' }, { state: 'active' }])
+  t.equal((await run(['secrets', 'revoke', 'a', '1'], options)).status, 0, 'again')
+  t.equal((await run(['secrets', 'revoke', 'a', '2', '--force'], options)).status, 0)
+  t.match(await runJson(['secrets', 'list', 'a'], options), [{ state: 'revoked' }, { state: 'revoked' }])
+})
+
+t.test('Commands: with --json an error, wrong usage and a warning are JSON too', async (t) => {
+  const options = temporaryDatabase(t)
+  const errOf = async (...args: string[]) => JSON.parse((await run([...args, '--json'], options)).err)
+  t.match(await errOf(...REGISTER), { warning: /approved for no suite/ })
+  t.strictSame(await errOf('apps', 'show', 'nobody'), {
+    error: 'There is no application with the client id nobody.',
+  })
+  t.match(await errOf('apps', 'show'), { error: /missing required argument 'client-id'/ })
+})
+
+t.test('Commands: columns are as wide as what is in them, and nothing commands the terminal', async (t) => {
+  const options = temporaryDatabase(t)
+  for (const [id, name] of Object.entries({ a: '株式会社テスト', b: 'e\u0301te', c: '👩‍💻 x', d: 'abc' })) {
+    await run(['apps', 'register', '--client-id', id, '--name', name, '--developer-email', 'a@b.example'], options)
+  }
+  const db = new Database(options.file)
+  db.exec("UPDATE applications SET name = 'ab' || char(0x202e, 0x9b) || 'c' WHERE client_id = 'd'")
+  db.close()
+  const [, ...rows] = (await run(['apps', 'list'], options)).out.split('\n')
+  const untilStatus = rows.slice(0, 4).map((row) => row.replace(/active.*/, 'active'))
+  t.strictSame(untilStatus, [
+    'a          株式会社テスト   a@b.example      active',
+    'b          e\u0301te              a@b.example      active',
+    'c          👩‍💻 x             a@b.example      active',
+    'd          ab\\u202e\\u009bc  a@b.example      active',
+  ])
+  t.match((await run(['apps', 'show', 'd'], options)).out, 'name               ab\\u202e\\u009bc\n')
+  t.equal((await runJson(['apps', 'show', 'd'], options)).name, 'ab\u202e\u009bc')
+  t.notMatch((await run(['apps', 'show', 'd', '--json'], options)).out, /[\u202e\u009b]/)
 })
 
 t.test('Commands: a rotation ends the other secrets after the overlap, by default a day', async (t) => {
@@ -140,7 +260,6 @@ t.test('Commands: a failure is one sentence on standard error, with status 1', a
   await run(['migrate'], options)
   const failures: [string[], RegExp][] = [
     [['apps', 'show', 'nobody'], /^There is no application with the client id nobody\.\n$/],
-    [['apps', 'remove', 'nobody', '--json'], /^There is no application/],
     [[...REGISTER, '--client-secret-file', '/nowhere/at/all'], /^Cannot read \/nowhere\/at\/all: ENOENT.*\.\n$/],
     [[...REGISTER, '--client-id', 'with space'], /^The client id must be .*\.\n$/],
   ]
@@ -182,6 +301,7 @@ t.test('Commands: wrong usage is reported on standard error, with status 2', asy
     ['apps', 'show'],
     ['apps', 'list', '--client-secret', 'x'],
     ['secrets', 'rotate', 'a', '--overlap', '1 day'],
+    ['secrets', 'rotate', 'a', '--overlap', '366d'],
     ['secrets', 'revoke', 'a', 'first'],
   ]
   for (const args of wrong) {
@@ -194,5 +314,8 @@ t.test('Commands: wrong usage is reported on standard error, with status 2', asy
 t.test('Commands: help and version are no errors', async (t) => {
   t.match(await run(['--help']), { status: 0, out: /Usage: token-server/ })
   t.match(await run(['apps', 'register', '--help']), { status: 0, out: /--client-secret-file/ })
+  t.match(await run(['apps', 'register', '--help']), { out: /--name <name> +the name of the application \(required\)/ })
+  t.notMatch((await run(['apps', 'register', '--help'])).out, /--client-id.*\(required\)/)
+  t.match(await run(['secrets', 'rotate', '--help']), { out: /365d at most\s+\(default: 24h\)/ })
   t.match(await run(['--version']), { status: 0, out: /^\d+\.\d+\.\d+\n$/ })
 })

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,16 +11,23 @@ const REGISTER = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.e
 t.test('Audit: every change by a command is one line with who made it, on standard error', async (t) => {
   const options = temporaryDatabase(t)
   const copy = join(options.folder, 'copy.db')
+  const secret = join(options.folder, 'secret')
+  writeFileSync(secret, 'imported-secret')
   const actor = userInfo().username
   const changes: [args: string[], event: { msg: string; [field: string]: unknown }][] = [
     [['suites', 'register', 'store', '--name', 'Store API'], { msg: 'suite registered', suite: 'store' }],
     [REGISTER, { msg: 'application registered', client_id: 'a', name: 'A', suites: 'all' }],
+    [
+      ['apps', 'update', 'a', '--name', 'New', '--developer-email', 'new@b.example'],
+      { msg: 'application updated', client_id: 'a', changed: ['name', 'developer_email'] },
+    ],
     [['apps', 'suspend', 'a'], { msg: 'application suspended', client_id: 'a' }],
     [['apps', 'resume', 'a'], { msg: 'application resumed', client_id: 'a' }],
     [['apps', 'withdraw', 'a', '--suite', 'store'], { msg: 'approval withdrawn', client_id: 'a', suite: 'store' }],
     [['apps', 'approve', 'a', '--suite', 'store'], { msg: 'application approved', client_id: 'a', suite: 'store' }],
     [['secrets', 'rotate', 'a'], { msg: 'secret rotated', client_id: 'a', others_end_at: /^\d{4}-.*Z$/ }],
     [['secrets', 'revoke', 'a', '3'], { msg: 'secret revoked', client_id: 'a', secret_id: 3 }],
+    [['apps', 'add-secret', 'a', '--client-secret-file', secret], { msg: 'secret added', client_id: 'a' }],
     [['tokens', 'revoke-all', 'a'], { msg: 'all tokens revoked', client_id: 'a' }],
     [['backup', copy], { msg: 'backup made', file: copy, without_tokens: false }],
     [['restore', copy], { msg: 'database restored', file: copy, replaced: /store\.db\.replaced-/ }],
@@ -49,6 +57,40 @@ t.test('Audit: a seed is a line for each that it registered, and none for those 
   t.match(events, [{ msg: 'suite registered' }, { msg: 'application registered' }])
   t.notMatch(JSON.stringify(events), 'S3CR3T')
   t.strictSame((await run(['seed', '-'], { ...options, stdin })).events, [])
+})
+
+t.test('Audit: a change that was made before is no event', async (t) => {
+  const options = temporaryDatabase(t)
+  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  await run(REGISTER, options)
+  const changes = [
+    ['apps', 'approve', 'a', '--suite', 'store'],
+    ['apps', 'withdraw', 'a', '--suite', 'store'],
+    ['apps', 'withdraw', 'a', '--suite', 'store'],
+    ['apps', 'suspend', 'a'],
+    ['apps', 'suspend', 'a'],
+    ['apps', 'resume', 'a'],
+    ['apps', 'resume', 'a'],
+    ['apps', 'update', 'a', '--name', 'New'],
+    ['apps', 'update', 'a', '--name', 'New', '--developer-email', 'a@b.example'],
+  ]
+  const events = []
+  for (const args of changes) {
+    const result = await run(args, options)
+    t.strictSame([result.status, result.events.length <= 1], [0, true])
+    events.push(result.events[0]?.msg)
+  }
+  t.strictSame(events, [
+    undefined,
+    'approval withdrawn',
+    undefined,
+    'application suspended',
+    undefined,
+    'application resumed',
+    undefined,
+    'application updated',
+    undefined,
+  ])
 })
 
 t.test('Audit: what changes nothing is no event, and LOG_LEVEL applies', async (t) => {

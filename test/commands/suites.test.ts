@@ -11,7 +11,7 @@ t.test('Suites: they are registered with credentials that are shown once, listed
   const { id, client_id, client_secret, name } = await runJson(STORE, options)
   t.strictSame([id, client_id, name], ['store', 'store', 'Store API'])
   t.match(client_secret, /^\w{40}$/)
-  t.match((await run(PRODUCTS, options)).out, /client_secret {2}\w{40}\nThe secret is shown this once/)
+  t.match((await run(PRODUCTS, options)).out, /client_secret {2}\w{40}\nA generated secret is shown this once/)
   t.match(await runJson(['suites', 'list'], options), [
     { id: 'store', name: 'Store API' },
     { id: 'product-information' },
@@ -38,6 +38,55 @@ t.test('Suites: their secrets are rotated, listed and revoked like those of appl
   t.match(await runJson(['secrets', 'revoke', 'store', '2'], options), { client_id: 'store', id: 2 })
   t.match(await run(['secrets', 'list', 'nobody'], options), { status: 1, err: /no application and no suite/ })
 })
+
+t.test('Suites: a new one tells how many applications are not approved for it', async (t) => {
+  const options = temporaryDatabase(t)
+  t.equal((await runJson(STORE, options)).applications_not_approved, 0)
+  await run(REGISTER, options)
+  t.match((await run(PRODUCTS, options)).out, /Applications that are not approved for it: 1, which is all\.\n$/)
+})
+
+t.test('Suites: of many applications that are approved, some are named, or all where that is asked for', async (t) => {
+  const options = temporaryDatabase(t)
+  const applications = Array.from({ length: 12 }, (_, n) => ({
+    name: `A ${n}`,
+    developer_email: 'a@b.example',
+    client_id: `a${n}`,
+  }))
+  const stdin = JSON.stringify({ suites: [{ id: 'store', name: 'Store API' }], applications })
+  await run(['seed', '-'], { ...options, stdin })
+  const approved = async (...args: string[]) =>
+    /^approved {2}(.*)$/m.exec((await run(['suites', 'show', 'store', ...args], options)).out)?.[1]
+  t.equal(await approved(), '12 applications: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 … (--all names every one)')
+  const all = applications.map(({ client_id }) => client_id)
+  t.equal(await approved('--all'), all.join(', '))
+  t.strictSame((await runJson(['suites', 'show', 'store'], options)).approved, all)
+})
+
+t.test(
+  'Approvals: an option may be repeated, for several suites at once; an unknown one changes nothing',
+  async (t) => {
+    const options = temporaryDatabase(t)
+    await run([...REGISTER, '--client-id', 'a'], options)
+    await run(STORE, options)
+    await run(PRODUCTS, options)
+    const both = ['--suite', 'store', '--suite', 'product-information']
+    const suites = async () => (await runJson(['apps', 'show', 'a'], options)).suites
+    t.match(await run(['apps', 'approve', 'a', '--suite', 'store', '--suite', 'nowhere'], options), { status: 1 })
+    t.strictSame(await suites(), [])
+    t.equal(
+      (await run(['apps', 'approve', 'a', ...both], options)).out,
+      'The application a is approved for the suites store, product-information.\n',
+    )
+    t.strictSame(await suites(), ['store', 'product-information'])
+    t.strictSame(await runJson(['apps', 'withdraw', 'a', ...both], options), {
+      client_id: 'a',
+      suites: ['store', 'product-information'],
+      status: 'withdrawn',
+    })
+    t.strictSame(await suites(), [])
+  },
+)
 
 t.test(
   'Approvals: an application has those it was registered with, all where none is named, and later changes',

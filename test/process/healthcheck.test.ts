@@ -8,15 +8,21 @@ t.test('Healthcheck: it fails when the server has lost its store', async (t) => 
   const server = await startServer(t, { ...env, HOST: '0.0.0.0' })
   const PORT = new URL(server.address).port
   t.match(await command(t, ['healthcheck'], { HOST: '0.0.0.0', PORT }), { status: 0 })
+  const { out } = await command(t, ['healthcheck', '--json'], { PORT })
+  t.strictSame(JSON.parse(out), { address: `http://127.0.0.1:${PORT}`, status: 'ready' })
   unlinkSync(file)
-  t.match(await command(t, ['healthcheck'], { PORT }), { status: 1, err: 'The server is not ready: 503.\n' })
+  t.match(await command(t, ['healthcheck'], { PORT }), {
+    status: 1,
+    err: `The server at http://127.0.0.1:${PORT} is not ready: 503.\n`,
+  })
 })
 
-t.test('Healthcheck: it fails when no server answers', async (t) => {
-  for (const HOST of ['127.0.0.1', '0.0.0.0', '::1']) {
+t.test('Healthcheck: it fails when no server answers, and says which address it asked', async (t) => {
+  const addresses = { '127.0.0.1': '127.0.0.1', '0.0.0.0': 'localhost', '::1': '[::1]' }
+  for (const [HOST, address] of Object.entries(addresses)) {
     t.match(await command(t, ['healthcheck'], { HOST, PORT: '1' }), {
       status: 1,
-      err: 'The server is not ready: no answer.\n',
+      err: `The server at http://${address}:1 is not ready: no answer.\n`,
     })
   }
 })

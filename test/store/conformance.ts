@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Application, ApplicationKey, NewApplication } from '../../src/domain/application.ts'
+import { NOT_SHOWN_YET } from '../../src/domain/secret.ts'
 import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
@@ -132,6 +133,64 @@ function registryConformance(t: Test, { open }: Harness): void {
     const broken = application('b', { name: null as unknown as string })
     await t.rejects(register(store, [application('a'), broken]))
     t.strictSame(await store.listApplications(PAGE), [])
+  })
+
+  t.test('Store: applications of some names are found, oldest first, and all are counted', async (t) => {
+    const store = await open(t)
+    t.equal(await store.countApplications(), 0)
+    const names = ['Ünï "quoted" ✓', 'B', 'C']
+    await register(store, [
+      application('c', { name: 'C' }),
+      application('one', { name: names[0] as string }),
+      application('b', { name: 'B' }),
+      application('two', { name: names[0] as string, developerEmail: 'another@partner.example' }),
+    ])
+    const found = await store.findNamesakes([names[0] as string, 'C', 'nobody'])
+    t.strictSame(idsOf(found), ['c', 'one', 'two'])
+    t.strictSame(found[1], await store.findApplication('one'))
+    t.strictSame(await store.findNamesakes(['b', 'c']), [], 'names are compared byte by byte')
+    t.strictSame(await store.findNamesakes([]), [])
+    t.equal(await store.countApplications(), 4)
+  })
+
+  t.test('Store: an application is updated in those fields that are given', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a'), application('b')])
+    const [before, other] = [await store.findApplication('a'), await store.findApplication('b')]
+    t.equal(await store.updateApplication('a', { name: 'New' }), true)
+    t.strictSame(await store.findApplication('a'), { ...before, name: 'New' })
+    t.equal(await store.updateApplication('a', { developerEmail: 'new@partner.example' }), true)
+    t.strictSame(await store.findApplication('a'), { ...before, name: 'New', developerEmail: 'new@partner.example' })
+    t.strictSame(await store.findApplication('b'), other)
+    t.equal(await store.updateApplication('nobody', { name: 'New' }), false)
+  })
+
+  t.test('Store: a secret is added, and the others keep their ends', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a'), application('b')])
+    await store.rotateSecret('a', SECRET, START + 100, START)
+    t.equal(await store.addSecret('a', { ...SECRET, digest: IMPORTED }), true)
+    const secrets = (await store.findApplication('a'))?.secrets ?? []
+    t.match(secrets, [{ endsAt: START + 100 }, { endsAt: null }, { ...SECRET, digest: IMPORTED, endsAt: null }])
+    t.equal((await store.findApplication('b'))?.secrets.length, 1)
+    t.equal(await store.addSecret('nobody', SECRET), false)
+  })
+
+  t.test('Store: a secret that is not shown yet begins when that is said, and no other secret does', async (t) => {
+    const store = await open(t)
+    const secret = { digest: GENERATED, createdAt: START, endsAt: NOT_SHOWN_YET }
+    const suites = [{ ...suite('store'), secret }]
+    await store.register({ suites, applications: [application('a', { secret }), application('b', { secret })] })
+    await store.addSecret('a', { ...SECRET, endsAt: START + 5 })
+    const ends = async (id: string) => {
+      const owner = (await store.findApplication(id)) ?? (await store.findSuite(id))
+      return owner?.secrets.map(({ endsAt }) => endsAt)
+    }
+    t.strictSame(await ends('a'), [NOT_SHOWN_YET, START + 5])
+    await store.startSecrets(['a', 'store', 'nobody'])
+    t.strictSame(await ends('a'), [null, START + 5])
+    t.strictSame(await ends('store'), [null])
+    t.strictSame(await ends('b'), [NOT_SHOWN_YET])
   })
 
   t.test('Store: a status is set', async (t) => {
@@ -476,6 +535,9 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
     const secretId = (await seen()).secrets[0]?.id as number
     const changes: [change: () => Promise<unknown>, isSeen: (a: Application) => boolean][] = [
       [() => one.setStatus('a', 'suspended'), ({ status }) => status === 'suspended'],
+      [() => one.updateApplication('a', { name: 'New' }), ({ name }) => name === 'New'],
+      [() => one.addSecret('a', { ...SECRET, endsAt: NOT_SHOWN_YET }), ({ secrets }) => secrets.length === 2],
+      [() => one.startSecrets(['a']), ({ secrets }) => secrets[1]?.endsAt === null],
       [() => one.setStatus('a', 'active'), ({ status }) => status === 'active'],
       [() => one.approve('a', 'store'), ({ suites }) => suites.length === 1],
       [() => one.withdraw('a', 'store'), ({ suites }) => suites.length === 0],
@@ -606,6 +668,11 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         listSuites: () => store.listSuites(PAGE),
         hasImportedSecrets: () => store.hasImportedSecrets(),
         register: () => register(store, [application('b')]),
+        findNamesakes: () => store.findNamesakes(['Application owner']),
+        countApplications: () => store.countApplications(),
+        startSecrets: () => store.startSecrets(['owner']),
+        updateApplication: () => store.updateApplication('owner', { name: 'Other' }),
+        addSecret: () => store.addSecret('owner', SECRET),
         setStatus: () => store.setStatus('owner', 'suspended'),
         removeApplication: () => store.removeApplication('owner'),
         removeSuite: () => store.removeSuite('store'),

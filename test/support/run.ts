@@ -2,14 +2,22 @@ import { Readable } from 'node:stream'
 import { main } from '../../src/main.ts'
 
 /** Runs a command as the shell would, in this process. Of standard error the events that it logged are apart. */
-export async function run(args: string[], { env = {}, stdin = '' }: { env?: NodeJS.ProcessEnv; stdin?: string } = {}) {
+export async function run(
+  args: string[],
+  { env = {}, stdin = '', isTTY = false }: { env?: NodeJS.ProcessEnv; stdin?: string | Buffer; isTTY?: boolean } = {},
+) {
   let out = ''
   let err = ''
   const status = await main(args, {
     env,
-    stdin: Readable.from([stdin]),
-    stdout: { write: (text: string) => (out += text) },
-    stderr: { write: (text: string) => (err += text) },
+    stdin: Readable.from([Buffer.from(stdin)]),
+    stdout: {
+      write(text, done) {
+        out += text
+        done?.()
+      },
+    },
+    stderr: { write: (text) => (err += text), isTTY },
   })
   const isEvent = (line: string) => line.startsWith('{"level"')
   const lines = err.split(/(?<=\n)/)

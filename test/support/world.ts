@@ -1,6 +1,8 @@
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { type Administration, createAdministration } from '../../src/administration/administration.ts'
+import type { Seeded } from '../../src/administration/seed.ts'
+import type { Seeds } from '../../src/administration/seed-plan.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { buildApp } from '../../src/http/app.ts'
@@ -86,11 +88,21 @@ export async function createWorld(
   return { app, store, issuer, administration, changes, clock, lines, credentials, post, token, flushUsage }
 }
 
+/** Registers what is missing of a seed, to the end. */
+async function seedAll({ plan, register }: Administration['seed'], seeds: Seeds) {
+  const all: Omit<Seeded, 'existing'> = { suites: [], applications: [] }
+  for await (const { suites, applications } of register(await plan(seeds))) {
+    all.suites.push(...suites)
+    all.applications.push(...applications)
+  }
+  return all
+}
+
 /** The administration under one name per action, as tests call it. */
 function flat({ applications, suites, secrets, seed }: Administration) {
   return {
     ...applications,
-    seed,
+    seed: (seeds: Seeds) => seedAll(seed, seeds),
     registerSuite: suites.register,
     listSuites: suites.list,
     showSuite: suites.show,

@@ -2,28 +2,37 @@ import cluster from 'node:cluster'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Command, CommanderError } from 'commander'
+import { type Command, CommanderError, Help, type Option } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { endProcess, untilFilesRest } from '../../server/end-process.ts'
 import { ENV_FILE, misspeltSettings, readEnvFile } from './env-file.ts'
-import type { Terminal } from './terminal.ts'
+import { OutputFailed, type Terminal } from './terminal.ts'
+import { visible } from './text.ts'
 
 const FAILED = 1
 const WRONG_USAGE = 2
+/** What a shell shows of a program that SIGPIPE ended: 128 and its number. */
+const READER_GONE = 141
 
 /** How long the end of a command that failed waits for a disk. */
 const HANGING_MS = 1000
 
-/** Runs the command that the arguments name. Resolves to the exit status; what went wrong is on standard error. */
+/**
+ * Runs the command that the arguments name. Resolves to the exit status; what went wrong is on standard error, as JSON where
+ * that was asked for.
+ */
 export async function runCommand(program: Command, args: string[], terminal: Terminal): Promise<number> {
-  useTerminal(program, terminal)
+  const json = args.includes('--json')
+  const say = (error: string) => void terminal.stderr.write(visible(`${json ? JSON.stringify({ error }) : error}\n`))
+  useTerminal(program, terminal, (usage) => say(usage.trimEnd()))
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE
-    terminal.stderr.write(`${errorText(error)}\n`)
+    if (error instanceof OutputFailed && error.isClosed) return READER_GONE
+    say(errorText(error))
     return FAILED
   }
 }
@@ -34,13 +43,23 @@ function errorText(error: unknown): string {
   return `This is a bug in token-server. Please report it with what follows.\n${(error as Error).stack}`
 }
 
+/** What the help says of an option: also whether it must be given. */
+function optionDescription(option: Option): string {
+  const description = new Help().optionDescription(option)
+  return option.mandatory ? `${description} (required)` : description
+}
+
 /** Makes a command and its subcommands write to the terminal, and throw where Commander would exit. */
-function useTerminal(command: Command, terminal: Terminal): void {
-  command.exitOverride().configureOutput({
-    writeOut: (text) => terminal.stdout.write(text),
-    writeErr: (text) => terminal.stderr.write(text),
-  })
-  for (const child of command.commands) useTerminal(child, terminal)
+function useTerminal(command: Command, terminal: Terminal, outputError: (usage: string) => void): void {
+  command
+    .exitOverride()
+    .configureHelp({ optionDescription })
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+      outputError,
+    })
+  for (const child of command.commands) useTerminal(child, terminal, outputError)
 }
 
 /** Runs the program in this process, with the settings in `.env`, and sets its exit status. */
@@ -61,10 +80,8 @@ export async function runProcess(main: () => Promise<number>): Promise<void> {
 }
 
 function handleBrokenOutput(): void {
-  process.stdout.on('error', (error) => {
-    process.stderr.write(`The command succeeded but its output could not be written: ${error.message}\n`)
-    process.exit(FAILED)
-  })
+  // Whoever writes is told (shared/terminal.ts); without a listener the process would end here.
+  process.stdout.on('error', () => {})
   // What the audit log cannot write must not make a change that was made look like one that was not.
   process.stderr.on('error', () => {})
 }

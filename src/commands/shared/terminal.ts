@@ -1,15 +1,33 @@
 import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { decodeText, visible } from './text.ts'
+
+type Output = { write(data: string | Uint8Array, done?: (error?: Error | null) => void): unknown; isTTY?: boolean }
 
 /** The process as the commands see it. */
 export interface Terminal {
   env: NodeJS.ProcessEnv
   stdin: AsyncIterable<Buffer | string>
-  /** `done`, where it is given, is called when what was written has gone on its way. */
-  stdout: { write(data: string | Uint8Array, done?: () => void): unknown; isTTY?: boolean }
-  stderr: { write(text: string): unknown }
+  stdout: Output
+  stderr: Output
+}
+
+/** Whether a command was given `--json`. */
+export interface JsonOption {
+  json?: boolean
+}
+
+/** The output could not be written. */
+export class OutputFailed extends OperatorError {
+  /** Whether its reader has closed it, as `head` does when it has seen enough. */
+  readonly isClosed: boolean
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(`The output could not be written: ${cause.message}.`, { cause })
+    this.isClosed = cause.code === 'EPIPE'
+  }
 }
 
 /** Adds `--json`, which every command that prints a result has. */
@@ -17,29 +35,38 @@ export function withJson(command: Command): Command {
   return command.option('--json', 'print JSON')
 }
 
-/** Prints a result: as JSON where that was asked for, else in words. */
-export function print(terminal: Terminal, { json }: { json?: boolean }, result: unknown, words: string): void {
-  terminal.stdout.write(`${json ? JSON.stringify(result, null, 2) : words}\n`)
+/** Writes to standard output. Resolves when that is written; rejects with OutputFailed. */
+export function write({ stdout }: Terminal, text: string | Uint8Array): Promise<void> {
+  const data = typeof text === 'string' ? visible(text) : text
+  return new Promise((resolve, reject) => {
+    stdout.write(data, (error) => (error ? reject(new OutputFailed(error)) : resolve()))
+  })
+}
+
+/** Prints what was asked for: as JSON where that was asked for, else in words. Rejects with OutputFailed. */
+export function show(terminal: Terminal, { json }: JsonOption, result: unknown, words: string): Promise<void> {
+  return write(terminal, `${json ? JSON.stringify(result, null, 2) : words}\n`)
+}
+
+/** Prints the result of a change that was made. Throws OperatorError where it cannot. */
+export async function print(terminal: Terminal, options: JsonOption, result: unknown, words: string): Promise<void> {
+  await show(terminal, options, result, words).catch(({ message, cause }: OutputFailed) => {
+    throw new OperatorError(`What was asked for is done. ${message}`, { cause })
+  })
+}
+
+/** Says something on standard error that does not keep the command from its work. */
+export function say({ stderr }: Terminal, { json }: JsonOption, kind: 'warning' | 'progress', text: string): void {
+  const words = kind === 'warning' ? `Warning: ${text}` : text
+  stderr.write(visible(`${json ? JSON.stringify({ [kind]: text }) : words}\n`))
 }
 
 /** The text of a file, or of standard input where the file is `-`. Throws OperatorError where it cannot be read. */
 export async function readInput(terminal: Terminal, file: string): Promise<string> {
-  if (file === '-') return text(terminal.stdin)
-  return readFile(file, 'utf8').catch((cause: Error) => {
-    throw new OperatorError(`Cannot read ${file}: ${cause.message}.`, { cause })
+  const name = file === '-' ? 'standard input' : file
+  const reading = file === '-' ? buffer(terminal.stdin as AsyncIterable<Buffer>) : readFile(file)
+  const content = await reading.catch(({ code, message }: NodeJS.ErrnoException) => {
+    throw new OperatorError(`Cannot read ${name}: ${code === 'EISDIR' ? 'it is a directory' : message}.`)
   })
-}
-
-/** Rows of text in columns, under a heading. */
-export function table(heading: string[], rows: string[][]): string {
-  const lines = [heading, ...rows]
-  const widths = heading.map((_, column) =>
-    lines.reduce((width, cells) => Math.max(width, (cells[column] as string).length), 0),
-  )
-  const line = (cells: string[]) =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] as number))
-      .join('  ')
-      .trimEnd()
-  return lines.map(line).join('\n')
+  return decodeText(name, content)
 }

@@ -1,32 +1,26 @@
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import type { RegisteredSuite } from '../../administration/suites.ts'
-import type { SecretView } from '../../administration/views.ts'
-import { table } from './terminal.ts'
+import { type SecretView, timestamp } from '../../administration/views.ts'
+import { NOT_SHOWN_YET } from '../../domain/secret.ts'
+import { table } from './text.ts'
 
 // What several commands say to people.
 
-/** Registered applications with their credentials. */
-export function registeredApplicationsText(all: RegisteredApplication[]): string {
-  const paragraphs = all.map(({ clientId, clientSecret, name, developerEmail }) =>
-    [
-      `${name} (${developerEmail})`,
-      `  client_id      ${clientId}`,
-      `  client_secret  ${clientSecret ?? 'the imported one'}`,
-    ].join('\n'),
-  )
-  const isAnyGenerated = all.some(({ clientSecret }) => clientSecret !== undefined)
-  if (isAnyGenerated) paragraphs.push('A generated secret is shown this once and cannot be shown again.')
-  return paragraphs.join('\n\n')
+export const SHOWN_ONCE = 'A generated secret is shown this once and cannot be shown again.'
+
+/** A registered application with its credentials. */
+export function registeredApplicationText(application: RegisteredApplication): string {
+  const { clientId, clientSecret, name, developerEmail } = application
+  return [
+    `${name} (${developerEmail})`,
+    `  client_id      ${clientId}`,
+    `  client_secret  ${clientSecret ?? 'the imported one'}`,
+  ].join('\n')
 }
 
 /** A registered suite with its credentials. */
 export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredSuite): string {
-  return [
-    `${name} (suite)`,
-    `  client_id      ${suiteId}`,
-    `  client_secret  ${clientSecret}`,
-    'The secret is shown this once and cannot be shown again.',
-  ].join('\n')
+  return [`${name} (suite)`, `  client_id      ${suiteId}`, `  client_secret  ${clientSecret}`].join('\n')
 }
 
 /** Secrets as a table: all but the secrets themselves. */
@@ -43,6 +37,7 @@ export function secretsTable(secrets: readonly SecretView[]): string {
 
 function stateText({ state, ends_at, revoked_at }: SecretView): string {
   if (state === 'revoked') return `revoked at ${revoked_at}`
+  if (ends_at === timestamp(NOT_SHOWN_YET)) return 'not shown yet: run the seed again'
   if (state === 'expired') return `expired at ${ends_at}`
   return ends_at === null ? 'active' : `ends at ${ends_at}`
 }

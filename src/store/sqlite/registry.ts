@@ -1,4 +1,5 @@
 import type { Application, ApplicationKey, NewApplication } from '../../domain/application.ts'
+import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
 import type { Context } from './context.ts'
@@ -34,6 +35,8 @@ export function createRegistry({ db, changes, reader, retryLocked, committed, as
   const listApplications = list<Application>(sql.listApplications)
   const listApprovedApplications = list<Application>(sql.listApprovedApplications)
   const listSuites = list<Suite>(sql.listSuites)
+  const findNamesakes = list<Application>(sql.findNamesakes)
+  const countApplications = db.prepare(sql.countApplications).pluck()
   const selectImportedSecrets = db.prepare(sql.hasImportedSecrets).pluck()
   const hasImportedSecrets = changes.cachedValue('registry', () => selectImportedSecrets.get() === 1)
   const readImportedSecrets = reader((_: undefined) => hasImportedSecrets())
@@ -41,7 +44,9 @@ export function createRegistry({ db, changes, reader, retryLocked, committed, as
   const insertApplication = db.prepare(sql.insertApplication)
   const insertSuite = db.prepare(sql.insertSuite)
   const insertSecret = db.prepare(sql.insertSecret)
+  const startSecrets = db.prepare(sql.startSecrets)
   const setStatus = db.prepare(sql.setStatus)
+  const updateApplication = db.prepare(sql.updateApplication)
   const deleteApplication = db.prepare(sql.deleteApplication)
   const deleteSuite = db.prepare(sql.deleteSuite)
   const approve = db.prepare(sql.approve)
@@ -67,7 +72,7 @@ export function createRegistry({ db, changes, reader, retryLocked, committed, as
   function addApplication(application: NewApplication): boolean {
     const { clientId: owner, secret, suites } = application
     if (insertApplication.run(toRow(application)).changes === 0) return false
-    insertSecret.run({ owner, digest: secret.digest, created_at: secret.createdAt })
+    addSecret(owner, secret)
     if (suites === 'all') approveForAll.run(owner)
     else for (const suiteId of suites) approve.run(owner, suiteId)
     return true
@@ -75,8 +80,11 @@ export function createRegistry({ db, changes, reader, retryLocked, committed, as
 
   function addSuite({ suiteId, name, createdAt, secret }: NewSuite): boolean {
     if (insertSuite.run({ suite_id: suiteId, name, created_at: createdAt }).changes === 0) return false
-    insertSecret.run({ owner: suiteId, digest: secret.digest, created_at: secret.createdAt })
-    return true
+    return addSecret(suiteId, secret)
+  }
+
+  function addSecret(owner: string, { digest, createdAt, endsAt = null }: NewSecret): boolean {
+    return insertSecret.run({ owner, digest, created_at: createdAt, ends_at: endsAt }).changes > 0
   }
 
   const registry: Registry = {
@@ -86,11 +94,24 @@ export function createRegistry({ db, changes, reader, retryLocked, committed, as
     listApplications: ({ after = BEFORE_THE_FIRST, limit }) => listApplications(after, limit),
     listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
       listApprovedApplications(suiteId, after, limit),
+    findNamesakes: (names) => findNamesakes(JSON.stringify(names)),
+    countApplications: () =>
+      retryLocked(() => {
+        assertUsable()
+        return countApplications.get() as number
+      }),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => listSuites(after, limit),
 
     register: ({ suites, applications }) =>
       change(() => ({ suites: suites.filter(addSuite), applications: applications.filter(addApplication) })),
 
+    startSecrets: (owners) =>
+      change(() => {
+        for (const owner of owners) startSecrets.run({ owner, not_shown_yet: NOT_SHOWN_YET })
+      }),
+
+    updateApplication: (clientId, { name = null, developerEmail = null }) =>
+      change(() => updateApplication.run({ client_id: clientId, name, developer_email: developerEmail }).changes > 0),
     setStatus: (clientId, status) => change(() => setStatus.run(status, clientId).changes > 0),
     removeApplication: (clientId) => change(() => deleteApplication.run(clientId).changes > 0),
     removeSuite: (suiteId) => change(() => deleteSuite.run(suiteId).changes > 0),
@@ -98,11 +119,13 @@ export function createRegistry({ db, changes, reader, retryLocked, committed, as
     withdraw: (clientId, suiteId) => change(() => void withdraw.run(clientId, suiteId)),
     revokeTokens: (clientId, at) => change(() => revokeTokens.run(at, clientId).changes > 0),
 
+    addSecret: (owner, secret) => change(() => addSecret(owner, secret)),
+
     rotateSecret: (owner, secret, endOthersAt, deleteEndedBefore) =>
       change(() => {
         deleteEndedSecrets.run({ owner, ended_before: deleteEndedBefore })
         endSecrets.run({ owner, ends_at: endOthersAt })
-        return insertSecret.run({ owner, digest: secret.digest, created_at: secret.createdAt }).changes > 0
+        return addSecret(owner, secret)
       }),
 
     revokeSecret: (owner, id, at) => change(() => revokeSecret.run({ owner, id, at }).changes > 0),

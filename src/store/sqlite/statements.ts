@@ -57,6 +57,9 @@ export const findClientId = `
 export const listApplications = `
   SELECT ${APPLICATION} FROM applications a WHERE a.id > ? ORDER BY a.id LIMIT ?`
 
+export const findNamesakes = `
+  SELECT ${APPLICATION} FROM applications a WHERE a.name IN (SELECT value FROM json_each(?)) ORDER BY a.id`
+
 export const listApprovedApplications = `
   SELECT ${APPLICATION}
     FROM applications a
@@ -87,13 +90,24 @@ export const insertSuite = `
       ON CONFLICT (suite_id) DO NOTHING`
 
 export const insertSecret = `
-  INSERT INTO secrets (digest, created_at, application_id, suite_id)
-  SELECT @digest, @created_at, id, NULL FROM applications WHERE client_id = @owner
+  INSERT INTO secrets (digest, created_at, ends_at, application_id, suite_id)
+  SELECT @digest, @created_at, @ends_at, id, NULL FROM applications WHERE client_id = @owner
    UNION ALL
-  SELECT @digest, @created_at, NULL, id FROM suites WHERE suite_id = @owner`
+  SELECT @digest, @created_at, @ends_at, NULL, id FROM suites WHERE suite_id = @owner`
+
+export const startSecrets = `
+  UPDATE secrets SET ends_at = NULL
+   WHERE ends_at = @not_shown_yet
+     AND (application_id = (SELECT id FROM applications WHERE client_id = @owner)
+       OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner))`
 
 export const setStatus = `
   UPDATE applications SET status = ? WHERE client_id = ?`
+
+export const updateApplication = `
+  UPDATE applications
+     SET name = ifnull(@name, name), developer_email = ifnull(@developer_email, developer_email)
+   WHERE client_id = @client_id`
 
 export const deleteApplication = `
   DELETE FROM applications WHERE client_id = ?`
