@@ -21,7 +21,14 @@ const ROOMS: Record<string, Room> = {
   },
   server: {
     rooms: ['config.ts', 'http', 'issuer', 'domain', 'telemetry', 'store'],
-    packages: ['node:async_hooks', 'node:cluster', 'node:stream', 'node:timers/promises', 'fastify'],
+    packages: [
+      'node:async_hooks',
+      'node:cluster',
+      'node:dns/promises',
+      'node:stream',
+      'node:timers/promises',
+      'fastify',
+    ],
   },
   http: {
     rooms: ['issuer', 'domain'],

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
-import { JSON_TYPE, NO_STORE } from '../../src/http/wire/refuse.ts'
+import { ANSWER_HEADERS, JSON_TYPE } from '../../src/http/wire/refuse.ts'
 import { token } from './answers.ts'
 
 // Node.js alone: it reads the body without parsing it, and sends the same answer as constant.ts.
 
-const headers = { ...NO_STORE, 'content-type': JSON_TYPE }
+const headers = { ...ANSWER_HEADERS, 'content-type': JSON_TYPE }
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []

@@ -3,7 +3,7 @@ import fastify from 'fastify'
 import { ACCESS_TOKEN_PATH, tokenRequest, tokenResponse } from '../../src/http/access-token.ts'
 import { READY_PATH } from '../../src/http/health.ts'
 import { INTROSPECT_PATH, introspectionRequest, introspectionResponse } from '../../src/http/introspect.ts'
-import { NO_STORE } from '../../src/http/wire/refuse.ts'
+import { ANSWER_HEADERS } from '../../src/http/wire/refuse.ts'
 import { VERIFY_PATH } from '../../src/http/wire/target.ts'
 import { introspection, token, verified } from './answers.ts'
 
@@ -17,7 +17,7 @@ app.post(
   ACCESS_TOKEN_PATH,
   { schema: { body: tokenRequest, response: { 200: tokenResponse } } },
   async (_request, reply) => {
-    reply.headers(NO_STORE)
+    reply.headers(ANSWER_HEADERS)
     return token
   },
 )
@@ -26,13 +26,13 @@ app.post(
   INTROSPECT_PATH,
   { schema: { body: introspectionRequest, response: { 200: introspectionResponse } } },
   async (_request, reply) => {
-    reply.headers(NO_STORE)
+    reply.headers(ANSWER_HEADERS)
     return introspection
   },
 )
 
 app.get(`${VERIFY_PATH}/:suite`, async (_request, reply) => {
-  reply.headers({ ...NO_STORE, ...verified })
+  reply.headers({ ...ANSWER_HEADERS, ...verified })
   return reply.send()
 })
 

@@ -18,6 +18,11 @@ export type InactiveReason =
 
 /** Why a request is refused or fails. Each has its answer in http/wire/refusals.ts. */
 export type RequestReason =
+  | 'not HTTP'
+  | 'request too slow'
+  | 'headers too large'
+  | 'Host header missing'
+  | 'fragment in the address'
   | 'query in the address'
   | 'not a form'
   | 'credentials in a header'

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import formbody from '@fastify/formbody'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
@@ -8,13 +9,14 @@ import { introspect } from './introspect.ts'
 import { metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
 import { verify } from './verify.ts'
-import { drainOnClose } from './wire/connections.ts'
-import { formRefusal } from './wire/form.ts'
+import { COUNTED } from './wire/answer.ts'
+import { watchConnections } from './wire/connections.ts'
+import { BODY_LIMIT, formRefusal } from './wire/form.ts'
 import { createLateAnswers } from './wire/late-answers.ts'
 import { answerMalformed } from './wire/malformed.ts'
-import { NO_STORE, refuse } from './wire/refuse.ts'
+import { ANSWER_HEADERS, refuse } from './wire/refuse.ts'
 import { refuseUnknownRoutes } from './wire/routing.ts'
-import { originForm, withoutForeignPath } from './wire/target.ts'
+import { assertTarget, originForm, withoutForeignPath } from './wire/target.ts'
 import type { UntrustedProxies } from './wire/untrusted-proxies.ts'
 
 export interface AppOptions {
@@ -27,7 +29,6 @@ export interface AppOptions {
   publicUrl: string
 }
 
-const BODY_LIMIT = 8 * 1024
 const REQUEST_TIMEOUT_MS = 10_000
 const CHECK_CONNECTIONS_MS = 1000
 
@@ -42,7 +43,13 @@ export async function buildApp({
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: REQUEST_TIMEOUT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_MS },
+    http: {
+      ...COUNTED,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
+      // Node.js would answer with a bare 400.
+      requireHostHeader: false,
+    },
     trustProxy,
     // Requests that are in flight when the server closes are answered as always.
     return503OnClosing: false,
@@ -51,7 +58,7 @@ export async function buildApp({
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     schemaErrorFormatter: formRefusal,
     frameworkErrors: (error, request, reply) => refuse(observe, error, request, reply),
-    clientErrorHandler: answerMalformed,
+    clientErrorHandler: (error, socket) => answerMalformed(observe, error, socket),
     rewriteUrl: (request) => withoutForeignPath(originForm(request.url as string)),
   })
   app.removeAllContentTypeParsers()
@@ -62,9 +69,12 @@ export async function buildApp({
   app.setErrorHandler((error, request, reply) => refuse(observe, error, request, reply, late))
   // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  drainOnClose(app)
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(NO_STORE)
+  // Node.js would close the connection without an answer.
+  app.server.on('connect', (_request, socket: Socket) => answerMalformed(observe, new Error('CONNECT'), socket))
+  watchConnections(app)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(ANSWER_HEADERS)
+    assertTarget(request.raw)
     done()
   })
   if (!trustProxy) {

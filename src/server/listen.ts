@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
@@ -30,9 +31,15 @@ export async function listenAndServe(
   const app = await buildApp({ issuer, observe, untrustedProxies, trustProxy: TRUST_PROXY, publicUrl: PUBLIC_URL })
   let usageLoop: ReturnType<typeof startUsageLoop> | undefined
   app.addHook('onClose', () => usageLoop?.stop())
-  const address = await app.listen({ host: HOST, port: PORT }).catch((cause: Error) => {
+  const address = await listen(app, HOST, PORT).catch((cause: Error) => {
     throw new OperatorError(`Cannot listen on port ${PORT} of ${HOST}: ${cause.message}.`, { cause })
   })
   usageLoop = startUsageLoop({ issuer, observe })
   return { app, address }
+}
+
+/** Fastify would listen on all addresses of `localhost`, with servers that have none of the app's listeners. */
+async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+  const { address } = await lookup(host, { order: 'ipv4first' })
+  return app.listen({ host: address, port })
 }

@@ -17,5 +17,8 @@ t.test('RFC 6749 §5.1: what is true for a moment only is kept out of every cach
   }
   for (const [what, { headers }] of Object.entries(answers)) {
     t.match(headers, { 'cache-control': 'no-store', pragma: 'no-cache' }, what)
+    t.equal(headers['x-content-type-options'], 'nosniff', what)
   }
+  const metadata = await app.inject('/.well-known/oauth-authorization-server')
+  t.equal(metadata.headers['x-content-type-options'], 'nosniff')
 })

@@ -1,46 +1,57 @@
 import { once } from 'node:events'
-import type { Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import net, { type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { endConnection } from './ending.ts'
+import { pipelineOf } from './pipeline.ts'
 
 /** How long an answer may take after the server began to close. */
 const DRAIN_TIMEOUT_MS = 8000
 
-/** The answer to the last request on a connection. */
-const LAST = Symbol('last answer')
-type Connection = Socket & { [LAST]?: ServerResponse }
+/** How long a client may take none of the answers that wait for it. */
+const STALL_TIMEOUT_MS = 10_000
+
+/** How often connections are looked at in that time. */
+const LOOKS = 10
 
 /**
- * Makes `app.close()` end every connection as soon as no answer is pending on it: at once where none is (a connection that
- * never sent a byte would keep the server open), after the answer where one is, and the rest after the timeout.
+ * Watches over the connections of a server:
+ *
+ * - A client that has sent all that it will (RFC 9112 §9.6, a half-closed connection) still gets its answers.
+ * - A client that has too many unanswered requests, or takes no answer for a while, loses its connection.
+ * - `app.close()` ends every connection as soon as no answer is pending on it: at once where none is (a connection that
+ *   never sent a byte would keep the server open), after the answer where one is, and the rest after the timeout.
  */
-export function drainOnClose(app: FastifyInstance, timeout = DRAIN_TIMEOUT_MS): void {
-  const connections = new Set<Connection>()
+export function watchConnections(
+  app: FastifyInstance,
+  { drainTimeout = DRAIN_TIMEOUT_MS, stallTimeout = STALL_TIMEOUT_MS } = {},
+): void {
+  const connections = new Set<Socket>()
+  const looking = setInterval(() => connections.forEach(destroyStalled), stallTimeout / LOOKS).unref()
 
-  app.server.on('connection', (connection: Connection) => {
+  Object.assign(app.server, { httpAllowHalfOpen: true })
+  app.server.on('connection', (connection: Socket) => {
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
   })
-  // Answers are not listened to before the end: a listener for each is expensive (docs/performance). Those to requests
-  // that come after it end their connections anyway, for Fastify says so in a header.
-  app.server.on('request', ({ socket }: { socket: Connection }, response) => {
-    socket[LAST] = response
-  })
+  app.server.on('upgrade', (_request, connection: Socket) => endConnection(connection))
   app.addHook('preClose', async () => {
     for (const connection of connections) {
-      const last = connection[LAST]
-      if (last && !last.closed) endAfter(last, connection)
-      else connection.destroy()
+      const pipeline = pipelineOf(connection)
+      if (pipeline.unanswered === 0) connection.destroy()
+      else pipeline.onAnswer ??= () => pipeline.unanswered === 0 && connection.destroySoon()
     }
-    setTimeout(() => app.server.closeAllConnections(), timeout).unref()
+    setTimeout(() => app.server.closeAllConnections(), drainTimeout).unref()
   })
+  app.addHook('onClose', async () => clearInterval(looking))
 }
 
-/** Answers leave in the order of the requests, so after the last one nothing is pending. */
-function endAfter(answer: ServerResponse, connection: Connection): void {
-  answer.once('close', () => {
-    if (connection[LAST] === answer) connection.destroySoon()
-  })
+/** Where answers wait for the client, or the end does, and nothing has moved since many looks. */
+function destroyStalled(connection: Socket): void {
+  const pipeline = pipelineOf(connection)
+  const isWaiting = pipeline.isEnding || connection.writableLength > 0
+  pipeline.stalls = isWaiting ? pipeline.stalls + 1 : 0
+  if (pipeline.stalls > LOOKS) connection.destroy()
 }
 
 /**

@@ -3,6 +3,9 @@ import { RequestRefused } from '../../domain/refusal.ts'
 
 const FORM = /^application\/x-www-form-urlencoded[\t ]*(;|$)/i
 
+/** The longest form. Bytes. */
+export const BODY_LIMIT = 8 * 1024
+
 /** How much of an unknown field's name its sender is told. Characters. */
 const NAME_LENGTH = 40
 

@@ -30,6 +30,11 @@ const unavailable = (description: string): ErrorAnswer => ({
 
 /** The answer to every request that is refused or fails. */
 export const REFUSALS: Record<RequestReason, ErrorAnswer> = {
+  'not HTTP': invalidRequest(400, 'The request is not HTTP'),
+  'request too slow': invalidRequest(408, 'The request took too long'),
+  'headers too large': invalidRequest(431, 'The headers are too large'),
+  'Host header missing': invalidRequest(400, 'The Host header is missing'),
+  'fragment in the address': invalidRequest(400, 'The address must have no fragment'),
   'query in the address': invalidRequest(400, 'The address must have no query'),
   'not a form': invalidRequest(400, 'The Content-Type must be application/x-www-form-urlencoded'),
   'credentials in a header': invalidRequest(400, 'Credentials belong in the body, not in an Authorization header'),
@@ -86,13 +91,6 @@ export const NOT_APPROVED: ErrorAnswer = {
 
 /** The answer to a check for a suite that does not exist, whatever the token is. */
 export const NO_SUCH_SUITE = invalidRequest(404, 'There is no such suite')
-
-/** The answers to what cannot be read as HTTP at all, by Node's name for it. */
-export const NOT_HTTP = invalidRequest(400, 'The request is not HTTP')
-export const UNREADABLE: Record<string, ErrorAnswer> = {
-  ERR_HTTP_REQUEST_TIMEOUT: invalidRequest(408, 'The request took too long'),
-  HPE_HEADER_OVERFLOW: invalidRequest(431, 'The headers are too large'),
-}
 
 /** The body of RFC 6749 §5.2; what it does not allow in a description becomes `?`. */
 export function errorBody({ code, description }: ErrorAnswer, field = ''): string {

@@ -5,8 +5,8 @@ import { StoreUnavailable } from '../../domain/store.ts'
 import type { LateAnswers } from './late-answers.ts'
 import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
 
-/** The headers that keep an answer out of every cache, RFC 6749 §5.1. */
-export const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' }
+/** What every answer says: no cache keeps it (RFC 6749 §5.1), and its type is the one that it has. */
+export const ANSWER_HEADERS = { 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -38,7 +38,7 @@ export function refuse(
 
   const { challenge } = config as RouteConfig
   // Fastify refuses a malformed path before the hook that sets these for every answer.
-  reply.headers(NO_STORE)
+  reply.headers(ANSWER_HEADERS)
   if (answer.status === 401 && challenge !== undefined) reply.header('www-authenticate', challenge)
   const { field, headers, retryAfter } = error instanceof RequestRefused ? error.details : {}
   if (answer.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)

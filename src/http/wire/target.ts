@@ -1,5 +1,14 @@
+import type { IncomingMessage } from 'node:http'
+import { RequestRefused } from '../../domain/refusal.ts'
+
 /** Where gateways ask; what they append behind the suite is cut off before the request is routed. */
 export const VERIFY_PATH = '/v1/oauth/verify'
+
+/** What the target of any request must be: sent to a host by name, and without a fragment (RFC 9112 §3.2). */
+export function assertTarget({ url, headers, httpVersion }: IncomingMessage): void {
+  if (url?.includes('#')) throw new RequestRefused('fragment in the address')
+  if (headers.host === undefined && httpVersion === '1.1') throw new RequestRefused('Host header missing')
+}
 
 /** The target as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
 export function originForm(target: string): string {
@@ -15,7 +24,12 @@ export function withoutForeignPath(target: string): string {
   return /^(\/v1\/oauth\/verify(?:\/[^/?#]*)?)(?:[/?#].*)?$/.exec(target)?.[1] ?? target
 }
 
-/** The path of a target that the router has decoded before, so it can be decoded. */
+/** The path of a target, decoded where it can be. */
 export function pathOf(target: string): string {
-  return decodeURIComponent(target.split('?', 1)[0] as string)
+  const path = target.split(/[?#]/, 1)[0] as string
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }

@@ -4,12 +4,13 @@ import { text } from 'node:stream/consumers'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { drainOnClose } from '../../../src/http/wire/connections.ts'
+import { COUNTED } from '../../../src/http/wire/answer.ts'
+import { watchConnections } from '../../../src/http/wire/connections.ts'
 
 /** A server that answers when it is told to. */
-async function createDoor(t: Test, timeout?: number) {
-  const app = fastify({ return503OnClosing: false })
-  drainOnClose(app, timeout)
+async function createDoor(t: Test, options?: Parameters<typeof watchConnections>[1]) {
+  const app = fastify({ return503OnClosing: false, http: COUNTED })
+  watchConnections(app, options)
   const waiting: (() => void)[] = []
   app.get('/', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
   app.post('/', async () => 'read')
@@ -73,7 +74,7 @@ t.test('Closing: a request that comes while an answer is pending on its connecti
 })
 
 t.test('Closing: a body that never comes is waited for until the timeout', async (t) => {
-  const { app, dial } = await createDoor(t, 50)
+  const { app, dial } = await createDoor(t, { drainTimeout: 50 })
   const client = await dial('POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf')
   await once(app.server, 'request')
   await app.close()

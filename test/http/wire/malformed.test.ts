@@ -21,14 +21,22 @@ t.test('RFC 9112 §2.2: what is not HTTP is refused in the same shape, and nothi
   const long = await exchange(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'SECRET'.repeat(5000)}\r\n\r\n`)
   t.match(long, /^HTTP\/1\.1 431 /)
   t.notMatch(lines.join(''), /SECRET/)
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    [
+      { msg: 'request refused', reason: 'not HTTP', status: 400, remote_address: '127.0.0.1' },
+      { msg: 'request refused', reason: 'headers too large', status: 431, remote_address: '127.0.0.1' },
+    ],
+    'that it was refused is',
+  )
 })
 
 t.test('RFC 9110 §15.5.9: a request that takes too long gets 408; who is gone gets nothing', async (t) => {
   const { app } = await createWorld(t)
   const { port } = new URL(await app.listen({ port: 0 }))
   app.server.once('connection', (socket) => {
-    answerMalformed(Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket)
-    answerMalformed(new Error('a second one, when the socket is closed'), socket)
+    answerMalformed(() => {}, Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket)
+    answerMalformed(() => {}, new Error('a second one, when the socket is closed'), socket)
   })
   const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
   let answer = ''

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import t from 'tap'
 import { originForm, pathOf, withoutForeignPath } from '../../../src/http/wire/target.ts'
+import { listening } from '../../support/listening.ts'
 import { createWorld } from '../../support/world.ts'
 
 /** What Node.js lets through as a target: no space, no control character. */
@@ -75,4 +76,50 @@ t.test('Targets: whatever a stranger asks for, it is an answer and no failure', 
     { numRuns: 300 },
   )
   t.notMatch(lines.join(''), /request failed/)
+})
+
+t.test('RFC 9112 §3.2: an address with a fragment is refused, wherever it is sent', async (t) => {
+  const { app, lines, credentials } = await createWorld(t)
+  const { exchange } = await listening(t, app)
+  const form = new URLSearchParams(credentials).toString()
+  const tail = `Connection: close\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${form.length}\r\n\r\n${form}`
+  const path = fc.oneof(
+    fc.constantFrom('/', '/v1/oauth/accesstoken', '/health/live', '/v1/oauth/revoke', ''),
+    targetText,
+  )
+  const target = fc.tuple(path, targetText).map(([before, after]) => `/${before.slice(1)}#${after}`)
+  const foreign = /^\/v1\/oauth\/verify([/?#]|$)/
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom('GET', 'POST'), target, async (method, text) => {
+      fc.pre(!foreign.test(text))
+      return /^HTTP\/1\.1 400 /.test(await exchange(`${method} ${text} HTTP/1.1\r\nHost: a\r\n${tail}`))
+    }),
+    {
+      numRuns: 300,
+      examples: [
+        ['GET', '/#%'],
+        ['POST', '/v1/oauth/accesstoken#x'],
+      ],
+    },
+  )
+  t.notMatch(lines.join(''), /request failed|token issued/)
+  t.match(lines.join(''), /"reason":"fragment in the address"/)
+})
+
+t.test('Targets: the path of any target comes back, decoded where it can be', async () => {
+  fc.assert(
+    fc.property(targetText, (target) => {
+      const path = pathOf(target)
+      return !/[?#]/.test(target) && !target.includes('%') ? path === target : typeof path === 'string'
+    }),
+  )
+})
+
+t.test('RFC 9112 §3.2: a request without a Host is refused like any other; HTTP/1.0 needs none', async (t) => {
+  const { app, lines } = await createWorld(t)
+  const { exchange } = await listening(t, app)
+  const refusal = await exchange('GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n')
+  t.match(refusal, /^HTTP\/1\.1 400 .*^cache-control: no-store\r\n.*"error":"invalid_request".*Host/ms)
+  t.match(lines, [/"reason":"Host header missing"/])
+  t.match(await exchange('GET /health/live HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /)
 })

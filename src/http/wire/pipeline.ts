@@ -1,0 +1,46 @@
+import { IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** How many requests of one connection may be under way. The next one ends it. */
+const MAX_UNANSWERED = 32
+
+const PIPELINE = Symbol('pipeline')
+
+/** What is under way on a connection. An answer counts as given when all of it has left for the kernel. */
+export interface Pipeline {
+  unanswered: number
+  /** How often it was seen to be stalled since the last answer was given. */
+  stalls: number
+  /** The answer to the last request. */
+  last: Pick<ServerResponse, 'req' | 'shouldKeepAlive' | 'writableEnded'> | undefined
+  /** No other request is read from it. */
+  isEnding: boolean
+  /** Called after each answer that was given. */
+  onAnswer: (() => void) | undefined
+}
+
+export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline {
+  socket[PIPELINE] ??= { unanswered: 0, stalls: 0, last: undefined, isEnding: false, onAnswer: undefined }
+  return socket[PIPELINE]
+}
+
+/**
+ * A request that Node.js takes for an upgrade where too many before it are unanswered. This is the one way to stop the
+ * parser in the middle of what was read, which may be thousands of requests: the server gets the event `upgrade`, and the
+ * connection has no parser any more. What asks for another protocol is ignored (RFC 9110 §7.8).
+ */
+export class BoundedRequest extends IncomingMessage {
+  readonly #isExcess: boolean
+
+  constructor(socket: Socket) {
+    super(socket)
+    this.#isExcess = pipelineOf(socket).unanswered >= MAX_UNANSWERED
+  }
+
+  get upgrade(): boolean {
+    return this.#isExcess || this.method === 'CONNECT'
+  }
+
+  /** What the parser makes of the headers. */
+  set upgrade(_: boolean) {}
+}
