@@ -93,6 +93,11 @@ type ServerEvent =
   | { type: 'ready'; address: string; database: string; workers?: number }
   | { type: 'stopping'; signal?: string | undefined }
   | { type: 'stopped' }
+  /**
+   * Refusals that were not said one by one, for this address prefix got very many: how many in so many seconds, and how
+   * many of them were refused for their number. `others`: further prefixes.
+   */
+  | { type: 'refusals not logged'; prefix: string; count: number; throttled: number; seconds: number }
   /** All clients behind this private address seem to be one, until the setting names it. Said once. */
   | { type: 'proxy not trusted'; remoteAddress: string; setting: 'TRUST_PROXY' }
   | { type: 'restarting' | 'restarted' }

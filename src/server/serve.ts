@@ -19,8 +19,8 @@ interface ServeOptions {
 /** Migrates, listens, says when it is ready. With several WORKERS this process leads them and they answer. */
 export async function serve(config: Config, { isTTY, changedSettings }: ServeOptions): Promise<void> {
   keepTicksFast()
-  const { DATABASE_URL, LOG_LEVEL, WORKERS: workers } = config
-  const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1 })
+  const { DATABASE_URL, LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
+  const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals })
   const recover = !cluster.isWorker
   const open = () => openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, recover })
 

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import { createAuditLog } from '../telemetry/audit-log.ts'
+import { createFloods } from '../telemetry/floods.ts'
 import { createLog, flushLog, type LogOptions } from '../telemetry/log.ts'
 
 /** What the running server says what happens to. */
@@ -10,8 +11,23 @@ export interface Telemetry {
   flush: () => Promise<void>
 }
 
+interface TelemetryOptions extends LogOptions {
+  /** Whether very many refusals to one address are counted and not said one by one. */
+  limitRefusals?: boolean
+}
+
 /** The server's observers: the audit log. */
-export async function createTelemetry(level: Config['LOG_LEVEL'], options: LogOptions): Promise<Telemetry> {
+export async function createTelemetry(
+  level: Config['LOG_LEVEL'],
+  { limitRefusals = true, ...options }: TelemetryOptions,
+): Promise<Telemetry> {
   const log = await createLog(level, options)
-  return { observe: createAuditLog(log), flush: () => flushLog(log) }
+  const auditLog = createAuditLog(log)
+  if (!limitRefusals) return { observe: auditLog, flush: () => flushLog(log) }
+  const { observe, sayAll } = createFloods(auditLog, { monotonic: () => performance.now() })
+  async function flush(): Promise<void> {
+    sayAll()
+    await flushLog(log)
+  }
+  return { observe, flush }
 }

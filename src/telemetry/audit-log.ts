@@ -57,6 +57,10 @@ export const LINES: Lines = {
   ready: { level: 'info', fields: { address: 'address', database: 'database', workers: 'workers' } },
   stopping: { level: 'info', fields: { signal: 'signal' } },
   stopped: { level: 'info', fields: {} },
+  'refusals not logged': {
+    level: 'warn',
+    fields: { prefix: 'prefix', count: 'count', throttled: 'throttled', seconds: 'seconds' },
+  },
   'proxy not trusted': { level: 'warn', fields: { ...remote, setting: 'setting' } },
   restarting: { level: 'info', fields: {} },
   restarted: { level: 'info', fields: {} },

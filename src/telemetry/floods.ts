@@ -1,0 +1,65 @@
+import { prefixOf } from '../domain/address.ts'
+import { type Budget, createBudgets } from '../domain/budgets.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Event, Observer } from '../domain/events.ts'
+
+type Refusal = Extract<Event, { type: 'authentication refused' | 'request refused' | 'token refused' }>
+
+/** Refusals of one type to one address prefix that are said one by one. */
+const ONE_BY_ONE: Budget = { atOnce: 100, interval: 1000 }
+
+/** How long further ones are counted until their number is said. */
+const WINDOW_MS = 60_000
+
+/** How many prefixes are counted apart. */
+const MAX_PREFIXES = 1024
+const OTHERS = 'others'
+
+/**
+ * Lets the observer see every event but refusals to an address prefix that gets very many, and those that are refused for
+ * their number: of these it sees, once in a window, how many there were. So nobody can flood the log. Refused tokens of an
+ * application are always seen.
+ */
+export function createFloods(
+  observe: Observer,
+  { monotonic, window = WINDOW_MS }: { monotonic: Clock; window?: number },
+) {
+  const budgets = createBudgets(monotonic)
+  const counts = new Map<string, { count: number; throttled: number }>()
+  let since = 0
+  let timer: NodeJS.Timeout | undefined
+
+  function add(refusal: Refusal): void {
+    const prefix = prefixOf(refusal.remoteAddress)
+    const isThrottled = refusal.reason === 'too many failures'
+    if (!isThrottled && budgets.spend(`${refusal.type} ${prefix}`, ONE_BY_ONE) === 0) observe(refusal)
+    else count(prefix, isThrottled)
+  }
+
+  function count(prefix: string, isThrottled: boolean): void {
+    if (!timer) {
+      since = monotonic()
+      timer = setTimeout(sayAll, window).unref()
+    }
+    const key = counts.has(prefix) || counts.size < MAX_PREFIXES ? prefix : OTHERS
+    const { count, throttled } = counts.get(key) ?? { count: 0, throttled: 0 }
+    counts.set(key, { count: count + 1, throttled: throttled + (isThrottled ? 1 : 0) })
+  }
+
+  /** Says what was counted and not said yet. */
+  function sayAll(): void {
+    clearTimeout(timer)
+    timer = undefined
+    const seconds = Math.round((monotonic() - since) / 1000)
+    for (const [prefix, numbers] of counts) observe({ type: 'refusals not logged', prefix, ...numbers, seconds })
+    counts.clear()
+  }
+
+  return { observe: ((event) => (isRefusal(event) ? add(event) : observe(event))) as Observer, sayAll }
+}
+
+function isRefusal(event: Event): event is Refusal {
+  const { type } = event
+  if (type === 'token refused') return event.clientId === undefined
+  return type === 'authentication refused' || type === 'request refused'
+}

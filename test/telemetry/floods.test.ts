@@ -1,0 +1,86 @@
+import t from 'tap'
+import type { Event } from '../../src/domain/events.ts'
+import { createFloods } from '../../src/telemetry/floods.ts'
+import { until } from '../support/until.ts'
+
+const answered = { status: 400, endpoint: '/', remoteAddress: '192.0.2.1' }
+const wrongSecret: Event = { type: 'authentication refused', reason: 'wrong secret', clientId: 'a', ...answered }
+const malformed: Event = { type: 'request refused', reason: 'request malformed', field: undefined, ...answered }
+const tooMany: Event = { ...malformed, reason: 'too many failures' }
+const junk: Event = {
+  type: 'token refused',
+  reason: 'malformed token',
+  suite: undefined,
+  clientId: undefined,
+  tokenId: undefined,
+  remoteAddress: '192.0.2.1',
+}
+
+/** A log that nobody can flood, and what it has. The window is one that no test lives to see. */
+function createWorld({ window = 1e9 } = {}) {
+  const clock = { time: 0 }
+  const seen: Event[] = []
+  const floods = createFloods((event) => seen.push(event), { monotonic: () => clock.time, window })
+  function repeat(count: number, event: Event): number {
+    const before = seen.length
+    for (let n = 0; n < count; n++) floods.observe(event)
+    return seen.length - before
+  }
+  return { clock, seen, repeat, sayAll: floods.sayAll }
+}
+
+t.test('Floods: of each kind of refusal a hundred are said, then one a second, and how many were not', async (t) => {
+  for (const event of [wrongSecret, malformed, junk]) {
+    const { clock, seen, repeat, sayAll } = createWorld()
+    t.equal(repeat(150, event), 100, event.type)
+    clock.time = 2000
+    t.equal(repeat(10, event), 2)
+    clock.time = 30_000
+    sayAll()
+    t.match(seen.at(-1), { type: 'refusals not logged', prefix: '192.0.2.1', count: 58, throttled: 0, seconds: 30 })
+    sayAll()
+    t.equal(seen.length, 103, 'once')
+  }
+})
+
+t.test('Floods: cheap refusals take no line from those of authentication', async (t) => {
+  const { repeat } = createWorld()
+  repeat(1000, malformed)
+  repeat(1000, junk)
+  t.equal(repeat(150, wrongSecret), 100)
+})
+
+t.test('Floods: what is refused for its number is never said one by one', async (t) => {
+  const { seen, repeat, sayAll } = createWorld()
+  t.equal(repeat(5, tooMany), 0)
+  repeat(101, malformed)
+  sayAll()
+  t.match(seen.at(-1), { type: 'refusals not logged', count: 6, throttled: 5 })
+})
+
+t.test('Floods: each prefix has its own lines, and what is no refusal has as many as there are', async (t) => {
+  const { repeat } = createWorld()
+  const from = (remoteAddress: string): Event => ({ ...wrongSecret, remoteAddress })
+  t.strictSame([repeat(200, from('2001:db8::1')), repeat(200, from('2001:db8::2'))], [100, 0])
+  t.equal(repeat(200, from('2001:db8:0:1::1')), 100)
+  t.equal(repeat(500, { ...junk, clientId: 'a', reason: 'expired token' }), 500)
+  t.equal(repeat(500, { type: 'restarted' }), 500)
+})
+
+t.test('Floods: as many prefixes are counted apart as memory is meant for, and the rest together', async (t) => {
+  const { seen, repeat, sayAll } = createWorld()
+  for (let n = 0; n < 3000; n++) repeat(2, { ...tooMany, remoteAddress: `10.0.${n >> 8}.${n & 255}` })
+  sayAll()
+  t.equal(seen.length, 1025)
+  t.match(seen[0], { prefix: '10.0.0.0', count: 2 })
+  t.match(seen.at(-1), { prefix: 'others', count: 2 * (3000 - 1024), throttled: 2 * (3000 - 1024) })
+})
+
+t.test('Floods: at the end of each window the numbers are said by themselves', async (t) => {
+  const { seen, repeat } = createWorld({ window: 10 })
+  repeat(1, tooMany)
+  await until(() => seen.length === 1)
+  repeat(2, tooMany)
+  await until(() => seen.length === 2)
+  t.match(seen, [{ count: 1 }, { count: 2 }])
+})
