@@ -49,6 +49,14 @@ export const settings = {
       return z.NEVER
     }),
   ),
+  CONNECTION_LIMIT: setting(
+    '1024',
+    'How many connections one address (of IPv6 a /64) may have to a process, or off',
+    z
+      .string()
+      .regex(/^([1-9]\d{0,5}|off)$/, 'must be a number from 1 to 999999, or off')
+      .transform((text) => (text === 'off' ? Infinity : Number(text))),
+  ),
   FAILURE_LIMIT: setting(
     'on',
     'Whether failed authentications, and what is logged of refusals, are limited per address: on or off',

@@ -10,6 +10,7 @@ t.test('Settings: without any, each has its default', async (t) => {
     DATABASE_URL: { kind: 'sqlite', file: './data/token-server.db' },
     LOG_LEVEL: 'info',
     TRUST_PROXY: false,
+    CONNECTION_LIMIT: 1024,
     FAILURE_LIMIT: true,
     TOKEN_QUOTA: Infinity,
     WORKERS: 1,
@@ -24,6 +25,7 @@ t.test('Settings: valid values are accepted', async (t) => {
     ...rest,
     DATABASE_URL: { kind: 'sqlite', file: '///data/a.db' },
     PORT: 0,
+    CONNECTION_LIMIT: 1024,
     FAILURE_LIMIT: true,
     TOKEN_QUOTA: Infinity,
     WORKERS: 1,
@@ -34,6 +36,7 @@ t.test('Settings: valid values are accepted', async (t) => {
     t.equal(readConfig({ PUBLIC_URL }).PUBLIC_URL, PUBLIC_URL)
   }
   t.equal(readConfig({ DATABASE_URL: 'sqlite::memory:' }).DATABASE_URL.file, ':memory:')
+  t.equal(readConfig({ CONNECTION_LIMIT: 'off' }).CONNECTION_LIMIT, Infinity)
   t.equal(readConfig({ FAILURE_LIMIT: 'off' }).FAILURE_LIMIT, false)
   t.equal(readConfig({ TOKEN_QUOTA: '3600' }).TOKEN_QUOTA, 3600)
   t.equal(readConfig({ WORKERS: '12' }).WORKERS, 12)
@@ -47,6 +50,7 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
     DATABASE_URL: 'postgres://u:hunter2@h/d',
     LOG_LEVEL: 'loud',
     TRUST_PROXY: 'on',
+    CONNECTION_LIMIT: '0',
     FAILURE_LIMIT: '5',
     TOKEN_QUOTA: '0',
     WORKERS: 'x',
@@ -62,6 +66,7 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
       'DATABASE_URL',
       'LOG_LEVEL',
       'TRUST_PROXY',
+      'CONNECTION_LIMIT',
       'FAILURE_LIMIT',
       'TOKEN_QUOTA',
       'WORKERS',
@@ -80,6 +85,7 @@ for (const [name, values] of Object.entries({
   PORT: ['', 'x', '-1', '1.5', '65536', ' 80'],
   DATABASE_URL: ['', 'sqlite:', 'sqlite://relative', 'sqlite: ', 'sqlite:a.db ', 'token-server.db'],
   LOG_LEVEL: ['', 'INFO'],
+  CONNECTION_LIMIT: ['', '0', '-1', '1.5', '1000000', 'none', 'OFF'],
   FAILURE_LIMIT: ['', 'ON', 'true', '10'],
   TOKEN_QUOTA: ['', '0', '-1', '1.5', '1000000000', 'none', 'OFF'],
   WORKERS: ['', '0', '-1', '1.5', '100', 'all', 'AUTO'],

@@ -38,6 +38,7 @@ async function demo(terminal: Terminal): Promise<void> {
     HOST,
     PORT: port,
     TRUST_PROXY: false,
+    CONNECTION_LIMIT: Infinity,
     FAILURE_LIMIT: true,
     TOKEN_QUOTA: Infinity,
     PUBLIC_URL: address,

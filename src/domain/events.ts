@@ -88,6 +88,13 @@ export type Change =
   | { type: 'secret revoked'; clientId: string; secretId: number }
   | { type: 'all tokens revoked'; clientId: string }
 
+/** Why connections are closed, new ones at once. */
+export type ClosingReason =
+  | 'too many connections'
+  | 'too many connections of one address'
+  | 'too many unanswered requests'
+  | 'answers not taken'
+
 type ServerEvent =
   /** `database`: the store's place. `workers` is there where there are several. */
   | { type: 'ready'; address: string; database: string; workers?: number }
@@ -99,6 +106,13 @@ type ServerEvent =
    */
   | { type: 'refusals not logged'; prefix: string; count: number; throttled: number; seconds: number }
   /** All clients behind this private address seem to be one, until the setting names it. Said once. */
+  /** Because of a limit; `connections` is how many, and the address that of the last one. */
+  | {
+      type: 'connections closed'
+      reason: ClosingReason
+      connections: number
+      remoteAddress: string | undefined
+    }
   | { type: 'proxy not trusted'; remoteAddress: string; setting: 'TRUST_PROXY' }
   | { type: 'restarting' | 'restarted' }
   /** A new worker did not start: the old ones that are left go on. */

@@ -10,6 +10,8 @@ import { metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
 import { verify } from './verify.ts'
 import { COUNTED } from './wire/answer.ts'
+import { countClosedConnections } from './wire/closed-connections.ts'
+import { limitConnections } from './wire/connection-limits.ts'
 import { watchConnections } from './wire/connections.ts'
 import { BODY_LIMIT, formRefusal } from './wire/form.ts'
 import { createLateAnswers } from './wire/late-answers.ts'
@@ -25,6 +27,8 @@ export interface AppOptions {
   untrustedProxies: UntrustedProxies
   /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
   trustProxy: false | string[]
+  /** How many connections one address prefix may have; Infinity: no limits on connections. */
+  connectionLimit: number
   /** Where clients find this server, without a slash at the end: the issuer of RFC 8414. */
   publicUrl: string
 }
@@ -38,6 +42,7 @@ export async function buildApp({
   observe,
   untrustedProxies,
   trustProxy,
+  connectionLimit,
   publicUrl,
 }: AppOptions): Promise<FastifyInstance> {
   const app = fastify({
@@ -71,7 +76,10 @@ export async function buildApp({
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // Node.js would close the connection without an answer.
   app.server.on('connect', (_request, socket: Socket) => answerMalformed(observe, new Error('CONNECT'), socket))
-  watchConnections(app)
+  const closed = countClosedConnections(observe)
+  watchConnections(app, closed)
+  limitConnections(app, { perPrefix: connectionLimit, isShared: untrustedProxies.has, trustProxy, closed })
+  app.addHook('onClose', async () => closed.end())
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(ANSWER_HEADERS)
     assertTarget(request.raw)

@@ -12,14 +12,14 @@ import { startUsageLoop } from './usage-loop.ts'
 
 export type ListenConfig = Pick<
   Config,
-  'HOST' | 'PORT' | 'TRUST_PROXY' | 'FAILURE_LIMIT' | 'TOKEN_QUOTA' | 'PUBLIC_URL'
+  'HOST' | 'PORT' | 'TRUST_PROXY' | 'CONNECTION_LIMIT' | 'FAILURE_LIMIT' | 'TOKEN_QUOTA' | 'PUBLIC_URL'
 >
 
 /** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. */
 export async function listenAndServe(
   store: Store,
   observe: Observer,
-  { HOST, PORT, TRUST_PROXY, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL }: ListenConfig,
+  { HOST, PORT, TRUST_PROXY, CONNECTION_LIMIT, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL }: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string }> {
   const untrustedProxies = createUntrustedProxies({ observe })
   const failures = createFailures({
@@ -28,7 +28,14 @@ export async function listenAndServe(
     monotonic: () => performance.now(),
   })
   const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: TOKEN_QUOTA })
-  const app = await buildApp({ issuer, observe, untrustedProxies, trustProxy: TRUST_PROXY, publicUrl: PUBLIC_URL })
+  const app = await buildApp({
+    issuer,
+    observe,
+    untrustedProxies,
+    trustProxy: TRUST_PROXY,
+    connectionLimit: CONNECTION_LIMIT,
+    publicUrl: PUBLIC_URL,
+  })
   let usageLoop: ReturnType<typeof startUsageLoop> | undefined
   app.addHook('onClose', () => usageLoop?.stop())
   const address = await listen(app, HOST, PORT).catch((cause: Error) => {

@@ -26,6 +26,7 @@ export async function createWorld(
     trustProxy = false as false | string[],
     failureLimit = true,
     tokenQuota = Infinity,
+    connectionLimit = Infinity,
   } = {},
 ) {
   /** `monotonic` is the clock that nobody sets. */
@@ -42,7 +43,7 @@ export async function createWorld(
     monotonic: () => clock.monotonic,
   })
   const issuer = createIssuer({ store, now, failures, tokenQuota })
-  const app = await buildApp({ issuer, observe, untrustedProxies, trustProxy, publicUrl: PUBLIC_URL })
+  const app = await buildApp({ issuer, observe, untrustedProxies, trustProxy, connectionLimit, publicUrl: PUBLIC_URL })
   t.teardown(async () => {
     await app.close()
     await store.close()

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import net, { type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import type { ClosedConnections } from './closed-connections.ts'
 import { endConnection } from './ending.ts'
 import { pipelineOf } from './pipeline.ts'
 
@@ -24,17 +25,21 @@ const LOOKS = 10
  */
 export function watchConnections(
   app: FastifyInstance,
+  closed: Pick<ClosedConnections, 'count'>,
   { drainTimeout = DRAIN_TIMEOUT_MS, stallTimeout = STALL_TIMEOUT_MS } = {},
 ): void {
   const connections = new Set<Socket>()
-  const looking = setInterval(() => connections.forEach(destroyStalled), stallTimeout / LOOKS).unref()
+  const looking = setInterval(look, stallTimeout / LOOKS).unref()
 
   Object.assign(app.server, { httpAllowHalfOpen: true })
   app.server.on('connection', (connection: Socket) => {
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
   })
-  app.server.on('upgrade', (_request, connection: Socket) => endConnection(connection))
+  app.server.on('upgrade', (_request, connection: Socket) => {
+    closed.count('too many unanswered requests', connection.remoteAddress)
+    endConnection(connection)
+  })
   app.addHook('preClose', async () => {
     for (const connection of connections) {
       const pipeline = pipelineOf(connection)
@@ -44,14 +49,22 @@ export function watchConnections(
     setTimeout(() => app.server.closeAllConnections(), drainTimeout).unref()
   })
   app.addHook('onClose', async () => clearInterval(looking))
+
+  function look(): void {
+    for (const connection of connections) {
+      if (!isStalled(connection)) continue
+      if (connection.writableLength > 0) closed.count('answers not taken', connection.remoteAddress)
+      connection.destroy()
+    }
+  }
 }
 
-/** Where answers wait for the client, or the end does, and nothing has moved since many looks. */
-function destroyStalled(connection: Socket): void {
+/** Whether answers wait for the client, or the end does, and nothing has moved since many looks. */
+function isStalled(connection: Socket): boolean {
   const pipeline = pipelineOf(connection)
   const isWaiting = pipeline.isEnding || connection.writableLength > 0
   pipeline.stalls = isWaiting ? pipeline.stalls + 1 : 0
-  if (pipeline.stalls > LOOKS) connection.destroy()
+  return pipeline.stalls > LOOKS
 }
 
 /**

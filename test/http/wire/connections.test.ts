@@ -8,9 +8,9 @@ import { COUNTED } from '../../../src/http/wire/answer.ts'
 import { watchConnections } from '../../../src/http/wire/connections.ts'
 
 /** A server that answers when it is told to. */
-async function createDoor(t: Test, options?: Parameters<typeof watchConnections>[1]) {
+async function createDoor(t: Test, options?: Parameters<typeof watchConnections>[2]) {
   const app = fastify({ return503OnClosing: false, http: COUNTED })
-  watchConnections(app, options)
+  watchConnections(app, { count: () => {} }, options)
   const waiting: (() => void)[] = []
   app.get('/', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
   app.post('/', async () => 'read')

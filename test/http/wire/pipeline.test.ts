@@ -15,10 +15,10 @@ const LARGE = 'GET /large HTTP/1.1\r\nHost: a\r\n\r\n'
 const MIB = 1024 * 1024
 
 /** A server with an answer that comes when it is told to, and one that no kernel takes in one piece. */
-async function createDoor(t: Test, options?: Parameters<typeof watchConnections>[1]) {
+async function createDoor(t: Test, options?: Parameters<typeof watchConnections>[2]) {
   const clientErrorHandler = (error: Error, socket: Socket) => answerMalformed(() => {}, error, socket)
   const app = fastify({ http: COUNTED, clientErrorHandler })
-  watchConnections(app, options)
+  watchConnections(app, { count: () => {} }, options)
   const waiting: (() => void)[] = []
   const sockets: Socket[] = []
   app.server.on('connection', (socket: Socket) => sockets.push(socket))

@@ -1,0 +1,97 @@
+import type { Socket } from 'node:net'
+import fastify from 'fastify'
+import t from 'tap'
+import type { Event } from '../../../src/domain/events.ts'
+import { countClosedConnections } from '../../../src/http/wire/closed-connections.ts'
+import { limitConnections } from '../../../src/http/wire/connection-limits.ts'
+import { listening, said, statuses } from '../../support/listening.ts'
+import { until } from '../../support/until.ts'
+import { createWorld } from '../../support/world.ts'
+
+const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
+
+const isAnswered = async (socket: Socket) => {
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  socket.write(LIVE)
+  await until(() => answer !== '' || socket.readableEnded || socket.destroyed)
+  return statuses(answer).length === 1
+}
+
+t.test('Connections: one address has as many as it may, and a new one in place of each that ends', async (t) => {
+  const { app, lines } = await createWorld(t, { connectionLimit: 3 })
+  const { dial } = await listening(t, app)
+  const open = [await dial(), await dial(), await dial()]
+  t.strictSame(await Promise.all(open.map(isAnswered)), [true, true, true])
+  for (let more = 0; more < 5; more++) t.equal(await said(await dial(LIVE)), '')
+
+  open[0]?.destroy()
+  await until(async () => isAnswered(await dial()))
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    [{ msg: 'connections closed', reason: 'too many connections of one address', connections: 1 }],
+    'the others are for the next line',
+  )
+  t.match(lines[0], /"remote_address":"127\.0\.0\.1"/)
+})
+
+t.test('Connections: proxies that are trusted, or seen to be some, have as many as they like', async (t) => {
+  for (const trustProxy of [['127.0.0.1'], ['10.0.0.0/8', '127.0.0.0/8', '::1'], false] as const) {
+    const { app } = await createWorld(t, { connectionLimit: 1, trustProxy: trustProxy && [...trustProxy] })
+    const { dial, exchange } = await listening(t, app)
+    if (trustProxy === false) {
+      const forwarded = LIVE.replace('\r\n\r\n', '\r\nX-Forwarded-For: 192.0.2.1\r\nConnection: close\r\n\r\n')
+      t.strictSame(statuses(await exchange(forwarded)), [200])
+    }
+    for (let one = 0; one < 3; one++) t.equal(await isAnswered(await dial()), true, String(trustProxy))
+  }
+})
+
+t.test('Connections: a process has at most 8,192, and fewer than it may have open files', async (t) => {
+  const limitWith = async (descriptors: number | string) => {
+    const app = fastify()
+    const limits = { perPrefix: 5, isShared: () => false, trustProxy: false as const, closed: { count() {}, end() {} } }
+    limitConnections(app, limits, descriptors)
+    return app.server.maxConnections
+  }
+  t.equal(await limitWith('unlimited'), 8192)
+  t.equal(await limitWith(1_048_576), 8192)
+  t.equal(await limitWith(1024), 896)
+  t.equal(await limitWith(100), 128)
+})
+
+t.test('Connections: those beyond what a process may have are closed, and counted', async (t) => {
+  const { app, lines } = await createWorld(t, { connectionLimit: 1000 })
+  const { dial } = await listening(t, app)
+  app.server.maxConnections = 2
+  t.equal(await isAnswered(await dial()), true)
+  t.equal(await isAnswered(await dial()), true)
+  t.equal(await said(await dial(LIVE)), '')
+  t.match(lines, [/"reason":"too many connections","connections":1,"remote_address":"127\.0\.0\.1"/])
+})
+
+t.test('Connections: without a limit, none is closed', async (t) => {
+  const { app } = await createWorld(t, { connectionLimit: Infinity })
+  t.equal(app.server.maxConnections, undefined)
+})
+
+t.test(
+  'Log: a reason to close connections is said at once, then with the number of them, and at the end',
+  async (t) => {
+    const said: Event[] = []
+    const { count, end } = countClosedConnections((event) => said.push(event), { quiet: 20 })
+    const numbers = () => said.map((event) => 'connections' in event && event.connections)
+    for (let one = 0; one < 4; one++) count('too many connections', '192.0.2.1')
+    t.strictSame(numbers(), [1])
+    await until(() => said.length === 2)
+    t.strictSame(numbers(), [1, 3])
+    count('too many connections', undefined)
+    count('answers not taken', '192.0.2.1')
+    end()
+    t.equal(said.length, 4)
+    end()
+    t.equal(said.length, 4)
+  },
+)
