@@ -1,7 +1,11 @@
 import type { Trial } from '../trial.ts'
+import { clock } from './clock.ts'
 import { crash } from './crash.ts'
+import { disk } from './disk.ts'
+import { flood } from './flood.ts'
 import { fuzz } from './fuzz.ts'
 import { power } from './power.ts'
+import { timing } from './timing.ts'
 
 /** All trials, in the order in which they run. */
-export const trials: Trial[] = [crash, power, fuzz]
+export const trials: Trial[] = [crash, power, disk, clock, fuzz, flood, timing]

@@ -1,0 +1,20 @@
+/** What an attacker does, on so many connections. `seconds` 0: until it is told to stop. */
+export type Attack = { port: number; connections: number } & (
+  | { kind: 'idle' }
+  /** The head of a request, one byte at a time. */
+  | { kind: 'slow' }
+  /** Requests without an end, whose answers are never read. */
+  | { kind: 'unread'; request: string }
+  /** Requests with so many in flight on each connection. In `request` # becomes a number and @ an address, new ones each time. */
+  | { kind: 'requests'; request: string; inFlight: number; count: number }
+)
+
+/** What it came to. */
+export interface Attacked {
+  sent: number
+  /** Answers by their status. */
+  statuses: Record<string, number>
+  /** Connections that the server ended. */
+  ended: number
+  seconds: number
+}

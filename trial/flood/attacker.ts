@@ -1,0 +1,101 @@
+import { connect, type Socket } from 'node:net'
+import type { Attack, Attacked } from './attack.ts'
+
+// A process of its own: attacks as the message says until the next message, or until its requests are answered.
+
+const BLOCK = 200
+const RECONNECT_MS = 50
+const SLOW_MS = 100
+const STATUS = 'HTTP/1.1 200'.length
+
+const startedAt = performance.now()
+const result: Attacked = { sent: 0, statuses: {}, ended: 0, seconds: 0 }
+let isOver = false
+let answered = 0
+
+function run(attack: Attack): void {
+  for (let n = 0; n < attack.connections; n++) open(attack)
+}
+
+function open(attack: Attack): void {
+  if (isOver) return
+  const socket = connect({ host: '127.0.0.1', port: attack.port, noDelay: true })
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    result.ended++
+    setTimeout(() => open(attack), RECONNECT_MS)
+  })
+  if (attack.kind === 'slow') sendSlowly(socket)
+  if (attack.kind === 'unread') sendUnread(socket, attack.request)
+  if (attack.kind === 'requests') sendRequests(socket, attack)
+}
+
+function sendSlowly(socket: Socket): void {
+  const head = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nX-Slow: '
+  let at = 0
+  const timer = setInterval(() => socket.write(head[at++] ?? 'x'), SLOW_MS)
+  socket.on('close', () => clearInterval(timer))
+}
+
+function sendUnread(socket: Socket, request: string): void {
+  const block = Buffer.from(request.repeat(BLOCK))
+  socket.pause()
+  const send = () => {
+    do result.sent += BLOCK
+    while (socket.write(block))
+  }
+  socket.on('drain', send)
+  socket.on('connect', send)
+}
+
+function sendRequests(socket: Socket, { request, inFlight, count }: Attack & { kind: 'requests' }): void {
+  let waiting = 0
+  let tail = ''
+
+  function fill(): void {
+    let text = ''
+    for (; waiting < inFlight && result.sent < count; waiting++) text += numbered(request, result.sent++)
+    if (text !== '') socket.write(text)
+  }
+
+  socket.setEncoding('latin1')
+  socket.on('connect', fill)
+  socket.on('data', (chunk: string) => {
+    const text = tail + chunk
+    let seen = 0
+    for (const match of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
+      const status = match[1] as string
+      result.statuses[status] = (result.statuses[status] ?? 0) + 1
+      waiting--
+      answered++
+      seen = match.index + STATUS
+    }
+    tail = text.slice(Math.max(seen, text.length - STATUS + 1))
+    if (answered >= count) finish()
+    else fill()
+  })
+  // What was not answered counts as sent again by another connection.
+  socket.on('close', () => {
+    result.sent -= Math.max(waiting, 0)
+  })
+}
+
+/** With a number of eight digits, so that the length of the body stays, and an address of its own. */
+function numbered(request: string, number: number): string {
+  if (!request.includes('#')) return request
+  const address = `${11 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}.9`
+  return request.replace('#', String(number).padStart(8, '0')).replace('@', address)
+}
+
+function finish(): void {
+  if (isOver) return
+  isOver = true
+  result.seconds = (performance.now() - startedAt) / 1000
+  process.send?.(result, () => process.exit())
+}
+
+process.once('message', (attack: Attack) => {
+  run(attack)
+  process.once('message', finish)
+})
+process.on('disconnect', () => process.exit())

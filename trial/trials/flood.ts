@@ -1,0 +1,204 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { measureAttack, type Rounds, startAttack } from '../flood/attacked.ts'
+import type { Trial, World } from '../trial.ts'
+import { openClient, tokenRequest } from '../world/client.ts'
+import { type Data, makeData, runCommand } from '../world/data.ts'
+import { type Server, startServer } from '../world/server.ts'
+
+/** MiB. */
+const MEMORY = 300
+const GROWTH = 8
+const SETTLED = 1
+
+const WARM_UPS = 12
+
+/** Addresses of documentation (RFC 5737), which no rule for private networks exempts. */
+const ATTACKER = 'X-Forwarded-For: 203.0.113.7\r\n'
+const GOOD = 'X-Forwarded-For: 198.51.100.9\r\n'
+const BEHIND_A_PROXY = { TRUST_PROXY: '127.0.0.1' }
+
+export const flood: Trial = {
+  name: 'flood',
+  title: 'floods of requests and connections, with good clients beside them',
+  async run(world) {
+    const data = makeData(world, join(world.folder, 'data'), 4)
+    await unread(world, data)
+    await guesses(world, data)
+    await connections(world, data)
+    await manyNames(world, data)
+    await neverUsed(world, data)
+  },
+}
+
+/** A server of its own for each attack, and a good client's token at it. */
+async function prepare(world: World, data: Data) {
+  const server = await startServer(world, data, BEHIND_A_PROXY)
+  const client = openClient(server.port)
+  const application = data.applications[0]
+  const token = (await client.token(application)) as string
+  client.close()
+  return { server, good: { application, token } }
+}
+
+async function unread(world: World, data: Data): Promise<void> {
+  const { server, good } = await prepare(world, data)
+  const request = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const attack = { kind: 'unread', connections: 200, request } as const
+  judge(world, '200 connections that send without reading', await measureAttack(world, server, { good, attack }), 3)
+  await server.stop()
+}
+
+async function guesses(world: World, data: Data): Promise<void> {
+  const { server, good } = await prepare(world, data)
+  const attack = wrong({ client_id: good.application.client_id, client_secret: 'wrong' }, ATTACKER)
+  const beside = await measureAttack(world, server, { good, attack, header: GOOD })
+  judge(world, `${rate(beside)} wrong secrets a second from one address`, beside, 2)
+  const inside = await measureAttack(world, server, { good, attack, header: ATTACKER })
+  judge(world, `${rate(inside)} a second, good clients at the same address`, inside, undefined)
+  await server.stop()
+}
+
+async function connections(world: World, data: Data): Promise<void> {
+  const { server, good } = await prepare(world, data)
+  const slow = { kind: 'slow', connections: world.size(1000, 300) } as const
+  const bySlow = await measureAttack(world, server, { good, attack: slow })
+  judge(world, `${slow.connections} connections that send a byte at a time`, bySlow, 3)
+  const idle = { kind: 'idle', connections: world.size(4000, 500) } as const
+  judge(world, `${idle.connections} idle connections`, await measureAttack(world, server, { good, attack: idle }), 3)
+  await server.stop()
+}
+
+function wrong(credentials: { client_id: string; client_secret: string }, header: string) {
+  const request = tokenRequest(credentials, header)
+  return { kind: 'requests', connections: 32, inFlight: 16, count: 1e12, request } as const
+}
+
+const rate = ({ attacks }: Rounds) =>
+  Math.round(
+    attacks.reduce((sum, { statuses }) => sum + total(statuses), 0) /
+      attacks.reduce((sum, { seconds }) => sum + seconds, 0),
+  )
+
+const total = (statuses: Record<string, number>) => Object.values(statuses).reduce((sum, one) => sum + one, 0)
+
+/** Counts decide; the ratio too, in a full run. */
+function judge(world: World, done: string, rounds: Rounds, most: number | undefined): void {
+  const { idle, attacked, ratio, requests, refused, refusedIdle, memory } = rounds
+  const kinds = [...new Set(refused)].join(', ')
+  world.expect(
+    refused.length === 0 && refusedIdle.length === 0 && memory <= MEMORY,
+    done,
+    `${requests} good requests: ${refused.length} refused${kinds && ` (${kinds})`}; ${Math.round(memory)} MiB at most`,
+  )
+  const times = `p99 ${attacked.toFixed(1)} ms, idle ${idle.toFixed(1)} ms, ratio ${ratio.toFixed(2)}`
+  if (most === undefined || world.size(0, 1) === 1) world.report(done, times)
+  else world.expect(ratio <= most, done, `${times}, at most ${most}`)
+}
+
+/** Memory must not grow with names and addresses that an attacker invents. */
+async function manyNames(world: World, data: Data): Promise<void> {
+  const settle = `--expose-gc --require ${join(import.meta.dirname, '../flood/settle.cjs')}`
+  const server = await startServer(world, data, { ...BEHIND_A_PROXY, NODE_OPTIONS: settle })
+  const count = world.size(1_000_000, 50_000)
+  const before = await warmedUp(world, server, Math.ceil(count / 10))
+  const { statuses } = await flooded(
+    world,
+    server,
+    { client_id: 'nobody-#', client_secret: 'wrong' },
+    'X-Forwarded-For: @\r\n',
+    count,
+  )
+  const after = await settled(server)
+  await server.stop()
+  const grown = after - before
+  world.expect(
+    grown <= GROWTH,
+    `${total(statuses)} wrong requests, each with a client id and an address of its own`,
+    `${grown.toFixed(1)} MiB more memory (${before.toFixed(1)} before), at most ${GROWTH}; ${JSON.stringify(statuses)}`,
+  )
+}
+
+function flooded(
+  world: World,
+  { port }: Server,
+  credentials: { client_id: string; client_secret: string },
+  header: string,
+  count: number,
+) {
+  // The form encodes the number sign, the length is that of the text with the number in its place.
+  const request = tokenRequest({ ...credentials, client_id: credentials.client_id.replace('#', '00000000') }, header)
+  const text = credentials.client_id.includes('#') ? request.replace('00000000', '#') : request
+  return startAttack(world, { kind: 'requests', port, connections: 32, inFlight: 8, count, request: text }).ended
+}
+
+/** Resident memory once requests that teach the server nothing do not raise it any more: Node.js takes some by itself. */
+async function warmedUp(world: World, server: Server, count: number): Promise<number> {
+  let before = 0
+  for (let round = 0; round < WARM_UPS; round++) {
+    await flooded(
+      world,
+      server,
+      { client_id: 'nobody-00000000', client_secret: 'wrong' },
+      ATTACKER,
+      Math.max(count, 20_000),
+    )
+    const now = await settled(server)
+    world.step(`warmed up: ${now.toFixed(1)} MiB`)
+    if (round > 2 && now - before < SETTLED) return now
+    before = now
+  }
+  return before
+}
+
+/** Resident memory after garbage was collected, MiB: the smallest of some seconds. */
+async function settled(server: Server): Promise<number> {
+  const samples: number[] = []
+  for (let n = 0; n < 8; n++) {
+    server.signal('SIGUSR2')
+    await sleep(500)
+    samples.push(server.memory().now)
+  }
+  return Math.min(...samples)
+}
+
+/** An imported secret that nobody has shown since the start is slow to check, and so the one that a flood can keep out. */
+async function neverUsed(world: World, data: Data): Promise<void> {
+  const file = join(world.folder, 'secret')
+  const credentials = { client_id: 'imported-client', client_secret: 'an-imported-secret-of-a-partner' }
+  writeFileSync(file, credentials.client_secret, { mode: 0o600 })
+  const names = ['--name', 'Imported', '--developer-email', 'dev@partner.example']
+  await runCommand(data, [
+    'applications',
+    'register',
+    ...names,
+    '--client-id',
+    credentials.client_id,
+    '--client-secret-file',
+    file,
+  ])
+
+  const tries = world.size(5, 2)
+  const waits: number[] = []
+  const statuses: number[] = []
+  for (let n = 0; n < tries; n++) {
+    const server = await startServer(world, data, BEHIND_A_PROXY)
+    const junk = { ...credentials, client_secret: 'junk' }
+    const attack = startAttack(world, { ...wrong(junk, ATTACKER), port: server.port })
+    await sleep(1500)
+    const client = openClient(server.port)
+    const startedAt = performance.now()
+    statuses.push(await client.status(tokenRequest(credentials, GOOD)).catch(() => 0))
+    waits.push(performance.now() - startedAt)
+    client.close()
+    await attack.stop()
+    await server.stop()
+  }
+  const passed = statuses.filter((status) => status === 200).length
+  world.expect(
+    passed === tries,
+    'an imported secret, not used since the start, while another address floods junk at it',
+    `${passed} of ${tries} got a token at the first try (${[...new Set(statuses)]}), after ${Math.round(Math.max(...waits))} ms at most`,
+  )
+}

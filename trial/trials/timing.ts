@@ -1,0 +1,105 @@
+import { join } from 'node:path'
+import { median } from '../../bench/row.ts'
+import type { Credentials } from '../../bench/world/checkout.ts'
+import type { Random } from '../random.ts'
+import type { Trial } from '../trial.ts'
+import { openClient, tokenRequest } from '../world/client.ts'
+import { makeData, runCommand } from '../world/data.ts'
+import { startServer } from '../world/server.ts'
+
+/** The difference that must not be told from outside, microseconds. */
+const LIMIT = 1
+const WARM_UP = 500
+const BLOCKS = 200
+const RESAMPLES = 2000
+
+export const timing: Trial = {
+  name: 'timing',
+  title: 'do refusals take as long whatever their reason?',
+  async run(world) {
+    const data = makeData(world, join(world.folder, 'data'), 4)
+    const [known, suspended, removed, expired] = data.applications as [
+      Credentials,
+      Credentials,
+      Credentials,
+      Credentials,
+    ]
+    await runCommand(data, ['applications', 'suspend', suspended.client_id])
+    await runCommand(data, ['applications', 'remove', removed.client_id])
+    await runCommand(data, ['secrets', 'rotate', expired.client_id, '--overlap', '0s'])
+    // What limits failures would answer most of these, late and on purpose.
+    const server = await startServer(world, data, { FAILURE_LIMIT: 'off', LOG_LEVEL: 'info' })
+    const unknown = 'x'.repeat(known.client_id.length)
+    const requests = {
+      'a wrong secret': tokenRequest({ ...known, client_secret: suspended.client_secret }),
+      'a wrong secret, once more': tokenRequest({ ...known, client_secret: expired.client_secret }),
+      'an unknown client': tokenRequest({ ...suspended, client_id: unknown }),
+      'a suspended application': tokenRequest(suspended),
+      'a removed application': tokenRequest(removed),
+      'an expired secret': tokenRequest(expired),
+    }
+    const rounds = world.size(30_000, 3000)
+    const times = await measure(server.port, requests, rounds, world.random)
+    await server.stop()
+
+    const [base = [], ...others] = Object.values(times)
+    const names = Object.keys(times).slice(1)
+    for (const [at, other] of others.entries()) {
+      const [low, high] = interval(
+        other.map((time, round) => time - (base[round] as number)),
+        world.random,
+      )
+      const done = `${names[at]}, against a wrong secret, ${rounds} times`
+      const found = `differs by ${low.toFixed(2)} to ${high.toFixed(2)} µs (95 %)`
+      if (low > -LIMIT && high < LIMIT) world.expect(true, done, `no difference above ${LIMIT} µs: ${found}`)
+      else if (low > LIMIT || high < -LIMIT) world.expect(world.size(0, 1) === 1, done, found)
+      else world.report(done, `cannot be said on this machine: ${found}`)
+    }
+  },
+}
+
+/** One of each in every round, in any order, one after another on one connection. Microseconds. */
+async function measure<Name extends string>(
+  port: number,
+  requests: Record<Name, string>,
+  rounds: number,
+  random: Random,
+) {
+  const names = Object.keys(requests) as Name[]
+  const times = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>
+  const client = openClient(port)
+  for (let round = -WARM_UP; round < rounds; round++) {
+    for (const name of shuffled(names, random)) {
+      const startedAt = process.hrtime.bigint()
+      const status = await client.status(requests[name])
+      const time = Number(process.hrtime.bigint() - startedAt) / 1000
+      if (status !== 401) throw new Error(`${name} is answered with ${status}`)
+      if (round >= 0) times[name].push(time)
+    }
+  }
+  client.close()
+  return times
+}
+
+function shuffled<T>(all: T[], random: Random): T[] {
+  const result = [...all]
+  for (let at = result.length - 1; at > 0; at--) {
+    const other = random.between(0, at + 1)
+    ;[result[at], result[other]] = [result[other] as T, result[at] as T]
+  }
+  return result
+}
+
+/**
+ * Between what the median of the differences lies, with 95 % confidence: a bootstrap over blocks of rounds that follow one
+ * another, because a slow moment of the machine is in many of them.
+ */
+function interval(differences: number[], random: Random): [number, number] {
+  const length = Math.ceil(differences.length / BLOCKS)
+  const medians = Array.from({ length: BLOCKS }, (_, at) => differences.slice(at * length, (at + 1) * length))
+    .filter((block) => block.length > 0)
+    .map(median)
+  const resampled = Array.from({ length: RESAMPLES }, () => median(medians.map(() => random.pick(medians))))
+  const sorted = resampled.toSorted((a, b) => a - b)
+  return [sorted[Math.floor(RESAMPLES * 0.025)] as number, sorted[Math.ceil(RESAMPLES * 0.975)] as number]
+}
