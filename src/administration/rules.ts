@@ -5,7 +5,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 const HASH =
   /^(\$(2[abxy]?|argon2(id|i|d)|scrypt|7|s0|pbkdf2(-\w+)?|1|5|6|y|sha256)\$|\{(SSHA|SHA|CRYPT|PBKDF2)\w*(-\w+)?\}|pbkdf2[_:]sha|scrypt:|argon2\$|bcrypt(_sha256)?\$)/i
 
-const PRINTABLE = /^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u
+const PRINTABLE = /^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u
 
 function text(subject: string) {
   return z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
@@ -19,7 +19,10 @@ export const fields = {
     .regex(PRINTABLE, 'The name must not have control characters'),
   developerEmail: text('The developer email')
     .max(254, 'The developer email may have 254 characters at most')
-    .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u, 'The developer email must be an email address'),
+    .regex(
+      /^[^\s@\p{Cc}\p{Bidi_Control}]+@[^\s@\p{Cc}\p{Bidi_Control}]+$/u,
+      'The developer email must be an email address',
+    ),
   clientId: text('The client id').regex(
     /^[\x21-\x7e]{1,200}$/,
     'The client id must be 1 to 200 printable ASCII characters without spaces',

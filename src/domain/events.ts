@@ -140,6 +140,10 @@ type ServerEvent =
   | { type: 'store backlog cleared' }
   /** Forwards, or backwards where `seconds` is negative. The purge pauses. */
   | { type: 'clock jumped'; seconds: number }
+  /** The same failure as in a line before, `count` times since. `message`: the error's. */
+  | { type: 'request failures repeated'; reason: RequestReason; message: string; count: number }
+  /** There was no room for them: nobody read the log, or its disk was full. */
+  | { type: 'log lines dropped'; count: number }
   /** A bug: the process ends. */
   | { type: 'unexpected error'; err: unknown }
   /** The process ends before its work is done: a second signal, a deadline, an error while closing. */

@@ -1,8 +1,9 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
-import { createAuditLog } from '../telemetry/audit-log.ts'
+import { createAuditLog, isCheap } from '../telemetry/audit-log.ts'
 import { createFloods } from '../telemetry/floods.ts'
-import { createLog, flushLog, type LogOptions } from '../telemetry/log.ts'
+import { createLineLog, createLog, flushLog, type LogOptions } from '../telemetry/log.ts'
+import { createRepeats } from '../telemetry/repeats.ts'
 
 /** What the running server says what happens to. */
 export interface Telemetry {
@@ -11,23 +12,30 @@ export interface Telemetry {
   flush: () => Promise<void>
 }
 
-interface TelemetryOptions extends LogOptions {
+interface TelemetryOptions extends Omit<LogOptions, 'isCheap' | 'lineOnDropped'> {
   /** Whether very many refusals to one address are counted and not said one by one. */
   limitRefusals?: boolean
 }
 
-/** The server's observers: the audit log. */
+/** The server's observers: the audit log, behind what counts that which comes too often. */
 export async function createTelemetry(
   level: Config['LOG_LEVEL'],
   { limitRefusals = true, ...options }: TelemetryOptions,
 ): Promise<Telemetry> {
-  const log = await createLog(level, options)
-  const auditLog = createAuditLog(log)
-  if (!limitRefusals) return { observe: auditLog, flush: () => flushLog(log) }
-  const { observe, sayAll } = createFloods(auditLog, { monotonic: () => performance.now() })
+  const log = await createLog(level, { ...options, isCheap, lineOnDropped })
+  const repeats = createRepeats(createAuditLog(log))
+  const floods = createFloods(repeats.observe, { monotonic: () => performance.now() })
   async function flush(): Promise<void> {
-    sayAll()
+    floods.sayAll()
+    repeats.sayAll()
     await flushLog(log)
   }
-  return { observe, flush }
+  return { observe: limitRefusals ? floods.observe : repeats.observe, flush }
+
+  /** Apart from the log, which has no room for it. */
+  function lineOnDropped(count: number): string {
+    let text = ''
+    createAuditLog(createLineLog(level, (line) => (text = line)))({ type: 'log lines dropped', count })
+    return text
+  }
 }

@@ -10,7 +10,12 @@ type SnakeCase<S extends string> = S extends `${infer Head}${infer Tail}`
 
 /** The lines of the log: how severe each event is, and its fields, in snake_case as on the wire, by name. */
 type Lines = {
-  [T in Type]: { level: 'info' | 'warn' | 'error' | 'fatal'; fields: { [F in FieldOf<T> as SnakeCase<F>]: F } }
+  [T in Type]: {
+    level: 'info' | 'warn' | 'error' | 'fatal'
+    fields: { [F in FieldOf<T> as SnakeCase<F>]: F }
+    /** Anyone can cause as many as they please: they are dropped before others where there is no room. */
+    cheap?: true
+  }
 }
 
 const remote = { remote_address: 'remoteAddress' } as const
@@ -23,6 +28,7 @@ const error = { err: 'err' } as const
 export const LINES: Lines = {
   'token issued': { level: 'info', fields: { ...client, token_id: 'tokenId', secret_id: 'secretId', ...remote } },
   'token refused': {
+    cheap: true,
     level: 'info',
     fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...remote },
   },
@@ -32,7 +38,7 @@ export const LINES: Lines = {
   'nothing to revoke': { level: 'info', fields: { ...client, ...remote } },
 
   'authentication refused': { level: 'warn', fields: { reason: 'reason', ...client, ...answer } },
-  'request refused': { level: 'info', fields: { reason: 'reason', field: 'field', ...answer } },
+  'request refused': { cheap: true, level: 'info', fields: { reason: 'reason', field: 'field', ...answer } },
   'request failed': { level: 'error', fields: { reason: 'reason', ...error, ...answer } },
 
   'application registered': { level: 'info', fields: { ...client, name: 'name', suites: 'suites', ...operator } },
@@ -78,8 +84,19 @@ export const LINES: Lines = {
   'store backlog': { level: 'warn', fields: { bytes: 'bytes', cause: 'cause' } },
   'store backlog cleared': { level: 'info', fields: {} },
   'clock jumped': { level: 'warn', fields: { seconds: 'seconds' } },
+  'request failures repeated': { level: 'error', fields: { reason: 'reason', message: 'message', count: 'count' } },
+  'log lines dropped': { level: 'warn', fields: { count: 'count' } },
   'unexpected error': { level: 'fatal', fields: error },
   'shutdown cut short': { level: 'error', fields: error },
+}
+
+const CHEAP_ENDINGS = Object.entries(LINES)
+  .filter(([, { cheap }]) => cheap)
+  .map(([type]) => `"msg":"${type}"}\n`)
+
+/** Whether a line may be dropped before others. */
+export function isCheap(line: string): boolean {
+  return CHEAP_ENDINGS.some((ending) => line.endsWith(ending))
 }
 
 /** The audit log: one line for each event, with its type as the message. A field that is undefined is left out. */

@@ -1,43 +1,74 @@
 import { write, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { visible } from '../domain/visible.ts'
 
 /** Lines are written when this many bytes are buffered, or after this many milliseconds. */
 const CHUNK_BYTES = 64 * 1024
 const INTERVAL_MS = 100
 
-/** How many bytes are buffered while the reader is slow; then lines are dropped. */
+/** How many bytes are buffered while the reader is slow: of all lines, and then of those that are not cheap. */
 const CAPACITY_BYTES = 8 * 1024 * 1024
+const RESERVE_BYTES = 8 * 1024 * 1024
 
 /** A character of a string, as JavaScript counts them, has at most this many bytes of UTF-8. */
 const MAX_BYTES_PER_CHARACTER = 3
 
+const LINE_FEED = 0x0a
+const NOTHING = Buffer.alloc(0)
+
 const writeAsync = promisify(write)
+
+/** What becomes of lines for which there is no room. */
+export interface Dropping {
+  /** Whether a line may be dropped before others. */
+  isCheap?: (line: string) => boolean
+  /** The line that says how many were dropped. */
+  lineOnDropped?: (count: number) => string
+}
 
 /**
  * Where pino's lines go: to a file descriptor, in the background and in order. Lines are buffered as bytes, which costs a
- * fraction of what pino's own destination takes (docs/performance). What cannot be written is dropped. At most `chunk`
- * bytes are written at a time.
+ * fraction of what pino's own destination takes (docs/performance). What cannot be written is dropped, whole lines of it,
+ * and counted; a line says how many as soon as something can be written again. At most `chunk` bytes are written at a time.
  */
-export function createLogStream(fd: number, { chunk = CHUNK_BYTES } = {}) {
-  let buffer = Buffer.alloc(0)
+export function createLogStream(
+  fd: number,
+  { chunk = CHUNK_BYTES, isCheap = () => false, lineOnDropped = () => '' }: Dropping & { chunk?: number } = {},
+) {
+  let buffer: Buffer = NOTHING
   let begin = 0
   let end = 0
   let timer: NodeJS.Timeout | undefined
   const queue: Buffer[] = []
   let queuedBytes = 0
   let writing: Promise<void> | undefined
+  let dropped = 0
+  /** What is missing of a line whose beginning is written. */
+  let rest: Buffer = NOTHING
 
   /** Takes a line, with its line break. */
   function add(line: string): void {
-    if (queuedBytes > CAPACITY_BYTES) return
+    if (queuedBytes > CAPACITY_BYTES && (queuedBytes > CAPACITY_BYTES + RESERVE_BYTES || isCheap(line))) {
+      dropped++
+      return
+    }
     const size = line.length * MAX_BYTES_PER_CHARACTER
     if (end + size > buffer.length) {
       enqueue()
       buffer = Buffer.allocUnsafeSlow(Math.max(chunk, size))
       begin = end = 0
     }
-    end += buffer.write(line, end)
+    const bytes = buffer.write(line, end)
+    // Only a line that is not all ASCII has more bytes than characters, and may have to be escaped.
+    if (bytes !== line.length) {
+      const escaped = visible(line)
+      if (escaped !== line) {
+        add(escaped)
+        return
+      }
+    }
+    end += bytes
     timer ??= setTimeout(enqueue, INTERVAL_MS).unref()
   }
 
@@ -53,20 +84,54 @@ export function createLogStream(fd: number, { chunk = CHUNK_BYTES } = {}) {
   }
 
   async function writeQueue(): Promise<void> {
-    for (let next = queue[0]; next; next = queue[0]) {
-      const written = await writeAsync(fd, next).then(
-        ({ bytesWritten }) => bytesWritten,
-        async ({ code }: NodeJS.ErrnoException) => {
-          if (code !== 'EAGAIN') return next.length
-          await sleep(INTERVAL_MS)
-          return 0
-        },
-      )
-      queuedBytes -= written
-      if (written < next.length) queue[0] = next.subarray(written)
-      else queue.shift()
-    }
+    do {
+      const isOwnLine = await finishLine()
+      const next = queue[0] ?? NOTHING
+      lose(next, isOwnLine ? await put(next) : 0)
+      queue.shift()
+      queuedBytes -= next.length
+      if (queuedBytes <= CAPACITY_BYTES / 2) await sayDropped()
+    } while (queue.length > 0)
     writing = undefined
+  }
+
+  /** Resolves to how many bytes could be written: fewer than all where the disk is full. */
+  async function put(bytes: Buffer): Promise<number> {
+    let written = 0
+    while (written < bytes.length) {
+      try {
+        written += (await writeAsync(fd, bytes, written)).bytesWritten
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') break
+        await sleep(INTERVAL_MS)
+      }
+    }
+    return written
+  }
+
+  /** Resolves to whether the next line will begin on a line of its own. */
+  async function finishLine(): Promise<boolean> {
+    rest = rest.subarray(await put(rest))
+    return rest.length === 0
+  }
+
+  /** Counts the lines of which nothing is written, and keeps what is missing of the one that is cut. */
+  function lose(bytes: Buffer, written: number): void {
+    if (written === bytes.length) return
+    const isCut = written > 0 && bytes[written - 1] !== LINE_FEED
+    const lost = isCut ? bytes.indexOf(LINE_FEED, written) + 1 : written
+    if (isCut) rest = bytes.subarray(written, lost)
+    dropped += countLines(bytes.subarray(lost))
+  }
+
+  async function sayDropped(): Promise<void> {
+    const count = dropped
+    if (count === 0 || rest.length > 0) return
+    const line = Buffer.from(lineOnDropped(count))
+    const written = await put(line)
+    if (written === 0) return
+    dropped -= count
+    rest = line.subarray(written)
   }
 
   return {
@@ -75,17 +140,27 @@ export function createLogStream(fd: number, { chunk = CHUNK_BYTES } = {}) {
     /** Calls back when all that was taken is written, or could not be. */
     flush(done: () => void): void {
       enqueue()
-      if (writing) writing.then(done)
-      else done()
+      writing ??= writeQueue()
+      writing.then(done)
     },
 
     /** Writes the rest at once, blocking; nothing where a write is under way, which may never end. */
     flushSync(): void {
-      if (writing || begin === end) return
-      try {
-        writeSync(fd, buffer.subarray(begin, end))
-      } catch {}
+      if (writing) return
+      const last = Buffer.from(dropped > 0 ? lineOnDropped(dropped) : '')
+      const bytes = Buffer.concat([rest, buffer.subarray(begin, end), last])
       begin = end
+      rest = NOTHING
+      dropped = 0
+      try {
+        if (bytes.length > 0) writeSync(fd, bytes)
+      } catch {}
     },
   }
+}
+
+function countLines(bytes: Buffer): number {
+  let count = 0
+  for (const byte of bytes) if (byte === LINE_FEED) count++
+  return count
 }

@@ -1,13 +1,14 @@
-import { fstatSync, openSync } from 'node:fs'
+import { fstatSync, openSync, writeSync } from 'node:fs'
 import { type LevelWithSilent, type Logger, pino } from 'pino'
-import { createLogStream } from './log-stream.ts'
+import { visible } from '../domain/visible.ts'
+import { createLogStream, type Dropping } from './log-stream.ts'
 
 const STANDARD_OUTPUT = 1
 
 /** What a pipe takes in one piece, so that no other process's lines come in between (POSIX, PIPE_BUF). Bytes. */
 const PIPE_BUF = 4096
 
-export interface LogOptions {
+export interface LogOptions extends Dropping {
   isTTY: boolean
   /** Whether other processes write to the same place. */
   shared?: boolean
@@ -18,22 +19,31 @@ export interface LogOptions {
 /** The server's log: JSON lines on standard output, asynchronously; coloured lines for people on a terminal. */
 export async function createLog(
   level: LevelWithSilent,
-  { isTTY, shared = false, destination = STANDARD_OUTPUT }: LogOptions,
+  { isTTY, shared = false, destination = STANDARD_OUTPUT, ...dropping }: LogOptions,
 ): Promise<Logger> {
   const options = { level, formatters: { level: (label: string) => ({ level: label }) } }
-  if (isTTY) {
-    const { default: pretty } = await import('pino-pretty')
-    return pino(options, pretty({ destination, sync: true, colorize: true, ignore: 'pid,hostname' }))
-  }
   const fd = typeof destination === 'number' ? destination : openSync(destination, 'a')
-  const stream = createLogStream(fd, shared && !fstatSync(fd).isFile() ? { chunk: PIPE_BUF } : {})
+  if (isTTY) {
+    const { prettyFactory } = await import('pino-pretty')
+    const format = prettyFactory({ colorize: true, ignore: 'pid,hostname' })
+    return pino(options, { write: (line) => void writeSync(fd, format(showing(line))) })
+  }
+  const stream = createLogStream(fd, { ...dropping, ...(shared && !fstatSync(fd).isFile() && { chunk: PIPE_BUF }) })
   process.once('exit', stream.flushSync)
   return pino(options, stream)
 }
 
+/** What a line says, with texts that command no terminal. */
+function showing(line: string): object {
+  return JSON.parse(line, (_, value) => (typeof value === 'string' ? visible(value) : value))
+}
+
 /** The log of a command: JSON lines, each written at once. */
 export function createLineLog(level: LevelWithSilent, write: (line: string) => unknown): Logger {
-  return pino({ level, formatters: { level: (label) => ({ level: label }) } }, { write: (line) => void write(line) })
+  return pino(
+    { level, formatters: { level: (label) => ({ level: label }) } },
+    { write: (line) => void write(visible(line)) },
+  )
 }
 
 /** Resolves when all that was logged is written, or could not be. */

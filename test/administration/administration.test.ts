@@ -29,6 +29,8 @@ t.test('Registration: every field has its limits, and a refusal names all that i
     [{ name: ' ' }, /name must not be empty/],
     [{ name: 'a'.repeat(201) }, /name may have 200/],
     [{ name: 'a\u001b[31m' }, /control characters/],
+    [{ name: 'a\u202egpj.exe' }, /control characters/],
+    [{ developerEmail: 'a\u2066@b.example' }, /must be an email address/],
     [{ developerEmail: 'nobody' }, /email address/],
     [{ developerEmail: `${'a'.repeat(250)}@b.example` }, /254/],
     [{ clientId: '' }, /client id must be 1 to 200/],

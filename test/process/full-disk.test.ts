@@ -46,7 +46,7 @@ t.test("Full disk: a command's result that cannot be written is one sentence, wi
   const child = start(t, ['migrate'], env, { stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'] })
   const [err, [status]] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, 'exit')])
   t.equal(status, 1)
-  t.match(err, /^The command succeeded but its output could not be written: ENOSPC.*\n$/)
+  t.match(err, /^What was asked for is done\. The output could not be written: ENOSPC.*\n$/)
 })
 
 t.test(
@@ -75,8 +75,15 @@ t.test(
     t.equal(other.prepare('SELECT count(*) FROM tokens').pluck().get(), issued)
     other.close()
     t.equal((await server.token({ ...credentials, client_secret: 'x' })).status, 401)
+    for (let n = 0; n < 5; n++) t.equal((await server.token(credentials)).status, 503)
 
     await once(spawn('prlimit', ['--pid', String(child.pid), '--fsize=unlimited']), 'exit')
     t.equal((await server.token(credentials)).status, 200)
+    child.kill('SIGTERM')
+    await server.exited
+    const [failure, ...others] = server.logged('request failed')
+    t.match(failure, { level: 'error', reason: 'store unavailable', err: { stack: /at / } })
+    t.strictSame(others, [], 'the others are counted')
+    t.match(server.logged('request failures repeated'), [{ reason: 'store unavailable', count: 5 }])
   },
 )

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
-import { createAuditLog, LINES } from '../../src/telemetry/audit-log.ts'
+import { createAuditLog, isCheap, LINES } from '../../src/telemetry/audit-log.ts'
 import { createLineLog } from '../../src/telemetry/log.ts'
 
 function logged(event: Event) {
@@ -67,4 +67,12 @@ t.test('Audit log: every event has a level, and lines below the log level are no
       .filter((type) => ['error', 'fatal'].includes(LINES[type as Event['type']].level))
       .sort(),
   )
+})
+
+t.test('Audit log: only what anyone can cause in any number may be dropped before others', async (t) => {
+  const lines: string[] = []
+  const observe = createAuditLog(createLineLog('trace', (line) => lines.push(line)))
+  for (const type of Object.keys(LINES)) observe({ type, suite: '"msg":"request refused"}\n' } as unknown as Event)
+  const cheap = lines.filter(isCheap).map((line) => JSON.parse(line).msg)
+  t.strictSame(cheap, ['token refused', 'request refused'])
 })

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { closeSync, constants, existsSync, openSync, readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { closeSync, constants, existsSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -52,40 +53,156 @@ t.test('Log stream: on a full device lines are dropped', { skip: !existsSync('/d
   t.doesNotThrow(() => stream.flushSync())
 })
 
+t.test('Log stream: what commands a terminal, or deceives its reader, is escaped', async (t) => {
+  const { fd, text } = createFile(t)
+  const stream = createLogStream(fd, { chunk: 64 })
+  stream.write('{"name":"ü \u0085\u009b31m \u202e\u2066gpj\u200f.exe\u2028"}\n')
+  await flushed(stream)
+  t.equal(text(), String.raw`{"name":"ü \u0085\u009b31m \u202e\u2066gpj\u200f.exe\u2028"}${'\n'}`)
+  t.equal(JSON.parse(text()).name, 'ü \u0085\u009b31m \u202e\u2066gpj\u200f.exe\u2028')
+})
+
+const LINUX = { skip: process.platform !== 'linux' && 'needs named pipes' }
+
+/** A pipe that is full after some 64 KiB: who writes does not wait. */
+async function createPipe(t: Test) {
+  const file = join(temporaryFolder(t), 'pipe')
+  await once(spawn('mkfifo', [file]), 'exit')
+  const openReader = () => openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  const readers = [openReader()]
+  const fd = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK)
+  t.teardown(() => [...readers, fd].map((open) => closeSync(open)))
+
+  let text = ''
+  const piece = Buffer.alloc(1024 * 1024)
+  return {
+    fd,
+    /** What is in the pipe by now, and was before. */
+    read(): string {
+      try {
+        text += piece.toString('utf8', 0, readSync(readers[0] as number, piece))
+      } catch {}
+      return text
+    },
+    /** From now on whoever writes fails. */
+    closeReader: () => closeSync(readers.pop() as number),
+    openReader: () => readers.push(openReader()),
+  }
+}
+
+/** A reader of a pipe that reads nothing before it is told to. */
+async function createSlowReader(t: Test) {
+  const file = join(temporaryFolder(t), 'pipe')
+  await once(spawn('mkfifo', [file]), 'exit')
+  const cat = spawn('sh', ['-c', `exec 3<>${file}; echo open; read go; exec cat <&3`], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.teardown(() => cat.kill('SIGKILL'))
+  let out = ''
+  cat.stdout.setEncoding('utf8').on('data', (chunk) => (out += chunk))
+  await until(() => out === 'open\n')
+  out = ''
+  const fd = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK)
+  t.teardown(() => closeSync(fd))
+  return { fd, read: () => out, start: () => void cat.stdin.write('go\n') }
+}
+
+const lineOnDropped = (count: number) => `dropped ${count}\n`
+
 t.test(
-  'Log stream: a slow reader gets every line; while it reads none, 8 MiB are buffered and the rest is dropped',
-  {
-    skip: process.platform !== 'linux',
-  },
+  'Log stream: a slow reader gets every line; while it reads none, 8 MiB are buffered, 16 MiB of what is not cheap, and the rest is dropped and counted',
+  LINUX,
   async (t) => {
-    // A pipe that does not block answers EAGAIN when it is full.
-    const folder = temporaryFolder(t)
-    const mkfifo = spawn('mkfifo', [join(folder, 'pipe')])
-    await new Promise((resolve) => mkfifo.once('exit', resolve))
-    const cat = spawn('sh', ['-c', `exec 3<>${folder}/pipe; echo open; read go; exec cat <&3`], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
-    t.teardown(() => cat.kill('SIGKILL'))
-    let out = ''
-    cat.stdout.setEncoding('utf8').on('data', (chunk) => (out += chunk))
-    await until(() => out !== '')
-
-    const fd = openSync(join(folder, 'pipe'), constants.O_WRONLY | constants.O_NONBLOCK)
-    t.teardown(() => closeSync(fd))
-
-    const stream = createLogStream(fd)
-    const line = `${'x'.repeat(1023)}\n`
-    for (let n = 0; n < 20 * 1024; n++) stream.write(line)
-    // Nothing tells when the pipe is full and the stream waits to retry.
-    await sleep(50)
+    const { fd, read, start } = await createSlowReader(t)
+    const stream = createLogStream(fd, { isCheap: (line) => line.startsWith('cheap'), lineOnDropped })
+    const line = (kind: string, n: number) => `${`${kind} ${n} `.padEnd(1023, 'x')}\n`
+    for (let n = 0; n < 10 * 1024; n++) stream.write(line('cheap', n))
+    for (let n = 0; n < 6 * 1024; n++) stream.write(line('dear', n))
+    // While a write is under way it does nothing, for that may never end.
     stream.flushSync()
-    cat.stdin.write('go\n')
+    start()
     await flushed(stream)
     stream.write('last\n')
     await flushed(stream)
-    await until(() => out.endsWith('last\n'))
-    const lines = out.split('\n').slice(1, -2)
-    t.ok(lines.length > 8 * 1024 - 64 && lines.length < 9 * 1024, `${lines.length} lines were buffered`)
-    t.ok(lines.every((text) => text.length === 1023))
+    await until(() => read().endsWith('last\n'))
+
+    const lines = read().split('\n')
+    t.ok(lines.every((text) => text.length === 1023 || ['last', ''].includes(text) || text.startsWith('dropped')))
+    const cheap = lines.filter((text) => text.startsWith('cheap')).length
+    t.ok(cheap > 8 * 1024 - 64 && cheap < 9 * 1024, `${cheap} cheap lines were buffered`)
+    t.equal(lines.filter((text) => text.startsWith('dear')).length, 6 * 1024)
+    t.strictSame(
+      lines.filter((text) => text.startsWith('dropped')),
+      [`dropped ${10 * 1024 - cheap}`],
+    )
   },
 )
+
+t.test('Log stream: there is an end of what is buffered, also of what is not cheap', LINUX, async (t) => {
+  const { fd, read, start } = await createSlowReader(t)
+  const stream = createLogStream(fd, { lineOnDropped })
+  for (let n = 0; n < 20 * 1024; n++) stream.write(`${'x'.repeat(1023)}\n`)
+  start()
+  await flushed(stream)
+  stream.write('last\n')
+  await flushed(stream)
+  await until(() => read().endsWith('last\n'))
+  const lines = read().split('\n')
+  const kept = lines.filter((text) => text.startsWith('x')).length
+  t.ok(kept > 16 * 1024 - 64 && kept < 17 * 1024, `${kept} lines were buffered`)
+  t.strictSame(
+    lines.filter((text) => text.startsWith('dropped')),
+    [`dropped ${20 * 1024 - kept}`],
+  )
+})
+
+t.test(
+  'Log stream: a line that is cut by a failure is finished when something can be written again',
+  LINUX,
+  async (t) => {
+    const { fd, read, closeReader, openReader } = await createPipe(t)
+    const stream = createLogStream(fd, { chunk: 10_000, lineOnDropped })
+    const line = (n: number) => `${`${n} `.padEnd(99, 'x')}\n`
+    for (let n = 0; n < 1000; n++) stream.write(line(n))
+    // It is full: 64 KiB are in it, which end in the middle of a line, and the stream waits.
+    const all = flushed(stream)
+    await sleep(200)
+    closeReader()
+    await all
+    stream.write('lost too\n')
+    await flushed(stream)
+
+    openReader()
+    await until(() => !read().endsWith('\n'))
+    stream.write('first\n')
+    await flushed(stream)
+    await until(() => read().includes('dropped'))
+    const lines = read().split('\n').slice(0, -1)
+    const written = lines.length - 2
+    t.strictSame(
+      lines.slice(0, written),
+      Array.from({ length: written }, (_, n) => line(n).slice(0, -1)),
+    )
+    t.ok(written > 600 && written < 700)
+    t.strictSame(lines.slice(written), ['first', `dropped ${1000 - written + 1}`])
+  },
+)
+
+t.test('Log stream: what was dropped is said at the end, too', LINUX, async (t) => {
+  const { fd, read, closeReader, openReader } = await createPipe(t)
+  const stream = createLogStream(fd, { lineOnDropped })
+  closeReader()
+  stream.write('lost\n')
+  await flushed(stream)
+  openReader()
+  await flushed(stream)
+  t.equal(read(), 'dropped 1\n')
+
+  closeReader()
+  stream.write('lost\n')
+  await flushed(stream)
+  openReader()
+  stream.write('kept\n')
+  stream.flushSync()
+  t.equal(read(), 'dropped 1\nkept\ndropped 1\n')
+})

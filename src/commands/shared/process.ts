@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, CommanderError, Help, type Option } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import { visible } from '../../domain/visible.ts'
 import { endProcess, untilFilesRest } from '../../server/end-process.ts'
 import { ENV_FILE, misspeltSettings, readEnvFile } from './env-file.ts'
 import { OutputFailed, type Terminal } from './terminal.ts'
-import { visible } from './text.ts'
 
 const FAILED = 1
 const WRONG_USAGE = 2

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { visible } from '../../domain/visible.ts'
 
 const LINE_FEED = 0x0a
 
@@ -16,14 +17,6 @@ export function decodeText(file: string, content: Buffer): string {
     }
     begin = end + 1
   }
-}
-
-/** Control characters but the line break, and what makes a terminal write from right to left or begin a line. */
-const INVISIBLE = /(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
-
-/** Text that shows as it is: what would command the terminal is escaped as in JSON. */
-export function visible(text: string): string {
-  return text.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** What takes two columns of a terminal: East Asian wide and full-width characters, and emoji. */

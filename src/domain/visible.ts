@@ -1,0 +1,7 @@
+/** Control characters but line breaks and tabs, what makes a terminal write from right to left, and other line breaks. */
+const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
+
+/** Text that shows as it is: what would command a terminal, or deceive its reader, is escaped as in JSON. */
+export function visible(text: string): string {
+  return text.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
