@@ -6,6 +6,7 @@ t.test('Usage: what every worker has counted is stored when the server has stopp
   const { env, credentials, server } = await startWorkers(t)
   const ISO = /^\d{4}-.*Z$/
   for (let n = 0; n < 4; n++) t.equal((await server.token(credentials)).status, 200)
+  t.equal((await server.token({ ...credentials, client_secret: 'wrong' })).status, 401)
   server.child.kill('SIGTERM')
   t.match(await server.exited, { status: 0 })
   t.equal(new Set(server.logged('token issued').map(({ pid }) => pid)).size, 2)
