@@ -3,6 +3,8 @@ import { StoreUnavailable } from '../../domain/store.ts'
 /** How long the disk may take to answer. Milliseconds. */
 const TIMEOUT_MS = 2000
 
+const NO_ANSWER = `the disk has not answered for ${TIMEOUT_MS / 1000} seconds`
+
 interface Options {
   fsync: () => Promise<unknown>
   /** Throws StoreUnavailable where another process's fsync has failed. */
@@ -26,7 +28,7 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
       const timer = setTimeout(() => {
         isOverdue = true
         overdue++
-        reject(noAnswer())
+        reject(new StoreUnavailable(`${NO_ANSWER}; what it was asked to store may be stored all the same`))
       }, TIMEOUT_MS)
 
       function ended(): void {
@@ -61,12 +63,8 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
 
   /** Throws StoreUnavailable while an fsync has not returned for too long. */
   function assertAnswering(): void {
-    if (overdue > 0) throw noAnswer()
+    if (overdue > 0) throw new StoreUnavailable(NO_ANSWER)
   }
 
   return { toDisk, distrust, assertTrusted, assertAnswering }
-}
-
-function noAnswer(): StoreUnavailable {
-  return new StoreUnavailable(`the disk has not answered for ${TIMEOUT_MS / 1000} seconds`)
 }

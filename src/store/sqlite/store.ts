@@ -89,11 +89,14 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
         ping.get()
       }),
 
-    backlog: () =>
-      retryLocked(() => {
+    async backlog() {
+      // Also for a process that waits for the disk at no other time: the leader, which purges.
+      await toDisk()
+      return retryLocked(() => {
         assertWritable()
         return backlog()
-      }),
+      })
+    },
 
     close() {
       closed ??= close()
