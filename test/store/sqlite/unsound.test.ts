@@ -8,6 +8,7 @@ import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import { isUnsound } from '../../../src/store/sqlite/files.ts'
+import { recoverLog } from '../../../src/store/sqlite/recover.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { rewriteLog } from '../../../src/store/sqlite/unsound.ts'
 import { keyOf } from '../../support/keys.ts'
@@ -33,6 +34,23 @@ const REFUSED = { name: 'StoreUnavailable', message: /an fsync has failed in ano
 const NOT_ALONE = {
   name: 'StoreUnavailable',
   message: /store\.db cannot be opened: an fsync has failed, .* End every process .* do not delete .*store\.db-wal, /,
+}
+
+/** How many bytes are written by JavaScript: SQLite writes by itself. */
+function writtenBy(action: () => void): number {
+  const { writeSync } = fs
+  let bytes = 0
+  Object.assign(fs, {
+    writeSync(descriptor: number, chunk: Buffer, from: number, length: number, at: number) {
+      bytes += length
+      return writeSync(descriptor, chunk, from, length, at)
+    },
+  })
+  syncBuiltinESMExports()
+  action()
+  Object.assign(fs, { writeSync })
+  syncBuiltinESMExports()
+  return bytes
 }
 
 /** A database with tokens in its log, as the death of its only process leaves it. */
@@ -167,23 +185,21 @@ t.test('Unsound: the log is written over itself, byte by byte the same', async (
       .update(readFileSync(`${file}-wal`))
       .digest('hex')
   const before = digest()
-  const writes: [number, number][] = []
-  const { writeSync } = fs
-  Object.assign(fs, {
-    writeSync(descriptor: number, chunk: Buffer, from: number, length: number, at: number) {
-      writes.push([at, length])
-      return writeSync(descriptor, chunk, from, length, at)
-    },
-  })
-  syncBuiltinESMExports()
-  rewriteLog(file)
-  Object.assign(fs, { writeSync })
-  syncBuiltinESMExports()
-  t.equal(digest(), before)
   t.equal(
-    writes.reduce((sum, [, length]) => sum + length, 0),
+    writtenBy(() => rewriteLog(file)),
     2.5 * 1024 * 1024,
   )
+  t.equal(digest(), before)
+})
+
+t.test('Unsound: before a checkpoint is made of it, the log is written over itself', async (t) => {
+  const { file } = await crashed(t, { isMarked: true })
+  const { size } = statSync(`${file}-wal`)
+  t.equal(
+    writtenBy(() => recoverLog(file)),
+    size,
+  )
+  t.notOk(existsSync(`${file}-wal`))
 })
 
 t.test("Unsound: an fsync of SQLite's own that fails marks the database too", async (t) => {
