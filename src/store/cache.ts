@@ -1,8 +1,9 @@
 /** This many entries are kept at least, twice as many at most. A token takes 300 bytes. */
 const CAPACITY = 25_000
 
-/** The same for misses. Small, for anybody can ask for long names that do not exist. */
+/** The same for misses. Small, for anybody can ask for names that do not exist; longer ones than any are not kept. */
 const MISS_CAPACITY = 1000
+const LONGEST_NAME = 256
 
 export interface CachedLookup<Key, Value> {
   (key: Key): Value | undefined
@@ -28,8 +29,10 @@ export function cacheLookup<Key, Value>(
     // Misses are cached too, so that timing does not reveal whether a name exists.
     if (value !== undefined || missing.get(key)) return value
     const looked = lookUp(key)
-    if (looked !== undefined) found.set(key, looked)
-    else if (missCapacity > 0) missing.set(key, true)
+    // Where misses are kept, keys are names that strangers send.
+    const kept = missCapacity > 0 ? onItsOwn(key) : key
+    if (looked !== undefined) found.set(kept, looked)
+    else if (missCapacity > 0 && !isLong(key)) missing.set(kept, true)
     return looked
   }
 
@@ -67,4 +70,13 @@ function createCache<Key, Value>(capacity: number) {
   }
 
   return { get, set, clear }
+}
+
+function isLong(key: unknown): boolean {
+  return typeof key === 'string' && key.length > LONGEST_NAME
+}
+
+/** A text that is part of a longer one, such as the body of a request, would keep all of that in memory. */
+function onItsOwn<Key>(key: Key): Key {
+  return typeof key === 'string' ? (Buffer.from(key).toString() as Key) : key
 }
