@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** How long an answer waits at least, and for each that waits behind it on its connection. */
+/** How long an answer waits at least. */
 const DELAY_MS = 1000
 
 /** Answers wait a little longer, each by one of so many steps, so that who is slowed down does not come back all at once. */
@@ -14,9 +14,9 @@ const CAPACITY = 1024
 export type LateAnswers = ReturnType<typeof createLateAnswers>
 
 /**
- * Slows down who sends on and on what is refused for its number, for it costs as much as a good request: a connection gets
- * about one such answer a second. Not so a proxy's, which is the way of many clients; `isShared` knows those that are not
- * trusted.
+ * Slows down who sends on and on what is refused for its number, for it costs as much as a good request: the answer waits,
+ * and on a client's own connection once more for each that comes behind it. A proxy's connection is the way of many
+ * clients, so it never waits for longer; `isShared` knows the proxies that are not trusted.
  */
 export function createLateAnswers({
   isShared,
@@ -27,23 +27,20 @@ export function createLateAnswers({
 }) {
   const waiting = new Map<Socket, { answer: () => void; behind: number }>()
 
-  /** Gives an answer in its time. Where too many wait it is given now, and ends its connection. */
+  /** Gives an answer in its time. Where too many wait it is given now, and ends a client's own connection. */
   function give(request: FastifyRequest, reply: FastifyReply, answer: () => void): void {
     const { socket } = request.raw
+    const isOwn = request.ip === socket.remoteAddress && !isShared(request.ip)
     const first = waiting.get(socket)
-    if (first) {
-      // Answers leave in the order of the requests.
-      first.behind++
-      answer()
-    } else if (request.ip !== socket.remoteAddress || isShared(request.ip)) {
-      answer()
-    } else if (waiting.size >= capacity) {
-      reply.header('connection', 'close')
-      answer()
-    } else {
+    if (!first && waiting.size < capacity) {
       waiting.set(socket, { answer, behind: 0 })
       wait(socket)
+      return
     }
+    if (!first && isOwn) reply.header('connection', 'close')
+    // Answers leave in the order of the requests.
+    if (first && isOwn) first.behind++
+    answer()
   }
 
   /** Timers of few lengths are cheap in Node.js, however many there are. */

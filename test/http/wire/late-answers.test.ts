@@ -54,16 +54,23 @@ t.test('Late answers: who sends more at a time waits a second for each', async (
   t.ok((two.times[0] as number) >= 2 * DELAY_MS)
 })
 
-t.test('Late answers: a proxy does not wait, trusted or not', async (t) => {
-  const { send } = await createWorld(t, { shared: '127.0.0.1' })
-  const proxied = send(1, 'X-Forwarded-For: 192.0.2.1\r\n')
-  await until(() => proxied.answers === 1)
+t.test('Late answers: on the connection of a proxy, trusted or not, all leave with the first', async (t) => {
+  const trusted = (await createWorld(t)).send
+  const untrusted = (await createWorld(t, { shared: '127.0.0.1' })).send
+  const own = trusted(20)
+  for (const sent of [trusted(20, 'X-Forwarded-For: 192.0.2.1\r\n'), untrusted(20)]) {
+    await until(() => sent.answers === 20)
+    t.ok((sent.times[0] as number) >= DELAY_MS)
+  }
+  t.equal(own.answers, 0)
+})
 
-  const direct = (await createWorld(t)).send
-  const slow = direct()
-  const quick = direct(1, 'X-Forwarded-For: 192.0.2.1\r\n')
-  await until(() => quick.answers === 1)
-  t.equal(slow.answers, 0)
+t.test('Late answers: where too many wait, a proxy keeps its connection', async (t) => {
+  const { send } = await createWorld(t, { capacity: 1 })
+  const forwarded = 'X-Forwarded-For: 192.0.2.1\r\n'
+  const all = [send(1, forwarded), send(1, forwarded)]
+  await until(() => all.every(({ answers }) => answers === 1))
+  for (const { text } of all) t.match(text, /connection: keep-alive/i)
 })
 
 t.test('Late answers: where too many wait, an answer leaves at once and ends its connection', async (t) => {
