@@ -111,8 +111,14 @@ async function failSync(world: World, { by, workers, go }: Restart, count: numbe
   const before = session.ledger.length
   let refusal = ''
   try {
-    const server = await go(session, first)
+    let server = await go(session, first)
     await session.load(server, world.size(1500, 600))
+    if (session.ledger.length === before) {
+      // It rightly gives none until an operator restarts it.
+      await server.stop()
+      server = await session.start()
+      await session.load(server, world.size(1500, 600))
+    }
     await server.stop()
   } catch (error) {
     refusal = `; ${(error as Error).message.slice(0, 150)}`
