@@ -19,7 +19,7 @@ function run(attack: Attack): void {
 
 function open(attack: Attack): void {
   if (isOver) return
-  const socket = connect({ host: '127.0.0.1', port: attack.port, noDelay: true })
+  const socket = connect({ host: '127.0.0.1', port: attack.port, localAddress: attack.from, noDelay: true })
   socket.on('error', () => {})
   socket.on('close', () => {
     result.ended++

@@ -10,6 +10,8 @@ import { type Server, startServer } from '../world/server.ts'
 /** MiB. */
 const MEMORY = 300
 const GROWTH = 8
+/** In a quick run, where one collection more or less counts. */
+const QUICK_GROWTH = 24
 const SETTLED = 1
 
 const WARM_UPS = 12
@@ -33,8 +35,8 @@ export const flood: Trial = {
 }
 
 /** A server of its own for each attack, and a good client's token at it. */
-async function prepare(world: World, data: Data) {
-  const server = await startServer(world, data, BEHIND_A_PROXY)
+async function prepare(world: World, data: Data, settings: Record<string, string> = {}) {
+  const server = await startServer(world, data, settings)
   const client = openClient(server.port)
   const application = data.applications[0]
   const token = (await client.token(application)) as string
@@ -52,12 +54,16 @@ async function unread(world: World, data: Data): Promise<void> {
 
 async function guesses(world: World, data: Data): Promise<void> {
   const { server, good } = await prepare(world, data)
-  const attack = wrong({ client_id: good.application.client_id, client_secret: 'wrong' }, ATTACKER)
-  const beside = await measureAttack(world, server, { good, attack, header: GOOD })
-  judge(world, `${rate(beside)} wrong secrets a second from one address`, beside, 2)
-  const inside = await measureAttack(world, server, { good, attack, header: ATTACKER })
-  judge(world, `${rate(inside)} a second, good clients at the same address`, inside, undefined)
+  const guess = { client_id: good.application.client_id, client_secret: 'wrong' }
+  const beside = await measureAttack(world, server, { good, attack: { ...wrong(guess), from: '127.0.0.2' } })
+  judge(world, `wrong secrets from one address (${rate(beside)}/s answered)`, beside, 2)
+  const inside = await measureAttack(world, server, { good, attack: wrong(guess) })
+  judge(world, `the same, good clients at that address (${rate(inside)}/s answered)`, inside, undefined)
   await server.stop()
+  const behind = await prepare(world, data, BEHIND_A_PROXY)
+  const proxied = await measureAttack(world, behind.server, { good, attack: wrong(guess, ATTACKER), header: GOOD })
+  judge(world, `the same through one proxy (${rate(proxied)}/s answered)`, proxied, undefined)
+  await behind.server.stop()
 }
 
 async function connections(world: World, data: Data): Promise<void> {
@@ -70,9 +76,9 @@ async function connections(world: World, data: Data): Promise<void> {
   await server.stop()
 }
 
-function wrong(credentials: { client_id: string; client_secret: string }, header: string) {
+function wrong(credentials: { client_id: string; client_secret: string }, header = '') {
   const request = tokenRequest(credentials, header)
-  return { kind: 'requests', connections: 32, inFlight: 16, count: 1e12, request } as const
+  return { kind: 'requests', connections: 64, inFlight: 16, count: 1e12, request } as const
 }
 
 const rate = ({ attacks }: Rounds) =>
@@ -113,10 +119,11 @@ async function manyNames(world: World, data: Data): Promise<void> {
   const after = await settled(server)
   await server.stop()
   const grown = after - before
+  const most = world.size(GROWTH, QUICK_GROWTH)
   world.expect(
-    grown <= GROWTH,
+    grown <= most,
     `${total(statuses)} wrong requests, each with a client id and an address of its own`,
-    `${grown.toFixed(1)} MiB more memory (${before.toFixed(1)} before), at most ${GROWTH}; ${JSON.stringify(statuses)}`,
+    `${grown.toFixed(1)} MiB more memory (${before.toFixed(1)} before), at most ${most}; ${JSON.stringify(statuses)}`,
   )
 }
 
@@ -155,9 +162,9 @@ async function warmedUp(world: World, server: Server, count: number): Promise<nu
 /** Resident memory after garbage was collected, MiB: the smallest of some seconds. */
 async function settled(server: Server): Promise<number> {
   const samples: number[] = []
-  for (let n = 0; n < 8; n++) {
+  for (let n = 0; n < 6; n++) {
     server.signal('SIGUSR2')
-    await sleep(500)
+    await sleep(300)
     samples.push(server.memory().now)
   }
   return Math.min(...samples)
@@ -187,7 +194,7 @@ async function neverUsed(world: World, data: Data): Promise<void> {
     const junk = { ...credentials, client_secret: 'junk' }
     const attack = startAttack(world, { ...wrong(junk, ATTACKER), port: server.port })
     await sleep(1500)
-    const client = openClient(server.port)
+    const client = openClient(server.port, { timeout: 30_000 })
     const startedAt = performance.now()
     statuses.push(await client.status(tokenRequest(credentials, GOOD)).catch(() => 0))
     waits.push(performance.now() - startedAt)

@@ -4,7 +4,7 @@ import { verifyRequest } from '../../bench/world/requests.ts'
 import { ACCESS_TOKEN_PATH } from '../../src/http/access-token.ts'
 import { REVOKE_PATH } from '../../src/http/revoke.ts'
 
-/** A connection on which nothing comes for this long counts as broken. */
+/** A connection on which nothing comes for this long counts as broken, unless it says otherwise. */
 const TIMEOUT_MS = 5000
 
 export interface Answer {
@@ -28,13 +28,13 @@ function form(path: string, fields: Record<string, string>, headers = ''): strin
 export type Client = ReturnType<typeof openClient>
 
 /** A keep-alive connection with one request at a time. A broken one is replaced by the next request. */
-export function openClient(port: number, host = '127.0.0.1') {
+export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
   let socket: Socket | undefined
   let pending = ''
   let waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined
 
   function open(): Socket {
-    const opened = connect({ host, port, noDelay: true })
+    const opened = connect({ host: '127.0.0.1', port, noDelay: true })
     pending = ''
     opened.setEncoding('latin1')
     opened.on('data', (chunk: string) => {
@@ -45,7 +45,7 @@ export function openClient(port: number, host = '127.0.0.1') {
       if (/\r\nconnection: close/i.test(answer.head)) drop(opened)
       settle()?.resolve(answer)
     })
-    opened.setTimeout(TIMEOUT_MS, () => opened.destroy())
+    opened.setTimeout(timeout, () => opened.destroy())
     opened.on('error', () => {})
     opened.on('close', () => {
       if (socket !== opened) return
