@@ -33,9 +33,9 @@ export const settings = {
   ),
   LOG_LEVEL: setting(
     'info',
-    'The least severe lines to log: trace, debug, info, warn, error, fatal or silent',
-    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-      error: 'must be trace, debug, info, warn, error, fatal or silent',
+    'The least severe lines to log: debug, info, warn, error, fatal or silent',
+    z.enum(['debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      error: 'must be debug, info, warn, error, fatal or silent',
     }),
   ),
   TRUST_PROXY: setting(

@@ -30,8 +30,18 @@ interface TokenRefused {
   remoteAddress: string
 }
 
+/** A check that ended with yes: the gateway check or introspection. Only for who asked for details. */
+interface TokenAccepted {
+  type: 'token accepted'
+  suite: string | undefined
+  clientId: string
+  tokenId: string
+  remoteAddress: string
+}
+
 type TokenEvent =
   | TokenIssued
+  | TokenAccepted
   | TokenRefused
   | { type: 'token revoked'; clientId: string; tokenId: string; remoteAddress: string }
   /** More than anybody needs who uses a token until it expires. `hour`: when it began, RFC 3339. */

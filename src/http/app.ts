@@ -24,6 +24,8 @@ import type { UntrustedProxies } from './wire/untrusted-proxies.ts'
 export interface AppOptions {
   issuer: Issuer
   observe: Observer
+  /** For every check that ends with yes. */
+  observeDetails?: Observer | undefined
   untrustedProxies: UntrustedProxies
   /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
   trustProxy: false | string[]
@@ -40,6 +42,7 @@ const CHECK_CONNECTIONS_MS = 1000
 export async function buildApp({
   issuer,
   observe,
+  observeDetails,
   untrustedProxies,
   trustProxy,
   connectionLimit,
@@ -94,9 +97,9 @@ export async function buildApp({
   refuseUnknownRoutes(app)
 
   accessToken(app, { issuer, observe })
-  introspect(app, { issuer, observe, publicUrl })
+  introspect(app, { issuer, observe, observeDetails, publicUrl })
   revoke(app, { issuer, observe })
-  verify(app, { issuer, observe, publicUrl })
+  verify(app, { issuer, observe, observeDetails, publicUrl })
   metadata(app, { publicUrl })
   health(app, { issuer })
   return app

@@ -42,7 +42,12 @@ const config: RouteConfig = { challenge: 'Basic realm="suites", charset="UTF-8"'
 /** Introspection for suites, RFC 7662: whatever is wrong with a token, the answer is `{"active":false}`. */
 export function introspect(
   app: FastifyInstance,
-  { issuer, observe, publicUrl }: { issuer: Issuer; observe: Observer; publicUrl: string },
+  {
+    issuer,
+    observe,
+    observeDetails,
+    publicUrl,
+  }: { issuer: Issuer; observe: Observer; observeDetails?: Observer | undefined; publicUrl: string },
 ): void {
   app.post<IntrospectionRequest>(
     INTROSPECT_PATH,
@@ -60,7 +65,12 @@ export function introspect(
       if (!token) throw new RequestRefused('field missing', { field: 'token', isKnownField: true })
 
       const verdict = await issuer.check(token, { suite: suite.suiteId })
-      if (verdict.kind === 'active') return described(verdict, suite)
+      if (verdict.kind === 'active') {
+        const { application, tokenId } = verdict
+        const { clientId } = application
+        observeDetails?.({ type: 'token accepted', suite: suite.suiteId, clientId, tokenId, remoteAddress: request.ip })
+        return described(verdict, suite)
+      }
       const { reason, tokenId, clientId } = verdict
       observe({ type: 'token refused', reason, suite: suite.suiteId, clientId, tokenId, remoteAddress: request.ip })
       return { active: false }

@@ -21,7 +21,12 @@ interface VerifyRequest {
  */
 export function verify(
   app: FastifyInstance,
-  { issuer, observe, publicUrl }: { issuer: Issuer; observe: Observer; publicUrl: string },
+  {
+    issuer,
+    observe,
+    observeDetails,
+    publicUrl,
+  }: { issuer: Issuer; observe: Observer; observeDetails?: Observer | undefined; publicUrl: string },
 ): void {
   const challenge = `Bearer realm="${publicUrl}"`
   const clientHeaders = createClientHeaders()
@@ -51,6 +56,10 @@ export function verify(
   function answer(verdict: Verdict, request: FastifyRequest<VerifyRequest>, reply: FastifyReply): void {
     if (verdict.kind === 'active') {
       pass(verdict, reply)
+      const { application, tokenId } = verdict
+      const { clientId } = application
+      const { suite } = request.params
+      observeDetails?.({ type: 'token accepted', suite, clientId, tokenId, remoteAddress: request.ip })
       return
     }
     const { reason, tokenId, clientId } = verdict

@@ -1,13 +1,13 @@
 import { lookup } from 'node:dns/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
-import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
 import { buildApp } from '../http/app.ts'
 import { createUntrustedProxies } from '../http/wire/untrusted-proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
+import type { Telemetry } from './telemetry.ts'
 import { startUsageLoop } from './usage-loop.ts'
 
 export type ListenConfig = Pick<
@@ -18,7 +18,7 @@ export type ListenConfig = Pick<
 /** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. */
 export async function listenAndServe(
   store: Store,
-  observe: Observer,
+  { observe, observeDetails }: Pick<Telemetry, 'observe' | 'observeDetails'>,
   { HOST, PORT, TRUST_PROXY, CONNECTION_LIMIT, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL }: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string }> {
   const untrustedProxies = createUntrustedProxies({ observe })
@@ -31,6 +31,7 @@ export async function listenAndServe(
   const app = await buildApp({
     issuer,
     observe,
+    observeDetails,
     untrustedProxies,
     trustProxy: TRUST_PROXY,
     connectionLimit: CONNECTION_LIMIT,

@@ -29,7 +29,7 @@ export async function run(
 
   async function start() {
     const store = await open()
-    const { app, address } = await listenAndServe(store, observe, config)
+    const { app, address } = await listenAndServe(store, telemetry, config)
     const purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
     return { app, address, store, purgeLoop }
   }

@@ -8,6 +8,8 @@ import { createRepeats } from '../telemetry/repeats.ts'
 /** What the running server says what happens to. */
 export interface Telemetry {
   observe: Observer
+  /** For what happens very often. Undefined where the log has no room for details. */
+  observeDetails: Observer | undefined
   /** Resolves when all that was logged is written, or could not be. */
   flush: () => Promise<void>
 }
@@ -30,7 +32,8 @@ export async function createTelemetry(
     repeats.sayAll()
     await flushLog(log)
   }
-  return { observe: limitRefusals ? floods.observe : repeats.observe, flush }
+  const observe = limitRefusals ? floods.observe : repeats.observe
+  return { observe, observeDetails: log.isLevelEnabled('debug') ? observe : undefined, flush }
 
   /** Apart from the log, which has no room for it. */
   function lineOnDropped(count: number): string {

@@ -22,7 +22,7 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
   for (const signal of FOR_THE_LEADER) process.on(signal, () => {})
   process.prependListener('disconnect', endAsOrphan)
   const store = await open()
-  const { app, address } = await listenAndServe(store, telemetry.observe, config)
+  const { app, address } = await listenAndServe(store, telemetry, config)
   const close = async () => {
     await app.close()
     await store.close()

@@ -11,7 +11,7 @@ type SnakeCase<S extends string> = S extends `${infer Head}${infer Tail}`
 /** The lines of the log: how severe each event is, and its fields, in snake_case as on the wire, by name. */
 type Lines = {
   [T in Type]: {
-    level: 'info' | 'warn' | 'error' | 'fatal'
+    level: 'debug' | 'info' | 'warn' | 'error' | 'fatal'
     fields: { [F in FieldOf<T> as SnakeCase<F>]: F }
     /** Anyone can cause as many as they please: they are dropped before others where there is no room. */
     cheap?: true
@@ -32,6 +32,7 @@ export const LINES: Lines = {
     level: 'info',
     fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...remote },
   },
+  'token accepted': { level: 'debug', fields: { suite: 'suite', ...client, token_id: 'tokenId', ...remote } },
   'token revoked': { level: 'info', fields: { ...client, token_id: 'tokenId', ...remote } },
   'many tokens issued': { level: 'warn', fields: { ...client, hour: 'hour' } },
   'token quota exceeded': { level: 'warn', fields: { ...client, hour: 'hour' } },

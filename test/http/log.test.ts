@@ -128,3 +128,25 @@ t.test('Log: no secret, no token, no query and no body ever reaches it', async (
     t.notMatch(log, token.slice(22))
   }
 })
+
+t.test('Log: a check that answers yes has a line for those who ask for details only', async (t) => {
+  for (const logDetails of [false, true]) {
+    const { app, post, token, lines, administration, credentials } = await createWorld(t, { logDetails })
+    const { clientSecret } = await administration.registerSuite({ suiteId: 'store', name: 'Store API' })
+    await administration.approve(credentials.client_id, 'store')
+    const accessToken = await token()
+    lines.length = 0
+    const headers = { authorization: `Bearer ${accessToken}` }
+    t.equal((await app.inject({ url: '/v1/oauth/verify/store', headers })).statusCode, 200)
+    t.equal((await app.inject({ url: '/v1/oauth/verify', headers })).statusCode, 200)
+    const form = { token: accessToken, client_id: 'store', client_secret: clientSecret }
+    t.equal((await post(form, {}, '/v1/oauth/introspect')).statusCode, 200)
+    const line = { client_id: credentials.client_id, remote_address: '127.0.0.1', msg: 'token accepted' }
+    const expected = [{ ...line, suite: 'store' }, line, { ...line, suite: 'store' }]
+    t.match(
+      lines.map((text) => JSON.parse(text)),
+      logDetails ? expected : [],
+    )
+    t.equal(lines.length, logDetails ? 3 : 0)
+  }
+})

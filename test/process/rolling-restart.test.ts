@@ -94,7 +94,7 @@ t.test(
     const failures = [
       { program: 'const wrong syntax', reason: /SyntaxError/ },
       { program: "import 'a-package-that-is-missing'", reason: /Cannot find package 'a-package-that-is-missing'/ },
-      { program: `process.env.LOG_LEVEL = 'loud'${SERVE}`, reason: /: LOG_LEVEL must be trace, / },
+      { program: `process.env.LOG_LEVEL = 'loud'${SERVE}`, reason: /: LOG_LEVEL must be debug, / },
       { program: 'process.exit(7)', reason: /: it ended with status 7\.$/ },
       { program: 'setInterval(() => {}, 1000)', reason: /: it was not ready after 8 seconds\.$/ },
     ]

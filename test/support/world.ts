@@ -27,6 +27,7 @@ export async function createWorld(
     failureLimit = true,
     tokenQuota = Infinity,
     connectionLimit = Infinity,
+    logDetails = false,
   } = {},
 ) {
   /** `monotonic` is the clock that nobody sets. */
@@ -43,7 +44,15 @@ export async function createWorld(
     monotonic: () => clock.monotonic,
   })
   const issuer = createIssuer({ store, now, failures, tokenQuota })
-  const app = await buildApp({ issuer, observe, untrustedProxies, trustProxy, connectionLimit, publicUrl: PUBLIC_URL })
+  const app = await buildApp({
+    issuer,
+    observe,
+    observeDetails: logDetails ? observe : undefined,
+    untrustedProxies,
+    trustProxy,
+    connectionLimit,
+    publicUrl: PUBLIC_URL,
+  })
   t.teardown(async () => {
     await app.close()
     await store.close()
