@@ -93,7 +93,7 @@ t.test('Backup: it replaces the backup that was there, whole or not at all', asy
   writeFileSync(damaged, bytes.fill(0xff, 4096 * 2))
   t.match(await run(['backup', copy], { env: { DATABASE_URL: `sqlite:${damaged}` } }), {
     status: 1,
-    err: /^The database .*damaged\.db could not be backed up: .*malformed\.\n$/,
+    err: /^The database .*damaged\.db could not be backed up: .*malformed \(SQLITE_CORRUPT\)\.\n$/,
   })
   t.equal(readFileSync(copy, 'utf8'), 'the last one')
   await runJson(['backup', copy], options)
@@ -140,7 +140,7 @@ t.test('Backup: a file of another program is refused', async (t) => {
   db.close()
   t.match(
     (await run(['backup', join(folder, 'copy.db')], { env })).err,
-    /could not be backed up: no such table: tokens\.\n$/,
+    /could not be backed up: no such table: tokens \(SQLITE_ERROR\)\.\n$/,
   )
   t.notOk(readdirSync(folder).includes('copy.db'))
 })

@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -6,6 +15,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Application } from '../../src/domain/application.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStore } from '../../src/store/open.ts'
+import { MARK } from '../../src/store/sqlite/files.ts'
 import { LATEST } from '../support/migrations.ts'
 import { REGISTER } from '../support/register.ts'
 import { run, runJson } from '../support/run.ts'
@@ -84,6 +94,30 @@ t.test('Restore: it is refused while anybody has the database open, and nothing 
   t.equal((await run(['restore', options.copy], options)).status, 0)
 })
 
+t.test('Restore: a database that an fsync failed for is brought to the disk before it is put aside', async (t) => {
+  const options = await createBackup(t)
+  const store = await openHere(options)
+  await store.setStatus('new', 'suspended')
+  for (const suffix of ['', '-wal']) copyFileSync(`${options.file}${suffix}`, `${options.folder}/failed.db${suffix}`)
+  chmodSync(`${options.folder}/failed.db-wal`, 0o600 | MARK)
+  await store.close()
+  const failed = { env: { DATABASE_URL: `sqlite:${options.folder}/failed.db` } }
+
+  const other = new Database(`${options.folder}/failed.db`)
+  other.prepare('SELECT 1 FROM applications').get()
+  t.match((await run(['restore', options.copy], failed)).err, /^Nothing was restored: an fsync has failed/)
+  // As a process ends that is killed: without a checkpoint.
+  copyFileSync(`${options.folder}/failed.db-wal`, `${options.folder}/kept`)
+  other.close()
+  copyFileSync(`${options.folder}/kept`, `${options.folder}/failed.db-wal`)
+  chmodSync(`${options.folder}/failed.db-wal`, 0o600 | MARK)
+  const { replaced } = await runJson(['restore', options.copy], failed)
+  t.match(await runJson(['apps', 'show', 'new'], { env: { DATABASE_URL: `sqlite:${replaced}` } }), {
+    status: 'suspended',
+  })
+  t.notOk(existsSync(`${replaced}-wal`))
+})
+
 t.test(
   'Restore: what a crash left in the -wal file is kept with the old database, not put into the new one',
   async (t) => {
@@ -134,7 +168,7 @@ t.test('Restore: what is no whole backup of this program is refused, and nothing
   half.fill(0xff, 4096 * 3, 4096 * 4)
   const files: Record<string, [string | Buffer, RegExp]> = {
     'empty.db': ['', /: it is not of this program\.\n$/],
-    'text.db': ['some text that is long enough to be something', /: file is not a database\.\n$/],
+    'text.db': ['some text that is long enough to be something', /: file is not a database \(SQLITE_NOTADB\)\.\n$/],
     'cut.db': [good.subarray(0, good.length - 4096), /: .*malformed|: it is damaged: /],
     'damaged.db': [half, /: .*malformed|: it is damaged: /],
   }

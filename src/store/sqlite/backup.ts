@@ -1,9 +1,10 @@
-import { closeSync, createReadStream, existsSync, openSync, renameSync, statSync } from 'node:fs'
+import { closeSync, createReadStream, existsSync, openSync, realpathSync, renameSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { BackupTarget, CopyContents } from '../open.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
+import { sideFilesOf } from './files.ts'
 import * as sql from './statements.ts'
 
 /** How long the beginning of a backup waits for a process that is opening or closing the database, in milliseconds. */
@@ -20,7 +21,7 @@ export async function backUpSqlite(
   { withoutTokens }: { withoutTokens: boolean },
 ): Promise<CopyContents> {
   if (!existsSync(path)) throw new OperatorError(`There is no database at ${path}.`)
-  if (typeof target === 'string') assertReplaceable(target, path)
+  if (typeof target === 'string') assertReplaceable(target, realpathSync(path))
   const beside = typeof target === 'string' ? resolve(target) : path
   try {
     const { contents, descriptor } = await inTemporaryFolder(`${beside}.partial-`, async (folder) => {
@@ -41,7 +42,7 @@ export async function backUpSqlite(
     }
     return contents
   } catch (error) {
-    throw withSentence(`The database ${path} could not be backed up`, error)
+    throw withSentence(`The database ${path} could not be backed up`, error, beside)
   }
 }
 
@@ -50,7 +51,7 @@ function assertReplaceable(target: string, path: string): void {
   const existing = statSync(target, { throwIfNoEntry: false })
   if (existing === undefined) return
   if (!existing.isFile()) throw new OperatorError(`${target} is not a file.`)
-  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+  for (const file of [path, ...sideFilesOf(path)]) {
     const own = statSync(file, { throwIfNoEntry: false })
     if (own?.ino === existing.ino && own.dev === existing.dev) {
       throw new OperatorError(`${target} belongs to the database itself: name another file.`)

@@ -78,7 +78,8 @@ function cannotBeOpened(path: string, error: unknown): unknown {
   return new StoreUnavailable(`The database ${path} cannot be opened: ${cause}`, { cause: error })
 }
 
-function isExpected(error: unknown): error is Error {
+/** Whether SQLite, the file system or this program's rules said no; any other error is a bug. */
+export function isExpected(error: unknown): error is Error {
   if (error instanceof OperatorError || error instanceof Database.SqliteError) return true
   return error instanceof Error && 'syscall' in error
 }

@@ -2,6 +2,8 @@ import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync } from 'n
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { CopyContents } from '../open.ts'
+import { isExpected } from './connection.ts'
+import { explain } from './explain.ts'
 import * as sql from './statements.ts'
 
 /** What a copy that is whole contains. Throws OperatorError where it is damaged or not of this program. */
@@ -42,10 +44,8 @@ export function syncToDisk(path: string): void {
 }
 
 /** An error of SQLite or the file system as one sentence for the operator; any other is a bug and stays as it is. */
-export function withSentence(beginning: string, error: unknown): unknown {
-  const isExpected =
-    error instanceof OperatorError ||
-    error instanceof Database.SqliteError ||
-    (error instanceof Error && 'syscall' in error)
-  return isExpected ? new OperatorError(`${beginning}: ${error.message.replace(/\.?$/, '.')}`, { cause: error }) : error
+export function withSentence(beginning: string, error: unknown, file: string): unknown {
+  if (!isExpected(error)) return error
+  const cause = error instanceof OperatorError ? error.message.replace(/\.?$/, '.') : explain(error, file)
+  return new OperatorError(`${beginning}: ${cause}`, { cause: error })
 }

@@ -1,25 +1,25 @@
 import {
   chownSync,
-  closeSync,
   copyFileSync,
   createReadStream,
   createWriteStream,
   existsSync,
   linkSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { CopyContents, Restored, RestoreOptions } from '../open.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
+import { logSize, sideFilesOf } from './files.ts'
 import { migrate } from './migrate.ts'
+import { preparePlace } from './place.ts'
+import { recoverLog } from './recover.ts'
+import { isLocked } from './retry-locked.ts'
 import * as sql from './statements.ts'
 
 /**
@@ -31,14 +31,12 @@ export async function restoreSqlite(
   source: string | AsyncIterable<Uint8Array | string>,
   { revokeAllTokens, now }: RestoreOptions,
 ): Promise<Restored> {
-  const database = existsSync(path) ? realpathSync(path) : resolve(path)
-  const isNew = !existsSync(database)
+  const isNew = !existsSync(path)
   try {
     if (typeof source === 'string') assertWhole(source)
-    mkdirSync(dirname(database), { recursive: true, mode: 0o700 })
+    // Where there was no database, there is something to lock now, so that no server starts on a new one meanwhile.
+    const database = preparePlace(path, { create: true })
     return await inTemporaryFolder(`${database}.restore-`, async (folder) => {
-      // Where there was no database, there is something to lock now, so that no server starts on a new one meanwhile.
-      if (isNew) closeSync(openSync(database, 'wx', 0o600))
       const wal = join(folder, 'wal')
       if (existsSync(`${database}-wal`)) copyFileSync(`${database}-wal`, wal)
       const lock = keepOthersOut(database, join(folder, 'lock.db'))
@@ -58,14 +56,14 @@ export async function restoreSqlite(
       }
     })
   } catch (error) {
-    if (isNew) rmSync(database, { force: true })
-    throw withSentence('Nothing was restored', error)
+    if (isNew) rmSync(path, { force: true })
+    throw withSentence('Nothing was restored', error, path)
   }
 }
 
 /** A database that was copied file by file lacks what is in the other file. */
 function assertWhole(file: string): void {
-  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return
+  if (logSize(file) === 0) return
   throw new OperatorError(`a part of ${file} is in ${file}-wal: make a backup of it, with DATABASE_URL=sqlite:${file}`)
 }
 
@@ -76,24 +74,25 @@ function assertWhole(file: string): void {
 function keepOthersOut(database: string, link: string): Database.Database | undefined {
   try {
     // What is in the -wal file goes into the database, so that one rename replaces all of it.
-    const settling = lockedConnection(database, 'PRAGMA wal_checkpoint(TRUNCATE)')
-    settling.close()
+    recoverLog(database)
     // By another name, because a connection deletes the -wal file beside its own when it is closed.
     linkSync(database, link)
-    return lockedConnection(link, 'BEGIN EXCLUSIVE')
+    return lockedConnection(link)
   } catch (error) {
-    if (!String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) return undefined
-    throw new OperatorError(`${database} is in use: stop the server, and let no command run`, { cause: error })
+    if (isLocked(error)) {
+      throw new OperatorError(`${database} is in use: stop the server, and let no command run`, { cause: error })
+    }
+    if (error instanceof Database.SqliteError) return undefined
+    throw error
   }
 }
 
-/** A connection that nobody can be beside: in exclusive mode the first statement asks for the lock that all others share. */
-function lockedConnection(file: string, statement: string): Database.Database {
+/** A connection that nobody can be beside: in exclusive mode it asks for the lock that all others share. */
+function lockedConnection(file: string): Database.Database {
   const db = new Database(file, { fileMustExist: true, timeout: 0 })
   try {
     db.pragma('locking_mode = EXCLUSIVE')
-    db.pragma('synchronous = FULL')
-    db.prepare(statement).run()
+    db.exec('BEGIN EXCLUSIVE')
     return db
   } catch (error) {
     db.close()
@@ -124,7 +123,7 @@ function moveAside(database: string, wal: string | undefined, now: number): stri
   const aside = `${database}.replaced-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
   linkSync(database, aside)
   if (wal !== undefined && existsSync(wal)) renameSync(wal, `${aside}-wal`)
-  for (const suffix of ['-wal', '-shm']) rmSync(`${database}${suffix}`, { force: true })
+  for (const file of sideFilesOf(database)) rmSync(file, { force: true })
   syncToDisk(dirname(database))
   return aside
 }
