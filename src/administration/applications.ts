@@ -98,7 +98,7 @@ export function createApplications({ store, now, report }: Context) {
   async function update(clientId: string, changes: ApplicationChanges): Promise<void> {
     const { name, developerEmail } = valid(updateSchema, changes)
     const before = await show(clientId)
-    if (!(await store.updateApplication(clientId, { name, developerEmail }))) throw unknownApplication(clientId)
+    await store.updateApplication(clientId, { name, developerEmail })
     const changed = [
       ...(name !== undefined && name !== before.name ? ['name'] : []),
       ...(developerEmail !== undefined && developerEmail !== before.developerEmail ? ['developer_email'] : []),

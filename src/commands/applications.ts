@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { ShownApplication } from '../administration/applications.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
+import type { Application } from '../domain/application.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, print, readInput, say, show, type Terminal, withJson } from './shared/terminal.ts'
 import { table } from './shared/text.ts'
@@ -79,8 +80,12 @@ export function applicationsCommand(terminal: Terminal): Command {
 
   withJson(applications.command('list'))
     .description('list the applications')
-    .action(async (options) => {
-      const all = await administer(terminal, ({ applications }) => applications.list())
+    .option('--search <text>', 'only those that have this text in their client id, name or developer email')
+    .action(async (options: JsonOption & { search?: string }) => {
+      const sought = (options.search ?? '').toLowerCase()
+      const has = ({ clientId, name, developerEmail }: Application) =>
+        [clientId, name, developerEmail].some((field) => field.toLowerCase().includes(sought))
+      const all = (await administer(terminal, ({ applications }) => applications.list())).filter(has)
       const rows = all.map((one) => [
         one.clientId,
         one.name,

@@ -153,6 +153,24 @@ t.test('Commands: the name and the developer email of an application are updated
   t.match(await runJson(['apps', 'show', 'a'], options), { name: 'M', developer_email: 'e@f.example' })
 })
 
+t.test('Commands: a list has all applications, or those with a text in their id, name or email', async (t) => {
+  const options = temporaryDatabase(t)
+  for (const [id, name, email] of [
+    ['one', 'Shop', 'a@north.example'],
+    ['two', 'Störe', 'b@south.example'],
+    ['shop-3', 'Third', 'c@south.example'],
+  ] as const) {
+    await run(['apps', 'register', '--client-id', id, '--name', name, '--developer-email', email], options)
+  }
+  const found = async (...args: string[]) =>
+    (await runJson(['apps', 'list', ...args], options)).map(({ client_id }: { client_id: string }) => client_id)
+  t.strictSame(await found(), ['one', 'two', 'shop-3'])
+  t.strictSame(await found('--search', 'SHOP'), ['one', 'shop-3'])
+  t.strictSame(await found('--search', 'stör'), ['two'])
+  t.strictSame(await found('--search', '@south'), ['two', 'shop-3'])
+  t.strictSame(await found('--search', 'nothing'), [])
+})
+
 t.test('Commands: an imported secret is added to an application, and its others stay as they are', async (t) => {
   const { folder, ...options } = temporaryDatabase(t)
   await run([...REGISTER, '--client-id', 'a'], options)

@@ -86,6 +86,7 @@ t.test('Seed: what exists with other values is said, with the command that chang
     'Warning: known differs from the file in its name, and is left as it is. ' +
       "To change it: applications update known --name 'Partner'\\''s'\n",
   )
+  t.match((await run(['seed', file('Known', 'new@b.example')], options)).err, / in its developer email, and is left/)
   t.strictSame(JSON.parse((await run(['seed', file('New', 'new@b.example'), '--dry-run', '--json'], options)).err), {
     warning:
       'known differs from the file in its name and developer email, and is left as it is. ' +
@@ -129,6 +130,7 @@ t.test('Seed: a byte order mark is accepted; what is not UTF-8 is refused with i
     status: 1,
     err: 'standard input is not UTF-8 (line 2 column 28).\n',
   })
+  t.match(await run(['seed', '-'], { ...options, stdin: Buffer.from('\xff\n', 'latin1') }), { err: /line 1 column 1/ })
 })
 
 t.test('Seed: every unknown suite and taken id is told with its place, before anything is changed', async (t) => {

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import type { Application } from '../../src/domain/application.ts'
 import { findGenerated } from '../../src/domain/secret.ts'
 import { openStore } from '../../src/store/open.ts'
-import { runJson } from '../support/run.ts'
+import { run, runJson } from '../support/run.ts'
 import { command, start, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -83,6 +83,7 @@ t.test('Seed: an output that cannot be written ends it; the next run shows what 
     t.equal(status, 1)
     t.match(err, /^The output could not be written: ENOSPC.*\. Run seed again: those that are registered but not shown/)
   }
+  t.match(await run(['secrets', 'list', 'store'], { env }), { out: /not shown yet: run the seed again/ })
   t.match(await runJson(['seed', file], { env }), {
     suites: [{ id: 'store', client_secret: String }],
     applications: [{ client_secret: String }, { client_secret: String }, { client_secret: String }],
