@@ -6,6 +6,7 @@ import type { World } from '../trial.ts'
 import { makeData, runCommand } from '../world/data.ts'
 import { startLoad, type Entry as Told } from '../world/ledger.ts'
 import { isAlive, kill, type Server, startServer } from '../world/server.ts'
+import { until } from '../world/until.ts'
 import { type Command, expectedAt } from './expectation.ts'
 import { readLog } from './log.ts'
 import { createModel } from './model.ts'
@@ -69,7 +70,7 @@ async function killBetweenCalls(disk: Disk, pids: number[]): Promise<void> {
   disk.tell('frozen', 1)
   await sleep(50)
   kill(pids)
-  while (pids.some(isAlive)) await sleep(5)
+  await until(() => !pids.some(isAlive), 'the end of what was killed')
   disk.tell('frozen', 0)
 }
 

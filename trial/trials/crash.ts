@@ -4,6 +4,7 @@ import type { Trial, World } from '../trial.ts'
 import { makeData } from '../world/data.ts'
 import { audit, type Entry, type Losses, startLoad } from '../world/ledger.ts'
 import { isAlive, kill, type Server, startServer } from '../world/server.ts'
+import { until } from '../world/until.ts'
 
 /** How long a server runs under load before the next kill, milliseconds. */
 const SHORTEST = 50
@@ -57,10 +58,11 @@ async function tryKills(
     if (pid === server.pid) {
       await server.exited
       await load.stop()
-      while (all.some(isAlive)) await sleep(5)
+      await until(() => !all.some(isAlive), 'the end of the workers whose leader was killed')
       server = await startServer(world, data, settings)
     } else {
-      await untilReplaced(server, pid)
+      const isReplaced = () => !isAlive(pid) && server.processes().length >= all.length
+      await until(isReplaced, 'another worker for the one that was killed')
       await load.stop()
     }
     add(losses, await audit(server.port, ledger.slice(from)))
@@ -76,12 +78,6 @@ async function tryKills(
     `kill -9 of ${who}, ${kills} times`,
     `${ledger.length} tokens: ${losses.lost} lost; ${revoked} revocations: ${losses.resurrected} resurrected`,
   )
-}
-
-/** Resolves when the leader has started another worker. */
-async function untilReplaced(server: Server, pid: number): Promise<void> {
-  const before = server.processes().length
-  while (isAlive(pid) || server.processes().length < before) await sleep(20)
 }
 
 function add(sum: Losses, { lost, resurrected }: Losses): void {

@@ -4,6 +4,7 @@ import type { Entry } from '../power/log.ts'
 import { assertModelIsTrue, openSession, type Session } from '../power/session.ts'
 import type { Trial, World } from '../trial.ts'
 import type { Server } from '../world/server.ts'
+import { until } from '../world/until.ts'
 
 /** Cuts of the control: enough that chance does not decide. */
 const CONTROL_CUTS = 40
@@ -70,7 +71,7 @@ const RESTARTS: Restart[] = [
     workers: 2,
     async go(_session, server) {
       server.signal('SIGHUP')
-      await until(() => /"(restarted|rolling restart failed)"/.test(server.log()))
+      await until(() => /"(restarted|rolling restart failed)"/.test(server.log()), 'the end of a rolling restart')
       return server
     },
   },
@@ -80,7 +81,7 @@ const RESTARTS: Restart[] = [
     async go(session, server) {
       const [worker] = server.processes().slice(1)
       await session.killed([worker as number])
-      await until(() => server.processes().length > 2)
+      await until(() => server.processes().length > 2, 'another worker')
       await sleep(500)
       return server
     },
@@ -103,7 +104,7 @@ async function failSync(world: World, { by, workers, go }: Restart, count: numbe
   const first = await session.start()
   await session.load(first, 600, async () => {
     session.disk.tell('failWal', world.random.between(1, 30))
-    await until(() => session.disk.told('failWal') === 0)
+    await until(() => session.disk.told('failWal') === 0, 'a sync that fails')
   })
   const failure = session.log().findIndex((entry) => entry.type === 'sync end' && entry.failed)
   if (failure === -1) throw new Error('No sync failed: the trial is wrong.')
@@ -161,12 +162,4 @@ function judge(world: World, done: string, session: Session, outcome: Outcome, m
   const what = `${session.ledger.length} tokens, ${revoked} revocations, ${session.commands()} commands${more}`
   const found = `${losing} cuts lose (${lost} tokens, ${resurrected} revocations, ${applicationsLost} commands), ${corrupt} corrupt`
   world.expect(losing === 0 && corrupt === 0, done, `${what}: ${found}`)
-}
-
-async function until(condition: () => boolean, seconds = 30): Promise<void> {
-  const deadline = performance.now() + seconds * 1000
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('it did not happen within half a minute')
-    await sleep(20)
-  }
 }
