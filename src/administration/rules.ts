@@ -1,4 +1,5 @@
 import { type output, type ZodType, z } from 'zod'
+import { MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 
 /** How hashes of passwords begin: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
@@ -23,9 +24,9 @@ export const fields = {
       /^[^\s@\p{Cc}\p{Bidi_Control}]+@[^\s@\p{Cc}\p{Bidi_Control}]+$/u,
       'The developer email must be an email address',
     ),
-  clientId: text('The client id').regex(
-    /^[\x21-\x7e]{1,200}$/,
-    'The client id must be 1 to 200 printable ASCII characters without spaces',
+  clientId: text('The client id').refine(
+    (clientId) => /^[\x21-\x7e]+$/.test(clientId) && clientId.length <= MAX_CLIENT_ID_LENGTH,
+    `The client id must be 1 to ${MAX_CLIENT_ID_LENGTH} printable ASCII characters without spaces`,
   ),
   suiteId: text('The suite id').regex(
     /^[A-Za-z0-9._~-]{1,100}$/,

@@ -2,6 +2,9 @@ import type { Key } from './key.ts'
 import { randomString } from './random.ts'
 import type { NewSecret, Secret } from './secret.ts'
 
+/** Characters. Suites' ids are shorter. */
+export const MAX_CLIENT_ID_LENGTH = 200
+
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
 export interface Application {
   /** Never used twice, so a removed application's tokens stay invalid if its client id is registered again. */

@@ -28,6 +28,12 @@ interface TokenRefused {
   clientId: string | undefined
   tokenId: string | undefined
   remoteAddress: string
+  method?: string | undefined
+  /** The route's pattern. */
+  endpoint?: string | undefined
+  /** Where the suite does not exist: the words of the path. */
+  path?: string | undefined
+  requestId?: string | undefined
 }
 
 /** A check that ended with yes: the gateway check or introspection. Only for who asked for details. */
@@ -56,6 +62,12 @@ interface RefusedRequest {
   /** The route's pattern, never the path as it came; undefined where there is no route. */
   endpoint: string | undefined
   remoteAddress: string
+  /** Undefined: it could not be read. */
+  method?: string | undefined
+  /** Where there is no route: the words of the path. */
+  path?: string | undefined
+  /** What the caller calls the request. */
+  requestId?: string | undefined
 }
 
 type RequestEvent =
@@ -70,6 +82,10 @@ type RequestEvent =
       reason: RequestReason
       /** The name of the form field that is wrong, where this server knows it. */
       field: string | undefined
+      /** The client id that was sent, if it is registered. */
+      clientId?: string | undefined
+      /** The suite that the request is about, if it is known. */
+      suite?: string | undefined
     })
   /** Answered with 5xx. */
   | (RefusedRequest & { type: 'request failed'; reason: RequestReason; err: unknown })

@@ -1,5 +1,6 @@
 /** Why a client is not authenticated. For the log: the wire does not tell them apart. */
 export type AuthenticationReason =
+  | 'not a suite'
   | 'unknown client'
   | 'wrong secret'
   | 'expired secret'
@@ -83,10 +84,12 @@ export class RequestRefused extends Refusal<RequestReason> {
 }
 
 export interface RefusalDetails {
-  /** The name of the form field that is wrong, as the caller is told it. */
+  /** The name of the form field that is wrong, as the caller is told it; or the methods that are right. */
   field?: string
   /** Whether that is a name of this server's. Another one is not logged: it may be a secret. */
   isKnownField?: boolean
+  /** The suite that the request is about: one that is registered. */
+  suite?: string | undefined
   headers?: Record<string, string>
   /** When it makes sense to try again. Seconds. */
   retryAfter?: number

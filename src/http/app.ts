@@ -17,6 +17,7 @@ import { BODY_LIMIT, formRefusal } from './wire/form.ts'
 import { createLateAnswers } from './wire/late-answers.ts'
 import { answerMalformed } from './wire/malformed.ts'
 import { ANSWER_HEADERS, refuse } from './wire/refuse.ts'
+import { returnRequestId } from './wire/request-id.ts'
 import { refuseUnknownRoutes } from './wire/routing.ts'
 import { assertTarget, originForm, withoutForeignPath } from './wire/target.ts'
 import type { UntrustedProxies } from './wire/untrusted-proxies.ts'
@@ -65,7 +66,7 @@ export async function buildApp({
     logger: false,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     schemaErrorFormatter: formRefusal,
-    frameworkErrors: (error, request, reply) => refuse(observe, error, request, reply),
+    frameworkErrors: (error, request, reply) => refuse({ observe, issuer }, error, request, reply),
     clientErrorHandler: (error, socket) => answerMalformed(observe, error, socket),
     rewriteUrl: (request) => withoutForeignPath(originForm(request.url as string)),
   })
@@ -74,7 +75,7 @@ export async function buildApp({
 
   const late = createLateAnswers({ isShared: untrustedProxies.has })
   app.addHook('preClose', async () => late.giveAll())
-  app.setErrorHandler((error, request, reply) => refuse(observe, error, request, reply, late))
+  app.setErrorHandler((error, request, reply) => refuse({ observe, issuer, late }, error, request, reply))
   // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // Node.js would close the connection without an answer.
@@ -85,6 +86,7 @@ export async function buildApp({
   app.addHook('onClose', async () => closed.end())
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(ANSWER_HEADERS)
+    returnRequestId(request.headers, reply)
     assertTarget(request.raw)
     done()
   })

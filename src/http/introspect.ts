@@ -7,7 +7,7 @@ import type { ActiveToken } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { authorizationOf, basicCredentials } from './wire/authorization.ts'
 import { assertForm, formSchema } from './wire/form.ts'
-import type { RouteConfig } from './wire/refuse.ts'
+import { askedOf, type RouteConfig } from './wire/refuse.ts'
 
 export const INTROSPECT_PATH = '/v1/oauth/introspect'
 
@@ -62,7 +62,8 @@ export function introspect(
     async (request) => {
       const { client: suite } = await issuer.authenticateSuite(credentialsOf(request))
       const { token } = request.body
-      if (!token) throw new RequestRefused('field missing', { field: 'token', isKnownField: true })
+      if (!token)
+        throw new RequestRefused('field missing', { field: 'token', isKnownField: true, suite: suite.suiteId })
 
       const verdict = await issuer.check(token, { suite: suite.suiteId })
       if (verdict.kind === 'active') {
@@ -72,7 +73,8 @@ export function introspect(
         return described(verdict, suite)
       }
       const { reason, tokenId, clientId } = verdict
-      observe({ type: 'token refused', reason, suite: suite.suiteId, clientId, tokenId, remoteAddress: request.ip })
+      const asked = askedOf(request, INTROSPECT_PATH)
+      observe({ type: 'token refused', reason, suite: suite.suiteId, clientId, tokenId, ...asked })
       return { active: false }
     },
   )

@@ -8,7 +8,7 @@ import type { Issuer } from '../issuer/issuer.ts'
 import { bearerToken } from './wire/authorization.ts'
 import { headerValue } from './wire/header-value.ts'
 import { type ErrorAnswer, INVALID_TOKEN, NO_SUCH_SUITE, NOT_APPROVED } from './wire/refusals.ts'
-import { sendError } from './wire/refuse.ts'
+import { askedOf, sendError } from './wire/refuse.ts'
 import { VERIFY_PATH } from './wire/target.ts'
 
 interface VerifyRequest {
@@ -49,7 +49,10 @@ export function verify(
     const token = bearerToken(request)
     const isMalformed = token instanceof RequestRefused
     const verdict = await issuer.check(isMalformed ? undefined : token, { suite: request.params.suite })
-    if (isMalformed && verdict.kind !== 'no such suite') throw token
+    if (isMalformed && verdict.kind !== 'no such suite') {
+      token.details.suite = request.params.suite
+      throw token
+    }
     return verdict
   }
 
@@ -65,7 +68,8 @@ export function verify(
     const { reason, tokenId, clientId } = verdict
     // What is no suite's id may be any text, even a token in the wrong place.
     const suite = verdict.kind === 'no such suite' ? undefined : request.params.suite
-    observe({ type: 'token refused', reason, suite, clientId, tokenId, remoteAddress: request.ip })
+    const asked = askedOf(request, verdict.kind === 'no such suite' ? undefined : request.routeOptions.url)
+    observe({ type: 'token refused', reason, suite, clientId, tokenId, ...asked })
     if (verdict.kind === 'no such suite') sendError(reply, NO_SUCH_SUITE)
     else if (verdict.kind === 'not approved') refuse(NOT_APPROVED, reply)
     else if (reason === 'no token') demandToken(reply)

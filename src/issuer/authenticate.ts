@@ -1,4 +1,4 @@
-import type { Application } from '../domain/application.ts'
+import { type Application, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type AuthenticationReason, AuthenticationRefused } from '../domain/refusal.ts'
 import { DECOY, findGenerated, isImported, type Secret, secretState } from '../domain/secret.ts'
@@ -41,7 +41,7 @@ export async function authenticate(
   const isVerified = (secret: Secret) => isImported(secret) && imported.isVerified(secret, clientSecret)
 
   async function recognize(): Promise<Judgement<Application>> {
-    const application = await store.findApplication(clientId)
+    const application = await findApplication(store, clientId)
     const secrets = application?.secrets ?? []
     return judge(application, findGenerated(secrets, clientSecret) ?? secrets.find(isVerified), now(), secretUses)
   }
@@ -66,9 +66,19 @@ export async function authenticateSuite(
   { store, secretUses, now }: { store: Store; secretUses: SecretUses; now: Clock },
   credentials: Credentials,
 ): Promise<Authenticated<Suite>> {
-  const suite = await store.findSuite(credentials.clientId)
+  const { clientId } = credentials
+  const suite = clientId.length > MAX_CLIENT_ID_LENGTH ? undefined : await store.findSuite(clientId)
   const secret = findGenerated(suite?.secrets ?? [], credentials.clientSecret)
-  return authenticated(judge(suite, secret, now(), secretUses), credentials)
+  const judgement = judge(suite, secret, now(), secretUses)
+  // Whatever the reason, for it is the same work.
+  const isApplication = judgement.kind === 'refused' && (await findApplication(store, clientId)) !== undefined
+  if (!suite && isApplication) throw new AuthenticationRefused('not a suite', clientId)
+  return authenticated(judgement, credentials)
+}
+
+/** Longer client ids are not looked for, and not kept in any cache: no application has one. */
+export function findApplication(store: Store, clientId: string): Promise<Application | undefined> {
+  return clientId.length > MAX_CLIENT_ID_LENGTH ? Promise.resolve(undefined) : store.findApplication(clientId)
 }
 
 type Judgement<Client extends Application | Suite> =

@@ -2,7 +2,7 @@ import type { Application } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
-import { authenticate, authenticateSuite, type Credentials } from './authenticate.ts'
+import { authenticate, authenticateSuite, type Credentials, findApplication } from './authenticate.ts'
 import { check } from './check.ts'
 import type { Failures } from './failures.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
@@ -29,6 +29,9 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
   return {
     authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
     authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),
+    /** Whether an application or a suite has this client id. Throws StoreUnavailable. */
+    isRegistered: async (clientId: string) =>
+      (await findApplication(store, clientId)) !== undefined || (await store.findSuite(clientId)) !== undefined,
     issue: (application: Application) => issue(issuer, application),
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),

@@ -19,7 +19,8 @@ type Lines = {
 }
 
 const remote = { remote_address: 'remoteAddress' } as const
-const answer = { status: 'status', endpoint: 'endpoint', ...remote } as const
+const asked = { method: 'method', endpoint: 'endpoint', path: 'path', request_id: 'requestId', ...remote } as const
+const answer = { status: 'status', ...asked } as const
 const client = { client_id: 'clientId' } as const
 const operator = { actor: 'actor' } as const
 const error = { err: 'err' } as const
@@ -30,7 +31,7 @@ export const LINES: Lines = {
   'token refused': {
     cheap: true,
     level: 'info',
-    fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...remote },
+    fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...asked },
   },
   'token accepted': { level: 'debug', fields: { suite: 'suite', ...client, token_id: 'tokenId', ...remote } },
   'token revoked': { level: 'info', fields: { ...client, token_id: 'tokenId', ...remote } },
@@ -39,7 +40,11 @@ export const LINES: Lines = {
   'nothing to revoke': { level: 'info', fields: { ...client, ...remote } },
 
   'authentication refused': { level: 'warn', fields: { reason: 'reason', ...client, ...answer } },
-  'request refused': { cheap: true, level: 'info', fields: { reason: 'reason', field: 'field', ...answer } },
+  'request refused': {
+    cheap: true,
+    level: 'info',
+    fields: { reason: 'reason', field: 'field', ...client, suite: 'suite', ...answer },
+  },
   'request failed': { level: 'error', fields: { reason: 'reason', ...error, ...answer } },
 
   'application registered': { level: 'info', fields: { ...client, name: 'name', suites: 'suites', ...operator } },

@@ -27,12 +27,12 @@ function timesGiven(name: string, rawHeaders: string[]): number {
 }
 
 /**
- * The token of `Authorization: Bearer …`, RFC 6750 §2.1; undefined for no header or another scheme, a refusal where the
- * header is malformed.
+ * The token of `Authorization: Bearer …`, RFC 6750 §2.1; undefined for no header, another scheme, or nothing behind it, as
+ * clients send it that got no token; a refusal where the header is malformed.
  */
 export function bearerToken(request: Request): string | undefined | RequestRefused {
   const authorization = authorizationOf(request)
-  if (typeof authorization !== 'string' || !/^bearer( |$)/i.test(authorization)) {
+  if (typeof authorization !== 'string' || !/^bearer +[^ ]/i.test(authorization)) {
     return authorization instanceof RequestRefused ? authorization : undefined
   }
   const [, token] = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization) ?? []

@@ -10,7 +10,7 @@ type ErrorCode =
   | 'temporarily_unavailable'
   | 'server_error'
 
-/** What a caller is told: a status, an error code, and a sentence in which {field} stands for the name of a form field. */
+/** What a caller is told: a status, an error code, and a sentence in which {field} stands for what a request names. */
 export interface ErrorAnswer {
   status: number
   code: ErrorCode
@@ -37,7 +37,7 @@ export const REFUSALS: Record<RequestReason, ErrorAnswer> = {
   'fragment in the address': invalidRequest(400, 'The address must have no fragment'),
   'query in the address': invalidRequest(400, 'The address must have no query'),
   'not a form': invalidRequest(400, 'The Content-Type must be application/x-www-form-urlencoded'),
-  'credentials in a header': invalidRequest(400, 'Credentials belong in the body, not in an Authorization header'),
+  'credentials in a header': invalidRequest(400, 'Credentials belong in the body: leave out the Authorization header'),
   'field missing': invalidRequest(400, 'The field {field} is missing'),
   'field empty': invalidRequest(400, 'The field {field} is empty'),
   'field repeated': invalidRequest(400, 'The field {field} is given more than once'),
@@ -54,8 +54,8 @@ export const REFUSALS: Record<RequestReason, ErrorAnswer> = {
   },
   'request malformed': invalidRequest(400, 'The request is malformed'),
   'no credentials': { status: 401, code: 'invalid_client', description: 'A suite must authenticate' },
-  'no such endpoint': invalidRequest(404, 'There is no such endpoint'),
-  'method not allowed': invalidRequest(405, 'The method is not allowed here'),
+  'no such endpoint': invalidRequest(404, 'There is no such endpoint: tokens are at POST /v1/oauth/accesstoken'),
+  'method not allowed': invalidRequest(405, 'The method is not allowed here: use {field}'),
   'body too large': invalidRequest(413, 'The body is too large'),
   'too many failures': {
     status: 429,

@@ -2,8 +2,12 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Event, Observer } from '../../domain/events.ts'
 import { AuthenticationRefused, type RequestReason, RequestRefused } from '../../domain/refusal.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import type { Issuer } from '../../issuer/issuer.ts'
 import type { LateAnswers } from './late-answers.ts'
 import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
+import { remoteAddressOf } from './remote-address.ts'
+import { requestIdOf } from './request-id.ts'
+import { shownPath } from './target.ts'
 
 /** What every answer says: no cache keeps it (RFC 6749 §5.1), and its type is the one that it has. */
 export const ANSWER_HEADERS = { 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' }
@@ -18,23 +22,28 @@ export interface RouteConfig {
   challenge?: string
 }
 
+export interface RefuseOptions {
+  observe: Observer
+  issuer: Pick<Issuer, 'isRegistered'>
+  late?: LateAnswers
+}
+
 /**
  * The one error handler: whatever is thrown leaves as an error answer of RFC 6749 §5.2, and is said as one event. What is
  * refused for its number leaves late. Returns nothing: for a returned reply Fastify would wait until it is sent, which is
  * expensive (docs/performance).
  */
 export function refuse(
-  observe: Observer,
+  { observe, issuer, late }: RefuseOptions,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  late?: LateAnswers,
 ): void {
   const answer = answerTo(error)
   // Read once: Fastify makes this object for every look at it.
   const { url: endpoint, config } = request.routeOptions
-  const event = eventOf(error, { status: answer.status, endpoint, remoteAddress: request.ip })
-  if (event) observe(event)
+  const event = eventOf(error, { status: answer.status, ...askedOf(request, endpoint) })
+  if (event) say(event, request.body, { observe, issuer })
 
   const { challenge } = config as RouteConfig
   // Fastify refuses a malformed path before the hook that sets these for every answer.
@@ -54,6 +63,28 @@ export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: stri
   reply.code(answer.status).type(JSON_TYPE).send(errorBody(answer, field))
 }
 
+/** How the log finds a request again. */
+export function askedOf(request: FastifyRequest, endpoint: string | undefined) {
+  return {
+    method: request.method,
+    endpoint,
+    path: endpoint === undefined ? shownPath(request.url) : undefined,
+    requestId: requestIdOf(request.headers),
+    remoteAddress: remoteAddressOf(request),
+  }
+}
+
+/** Says it with the client id that was sent, if there is such a client: what is none may be a secret in the wrong field. */
+function say(event: Event, body: unknown, { observe, issuer }: Pick<RefuseOptions, 'observe' | 'issuer'>): void {
+  const { client_id: clientId } = (body ?? {}) as { client_id?: unknown }
+  if (event.type !== 'request refused' || typeof clientId !== 'string') {
+    observe(event)
+    return
+  }
+  const found = issuer.isRegistered(clientId).catch(() => false)
+  void found.then((isRegistered) => observe(isRegistered ? { ...event, clientId } : event))
+}
+
 function answerTo(error: unknown): ErrorAnswer {
   return error instanceof AuthenticationRefused ? NOT_AUTHENTICATED : REFUSALS[reasonOf(error)]
 }
@@ -66,10 +97,7 @@ function reasonOf(error: unknown): RequestReason {
   return statusCode < 500 ? 'request malformed' : 'unexpected error'
 }
 
-function eventOf(
-  error: unknown,
-  answered: { status: number; endpoint: string | undefined; remoteAddress: string },
-): Event | undefined {
+function eventOf(error: unknown, answered: { status: number } & ReturnType<typeof askedOf>): Event | undefined {
   if (error instanceof AuthenticationRefused) {
     const { reason, clientId } = error
     return { type: 'authentication refused', reason, clientId, ...answered }
@@ -79,6 +107,6 @@ function eventOf(
   if (reason === 'token quota exceeded') return undefined
   if (reason === 'no credentials') return { type: 'authentication refused', reason, clientId: undefined, ...answered }
   if (answered.status >= 500) return { type: 'request failed', reason, err: error, ...answered }
-  const { field, isKnownField } = error instanceof RequestRefused ? error.details : {}
-  return { type: 'request refused', reason, field: isKnownField ? field : undefined, ...answered }
+  const { field, isKnownField, suite } = error instanceof RequestRefused ? error.details : {}
+  return { type: 'request refused', reason, field: isKnownField ? field : undefined, suite, ...answered }
 }

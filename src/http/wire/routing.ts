@@ -19,5 +19,9 @@ export function refuseUnknownRoutes(app: FastifyInstance): void {
 
 function noSuchRoute(allowed: Set<string> | undefined): RequestRefused {
   if (!allowed) return new RequestRefused('no such endpoint')
-  return new RequestRefused('method not allowed', { headers: { allow: [...allowed].join(', ') } })
+  const methods = [...allowed]
+  return new RequestRefused('method not allowed', {
+    field: methods.join(' or '),
+    headers: { allow: methods.join(', ') },
+  })
 }

@@ -24,6 +24,18 @@ export function withoutForeignPath(target: string): string {
   return /^(\/v1\/oauth\/verify(?:\/[^/?#]*)?)(?:[/?#].*)?$/.exec(target)?.[1] ?? target
 }
 
+/** What a segment may be that is surely no token or generated secret: a word, or a version. */
+const WORD = /^(v\d{1,2}|[a-z._-]{0,20}\d?)$/i
+
+const SHOWN_SEGMENTS = 8
+
+/** The beginning of an unknown path as the log may have it: its words; what may be a secret is `*`. */
+export function shownPath(target: string): string {
+  const [path = ''] = target.split(/[?#]/, 1)
+  const segments = path.split('/', SHOWN_SEGMENTS)
+  return segments.map((segment) => (WORD.test(segment) ? segment : '*')).join('/')
+}
+
 /** The path of a target, decoded where it can be. */
 export function pathOf(target: string): string {
   const path = target.split(/[?#]/, 1)[0] as string

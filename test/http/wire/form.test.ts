@@ -15,7 +15,9 @@ async function createEcho(t: Test) {
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     schemaErrorFormatter: formRefusal,
   })
-  app.setErrorHandler((error, request, reply) => refuse(() => {}, error, request, reply))
+  app.setErrorHandler((error, request, reply) =>
+    refuse({ observe: () => {}, issuer: { isRegistered: async () => false } }, error, request, reply),
+  )
   app.removeAllContentTypeParsers()
   await app.register(formbody)
   app.post('/', { schema: { body: formSchema([]) } }, async (request) => Object.entries(request.body as object))

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import t from 'tap'
-import { originForm, pathOf, withoutForeignPath } from '../../../src/http/wire/target.ts'
+import { originForm, pathOf, shownPath, withoutForeignPath } from '../../../src/http/wire/target.ts'
 import { listening } from '../../support/listening.ts'
 import { createWorld } from '../../support/world.ts'
 
@@ -123,3 +123,21 @@ t.test('RFC 9112 §3.2: a request without a Host is refused like any other; HTTP
   t.match(lines, [/"reason":"Host header missing"/])
   t.match(await exchange('GET /health/live HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /)
 })
+
+t.test(
+  'Targets: whatever is asked for, the log gets words of it, a hundred and a half characters at most',
+  async () => {
+    const segment = fc.oneof(
+      fc.stringMatching(/^[A-Za-z0-9_-]{22,64}$/),
+      targetText,
+      fc.constantFrom('v1', 'oauth', ''),
+    )
+    fc.assert(
+      fc.property(fc.array(segment, { maxLength: 12 }), (segments) => {
+        const shown = shownPath(`/${segments.join('/')}`)
+        return shown.length <= 168 && !/[?#]|[^/]{22}/.test(shown) && /^[/\w.*-]*$/.test(shown)
+      }),
+      { numRuns: 1000 },
+    )
+  },
+)

@@ -34,7 +34,8 @@ t.test('Traefik: the request of forwardAuth is answered as in its example', asyn
     t.match(valid[0]?.headers, { 'x-client-id': credentials.client_id, 'x-token-id': ID })
     t.strictSame(statusesOf(await ask({})), [401, 401])
     t.strictSame(statusesOf(await ask({ authorization: 'Bearer x' })), [401, 401])
-    t.strictSame(statusesOf(await ask({ authorization: 'Bearer' })), [400, 400])
+    t.strictSame(statusesOf(await ask({ authorization: 'Bearer' })), [401, 401])
+    t.strictSame(statusesOf(await ask({ authorization: 'Bearer x y' })), [400, 400])
   }
 })
 
