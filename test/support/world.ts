@@ -23,6 +23,7 @@ export async function createWorld(
   t: Test,
   {
     databaseUrl = 'sqlite::memory:',
+    lockTimeout = 2000,
     trustProxy = false as false | string[],
     failureLimit = true,
     tokenQuota = Infinity,
@@ -34,7 +35,7 @@ export async function createWorld(
   const clock = { time: START, monotonic: 0 }
   const now = () => clock.time
   const { DATABASE_URL } = readConfig({ DATABASE_URL: databaseUrl })
-  const store = await openStore(DATABASE_URL, { lockTimeout: 2000 })
+  const store = await openStore(DATABASE_URL, { lockTimeout })
   const lines: string[] = []
   const observe = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
   const untrustedProxies = createUntrustedProxies({ observe })
