@@ -1,5 +1,14 @@
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readdirSync, readlinkSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
@@ -134,6 +143,40 @@ t.test('Restore: it is refused beside a server, a server of several workers, and
   await once(seed, 'exit')
   const { status, err } = await command(t, ['restore', copy], env)
   t.equal(status, 0, err)
+})
+
+/** What a restore makes beside the database, in this order. */
+const STAGES = [/\.restore-/, /\.restore-\w+\/lock\.db/, /\.restore-\w+\/copy\.db/, /\.replaced-/]
+
+t.test('Restore: kill -9 at any moment leaves the old database or the new one, whole', async (t) => {
+  const { env, folder, file } = temporaryDatabase(t)
+  const copy = join(folder, 'copy.db')
+  await register(env)
+  const db = new Database(file)
+  db.prepare('UPDATE applications SET name = ?').run('x'.repeat(20_000_000))
+  db.close()
+  t.equal((await command(t, ['backup', copy], env)).status, 0)
+  await register(env)
+  const whole = new Set<number>()
+  for (const stage of STAGES) {
+    copyFileSync(file, `${file}.before`)
+    const restore = start(t, ['restore', copy], env)
+    const exited = once(restore, 'exit')
+    const paths = () => readdirSync(folder, { recursive: true }).map((path) => join(folder, String(path)))
+    await until(() => restore.exitCode !== null || paths().some((path) => stage.test(path)))
+    restore.kill('SIGKILL')
+    await exited
+    const after = new Database(file)
+    t.equal(after.pragma('integrity_check', { simple: true }), 'ok', String(stage))
+    const applications = after.prepare('SELECT count(*) FROM applications').pluck().get() as number
+    after.close()
+    t.ok([1, 2].includes(applications), `${applications} at ${stage}`)
+    whole.add(applications)
+    for (const path of paths().filter((path) => /\.re(store|placed)-/.test(path)))
+      rmSync(path, { recursive: true, force: true })
+    renameSync(`${file}.before`, file)
+  }
+  t.ok(whole.has(2), 'some were early enough')
 })
 
 const skip = process.platform !== 'linux' && 'it looks into /proc'
