@@ -39,7 +39,7 @@ export function closeOnSignal(
   async function end({ signal, err }: Reason): Promise<void> {
     if (err !== undefined) observe({ type: 'unexpected error', err })
     try {
-      if (isEnding) throw new Error(`A second ${signal ?? 'reason to end'} came.`)
+      if (isEnding) throw new Error('The end was asked for a second time.')
       isEnding = true
       await Promise.race([finish(signal ? { signal } : {}), expire()])
       endProcess(err === undefined ? 0 : 1)

@@ -16,7 +16,7 @@ t.test(
   async (t) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const { env, file } = temporaryDatabase(t)
-      const server = await startServer(t, env)
+      const server = await startServer(t, { ...env, LOG_LEVEL: 'debug' })
       t.match(server.logged('ready'), [{ address: server.address, database: file }])
       const credentials = await register(env)
       t.equal((await server.token(credentials)).status, 200)

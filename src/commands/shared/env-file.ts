@@ -70,7 +70,7 @@ export function watchSettings(file: string): () => string[] {
 /** How many letters are to be added, left out, exchanged or swapped with the next to make one text the other. */
 function distance(a: string, b: string): number {
   const table = Array.from({ length: a.length + 1 }, (_, i) => Array.from({ length: b.length + 1 }, (_, j) => i || j))
-  const at = (i: number, j: number) => table[i]?.[j] ?? Number.POSITIVE_INFINITY
+  const at = (i: number, j: number) => table[i]?.[j] as number
   for (let i = 1; i <= a.length; i++) {
     for (let j = 1; j <= b.length; j++) {
       const exchanged = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
