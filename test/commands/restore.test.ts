@@ -74,6 +74,19 @@ t.test('Restore: where there was no database, the backup becomes one', async (t)
   t.notMatch((await run(['restore', copy], { env: { DATABASE_URL: `sqlite:${folder}/other.db` } })).out, 'was there')
 })
 
+t.test(
+  'Restore: a folder that nobody can make ends in a sentence, not in a loop',
+  { skip: !existsSync('/proc/self') && 'needs /proc' },
+  async (t) => {
+    const { copy } = await createBackup(t)
+    const { status, err } = await run(['restore', copy], {
+      env: { DATABASE_URL: 'sqlite:/proc/token-server/store.db' },
+    })
+    t.equal(status, 1)
+    t.match(err, /^Nothing was restored: ENOENT: .*\.\n$/)
+  },
+)
+
 t.test('Restore: a symbolic link to the database stays one', async (t) => {
   const { copy, file, folder } = await createBackup(t)
   symlinkSync(file, join(folder, 'link.db'))
