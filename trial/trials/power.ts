@@ -24,7 +24,7 @@ export const power: Trial = {
 /** Load, commands, a clean restart and a kill; then the power fails anywhere in it. */
 async function cutPower(world: World, workers: number, count: number): Promise<void> {
   const session = openSession(world, `power-${workers}`, workers)
-  const milliseconds = world.size(3000, 800)
+  const milliseconds = world.size(6000, 800)
   let server = await session.start()
   await session.load(server, milliseconds, async () => {
     await session.command('register')
