@@ -23,7 +23,8 @@ export function exchange(
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true, allowHalfOpen: false })
     let received = ''
-    const deadline = setTimeout(() => finish(true), DEADLINE_MS)
+    // Who stays and has an answer may stay: the server keeps the connection for the next request.
+    const deadline = setTimeout(() => finish(ending !== 'stay' || received === ''), DEADLINE_MS)
 
     function finish(hung: boolean): void {
       clearTimeout(deadline)

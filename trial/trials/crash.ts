@@ -17,11 +17,10 @@ export const crash: Trial = {
   name: 'crash',
   title: 'kill -9 of the server or a worker under load; is all there that was acknowledged?',
   async run(world) {
-    const { kills } = world.sizes
-    const single = Math.ceil(kills / 3)
-    await tryKills(world, 'the server', { workers: 1, kills: single, victim: leader })
-    await tryKills(world, 'the leader of two workers', { workers: 2, kills: single, victim: leader })
-    await tryKills(world, 'one of two workers', { workers: 2, kills: kills - 2 * single, victim: worker })
+    const kills = (part: number) => Math.ceil((world.sizes.kills - part) / 3)
+    await tryKills(world, 'the server', { workers: 1, kills: kills(0), victim: leader })
+    await tryKills(world, 'the leader of two workers', { workers: 2, kills: kills(1), victim: leader })
+    await tryKills(world, 'one of two workers', { workers: 2, kills: kills(2), victim: worker })
   },
 }
 
@@ -35,6 +34,7 @@ async function tryKills(
   who: string,
   { workers, kills, victim }: { workers: number; kills: number; victim: Victim },
 ): Promise<void> {
+  if (kills <= 0) return
   const { random } = world
   const folder = join(world.folder, who.replaceAll(' ', '-'))
   const data = makeData(world, folder, 20)

@@ -86,7 +86,7 @@ async function one(
 ): Promise<void> {
   const { random } = world
   const kind = random.pick(['right', 'grammar', 'grammar', 'grammar', 'mutated', 'mutated'])
-  const length = random.chance(0.3) ? random.between(2, random.chance(0.1) ? 100 : 8) : 1
+  const length = random.chance(0.3) ? random.between(2, kind !== 'right' && random.chance(0.1) ? 100 : 8) : 1
   const requests = Array.from({ length }, kind === 'grammar' ? grammar.any : grammar.right)
   const whole = requests.map(({ text }) => text).join('')
   const text = kind === 'mutated' ? mutate(whole, random) : whole
