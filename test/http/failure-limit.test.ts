@@ -31,6 +31,18 @@ t.test('RFC 6749 §2.3.1: a refusal does not tell whether there is such a client
   t.equal(known.at(-1)?.statusCode, 429)
 })
 
+t.test('Failures: what is refused for its number is answered late, and what comes after it is not', async (t) => {
+  const { post, credentials } = await createWorld(t)
+  for (let n = 0; n < 10; n++) await post({ ...credentials, ...WRONG })
+  let isAnswered = false
+  const refusal = post({ ...credentials, ...WRONG }).then(({ statusCode }) => {
+    isAnswered = true
+    return statusCode
+  })
+  t.strictSame([(await post()).statusCode, isAnswered], [200, false])
+  t.equal(await refusal, 429)
+})
+
 t.test('Failures: revocation counts them together with the token request', async (t) => {
   const { post, credentials, token } = await createWorld(t)
   const form = { ...credentials, token: await token() }
