@@ -20,11 +20,11 @@ export function preparePlace(path: string, { create }: { create: boolean }): str
     closeSync(openSync(path, 'a', 0o600))
   }
   const file = realpathSync(path)
-  accessSync(dirname(file), R_OK | W_OK | X_OK)
   for (const one of [file, ...sideFilesOf(file).filter(exists)]) {
     tighten(one)
     accessSync(one, R_OK | W_OK)
   }
+  accessSync(dirname(file), R_OK | W_OK | X_OK)
   return file
 }
 

@@ -1,4 +1,4 @@
-import type { statfsSync } from 'node:fs'
+import { chownSync, type statfsSync } from 'node:fs'
 import t from 'tap'
 import { explain } from '../../../src/store/sqlite/explain.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -27,4 +27,25 @@ t.test('Explain: a read-only file system, a lock and other errors', async (t) =>
   t.equal(explain(error('SQLITE_BUSY_RECOVERY'), '/store.db'), 'another program has locked it. End that program.')
   t.equal(explain(error('EIO'), '/store.db'), 'disk I/O error.')
   t.equal(explain(new Error('of no kind'), '/store.db'), 'of no kind.')
+})
+
+t.test('Explain: what is not allowed, by whom and to whom', async (t) => {
+  const own = temporaryFolder(t)
+  const user = process.getuid?.()
+  const denied = (path: string) => explain(Object.assign(new Error('denied'), { code: 'EACCES', path }), '/store.db')
+  t.equal(
+    denied(`${own}/deeper/store.db`),
+    `${own} belongs to uid ${user} (mode 700), and this process, uid ${user}, may not write there. ` +
+      `Make it writable (chmod u+rwX ${own}), or name another place in DATABASE_URL.`,
+  )
+  t.match(
+    explain(Object.assign(new Error('denied'), { code: 'EPERM' }), `${own}/store.db`),
+    `${own} belongs to uid ${user}`,
+  )
+  let others = '/'
+  if (user === 0) {
+    others = temporaryFolder(t)
+    chownSync(others, 65534, 65534)
+  }
+  t.match(denied(others), `Give it to that user (chown ${user} ${others}), or name another place in DATABASE_URL.`)
 })

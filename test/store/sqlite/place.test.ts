@@ -79,6 +79,14 @@ t.test(
   },
 )
 
+t.test(
+  'Place: a file whose permissions cannot be changed is opened as it is, if it can be',
+  { skip: !existsSync('/proc/self/stat') && 'needs /proc' },
+  async (t) => {
+    t.match(await refusal('/proc/self/stat'), 'The database /proc/self/stat cannot be opened: ')
+  },
+)
+
 /** What the program says when a user without privileges opens a database. */
 function refusalOfNobody(file: string): string {
   const env = { ...process.env, DATABASE_URL: `sqlite:${file}` }

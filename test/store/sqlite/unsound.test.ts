@@ -163,7 +163,7 @@ t.test('Unsound: a server that starts brings the log to the disk, marked or not;
 
 t.test('Unsound: the mark of an empty log is taken away', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
-  await (await open(file)).close()
+  await (await open(file, { recover: true })).close()
   writeFileSync(`${file}-wal`, '', { mode: 0o600 })
   chmodSync(`${file}-wal`, 0o1600)
   const store = await open(file)
@@ -200,6 +200,23 @@ t.test('Unsound: before a checkpoint is made of it, the log is written over itse
     size,
   )
   t.notOk(existsSync(`${file}-wal`))
+})
+
+t.test('Unsound: a database whose log the disk does not take is marked, and not opened', async (t) => {
+  const { file, inTheFile } = await crashed(t)
+  const { writeSync } = fs
+  Object.assign(fs, {
+    writeSync() {
+      throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
+    },
+  })
+  syncBuiltinESMExports()
+  const message = /its log cannot be brought to the disk: EIO: i\/o error, write\. Then start again\. Until that has/
+  await t.rejects(open(file, { recover: true }), { name: 'StoreUnavailable', message })
+  Object.assign(fs, { writeSync })
+  syncBuiltinESMExports()
+  t.ok(isUnsound(file))
+  t.equal(inTheFile(), 0, 'nothing was made of it')
 })
 
 t.test("Unsound: an fsync of SQLite's own that fails marks the database too", async (t) => {
