@@ -1,5 +1,5 @@
-/** What an attacker does, on so many connections from an address of the loopback network, until it is told to stop. */
-export type Attack = { port: number; connections: number; from?: string } & (
+/** What an attacker does, on so many connections from addresses of the loopback network, until it is told to stop. */
+export type Attack = { port: number; connections: number; from?: string[] } & (
   | { kind: 'idle' }
   /** The head of a request, one byte at a time. */
   | { kind: 'slow' }

@@ -14,16 +14,17 @@ let isOver = false
 let answered = 0
 
 function run(attack: Attack): void {
-  for (let n = 0; n < attack.connections; n++) open(attack)
+  const { connections, from = ['127.0.0.1'] } = attack
+  for (let n = 0; n < connections; n++) open(attack, from[n % from.length] as string)
 }
 
-function open(attack: Attack): void {
+function open(attack: Attack, from: string): void {
   if (isOver) return
-  const socket = connect({ host: '127.0.0.1', port: attack.port, localAddress: attack.from, noDelay: true })
+  const socket = connect({ host: '127.0.0.1', port: attack.port, localAddress: from, noDelay: true })
   socket.on('error', () => {})
   socket.on('close', () => {
     result.ended++
-    setTimeout(() => open(attack), RECONNECT_MS)
+    setTimeout(() => open(attack, from), RECONNECT_MS)
   })
   if (attack.kind === 'slow') sendSlowly(socket)
   if (attack.kind === 'unread') sendUnread(socket, attack.request)

@@ -16,6 +16,10 @@ const SETTLED = 1
 
 const WARM_UPS = 12
 
+/** Good clients are at 127.0.0.1. Connections of one address are limited, so many come from several. */
+const OTHERS = Array.from({ length: 32 }, (_, n) => `127.0.0.${n + 2}`)
+const OTHER = '127.0.0.2'
+
 /** Addresses of documentation (RFC 5737), which no rule for private networks exempts. */
 const ATTACKER = 'X-Forwarded-For: 203.0.113.7\r\n'
 const GOOD = 'X-Forwarded-For: 198.51.100.9\r\n'
@@ -47,7 +51,7 @@ async function prepare(world: World, data: Data, settings: Record<string, string
 async function unread(world: World, data: Data): Promise<void> {
   const { server, good } = await prepare(world, data)
   const request = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n'
-  const attack = { kind: 'unread', connections: 200, request } as const
+  const attack = { kind: 'unread' as const, connections: 200, request, from: [OTHER] }
   judge(world, '200 connections that send without reading', await measureAttack(world, server, { good, attack }), 3)
   await server.stop()
 }
@@ -55,7 +59,7 @@ async function unread(world: World, data: Data): Promise<void> {
 async function guesses(world: World, data: Data): Promise<void> {
   const { server, good } = await prepare(world, data)
   const guess = { client_id: good.application.client_id, client_secret: 'wrong' }
-  const beside = await measureAttack(world, server, { good, attack: { ...wrong(guess), from: '127.0.0.2' } })
+  const beside = await measureAttack(world, server, { good, attack: { ...wrong(guess), from: [OTHER] } })
   judge(world, `wrong secrets from one address (${rate(beside)}/s answered)`, beside, 2)
   const inside = await measureAttack(world, server, { good, attack: wrong(guess) })
   judge(world, `the same, good clients at that address (${rate(inside)}/s answered)`, inside, undefined)
@@ -68,11 +72,16 @@ async function guesses(world: World, data: Data): Promise<void> {
 
 async function connections(world: World, data: Data): Promise<void> {
   const { server, good } = await prepare(world, data)
-  const slow = { kind: 'slow', connections: world.size(1000, 300) } as const
+  const slow = { kind: 'slow' as const, connections: world.size(1000, 300), from: OTHERS }
   const bySlow = await measureAttack(world, server, { good, attack: slow })
-  judge(world, `${slow.connections} connections that send a byte at a time`, bySlow, 3)
-  const idle = { kind: 'idle', connections: world.size(4000, 500) } as const
-  judge(world, `${idle.connections} idle connections`, await measureAttack(world, server, { good, attack: idle }), 3)
+  judge(world, `${slow.connections} connections of 32 addresses that send a byte at a time`, bySlow, 3)
+  const idle = { kind: 'idle' as const, connections: world.size(4000, 500), from: OTHERS }
+  judge(
+    world,
+    `${idle.connections} idle connections of 32 addresses`,
+    await measureAttack(world, server, { good, attack: idle }),
+    3,
+  )
   await server.stop()
 }
 

@@ -17,9 +17,19 @@ export const fuzz: Trial = {
   name: 'fuzz',
   title: 'malformed and hostile requests over raw sockets, at every endpoint',
   async run(world) {
-    await attack(world, 1, Math.ceil(world.sizes.requests * 0.75))
-    await attack(world, 2, Math.floor(world.sizes.requests * 0.25))
+    const { requests } = world.sizes
+    await attack(world, { workers: 1, limits: 'off', requests: Math.ceil(requests * 0.7) })
+    await attack(world, { workers: 2, limits: 'off', requests: Math.ceil(requests * 0.25) })
+    // Few, because the server slows down who is refused too often.
+    await attack(world, { workers: 1, limits: 'on', requests: Math.ceil(requests * 0.05) })
   },
+}
+
+interface Attack {
+  workers: number
+  /** Whether failures are limited: the setting FAILURE_LIMIT. */
+  limits: 'on' | 'off'
+  requests: number
 }
 
 interface Counts {
@@ -33,10 +43,10 @@ interface Counts {
   rightRefused: number
 }
 
-async function attack(world: World, workers: number, requests: number): Promise<void> {
-  const folder = join(world.folder, `${workers}`)
+async function attack(world: World, { workers, limits, requests }: Attack): Promise<void> {
+  const folder = join(world.folder, `${workers}-${limits}`)
   const data = makeData(world, folder, 2)
-  const server = await startServer(world, data, { WORKERS: String(workers) })
+  const server = await startServer(world, data, { WORKERS: String(workers), FAILURE_LIMIT: limits })
   const known = await prepare(server, data)
   const grammar = createGrammar(known, world.random)
   const counts: Counts = {
@@ -62,7 +72,7 @@ async function attack(world: World, workers: number, requests: number): Promise<
   }
 
   await Promise.all(Array.from({ length: CONNECTIONS }, loop))
-  await judge(world, { server, data, known, counts, workers })
+  await judge(world, { server, data, known, counts, workers, limits })
 }
 
 async function prepare(server: Server, data: Data): Promise<Known> {
@@ -141,7 +151,8 @@ async function judge(
     known,
     counts,
     workers,
-  }: { server: Server; data: Data; known: Known; counts: Counts; workers: number },
+    limits,
+  }: Omit<Attack, 'requests'> & { server: Server; data: Data; known: Known; counts: Counts },
 ): Promise<void> {
   const client = openClient(server.port)
   const isAlive = (await client.token(known.application)) !== undefined && (await client.isValid(known.token))
@@ -157,7 +168,7 @@ async function judge(
     secrets.some((secret) => text.includes(secret)),
   ).length
 
-  const who = `${counts.requests} requests, ${workers} worker${workers === 1 ? '' : 's'}`
+  const who = `${counts.requests} requests, ${workers} worker${workers === 1 ? '' : 's'}, limits ${limits}`
   const { issued, passed, wrongYes, forbidden5xx, hung, rightRefused } = counts
   world.expect(
     wrongYes === 0 && issued > 0 && passed > 0,
