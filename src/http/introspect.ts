@@ -8,6 +8,7 @@ import type { Issuer } from '../issuer/issuer.ts'
 import { authorizationOf, basicCredentials } from './wire/authorization.ts'
 import { assertForm, formSchema } from './wire/form.ts'
 import { askedOf, type RouteConfig } from './wire/refuse.ts'
+import { remoteAddressOf } from './wire/remote-address.ts'
 
 export const INTROSPECT_PATH = '/v1/oauth/introspect'
 
@@ -69,7 +70,13 @@ export function introspect(
       if (verdict.kind === 'active') {
         const { application, tokenId } = verdict
         const { clientId } = application
-        observeDetails?.({ type: 'token accepted', suite: suite.suiteId, clientId, tokenId, remoteAddress: request.ip })
+        observeDetails?.({
+          type: 'token accepted',
+          suite: suite.suiteId,
+          clientId,
+          tokenId,
+          remoteAddress: remoteAddressOf(request),
+        })
         return described(verdict, suite)
       }
       const { reason, tokenId, clientId } = verdict

@@ -9,6 +9,7 @@ import { bearerToken } from './wire/authorization.ts'
 import { headerValue } from './wire/header-value.ts'
 import { type ErrorAnswer, INVALID_TOKEN, NO_SUCH_SUITE, NOT_APPROVED } from './wire/refusals.ts'
 import { askedOf, sendError } from './wire/refuse.ts'
+import { remoteAddressOf } from './wire/remote-address.ts'
 import { VERIFY_PATH } from './wire/target.ts'
 
 interface VerifyRequest {
@@ -62,7 +63,7 @@ export function verify(
       const { application, tokenId } = verdict
       const { clientId } = application
       const { suite } = request.params
-      observeDetails?.({ type: 'token accepted', suite, clientId, tokenId, remoteAddress: request.ip })
+      observeDetails?.({ type: 'token accepted', suite, clientId, tokenId, remoteAddress: remoteAddressOf(request) })
       return
     }
     const { reason, tokenId, clientId } = verdict
