@@ -27,7 +27,7 @@ t.test('Connections: one address has as many as it may, and a new one in place o
   t.strictSame(await Promise.all(open.map(isAnswered)), [true, true, true])
   for (let more = 0; more < 5; more++) t.equal(await said(await dial(LIVE)), '')
 
-  open[0]?.destroy()
+  for (const one of open) one.destroy()
   await until(async () => isAnswered(await dial()))
   t.match(
     lines.map((line) => JSON.parse(line)),

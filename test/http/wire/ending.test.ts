@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import { endConnection } from '../../../src/http/wire/ending.ts'
 import { listening, said, statuses } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
 import { createWorld } from '../../support/world.ts'
@@ -121,4 +122,8 @@ t.test('Bodies: behind a short one that is not read, the connection goes on', as
   await once(socket, 'data')
   socket.end(`hello${LIVE}`)
   t.strictSame(statuses(await said(socket)), [200])
+})
+
+t.test('Ending: to a client that is gone nothing is said', async (t) => {
+  t.equal(endConnection(new Socket().destroy(), 'farewell'), false)
 })
