@@ -28,8 +28,13 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
     await store.close()
   }
   const { end } = closeOnSignal(telemetry, close, { signals: [], timeout: WORKER_CLOSE_TIMEOUT_MS })
+  let isClosing = false
   onLeaderMessage({
-    close: end,
+    close() {
+      // A second time to a worker that has retired, when the server ends meanwhile: that is no reason to hurry.
+      if (!isClosing) end()
+      isClosing = true
+    },
     retire: async () => {
       await retire(app.server)
       // It does not end yet: a connection may be on its way from the leader, and only a living process gives it back.
