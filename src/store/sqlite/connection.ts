@@ -5,7 +5,7 @@ import { explain } from './explain.ts'
 import { assertFilesUnchanged, fileNow, isUnsound } from './files.ts'
 import { leaveOpen } from './left-open.ts'
 import { migrate } from './migrate.ts'
-import { preparePlace } from './place.ts'
+import { preparePlace, tighten } from './place.ts'
 import { recoverLog } from './recover.ts'
 import { isFsyncFailure } from './retry-locked.ts'
 import { markUnsound } from './unsound.ts'
@@ -38,7 +38,9 @@ export function openDatabase<Result>(
     db = connect(file)
     // While it waited for the lock, a restore may have put another file in its place.
     assertFilesUnchanged(opened)
-    return use(db, migrate(db))
+    const migrated = migrate(db)
+    if (file !== ':memory:') tighten(file)
+    return use(db, migrated)
   } catch (error) {
     if (db && isFsyncFailure(error)) {
       markUnsound(file)

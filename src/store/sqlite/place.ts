@@ -10,8 +10,9 @@ const NOT_THE_OWNER = 0o077
 
 /**
  * Makes sure that the file of a database can be used, and makes it and its folders where there is none, for their owner
- * only. Returns its real path: SQLite keeps the side files beside that, not beside a link to it. Throws OperatorError where
- * there is no database and it is not to be made, or the file system's error.
+ * only. Returns its real path: SQLite keeps the side files beside that, not beside a link to it. Changes nothing that is
+ * there: it may be anything. Throws OperatorError where it is no file, or is none and not to be made, or the file system's
+ * error.
  */
 export function preparePlace(path: string, { create }: { create: boolean }): string {
   if (!exists(path)) {
@@ -20,10 +21,8 @@ export function preparePlace(path: string, { create }: { create: boolean }): str
     closeSync(openSync(path, 'a', 0o600))
   }
   const file = realpathSync(path)
-  for (const one of [file, ...sideFilesOf(file).filter(exists)]) {
-    tighten(one)
-    accessSync(one, R_OK | W_OK)
-  }
+  if (!statSync(file).isFile()) throw new OperatorError('it is not a file.')
+  for (const one of [file, ...sideFilesOf(file).filter(exists)]) accessSync(one, R_OK | W_OK)
   accessSync(dirname(file), R_OK | W_OK | X_OK)
   return file
 }
@@ -48,13 +47,18 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Takes away what others than the owner may do with a file: it has hashes of secrets, and personal data. */
-function tighten(file: string): void {
-  const { mode } = statSync(file)
-  if ((mode & NOT_THE_OWNER) === 0) return
-  try {
-    chmodSync(file, mode & 0o7777 & ~NOT_THE_OWNER)
-  } catch {
-    // Another user's file, which it may give to a group; or a file system without permissions.
+/**
+ * Takes away what others than the owner may do with the files of a database of this program's: they have hashes of secrets,
+ * and personal data.
+ */
+export function tighten(file: string): void {
+  for (const one of [file, ...sideFilesOf(file).filter(exists)]) {
+    const { mode } = statSync(one)
+    if ((mode & NOT_THE_OWNER) === 0) continue
+    try {
+      chmodSync(one, mode & 0o7777 & ~NOT_THE_OWNER)
+    } catch {
+      // Another user's file, which it may give to a group; or a file system without permissions.
+    }
   }
 }
