@@ -130,7 +130,8 @@ t.test('Seed: a byte order mark is accepted; what is not UTF-8 is refused with i
     status: 1,
     err: 'standard input is not UTF-8 (line 2 column 28).\n',
   })
-  t.match(await run(['seed', '-'], { ...options, stdin: Buffer.from('\xff\n', 'latin1') }), { err: /line 1 column 1/ })
+  const stdin = Buffer.from('{}\n\xff\n', 'latin1')
+  t.match(await run(['seed', '-'], { ...options, stdin }), { err: /line 2 column 1/ })
 })
 
 t.test('Seed: every unknown suite and taken id is told with its place, before anything is changed', async (t) => {

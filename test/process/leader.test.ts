@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { SERVE, spawnLeader, startLeader } from '../support/leader.ts'
+import { isRunning, SERVE, spawnLeader, startLeader } from '../support/leader.ts'
 import { startServer } from '../support/spawn.ts'
 import { until } from '../support/until.ts'
 
@@ -70,4 +70,18 @@ t.test('Leader: what a worker writes to standard error becomes a line of the log
   process.kill(worker, 'SIGWINCH')
   await until(() => server.logged('worker exited unexpectedly').length === 1)
   t.match(server.logged('worker exited unexpectedly'), [{ worker, code: 3, err: { message: 'FATAL ERROR: the heap' } }])
+  server.child.kill('SIGTERM')
+  t.match(await server.exited, { status: 0 })
+})
+
+t.test('Leader: where not all workers start, none is left behind', LINUX, async (t) => {
+  const program = `
+    import { existsSync, writeFileSync } from 'node:fs'
+    if (existsSync('first')) process.exit(7)
+    writeFileSync('first', String(process.pid))
+    ${SERVE}`
+  const { child, env, folder } = await spawnLeader(t, { program })
+  await t.rejects(startServer(t, env, child), /A worker did not start: it ended with status 7\./)
+  t.equal(child.exitCode, 1)
+  await until(() => !isRunning(Number(readFileSync(join(folder, 'first'), 'utf8'))))
 })

@@ -140,5 +140,7 @@ t.test(
     server.child.kill('SIGHUP')
     await until(() => server.logged('restarted').length === 2)
     t.strictSame(await issuers(), before, 'and a file that is no longer right stops none')
+    server.child.kill('SIGTERM')
+    t.match(await server.exited, { status: 0 })
   },
 )

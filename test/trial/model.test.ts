@@ -1,4 +1,5 @@
 import t from 'tap'
+import { SURVIVALS, type Survival } from '../../trial/power/file.ts'
 import type { Entry } from '../../trial/power/log.ts'
 import { createModel } from '../../trial/power/model.ts'
 import { createRandom } from '../../trial/random.ts'
@@ -8,11 +9,15 @@ const PAGE = 4096
 
 type Untimed = Entry extends infer One ? (One extends { time: bigint } ? Omit<One, 'time'> : never) : never
 
-/** What is left of the file `a` after these entries and a cut. */
-function leftOf(entries: Untimed[], survival: 'nothing' | 'everything'): string | undefined {
+function modelOf(entries: Untimed[]) {
   const model = createModel()
   for (const [at, entry] of entries.entries()) model.apply({ time: BigInt(at), ...entry } as Entry, at)
-  const files = model.cut(() => survival, createRandom('a seed'))
+  return model
+}
+
+/** What is left of the file `a` after these entries and a cut. */
+function leftOf(entries: Untimed[], survival: Survival, seed = 'a seed'): string | undefined {
+  const files = modelOf(entries).cut(() => survival, createRandom(seed))
   return files.find(({ name }) => name === 'a')?.bytes.toString('latin1')
 }
 
@@ -56,4 +61,71 @@ t.test('Trial of power: a truncation is durable with the next sync, and not befo
   const entries = [...named, written(0, 'one'), ...sync(INODE, 2n), cut]
   t.equal(leftOf(entries, 'nothing'), 'one')
   t.equal(leftOf([...entries, ...sync(INODE, 3n)], 'nothing'), 'o')
+  const emptied: Untimed = { type: 'truncate', inode: INODE, size: 0 }
+  t.equal(leftOf([...entries, emptied, ...sync(INODE, 3n)], 'nothing'), '')
+})
+
+t.test(
+  'Trial of power: a file that is opened again is the same, with what a sync that failed did not begin with',
+  async (t) => {
+    const opened: Untimed = { ...created, isNew: false } as Untimed
+    const [began, ended] = sync(INODE, 2n, true)
+    const entries = [...named, written(0, 'x'), opened, began, written(PAGE, 'y'), ended]
+    t.equal(leftOf([...entries, ...sync(INODE, 3n)], 'everything'), `${'\0'.repeat(PAGE)}y`)
+  },
+)
+
+t.test('Trial of power: of what was not synced any part may survive, and of what was synced all does', async (t) => {
+  const before = 'A'.repeat(2 * PAGE)
+  const after = 'A'.repeat(100) + 'B'.repeat(300) + 'A'.repeat(PAGE - 400) + 'C'.repeat(PAGE)
+  const entries = [...named, written(0, before), ...sync(INODE, 2n), written(100, 'B'.repeat(300))]
+  const model = modelOf([...entries, written(PAGE, 'C'.repeat(PAGE))])
+  t.equal(model.now()[0]?.bytes.toString(), after)
+  t.equal(model.hasPending('a'), true)
+
+  for (const survival of SURVIVALS) {
+    const results = new Set<string>()
+    for (let seed = 0; seed < 40; seed++) {
+      const left = leftOf([...entries, written(PAGE, 'C'.repeat(PAGE))], survival, `seed ${seed}`) as string
+      t.ok([...left].every((byte, at) => byte === before[at] || byte === after[at]))
+      results.add(left)
+    }
+    if (survival === 'nothing') t.strictSame([...results], [before])
+    else if (survival === 'everything') t.strictSame([...results], [after])
+    else t.ok(results.size > 2, `${survival} is not always the same`)
+  }
+})
+
+t.test('Trial of power: a file that was appended to ends at one of the sizes that it had', async (t) => {
+  const entries = [...named, written(0, 'x'), ...sync(INODE, 2n), written(1, 'y'), written(2, 'z')]
+  const sizes = Array.from({ length: 40 }, (_, seed) => leftOf(entries, 'any sectors', `seed ${seed}`)?.length)
+  t.strictSame([...new Set(sizes)].sort(), [1, 2, 3])
+})
+
+t.test('Trial of power: names and modes are durable with a sync of their directory or file', async (t) => {
+  const renamed: Untimed[] = [
+    ...named,
+    { type: 'rename', from: 'a', to: 'b' },
+    { type: 'mode', inode: INODE, mode: 0o644 },
+  ]
+  const namesOf = (entries: Untimed[], survival: Survival) =>
+    modelOf(entries)
+      .cut(() => survival, createRandom('a seed'))
+      .map(({ name }) => name)
+  t.strictSame(namesOf(renamed, 'nothing'), ['a'])
+  t.strictSame(namesOf(renamed, 'everything'), ['b'])
+  t.strictSame(namesOf([...renamed, ...sync(0n, 2n)], 'nothing'), ['b'])
+  const unlinked: Untimed[] = [...renamed, { type: 'unlink', name: 'b' }]
+  t.strictSame(namesOf([...unlinked, ...sync(0n, 2n)], 'nothing'), [])
+  const [file] = modelOf([...renamed, ...sync(INODE, 2n)]).cut(() => 'everything', createRandom('a seed'))
+  t.equal(file?.mode, 0o644)
+})
+
+t.test('Random: a seed repeats every choice', async (t) => {
+  const choices = (seed: string) => {
+    const random = createRandom(seed)
+    return [random.bytes(16).toString('hex'), random.between(0, 1000), random.chance(0.5), random.pick(['a', 'b', 'c'])]
+  }
+  t.strictSame(choices('one'), choices('one'))
+  t.notSame(choices('one'), choices('two'))
 })
