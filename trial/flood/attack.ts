@@ -5,8 +5,8 @@ export type Attack = { port: number; connections: number; from?: string[] } & (
   | { kind: 'slow' }
   /** Requests without an end, whose answers are never read. */
   | { kind: 'unread'; request: string }
-  /** Requests with so many in flight on each connection. In `request` # becomes a number and @ an address, new ones each time. */
-  | { kind: 'requests'; request: string; inFlight: number; count: number }
+  /** Requests with so many in flight on each connection. In `request` # becomes a number and @ an address, one of so many. */
+  | { kind: 'requests'; request: string; inFlight: number; count: number; names?: number }
 )
 
 /** What it came to. */

@@ -49,13 +49,16 @@ function sendUnread(socket: Socket, request: string): void {
   socket.on('connect', send)
 }
 
-function sendRequests(socket: Socket, { request, inFlight, count }: Attack & { kind: 'requests' }): void {
+function sendRequests(
+  socket: Socket,
+  { request, inFlight, count, names = Infinity }: Attack & { kind: 'requests' },
+): void {
   let waiting = 0
   let tail = ''
 
   function fill(): void {
     let text = ''
-    for (; waiting < inFlight && result.sent < count; waiting++) text += numbered(request, result.sent++)
+    for (; waiting < inFlight && result.sent < count; waiting++) text += numbered(request, result.sent++ % names)
     if (text !== '') socket.write(text)
   }
 

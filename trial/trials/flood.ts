@@ -16,6 +16,9 @@ const SETTLED = 1
 
 const WARM_UPS = 12
 
+/** How often a name comes in each of them: less than what is answered late. */
+const FEW = 2
+
 /** Good clients are at 127.0.0.1. Connections of one address are limited, so many come from several. */
 const OTHERS = Array.from({ length: 32 }, (_, n) => `127.0.0.${n + 2}`)
 const OTHER = '127.0.0.2'
@@ -118,13 +121,7 @@ async function manyNames(world: World, data: Data): Promise<void> {
   const server = await startServer(world, data, { ...BEHIND_A_PROXY, NODE_OPTIONS: settle })
   const count = world.size(1_000_000, 50_000)
   const before = await warmedUp(world, server, Math.ceil(count / 10))
-  const { statuses } = await flooded(
-    world,
-    server,
-    { client_id: 'nobody-#', client_secret: 'wrong' },
-    'X-Forwarded-For: @\r\n',
-    count,
-  )
+  const { statuses } = await flooded(world, server, { count, names: count })
   const after = await settled(server)
   await server.stop()
   const grown = after - before
@@ -136,30 +133,20 @@ async function manyNames(world: World, data: Data): Promise<void> {
   )
 }
 
-function flooded(
-  world: World,
-  { port }: Server,
-  credentials: { client_id: string; client_secret: string },
-  header: string,
-  count: number,
-) {
-  // The form encodes the number sign, the length is that of the text with the number in its place.
-  const request = tokenRequest({ ...credentials, client_id: credentials.client_id.replace('#', '00000000') }, header)
-  const text = credentials.client_id.includes('#') ? request.replace('00000000', '#') : request
-  return startAttack(world, { kind: 'requests', port, connections: 32, inFlight: 8, count, request: text }).ended
+/** Wrong requests with client ids and addresses, so many different ones. */
+function flooded(world: World, { port }: Server, { count, names }: { count: number; names: number }) {
+  const credentials = { client_id: 'nobody-00000000', client_secret: 'wrong' }
+  // The number takes the place of as many digits, so the length of the body stays.
+  const request = tokenRequest(credentials, 'X-Forwarded-For: @\r\n').replace('00000000', '#')
+  return startAttack(world, { kind: 'requests', port, connections: 32, inFlight: 8, count, names, request }).ended
 }
 
-/** Resident memory once requests that teach the server nothing do not raise it any more: Node.js takes some by itself. */
+/** Resident memory once requests with few names do not raise it any more: Node.js takes some by itself. */
 async function warmedUp(world: World, server: Server, count: number): Promise<number> {
+  const most = Math.max(count, 20_000)
   let before = 0
   for (let round = 0; round < WARM_UPS; round++) {
-    await flooded(
-      world,
-      server,
-      { client_id: 'nobody-00000000', client_secret: 'wrong' },
-      ATTACKER,
-      Math.max(count, 20_000),
-    )
+    await flooded(world, server, { count: most, names: most / FEW })
     const now = await settled(server)
     world.step(`warmed up: ${now.toFixed(1)} MiB`)
     if (round > 2 && now - before < SETTLED) return now
