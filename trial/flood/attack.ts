@@ -1,5 +1,8 @@
-/** What an attacker does, on so many connections from addresses of the loopback network, until it is told to stop. */
-export type Attack = { port: number; connections: number; from?: string[] } & (
+/**
+ * What an attacker does, on so many connections from addresses of the loopback network, until it is told to stop. A
+ * connection that the server ends is opened again, unless each is to be opened `once`.
+ */
+export type Attack = { port: number; connections: number; from?: string[]; once?: boolean } & (
   | { kind: 'idle' }
   /** The head of a request, one byte at a time. */
   | { kind: 'slow' }

@@ -24,7 +24,7 @@ function open(attack: Attack, from: string): void {
   socket.on('error', () => {})
   socket.on('close', () => {
     result.ended++
-    setTimeout(() => open(attack, from), RECONNECT_MS)
+    if (!attack.once) setTimeout(() => open(attack, from), RECONNECT_MS)
   })
   if (attack.kind === 'slow') sendSlowly(socket)
   if (attack.kind === 'unread') sendUnread(socket, attack.request)
