@@ -14,6 +14,10 @@ UPDATE tokens
 -- A secret that an operator has revoked is refused whatever its end and the clock. ends_at is set too.
 ALTER TABLE secrets ADD COLUMN revoked_at INTEGER;
 
+-- Also for how many imported secrets an application has.
+DROP INDEX secrets_imported;
+CREATE INDEX secrets_imported ON secrets (application_id, revoked_at) WHERE digest GLOB '$scrypt$*';
+
 -- What was used, and how often: for people, and for TOKEN_QUOTA. Written in the background once a minute. Without triggers,
 -- for nothing of it is cached.
 CREATE TABLE secret_uses (

@@ -8,7 +8,14 @@ import {
 import type { Clock } from '../domain/clock.ts'
 import type { Change } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { digestGenerated, digestImported, generateSecret, NOT_SHOWN_YET } from '../domain/secret.ts'
+import {
+  digestGenerated,
+  digestImported,
+  generateSecret,
+  isImported,
+  MAX_IMPORTED,
+  NOT_SHOWN_YET,
+} from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import { hourOf } from '../domain/usage.ts'
 import type { Context } from './administration.ts'
@@ -109,8 +116,13 @@ export function createApplications({ store, now, report }: Context) {
   /** Adds a secret that the application has already; its other secrets stay as they are. */
   async function addSecret(clientId: string, clientSecret: string): Promise<void> {
     valid(importedSecretSchema, { clientSecret })
+    const { secrets } = await show(clientId)
+    const imported = secrets.filter((secret) => isImported(secret) && secret.revokedAt === null)
+    if (imported.length >= MAX_IMPORTED) {
+      const ids = imported.map(({ id }) => id).join(' and ')
+      throw new OperatorError(`${clientId} has ${MAX_IMPORTED} imported secrets already (${ids}): revoke one first.`)
+    }
     const secret = { digest: await digestImported(clientSecret), createdAt: now() }
-    await show(clientId)
     if (await store.addSecret(clientId, secret)) report({ type: 'secret added', clientId })
   }
 

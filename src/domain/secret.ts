@@ -63,6 +63,16 @@ export function isImported(secret: Pick<Secret, 'digest'>): boolean {
   return secret.digest.startsWith('$scrypt$')
 }
 
+/** How many imported secrets an application may have that are not revoked: every refusal costs a check for each. */
+export const MAX_IMPORTED = 2
+
+/** The imported secrets that may be the one that is presented; a revoked one where there is no other, for the log. */
+export function importedCandidates(secrets: readonly Secret[]): readonly Secret[] {
+  const imported = secrets.filter(isImported)
+  const unrevoked = imported.filter(({ revokedAt }) => revokedAt === null)
+  return unrevoked.length > 0 ? unrevoked : imported.slice(-1)
+}
+
 /** The one among these generated secrets that is presented. Each comparison takes constant time. */
 export function findGenerated(secrets: readonly Secret[], presented: string): Secret | undefined {
   const digest = Buffer.from(digestGenerated(presented))

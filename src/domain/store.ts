@@ -51,8 +51,11 @@ export interface Registry {
   findSuite(suiteId: string): Promise<Suite | undefined>
   /** Some suites, oldest first. */
   listSuites(page: Page<SuiteKey>): Promise<Suite[]>
-  /** Whether any application has an imported secret. */
-  hasImportedSecrets(): Promise<boolean>
+  /**
+   * How many imported secrets the application has that has most, without those that were revoked; 1 at least where any
+   * application has one.
+   */
+  mostImportedSecrets(): Promise<number>
 
   /**
    * Adds, in one transaction, the suites and then the applications whose id neither a suite nor an application has (see

@@ -1,7 +1,7 @@
 import { type Application, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type AuthenticationReason, AuthenticationRefused } from '../domain/refusal.ts'
-import { DECOY, findGenerated, isImported, type Secret, secretState } from '../domain/secret.ts'
+import { DECOY, findGenerated, importedCandidates, type Secret, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { Failures } from './failures.ts'
@@ -29,7 +29,7 @@ export interface AuthenticationOptions {
 
 /**
  * Client authentication, RFC 6749 §2.3.1. What is right and cheap to see as right always passes. The rest is limited, and
- * does the same work whatever comes of it: where any application has an imported secret, one scrypt check. Throws
+ * does the same work whatever comes of it: as many scrypt checks as any application has imported secrets. Throws
  * AuthenticationRefused, and RequestRefused where too many failed before or too many checks wait.
  */
 export async function authenticate(
@@ -38,21 +38,23 @@ export async function authenticate(
   remoteAddress: string,
 ): Promise<Authenticated<Application>> {
   const { clientId, clientSecret } = credentials
-  const isVerified = (secret: Secret) => isImported(secret) && imported.isVerified(secret, clientSecret)
 
   async function recognize(): Promise<Judgement<Application>> {
     const application = await findApplication(store, clientId)
     const secrets = application?.secrets ?? []
-    return judge(application, findGenerated(secrets, clientSecret) ?? secrets.find(isVerified), now(), secretUses)
+    const secret = findGenerated(secrets, clientSecret) ?? imported.findVerified(secrets, clientSecret)
+    return judge(application, secret, now(), secretUses)
   }
 
   const first = await recognize()
   if (first.kind === 'authenticated') return first
   const caller = { clientId, remoteAddress }
   return failures.attempt(caller, async () => {
-    if (!(await store.hasImportedSecrets())) return authenticated(first, credentials)
-    const secret = first.client?.secrets.find(isImported) ?? DECOY
-    await imported.verify(secret, clientSecret, failures.partyOf(caller))
+    const checks = await store.mostImportedSecrets()
+    if (checks === 0) return authenticated(first, credentials)
+    const own = importedCandidates(first.client?.secrets ?? [])
+    const decoys = Array(Math.max(0, checks - own.length)).fill(DECOY)
+    await imported.verify([...own, ...decoys], clientSecret, failures.partyOf(caller))
     // That may have taken seconds, in which the application may have been changed.
     return authenticated(await recognize(), credentials)
   })

@@ -22,18 +22,30 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
 
   const fingerprint = (presented: string) => createHmac('sha256', key).update(presented).digest()
 
-  /** Whether this secret was presented and verified before. */
-  function isVerified(secret: Imported, presented: string): boolean {
-    const known = verified.get(secret.digest)
-    return known !== undefined && timingSafeEqual(known, fingerprint(presented))
+  /** The one among these secrets that was presented and verified before. Takes as long for a client that has none. */
+  function findVerified<S extends Imported>(secrets: readonly S[], presented: string): S | undefined {
+    if (verified.size === 0) return undefined
+    const expected = fingerprint(presented)
+    return secrets.find(({ digest }) => {
+      const known = verified.get(digest)
+      return known !== undefined && timingSafeEqual(known, expected)
+    })
   }
 
-  /** Compares the slow way, when it is this party's turn. Refuses when too many checks are waiting already. */
-  async function verify(secret: Imported, presented: string, party: string): Promise<boolean> {
-    const matched = await inTurn(party, () => matchesImported(secret, presented))
+  /**
+   * Compares with all of these the slow way, when it is this party's turn. Refuses when too many checks are waiting already.
+   */
+  async function verify(secrets: readonly Imported[], presented: string, party: string): Promise<boolean> {
+    const matched = await inTurn(party, () => findMatch(secrets, presented))
     if (matched === undefined) throw new RequestRefused('too many imported secrets to check')
-    if (matched) cache(secret, presented)
-    return matched
+    if (matched) cache(matched, presented)
+    return matched !== false
+  }
+
+  async function findMatch(secrets: readonly Imported[], presented: string): Promise<Imported | false> {
+    let match: Imported | false = false
+    for (const secret of secrets) if (await matchesImported(secret, presented)) match ||= secret
+    return match
   }
 
   function cache(secret: Imported, presented: string): void {
@@ -41,5 +53,5 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
     verified.set(secret.digest, fingerprint(presented))
   }
 
-  return { isVerified, verify }
+  return { findVerified, verify }
 }

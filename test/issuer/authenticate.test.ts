@@ -30,7 +30,7 @@ t.test(
 )
 
 t.test(
-  'Secrets: where one is imported every refusal costs one scrypt check, whoever asks; else none does',
+  'Secrets: every refusal costs as many scrypt checks as any application has imported secrets, whoever asks',
   async (t) => {
     const { store, clock, administration, credentials } = await createWorld(t)
     const real = createImportedSecrets()
@@ -38,7 +38,7 @@ t.test(
     const imported: ImportedSecrets = {
       ...real,
       verify(...args) {
-        checks++
+        checks += args[0].length
         return real.verify(...args)
       },
     }
@@ -75,8 +75,24 @@ t.test(
     t.strictSame(await checksOf('moved', 'legacy-secret'), ['accepted', 1])
     t.strictSame(await checksOf('moved', 'legacy-secret'), ['accepted', 0])
     t.strictSame(await checksOf(client_id, client_secret as string), ['accepted', 0])
+
+    await administration.addSecret('moved', 'legacy-second')
+    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', 2], 'two where an application has two')
+    t.strictSame(await checksOf(client_id, 'x'), ['wrong secret', 2])
+    t.strictSame(await checksOf('moved', 'x'), ['wrong secret', 2])
+    t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 2])
+    t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 0])
+    await t.rejects(
+      administration.addSecret('moved', 'legacy-third'),
+      /moved has 2 imported secrets already \(\d and \d\)/,
+    )
+    const [first] = await administration.listSecrets('moved')
+    await administration.revokeSecret('moved', first?.id as number)
+    t.strictSame(await checksOf('moved', 'legacy-secret'), ['revoked secret', 1])
+    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', 1])
+    t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 0])
     await administration.suspend('moved')
-    t.strictSame(await checksOf('moved', 'legacy-secret'), ['suspended application', 1])
+    t.strictSame(await checksOf('moved', 'legacy-second'), ['suspended application', 1])
     await administration.suspend(client_id)
     t.strictSame(await checksOf(client_id, client_secret as string), ['suspended application', 1])
   },

@@ -76,14 +76,18 @@ t.test(
     other.close()
     t.equal((await server.token({ ...credentials, client_secret: 'x' })).status, 401)
     for (let n = 0; n < 5; n++) t.equal((await server.token(credentials)).status, 503)
+    const isReady = async () => (await fetch(`${server.address}/health/ready`)).status === 200
+    // The trial write of the health check is smaller than a token's, and may still fit.
+    await until(async () => (await server.token(credentials)).status === 503 && !(await isReady()))
 
     await once(spawn('prlimit', ['--pid', String(child.pid), '--fsize=unlimited']), 'exit')
+    t.equal(await isReady(), true, 'by itself')
     t.equal((await server.token(credentials)).status, 200)
     child.kill('SIGTERM')
     await server.exited
     const [failure, ...others] = server.logged('request failed')
     t.match(failure, { level: 'error', reason: 'store unavailable', err: { stack: /at / } })
     t.strictSame(others, [], 'the others are counted')
-    t.match(server.logged('request failures repeated'), [{ reason: 'store unavailable', count: 5 }])
+    t.match(server.logged('request failures repeated'), [{ reason: 'store unavailable', count: Number }])
   },
 )

@@ -37,9 +37,9 @@ export function createRegistry({ db, changes, reader, retryLocked, committed, as
   const listSuites = list<Suite>(sql.listSuites)
   const findNamesakes = list<Application>(sql.findNamesakes)
   const countApplications = db.prepare(sql.countApplications).pluck()
-  const selectImportedSecrets = db.prepare(sql.hasImportedSecrets).pluck()
-  const hasImportedSecrets = changes.cachedValue('registry', () => selectImportedSecrets.get() === 1)
-  const readImportedSecrets = reader((_: undefined) => hasImportedSecrets())
+  const selectImportedSecrets = db.prepare(sql.mostImportedSecrets).pluck()
+  const mostImportedSecrets = changes.cachedValue('registry', () => selectImportedSecrets.get() as number)
+  const readImportedSecrets = reader((_: undefined) => mostImportedSecrets())
 
   const insertApplication = db.prepare(sql.insertApplication)
   const insertSuite = db.prepare(sql.insertSuite)
@@ -90,7 +90,7 @@ export function createRegistry({ db, changes, reader, retryLocked, committed, as
   const registry: Registry = {
     findApplication: reader(findApplication),
     findSuite: reader(findSuite),
-    hasImportedSecrets: () => readImportedSecrets(undefined),
+    mostImportedSecrets: () => readImportedSecrets(undefined),
     listApplications: ({ after = BEFORE_THE_FIRST, limit }) => listApplications(after, limit),
     listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
       listApprovedApplications(suiteId, after, limit),

@@ -5,23 +5,26 @@ import { StoreUnavailable } from '../../domain/store.ts'
 /** The delay before a lock that another process has is tried again. */
 const RETRY_MS = 2
 
+type SqliteError = InstanceType<typeof Database.SqliteError>
+
 /** Does one thing to the database. Rejects with StoreUnavailable when the database could not; then nothing was done. */
 export type RetryLocked = <Result>(action: () => Result) => Promise<Result>
 
 /**
- * A `RetryLocked` that waits up to `timeout` milliseconds for locks, without blocking the event loop. `distrust` is told
- * of an fsync of SQLite's own that failed.
+ * A `RetryLocked` that waits up to `timeout` milliseconds for locks, without blocking the event loop. `onError` is told of
+ * what SQLite could not do for another reason.
  */
-export function createRetryLocked(timeout: number, distrust: (cause: unknown) => void): RetryLocked {
+export function createRetryLocked(timeout: number, onError: (error: SqliteError) => void): RetryLocked {
   return async (action) => {
     let deadline: number | undefined
     for (;;) {
       try {
         return action()
       } catch (error) {
-        if (isFsyncFailure(error)) distrust(error)
+        if (!(error instanceof Database.SqliteError)) throw error
+        if (!isLocked(error)) onError(error)
         deadline ??= performance.now() + timeout
-        if (!isLocked(error) || performance.now() >= deadline) throw asUnavailable(error)
+        if (!isLocked(error) || performance.now() >= deadline) throw unavailable(error)
       }
       await sleep(RETRY_MS)
     }
@@ -36,7 +39,6 @@ export function isFsyncFailure(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_IOERR_FSYNC'
 }
 
-function asUnavailable(error: unknown): unknown {
-  if (!(error instanceof Database.SqliteError)) return error
+function unavailable(error: SqliteError): StoreUnavailable {
   return new StoreUnavailable(`the database answered ${error.code}`, { cause: error })
 }

@@ -151,8 +151,12 @@ export const revokeSecret = `
      AND (application_id = (SELECT id FROM applications WHERE client_id = @owner)
        OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner))`
 
-export const hasImportedSecrets = `
-  SELECT EXISTS (SELECT 1 FROM secrets WHERE digest GLOB '$scrypt$*')`
+export const mostImportedSecrets = `
+  SELECT ifnull(max(checked), 0)
+    FROM (SELECT max(1, sum(revoked_at IS NULL)) AS checked
+            FROM secrets
+           WHERE digest GLOB '$scrypt$*'
+           GROUP BY application_id)`
 
 export const insertToken = `
   INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at) VALUES (?, ?, ?, ?, ?)`
@@ -203,6 +207,10 @@ export const lastTokenAt = `
 
 export const ping = `
   SELECT id FROM applications LIMIT 1`
+
+// A change that is one: SQLite does not write what is the same.
+export const tryToWrite = `
+  UPDATE changes SET revocations = revocations + 1`
 
 export const countChanges = `
   SELECT registry, revocations FROM changes`

@@ -12,7 +12,7 @@ import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
 import { leaveOpen } from './left-open.ts'
 import { createReader } from './reader.ts'
 import { createRegistry } from './registry.ts'
-import { createRetryLocked } from './retry-locked.ts'
+import { createRetryLocked, isFsyncFailure } from './retry-locked.ts'
 import * as sql from './statements.ts'
 import { createTokens } from './tokens.ts'
 import { markUnsound } from './unsound.ts'
@@ -60,8 +60,14 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
   }
 
   const changes = createChangeDetector(db, { assertUsable })
-  const retryLocked = createRetryLocked(lockTimeout, distrust)
+  const retryLocked = createRetryLocked(lockTimeout, (error) => {
+    hasFailed = true
+    if (isFsyncFailure(error)) distrust(error)
+  })
   const ping = db.prepare(sql.ping)
+  const tryToWrite = db.prepare(sql.tryToWrite)
+  /** Whether something could not be done since it was last tried to write: the disk may be full. */
+  let hasFailed = false
   let closed: Promise<void> | undefined
   const context: Context = {
     db,
@@ -86,7 +92,9 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
     ping: () =>
       retryLocked(() => {
         assertWritable()
-        ping.get()
+        if (hasFailed) tryToWrite.run()
+        else ping.get()
+        hasFailed = false
       }),
 
     async backlog() {
