@@ -13,8 +13,10 @@ export interface Context {
   assertUsable: () => void
   /** Throws StoreUnavailable where nothing may be written. Right before each commit. */
   assertWritable: () => void
+  /** Throws StoreUnavailable where the log is full. Before each transaction that writes, not within it. */
+  assertRoom: () => void
   /** Right after each commit that is answered: resolves when it is on disk; rejects with StoreUnavailable. */
   committed: () => Promise<void>
-  /** Right after each commit that nobody waits for. */
-  afterCommit: () => void
+  /** Right after each commit that nobody waits for: no checkpoint then, for nobody knows whether the disk answers. */
+  countCommit: () => void
 }

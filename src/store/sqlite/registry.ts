@@ -9,7 +9,16 @@ import * as sql from './statements.ts'
 const BEFORE_THE_FIRST = 0
 
 /** The registry in SQLite: applications, suites, their secrets and approvals. */
-export function createRegistry({ db, changes, reader, retryLocked, committed, assertUsable, assertWritable }: Context) {
+export function createRegistry({
+  db,
+  changes,
+  reader,
+  retryLocked,
+  committed,
+  assertUsable,
+  assertWritable,
+  assertRoom,
+}: Context) {
   const find = <Row>(statement: string) => {
     const select = db.prepare(statement).pluck()
     return (id: string) => {
@@ -61,6 +70,7 @@ export function createRegistry({ db, changes, reader, retryLocked, committed, as
   async function change<Result>(action: () => Result): Promise<Result> {
     const transact = db.transaction(action).immediate
     const result = await retryLocked(() => {
+      assertRoom()
       assertWritable()
       changes.invalidate('registry')
       return transact()

@@ -46,7 +46,7 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
     },
     mark: () => markUnsound(db.name),
   })
-  const { afterCommit, backlog, assertRoom } = createCheckpoints(db, { distrust })
+  const { countCommit, copyNowAndThen, backlog, assertRoom } = createCheckpoints(db, { distrust, assertWritable })
 
   function assertUsable(): void {
     assertTrusted()
@@ -56,7 +56,6 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
   function assertWritable(): void {
     assertUsable()
     assertAnswering()
-    assertRoom()
   }
 
   const changes = createChangeDetector(db, { assertUsable })
@@ -76,11 +75,13 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
     retryLocked,
     assertUsable,
     assertWritable,
+    assertRoom,
     async committed() {
+      countCommit()
       await toDisk()
-      afterCommit()
+      copyNowAndThen()
     },
-    afterCommit,
+    countCommit,
   }
   const { registry, applicationOf } = createRegistry(context)
 
@@ -91,6 +92,7 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
 
     ping: () =>
       retryLocked(() => {
+        assertRoom()
         assertWritable()
         if (hasFailed) tryToWrite.run()
         else ping.get()
@@ -98,7 +100,9 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
       }),
 
     async backlog() {
-      // Also for a process that waits for the disk at no other time: the leader, which purges.
+      // Also for a process that waits for the disk at no other time: the leader, which purges. But never a second time
+      // while it hangs: each fdatasync keeps one of libuv's four threads, which the log and scrypt need.
+      assertWritable()
       await toDisk()
       return retryLocked(() => {
         assertWritable()
@@ -115,6 +119,7 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
   async function close(): Promise<void> {
     try {
       // SQLite waits for the disk when it closes, blocking, and builds on what is there.
+      assertAnswering()
       await toDisk()
     } catch {
       return leaveOpen(db)

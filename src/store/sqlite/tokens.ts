@@ -26,8 +26,9 @@ export function createTokens({
   reader,
   retryLocked,
   assertWritable,
+  assertRoom,
   committed,
-  afterCommit,
+  countCommit,
   applicationOf,
 }: Options): Tokens {
   const insertToken = db.prepare(sql.insertToken)
@@ -44,7 +45,10 @@ export function createTokens({
   /** Group commit (docs/adr/0002): the writes of a batch are one transaction, and are answered after one fsync. */
   const write = createBatch<Write, void>(
     async (take) => {
-      const results = await retryLocked(() => writeAll(take()))
+      const results = await retryLocked(() => {
+        assertRoom()
+        return writeAll(take())
+      })
       await committed()
       return results
     },
@@ -76,9 +80,10 @@ export function createTokens({
 
     purgeTokens: (beforeId, limit) =>
       retryLocked(() => {
+        assertRoom()
         assertWritable()
         const { changes: purged } = purgeTokens.run(beforeId, limit)
-        afterCommit()
+        countCommit()
         return purged
       }),
   }

@@ -4,7 +4,14 @@ import type { Context } from './context.ts'
 import * as sql from './statements.ts'
 
 /** What is known of use, in SQLite. It is not brought to the disk: the next change takes it there. */
-export function createUsage({ db, retryLocked, assertUsable, assertWritable, afterCommit }: Context): Usage {
+export function createUsage({
+  db,
+  retryLocked,
+  assertUsable,
+  assertWritable,
+  assertRoom,
+  countCommit,
+}: Context): Usage {
   const addTokenCount = db.prepare(sql.addTokenCount)
   const recordApplicationUse = db.prepare(sql.recordApplicationUse)
   const recordSecretUse = db.prepare(sql.recordSecretUse)
@@ -23,9 +30,10 @@ export function createUsage({ db, retryLocked, assertUsable, assertWritable, aft
 
   function write<Result>(action: () => Result): Promise<Result> {
     return retryLocked(() => {
+      assertRoom()
       assertWritable()
       const result = action()
-      afterCommit()
+      countCommit()
       return result
     })
   }
