@@ -120,10 +120,9 @@ function setting<Schema extends z.ZodType<unknown, string>>(byDefault: string, m
 }
 
 function isRange(text: string): boolean {
-  const [address = '', bits] = text.split('/')
-  const family = isIP(address)
-  if (family === 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+  const [, address = '', bits = '1'] = /^([^%/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const longest = { 0: 0, 4: 32, 6: 128 }[isIP(address)] as number
+  return Number(bits) >= 1 && Number(bits) <= longest
 }
 
 function isBaseUrl(text: string): boolean {

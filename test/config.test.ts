@@ -43,6 +43,15 @@ t.test('Settings: valid values are accepted', async (t) => {
   t.equal(readConfig({ WORKERS: 'auto' }).WORKERS, availableParallelism())
 })
 
+t.test('TRUST_PROXY: everybody, a zone and what is no range are refused', async (t) => {
+  for (const TRUST_PROXY of ['0.0.0.0/0', '::/0', 'fe80::1%eth0', '10.0.0.0/33', '::1/129', '10.0.0.0/8/9', '/8', '']) {
+    t.throws(() => readConfig({ TRUST_PROXY }), /^TRUST_PROXY must be off, or addresses/m, TRUST_PROXY)
+  }
+  for (const TRUST_PROXY of ['0.0.0.0/1', '::/1', '10.0.0.0/32', '::1/128']) {
+    t.strictSame(readConfig({ TRUST_PROXY }).TRUST_PROXY, [TRUST_PROXY])
+  }
+})
+
 t.test('Settings: invalid values are reported all at once, and none is repeated', async (t) => {
   const env = {
     HOST: '',

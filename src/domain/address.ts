@@ -57,6 +57,7 @@ function dotted(groups: number[]): string {
 }
 
 /** `fe80::1%eth0` is `fe80::1`, RFC 4007 §11. */
-function withoutZone(address: string): string {
-  return address.split('%', 1)[0] as string
+export function withoutZone(address: string): string {
+  const end = address.indexOf('%')
+  return end === -1 ? address : address.slice(0, end)
 }

@@ -16,18 +16,18 @@ import { watchConnections } from './wire/connections.ts'
 import { BODY_LIMIT, formRefusal } from './wire/form.ts'
 import { createLateAnswers } from './wire/late-answers.ts'
 import { answerMalformed } from './wire/malformed.ts'
+import type { Proxies } from './wire/proxies.ts'
 import { ANSWER_HEADERS, refuse } from './wire/refuse.ts'
 import { returnRequestId } from './wire/request-id.ts'
 import { refuseUnknownRoutes } from './wire/routing.ts'
 import { assertTarget, originForm, withoutForeignPath } from './wire/target.ts'
-import type { UntrustedProxies } from './wire/untrusted-proxies.ts'
 
 export interface AppOptions {
   issuer: Issuer
   observe: Observer
   /** For every check that ends with yes. */
   observeDetails?: Observer | undefined
-  untrustedProxies: UntrustedProxies
+  proxies: Proxies
   /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
   trustProxy: false | string[]
   /** How many connections one address prefix may have; Infinity: no limits on connections. */
@@ -44,7 +44,7 @@ export async function buildApp({
   issuer,
   observe,
   observeDetails,
-  untrustedProxies,
+  proxies,
   trustProxy,
   connectionLimit,
   publicUrl,
@@ -73,7 +73,7 @@ export async function buildApp({
   app.removeAllContentTypeParsers()
   await app.register(formbody)
 
-  const late = createLateAnswers({ isShared: untrustedProxies.has })
+  const late = createLateAnswers(proxies)
   app.addHook('preClose', async () => late.giveAll())
   app.setErrorHandler((error, request, reply) => refuse({ observe, issuer, late }, error, request, reply))
   // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
@@ -82,20 +82,16 @@ export async function buildApp({
   app.server.on('connect', (_request, socket: Socket) => answerMalformed(observe, new Error('CONNECT'), socket))
   const closed = countClosedConnections(observe)
   watchConnections(app, closed)
-  limitConnections(app, { perPrefix: connectionLimit, isShared: untrustedProxies.has, trustProxy, closed })
+  limitConnections(app, { perPrefix: connectionLimit, isShared: proxies.isShared, closed })
   app.addHook('onClose', async () => closed.end())
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(ANSWER_HEADERS)
-    returnRequestId(request.headers, reply)
+    const { headers } = request
+    returnRequestId(headers, reply)
+    if (headers['x-forwarded-for'] !== undefined) proxies.notice(String(request.socket.remoteAddress))
     assertTarget(request.raw)
     done()
   })
-  if (!trustProxy) {
-    app.addHook('onRequest', (request, _reply, done) => {
-      if (request.headers['x-forwarded-for'] !== undefined) untrustedProxies.notice(request.ip)
-      done()
-    })
-  }
   refuseUnknownRoutes(app)
 
   accessToken(app, { issuer, observe })

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
 import { buildApp } from '../http/app.ts'
-import { createUntrustedProxies } from '../http/wire/untrusted-proxies.ts'
+import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -21,10 +21,10 @@ export async function listenAndServe(
   { observe, observeDetails }: Pick<Telemetry, 'observe' | 'observeDetails'>,
   { HOST, PORT, TRUST_PROXY, CONNECTION_LIMIT, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL }: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string }> {
-  const untrustedProxies = createUntrustedProxies({ observe })
+  const proxies = createProxies({ trustProxy: TRUST_PROXY, observe })
   const failures = createFailures({
     isLimited: FAILURE_LIMIT,
-    isShared: untrustedProxies.has,
+    isShared: proxies.isShared,
     monotonic: () => performance.now(),
   })
   const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: TOKEN_QUOTA })
@@ -32,7 +32,7 @@ export async function listenAndServe(
     issuer,
     observe,
     observeDetails,
-    untrustedProxies,
+    proxies,
     trustProxy: TRUST_PROXY,
     connectionLimit: CONNECTION_LIMIT,
     publicUrl: PUBLIC_URL,

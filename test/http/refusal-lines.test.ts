@@ -109,7 +109,7 @@ t.test('Log: the address is one, whatever a trusted proxy forwards', async (t) =
   }
   t.equal(await addressOf('203.0.113.9'), '203.0.113.9')
   t.equal(await addressOf('anything, 2001:db8::1'), '2001:db8::1')
-  for (const text of ['unknown', '203.0.113.9:4711', '<script>', '']) t.equal(await addressOf(text), '127.0.0.1', text)
+  for (const text of ['unknown', '<script>', '']) t.equal(await addressOf(text), '127.0.0.1', text)
 })
 
 t.test('Refusals: 404 and 405 say where tokens are and which method is right', async (t) => {

@@ -6,7 +6,7 @@ import type { Seeds } from '../../src/administration/seed-plan.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { buildApp } from '../../src/http/app.ts'
-import { createUntrustedProxies } from '../../src/http/wire/untrusted-proxies.ts'
+import { createProxies } from '../../src/http/wire/proxies.ts'
 import { createFailures } from '../../src/issuer/failures.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -38,10 +38,10 @@ export async function createWorld(
   const store = await openStore(DATABASE_URL, { lockTimeout })
   const lines: string[] = []
   const observe = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
-  const untrustedProxies = createUntrustedProxies({ observe })
+  const proxies = createProxies({ trustProxy, observe })
   const failures = createFailures({
     isLimited: failureLimit,
-    isShared: untrustedProxies.has,
+    isShared: proxies.isShared,
     monotonic: () => clock.monotonic,
   })
   const issuer = createIssuer({ store, now, failures, tokenQuota })
@@ -49,7 +49,7 @@ export async function createWorld(
     issuer,
     observe,
     observeDetails: logDetails ? observe : undefined,
-    untrustedProxies,
+    proxies,
     trustProxy,
     connectionLimit,
     publicUrl: PUBLIC_URL,

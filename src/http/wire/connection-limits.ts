@@ -1,4 +1,4 @@
-import { BlockList, isIPv4, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { prefixOf } from '../../domain/address.ts'
 import type { ClosedConnections } from './closed-connections.ts'
@@ -14,20 +14,17 @@ export interface ConnectionLimits {
   perPrefix: number
   /** Whether an address is that of many clients. */
   isShared: (address: string) => boolean
-  /** The proxies that are trusted: addresses and CIDR ranges. */
-  trustProxy: false | string[]
   closed: ClosedConnections
 }
 
 /** Closes new connections at once where a process, or a prefix that is not a proxy's, has too many. */
 export function limitConnections(
   app: FastifyInstance,
-  { perPrefix, isShared, trustProxy, closed }: ConnectionLimits,
+  { perPrefix, isShared, closed }: ConnectionLimits,
   descriptors = openFiles(),
 ): void {
   if (perPrefix === Infinity) return
   const { server } = app
-  const isTrusted = rangesOf(trustProxy || [])
   const open = new Map<string, number>()
 
   // The workers of a leader would hand it on from one to the other.
@@ -35,7 +32,7 @@ export function limitConnections(
   server.on('drop', (connection) => closed.count('too many connections', connection?.remoteAddress))
   server.on('connection', (connection: Socket) => {
     const address = String(connection.remoteAddress)
-    if (isTrusted(address) || isShared(address)) return
+    if (isShared(address)) return
     const prefix = prefixOf(address)
     const others = open.get(prefix) ?? 0
     if (others >= perPrefix) {
@@ -60,20 +57,6 @@ function openFiles(): number | string {
 function maxConnections(descriptors: number | string): number {
   if (typeof descriptors === 'string') return PER_PROCESS
   return Math.min(PER_PROCESS, Math.max(descriptors - OTHER_DESCRIPTORS, OTHER_DESCRIPTORS))
-}
-
-function rangesOf(ranges: string[]): (address: string) => boolean {
-  const list = new BlockList()
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/')
-    if (bits === undefined) list.addAddress(address, familyOf(address))
-    else list.addSubnet(address, Number(bits), familyOf(address))
-  }
-  return (address) => list.check(address, familyOf(address))
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv4(address) ? 'ipv4' : 'ipv6'
 }
 
 function forgetOne(open: Map<string, number>, prefix: string): void {

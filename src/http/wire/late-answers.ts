@@ -16,7 +16,7 @@ export type LateAnswers = ReturnType<typeof createLateAnswers>
 /**
  * Slows down who sends on and on what is refused for its number, for it costs as much as a good request: the answer waits,
  * and on a client's own connection once more for each that comes behind it. A proxy's connection is the way of many
- * clients, so it never waits for longer; `isShared` knows the proxies that are not trusted.
+ * clients, so it never waits for longer; `isShared` knows the addresses of proxies.
  */
 export function createLateAnswers({
   isShared,

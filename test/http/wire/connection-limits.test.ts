@@ -52,7 +52,7 @@ t.test('Connections: proxies that are trusted, or seen to be some, have as many 
 t.test('Connections: a process has at most 8,192, and fewer than it may have open files', async (t) => {
   const limitWith = async (descriptors: number | string) => {
     const app = fastify()
-    const limits = { perPrefix: 5, isShared: () => false, trustProxy: false as const, closed: { count() {}, end() {} } }
+    const limits = { perPrefix: 5, isShared: () => false, closed: { count() {}, end() {} } }
     limitConnections(app, limits, descriptors)
     return app.server.maxConnections
   }
