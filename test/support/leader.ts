@@ -5,11 +5,12 @@ import type { Test } from 'tap'
 import type { Patience } from '../../src/server/leader.ts'
 import { freePort } from './free-port.ts'
 import { register } from './register.ts'
-import { MAIN, startServer } from './spawn.ts'
+import { startServer } from './spawn.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 import { until } from './until.ts'
 
 const FIXTURE = join(import.meta.dirname, 'leader/main.ts')
+const PROGRAM = join(import.meta.dirname, '../../src/commands/program.ts')
 const PROCESS = join(import.meta.dirname, '../../src/commands/shared/process.ts')
 
 const PATIENCE: Patience = { start: 20_000, interval: 5000, questions: 6, close: 10_000 }
@@ -17,7 +18,7 @@ const PATIENCE: Patience = { start: 20_000, interval: 5000, questions: 6, close:
 /** What the workers of `spawnLeader` run. */
 export const SERVE = `
 import { runProcess } from ${JSON.stringify(PROCESS)}
-import { main } from ${JSON.stringify(MAIN)}
+import { main } from ${JSON.stringify(PROGRAM)}
 await runProcess(() => main(['serve'], process))
 `
 

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { main } from '../../src/main.ts'
+import { main } from '../../src/commands/program.ts'
 
 /** Runs a command as the shell would, in this process. Of standard error the events that it logged are apart. */
 export async function run(

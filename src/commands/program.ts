@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { applicationsCommand } from './applications.ts'
+import { backupCommand } from './backup.ts'
+import { demoCommand } from './demo.ts'
+import { healthcheckCommand } from './healthcheck.ts'
+import { migrateCommand } from './migrate.ts'
+import { restoreCommand } from './restore.ts'
+import { secretsCommand } from './secrets.ts'
+import { seedCommand } from './seed.ts'
+import { serveCommand } from './serve.ts'
+import { runCommand } from './shared/process.ts'
+import type { Terminal } from './shared/terminal.ts'
+import { suitesCommand } from './suites.ts'
+import { tokensCommand } from './tokens.ts'
+
+/** The command line. Resolves to the exit status; after `serve` and `demo` the process lives on. */
+export async function main(args: string[], terminal: Terminal): Promise<number> {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const program = new Command('token-server')
+    .description('An OAuth 2.0 token server for machine-to-machine clients.')
+    .version(version)
+    .addCommand(serveCommand(terminal))
+    .addCommand(migrateCommand(terminal))
+    .addCommand(seedCommand(terminal))
+    .addCommand(applicationsCommand(terminal))
+    .addCommand(suitesCommand(terminal))
+    .addCommand(secretsCommand(terminal))
+    .addCommand(tokensCommand(terminal))
+    .addCommand(backupCommand(terminal))
+    .addCommand(restoreCommand(terminal))
+    .addCommand(healthcheckCommand(terminal))
+    .addCommand(demoCommand(terminal))
+  return runCommand(program, args, terminal)
+}
