@@ -7,8 +7,8 @@ import type { Terminal } from './shared/terminal.ts'
 export function serveCommand(terminal: Terminal): Command {
   return new Command('serve').description('run the server').action(async () => {
     const config = readConfig(terminal.env)
-    const changedSettings = watchSettings(ENV_FILE)
+    const settingsNow = watchSettings(ENV_FILE, terminal.env)
     const { serve } = await import('../server/serve.ts')
-    await serve(config, { isTTY: terminal.stdout.isTTY === true, changedSettings })
+    await serve(config, { isTTY: terminal.stdout.isTTY === true, settingsNow })
   })
 }

@@ -145,6 +145,8 @@ type ServerEvent =
   | { type: 'rolling restart failed'; err: unknown }
   /** They have other values in `.env` than at the start, which the workers do not get. */
   | { type: 'settings not applied'; settings: readonly string[] }
+  /** The next start will not have them: a sentence for each mistake. */
+  | { type: 'settings wrong'; problems: readonly string[] }
   /** Another one is started. `err`: what it said at its end, or why another one did not start. */
   | {
       type: 'worker exited unexpectedly'

@@ -29,10 +29,10 @@ export interface Patience {
 
 const PATIENCE: Patience = { start: 30_000, interval: 5000, questions: 6, close: CLOSE_TIMEOUT_MS }
 
-interface LeaderOptions {
+export interface LeaderOptions {
   workers: number
-  /** The names of the settings whose new values the running server does not have. */
-  changedSettings: () => string[]
+  /** The names of the settings whose new values the running server does not have, and what is wrong with them. */
+  settingsNow: () => { changed: string[]; problems: string[] }
   patience?: Patience
 }
 
@@ -45,7 +45,7 @@ interface LeaderOptions {
 export async function runLeader(
   open: () => Promise<Opened>,
   telemetry: Telemetry,
-  { workers, changedSettings, patience = PATIENCE }: LeaderOptions,
+  { workers, settingsNow, patience = PATIENCE }: LeaderOptions,
 ): Promise<void> {
   const { observe } = telemetry
   const serving = new Set<Worker>()
@@ -115,8 +115,9 @@ export async function runLeader(
 
   async function restart(): Promise<void> {
     report({ type: 'restarting' })
-    const settings = changedSettings()
-    if (settings.length > 0) report({ type: 'settings not applied', settings })
+    const { changed, problems } = settingsNow()
+    if (changed.length > 0) report({ type: 'settings not applied', settings: changed })
+    if (problems.length > 0) report({ type: 'settings wrong', problems })
     try {
       for (const worker of [...serving]) if (serving.has(worker) && !isClosing) await supersede(worker)
       report({ type: 'restarted' })
@@ -141,6 +142,7 @@ export async function runLeader(
     )
     await purgeLoop?.stop()
     await store?.close()
+    await telemetry.flush()
     observe({ type: 'stopped' })
   }
 

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import { OperatorError } from '../domain/operator-error.ts'
@@ -46,8 +47,13 @@ export async function listenAndServe(
   return { app, address }
 }
 
-/** Fastify would listen on all addresses of `localhost`, with servers that have none of the app's listeners. */
+/**
+ * Resolves to where the app listens, as a URL. Fastify would listen on all addresses of `localhost`, with servers that have
+ * none of the app's listeners; and it calls every address of the machine 127.0.0.1.
+ */
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   const { address } = await lookup(host, { order: 'ipv4first' })
-  return app.listen({ host: address, port })
+  await app.listen({ host: address, port })
+  const bound = app.server.address() as AddressInfo
+  return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`
 }

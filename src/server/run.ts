@@ -18,6 +18,7 @@ export async function run(
     await app.close()
     await purgeLoop.stop()
     await store.close()
+    await telemetry.flush()
     observe({ type: 'stopped' })
   })
   const started = start()

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config.ts'
 import { openStore } from '../store/open.ts'
-import { runLeader } from './leader.ts'
+import { type LeaderOptions, runLeader } from './leader.ts'
 import { run } from './run.ts'
 import { createTelemetry } from './telemetry.ts'
 import { keepTicksFast } from './ticks.ts'
@@ -12,12 +12,11 @@ const LOCK_TIMEOUT_MS = 2000
 
 interface ServeOptions {
   isTTY: boolean
-  /** The names of the settings whose new values the running server does not have. */
-  changedSettings: () => string[]
+  settingsNow: LeaderOptions['settingsNow']
 }
 
 /** Migrates, listens, says when it is ready. With several WORKERS this process leads them and they answer. */
-export async function serve(config: Config, { isTTY, changedSettings }: ServeOptions): Promise<void> {
+export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions): Promise<void> {
   keepTicksFast()
   const { DATABASE_URL, LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
   const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals })
@@ -26,6 +25,6 @@ export async function serve(config: Config, { isTTY, changedSettings }: ServeOpt
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
   if (workers === 1) telemetry.observe({ type: 'ready', ...(await run(open, telemetry, config)) })
-  else await runLeader(open, telemetry, { workers, changedSettings })
+  else await runLeader(open, telemetry, { workers, settingsNow })
   void telemetry.flush()
 }

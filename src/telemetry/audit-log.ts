@@ -85,6 +85,7 @@ export const LINES: Lines = {
   'worker silent': { level: 'error', fields: { worker: 'worker' } },
   'worker printed': { level: 'warn', fields: { worker: 'worker', text: 'text' } },
   'settings not applied': { level: 'warn', fields: { settings: 'settings' } },
+  'settings wrong': { level: 'warn', fields: { problems: 'problems' } },
   'purge failed': { level: 'warn', fields: error },
   'usage not recorded': { level: 'warn', fields: error },
   'store backlog': { level: 'warn', fields: { bytes: 'bytes', cause: 'cause' } },

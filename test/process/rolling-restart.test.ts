@@ -117,7 +117,7 @@ t.test(
 )
 
 t.test(
-  'Rolling restart: new workers have the settings of the start, and the log says which have changed',
+  'Rolling restart: new workers have the settings of the start, and the log says which have changed and what is wrong',
   async (t) => {
     const { folder, env } = temporaryDatabase(t)
     const file = join(folder, '.env')
@@ -134,11 +134,15 @@ t.test(
     server.child.kill('SIGHUP')
     await until(() => server.logged('restarted').length === 1)
     t.match(server.logged('settings not applied'), [{ level: 'warn', settings: ['LOG_LEVEL', 'PUBLIC_URL'] }])
+    t.match(server.logged('settings wrong'), [
+      { level: 'warn', problems: ['LOG_LEVEL must be debug, info, warn, error, fatal or silent.'] },
+    ])
     t.strictSame(await issuers(), before)
 
     writeFileSync(file, 'WORKERS: 3\n')
     server.child.kill('SIGHUP')
     await until(() => server.logged('restarted').length === 2)
+    t.strictSame(server.logged('settings wrong')[1].problems, ['Line 1 of .env is not KEY=value.'])
     t.strictSame(await issuers(), before, 'and a file that is no longer right stops none')
     server.child.kill('SIGTERM')
     t.match(await server.exited, { status: 0 })

@@ -99,3 +99,16 @@ t.test(
     })
   },
 )
+
+t.test('Serve: ready has the address that it listens on, not one of those that lead there', async (t) => {
+  for (const [HOST, address] of [
+    ['0.0.0.0', /^http:\/\/0\.0\.0\.0:\d+$/],
+    ['::', /^http:\/\/\[::\]:\d+$/],
+    ['localhost', /^http:\/\/127\.0\.0\.1:\d+$/],
+  ] as const) {
+    const server = await startServer(t, { ...temporaryDatabase(t).env, HOST })
+    t.match(server.address, address)
+    server.child.kill('SIGTERM')
+    t.match(await server.exited, { status: 0 })
+  }
+})

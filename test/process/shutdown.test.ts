@@ -45,6 +45,19 @@ t.test('Shutdown: a second signal ends the server at once', async (t) => {
   await cutOff
 })
 
+t.test('Shutdown: stopped is the last line, behind those of what was counted', async (t) => {
+  for (const WORKERS of ['1', '2']) {
+    const { env } = temporaryDatabase(t)
+    const credentials = await register(env)
+    const server = await startServer(t, { ...env, WORKERS })
+    await Promise.all(Array.from({ length: 24 }, () => server.token({ ...credentials, client_secret: 'wrong' })))
+    server.child.kill('SIGTERM')
+    t.match(await server.exited, { status: 0 })
+    t.ok(server.logged('refusals not logged').length > 0)
+    t.equal(JSON.parse(server.lines.at(-1) as string).msg, 'stopped')
+  }
+})
+
 t.test('Shutdown: an idle connection does not delay it', async (t) => {
   const { env } = temporaryDatabase(t)
   const server = await startServer(t, env)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { settings } from '../../config.ts'
+import { readConfig, settings } from '../../config.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 
 /** In the working directory. */
@@ -48,22 +48,41 @@ export function misspeltSettings(names: string[]): string[] {
   })
 }
 
-/**
- * Returns a function that names the settings that are no longer what they are in a file now. Nobody knows of a file that
- * cannot be read.
- */
-export function watchSettings(file: string): () => string[] {
-  const read = () => {
-    try {
-      return readEnvFile(file)
-    } catch {
-      return undefined
-    }
-  }
-  const before = read()
+/** What has become of the settings in a file since the start. */
+interface SettingsNow {
+  /** The names of those that have other values. */
+  changed: string[]
+  /** A sentence for each mistake that the next start would report. */
+  problems: string[]
+}
+
+/** Returns a function that compares the settings in a file with what they were, and with what they may be. */
+export function watchSettings(file: string, env: NodeJS.ProcessEnv): () => SettingsNow {
+  const before = read(file).entries
   return () => {
-    const now = read()
-    return before && now ? Object.keys(settings).filter((name) => before[name] !== now[name]) : []
+    const { entries: now, problems } = read(file)
+    if (problems.length > 0) return { changed: [], problems }
+    const changed = Object.keys(settings).filter((name) => before[name] !== now[name])
+    const next = { ...env }
+    // What is not as it was in the file comes from the environment, which takes precedence.
+    for (const name of changed) if (env[name] === before[name]) next[name] = now[name]
+    return { changed, problems: [...misspeltSettings(Object.keys(now)), ...sentences(() => readConfig(next))] }
+  }
+}
+
+function read(file: string): { entries: NodeJS.Dict<string>; problems: string[] } {
+  let entries: NodeJS.Dict<string> = {}
+  const problems = sentences(() => (entries = readEnvFile(file)))
+  return { entries, problems }
+}
+
+/** What is wrong, where something is. */
+function sentences(job: () => unknown): string[] {
+  try {
+    job()
+    return []
+  } catch (error) {
+    return (error as OperatorError).message.split('\n')
   }
 }
 

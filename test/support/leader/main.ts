@@ -30,6 +30,6 @@ async function openForTest() {
 
 await runLeader(openForTest, telemetry, {
   workers: 2,
-  changedSettings: () => [],
+  settingsNow: () => ({ changed: [], problems: [] }),
   patience: JSON.parse(patience) as Patience,
 })
