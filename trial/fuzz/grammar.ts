@@ -72,9 +72,11 @@ export function createGrammar(known: Known, random: Random) {
 
   /** Any request: each part of it mostly as it should be. */
   function any(): Request {
-    const { body, mayIssue, mayPass: bodyMayPass } = form()
+    const endpoint = random.pick(PATHS)
+    // The token that all the others use must not be revoked.
+    const { body, mayIssue, mayPass: bodyMayPass } = form(endpoint === REVOKE_PATH ? [] : [known.token])
     const { lines, mayPass: headersMayPass } = headers(body)
-    const path = random.pick(PATHS) + random.pick(BEHIND) + (random.chance(0.1) ? `?q=${canary()}` : '')
+    const path = endpoint + random.pick(BEHIND) + (random.chance(0.1) ? `?q=${canary()}` : '')
     const target = random.chance(0.05) ? `http://${random.pick(['localhost', 'x@y', '[::1]:99', ''])}${path}` : path
     const method = often('POST', [...METHODS, 'get', 'FOO', ''])
     const head = [`${method} ${target} HTTP/${random.pick(VERSIONS)}`, ...lines].join('\r\n')
@@ -83,7 +85,7 @@ export function createGrammar(known: Known, random: Random) {
     return { text: `${head}\r\n\r\n${content}`, mayIssue, mayPass: bodyMayPass || headersMayPass, isRight: false }
   }
 
-  function form(): { body: string; mayIssue: boolean; mayPass: boolean } {
+  function form(tokens: string[]): { body: string; mayIssue: boolean; mayPass: boolean } {
     const who = random.pick([
       application,
       application,
@@ -93,7 +95,7 @@ export function createGrammar(known: Known, random: Random) {
     ])
     const isSecretRight = random.chance(0.5)
     const secret = isSecretRight ? who.client_secret : random.pick([canary(), '', `${who.client_secret}${CANARY}`])
-    const token = random.pick([known.revokedToken, canary(), 'x', '', known.token])
+    const token = random.pick([known.revokedToken, canary(), 'x', '', ...tokens])
     const fields: [string, string][] = [
       ['grant_type', often('client_credentials', ['password', '', 'client_credentials ', 'CLIENT_CREDENTIALS'])],
       ['client_id', who.client_id],
