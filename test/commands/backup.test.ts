@@ -100,6 +100,33 @@ t.test('Backup: it replaces the backup that was there, whole or not at all', asy
   t.match(readFileSync(copy, 'latin1'), /^SQLite format 3/)
 })
 
+t.test('Backup: a log whose database is missing is not deleted', async (t) => {
+  const { copy, file, folder } = await createDatabase(t)
+  const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
+  await store.setStatus('a', 'suspended')
+  const alone = join(folder, 'alone.db')
+  copyFileSync(`${file}-wal`, `${alone}-wal`)
+  await store.close()
+  for (let time = 0; time < 2; time++) {
+    t.match(await run(['backup', copy], { env: { DATABASE_URL: `sqlite:${alone}` } }), {
+      status: 1,
+      err: /could not be backed up: .*alone\.db is missing, but its log .*alone\.db-wal is there: put it back/,
+    })
+    t.ok(statSync(`${alone}-wal`).size > 0)
+    writeFileSync(alone, '')
+  }
+})
+
+t.test('Backup: a folder that cannot be seen is not called one without a database', async (t) => {
+  const { copy, file, folder } = await createDatabase(t)
+  writeFileSync(join(folder, 'no-folder'), '')
+  t.match(await run(['backup', copy], { env: { DATABASE_URL: `sqlite:${folder}/no-folder/store.db` } }), {
+    status: 1,
+    err: /^The database .* could not be backed up: ENOTDIR: .*\.\n$/,
+  })
+  t.ok(statSync(file).size > 0)
+})
+
 t.test('Backup: the database itself, and what is no file, is not replaced', async (t) => {
   const { file, folder, ...options } = await createDatabase(t)
   const before = rowsOf(file)

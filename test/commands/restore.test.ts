@@ -1,13 +1,16 @@
-import {
+import fs, {
   chmodSync,
   copyFileSync,
   existsSync,
+  linkSync,
+  lstatSync,
   readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -92,6 +95,94 @@ t.test('Restore: a symbolic link to the database stays one', async (t) => {
   symlinkSync(file, join(folder, 'link.db'))
   await runJson(['restore', copy], { env: { DATABASE_URL: `sqlite:${folder}/link.db` } })
   t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${file}` } }), ['old'])
+})
+
+t.test('Restore: one that fails leaves a link that leads nowhere as it was', async (t) => {
+  const { copy, folder } = await createBackup(t)
+  symlinkSync(join(folder, 'elsewhere.db'), join(folder, 'link.db'))
+  const linked = { env: { DATABASE_URL: `sqlite:${folder}/link.db` } }
+  writeFileSync(join(folder, 'empty.db'), '')
+  t.match(await run(['restore', join(folder, 'empty.db')], linked), { status: 1, err: /^Nothing was restored: / })
+  t.ok(lstatSync(join(folder, 'link.db')).isSymbolicLink())
+  t.notOk(existsSync(join(folder, 'elsewhere.db')))
+  await runJson(['restore', copy], linked)
+  t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${folder}/elsewhere.db` } }), ['old'])
+})
+
+t.test('Restore: the database itself, by whatever name, is no backup', async (t) => {
+  const { file, folder, ...options } = await createBackup(t)
+  linkSync(file, join(folder, 'same.db'))
+  for (const name of [file, join(folder, 'same.db')]) {
+    t.match(await run(['restore', name], options), {
+      status: 1,
+      err: `Nothing was restored: ${name} belongs to the database itself.`,
+    })
+  }
+  t.strictSame(await clientIds(options), ['old', 'new'])
+})
+
+t.test('Restore: where something fails after the rename it says so, and what was replaced', async (t) => {
+  const { file, copy, ...options } = await createBackup(t)
+  const { ino } = statSync(file)
+  const { fsyncSync } = fs
+  Object.assign(fs, {
+    fsyncSync(descriptor: number) {
+      if (statSync(file).ino === ino) return fsyncSync(descriptor)
+      throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' })
+    },
+  })
+  syncBuiltinESMExports()
+  const { status, err } = await run(['restore', copy], options)
+  Object.assign(fs, { fsyncSync })
+  syncBuiltinESMExports()
+  t.equal(status, 1)
+  t.match(
+    err,
+    /^Restored \(what was there before is .*\.replaced-\w+\), but then something failed: EIO: i\/o error, fsync\.\n$/,
+  )
+  t.strictSame(await clientIds(options), ['old'])
+
+  const [, replaced] = /before is (\S+)\)/.exec(err) ?? []
+  t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${replaced}` } }), ['old', 'new'])
+})
+
+t.test('Restore: where that fails and nothing was there before, the database stays', async (t) => {
+  const { copy, folder } = await createBackup(t)
+  const { fsyncSync } = fs
+  const elsewhere = join(folder, 'elsewhere.db')
+  Object.assign(fs, {
+    fsyncSync(descriptor: number) {
+      if (statSync(elsewhere).size === 0) return fsyncSync(descriptor)
+      throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' })
+    },
+  })
+  syncBuiltinESMExports()
+  const { err } = await run(['restore', copy], { env: { DATABASE_URL: `sqlite:${elsewhere}` } })
+  Object.assign(fs, { fsyncSync })
+  syncBuiltinESMExports()
+  t.match(err, /^Restored, but then something failed: EIO/)
+  t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${elsewhere}` } }), ['old'])
+})
+
+t.test('Restore: a log whose database is missing is kept', async (t) => {
+  const options = await createBackup(t)
+  const { copy, folder } = options
+  const store = await openHere(options)
+  await store.setStatus('new', 'suspended')
+  const wal = readFileSync(`${options.file}-wal`)
+  await store.close()
+  const alone = join(folder, 'alone.db')
+  const there = { env: { DATABASE_URL: `sqlite:${alone}` } }
+  writeFileSync(`${alone}-wal`, wal)
+  writeFileSync(join(folder, 'empty.db'), '')
+  t.equal((await run(['restore', join(folder, 'empty.db')], there)).status, 1)
+  t.ok(readFileSync(`${alone}-wal`).equals(wal), 'where nothing is restored it stays in its place')
+  t.notOk(existsSync(alone))
+
+  const { replaced } = await runJson(['restore', copy], there)
+  t.match(replaced, /alone\.db\.replaced-\w+-wal$/)
+  t.ok(readFileSync(replaced).equals(wal))
+  t.strictSame(await clientIds(there), ['old'])
 })
 
 t.test('Restore: it is refused while anybody has the database open, and nothing changes', async (t) => {

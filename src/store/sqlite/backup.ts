@@ -1,10 +1,11 @@
-import { closeSync, createReadStream, existsSync, openSync, realpathSync, renameSync, statSync } from 'node:fs'
+import { closeSync, createReadStream, openSync, renameSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { BackupTarget, CopyContents } from '../open.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
-import { sideFilesOf } from './files.ts'
+import { belongsTo } from './files.ts'
+import { assertNotMissing, realPlace } from './place.ts'
 import * as sql from './statements.ts'
 
 /** How long the beginning of a backup waits for a process that is opening or closing the database, in milliseconds. */
@@ -20,8 +21,8 @@ export async function backUpSqlite(
   target: BackupTarget,
   { withoutTokens }: { withoutTokens: boolean },
 ): Promise<CopyContents> {
-  if (!existsSync(path)) throw new OperatorError(`There is no database at ${path}.`)
-  if (typeof target === 'string') assertReplaceable(target, realpathSync(path))
+  const database = locate(path)
+  if (typeof target === 'string') assertReplaceable(target, database)
   const beside = typeof target === 'string' ? resolve(target) : path
   try {
     const { contents, descriptor } = await inTemporaryFolder(`${beside}.partial-`, async (folder) => {
@@ -46,16 +47,25 @@ export async function backUpSqlite(
   }
 }
 
+/** The real path of a database that there is. */
+function locate(path: string): string {
+  try {
+    const file = realPlace(path)
+    assertNotMissing(file)
+    if (statSync(file, { throwIfNoEntry: false })) return file
+  } catch (error) {
+    throw withSentence(`The database ${path} could not be backed up`, error, path)
+  }
+  throw new OperatorError(`There is no database at ${path}.`)
+}
+
 /** A backup takes the place of an earlier one, but not of a device, nor of the database. */
-function assertReplaceable(target: string, path: string): void {
+function assertReplaceable(target: string, database: string): void {
   const existing = statSync(target, { throwIfNoEntry: false })
   if (existing === undefined) return
   if (!existing.isFile()) throw new OperatorError(`${target} is not a file.`)
-  for (const file of [path, ...sideFilesOf(path)]) {
-    const own = statSync(file, { throwIfNoEntry: false })
-    if (own?.ino === existing.ino && own.dev === existing.dev) {
-      throw new OperatorError(`${target} belongs to the database itself: name another file.`)
-    }
+  if (belongsTo(database, target)) {
+    throw new OperatorError(`${target} belongs to the database itself: name another file.`)
   }
 }
 

@@ -58,6 +58,15 @@ export function unsound(): StoreUnavailable {
   return new StoreUnavailable(`an fsync has failed in another process: ${mend}`)
 }
 
+/** Whether this is a file of this database, by whatever name. */
+export function belongsTo(database: string, file: string): boolean {
+  const stat = statSync(file)
+  return [database, ...sideFilesOf(database)].some((name) => {
+    const own = statSync(name, { throwIfNoEntry: false })
+    return own?.ino === stat.ino && own.dev === stat.dev
+  })
+}
+
 /** The size of a database's log, in bytes; 0: there is none. Throws StoreUnavailable where it cannot be seen. */
 export function logSize(file: string): number {
   return look(sideFilesOf(file)[0])?.size ?? 0

@@ -1,7 +1,18 @@
-import { accessSync, chmodSync, closeSync, constants, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { sideFilesOf } from './files.ts'
+import { logSize, sideFilesOf } from './files.ts'
 
 const { R_OK, W_OK, X_OK } = constants
 
@@ -11,10 +22,11 @@ const NOT_THE_OWNER = 0o077
 /**
  * Makes sure that the file of a database can be used, and makes it and its folders where there is none, for their owner
  * only. Returns its real path: SQLite keeps the side files beside that, not beside a link to it. Changes nothing that is
- * there: it may be anything. Throws OperatorError where it is no file, or is none and not to be made, or the file system's
- * error.
+ * there: it may be anything. Throws OperatorError where it is no file, or is none and not to be made, or is missing beside
+ * its log; or the file system's error.
  */
 export function preparePlace(path: string, { create }: { create: boolean }): string {
+  assertNotMissing(realPlace(path))
   if (!exists(path)) {
     if (!create) throw new OperatorError(noDatabase(resolve(path)))
     makeFolder(dirname(resolve(path)))
@@ -30,6 +42,28 @@ export function preparePlace(path: string, { create }: { create: boolean }): str
 const noDatabase = (file: string) =>
   `There is no database at ${file} yet; \`token-server migrate\` or \`token-server serve\` makes it. ` +
   'Another one is named by DATABASE_URL.'
+
+/** The real path of a file, also where a link leads to one that there is not. Throws the file system's error. */
+export function realPlace(path: string): string {
+  if (exists(path)) return realpathSync(path)
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
+  return isLink ? realPlace(resolve(realpathSync(dirname(path)), readlinkSync(path))) : resolve(path)
+}
+
+/**
+ * Throws OperatorError where a log is there and its database is not: SQLite would make an empty one and delete the log, with
+ * changes that are nowhere else.
+ */
+export function assertNotMissing(file: string): void {
+  if (!isLogAlone(file)) return
+  const [log] = sideFilesOf(file)
+  throw new OperatorError(`${file} is missing, but its log ${log} is there: put it back, or move the log away.`)
+}
+
+/** Whether there is a log with something in it, and its database is missing or empty. */
+export function isLogAlone(file: string): boolean {
+  return logSize(file) > 0 && !statSync(file, { throwIfNoEntry: false })?.size
+}
 
 function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined

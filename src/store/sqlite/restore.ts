@@ -15,25 +15,31 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { CopyContents, Restored, RestoreOptions } from '../open.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
-import { logSize, sideFilesOf } from './files.ts'
+import { belongsTo, logSize, sideFilesOf } from './files.ts'
 import { migrate } from './migrate.ts'
-import { preparePlace } from './place.ts'
+import { isLogAlone, preparePlace, realPlace } from './place.ts'
 import { recoverLog } from './recover.ts'
 import { isLocked } from './retry-locked.ts'
 import * as sql from './statements.ts'
 
 /**
  * Puts a copy in the place of a database that nobody uses, and keeps what was there under another name. Until the last
- * rename the old database is in its place, whole; after it the new one is. Throws OperatorError; then nothing has changed.
+ * rename the old database is in its place, whole; after it the new one is. Throws OperatorError, which says whether that has
+ * happened; if not, nothing has changed.
  */
 export async function restoreSqlite(
   path: string,
   source: string | AsyncIterable<Uint8Array | string>,
   { revokeAllTokens, now }: RestoreOptions,
 ): Promise<Restored> {
-  const isNew = !existsSync(path)
+  let restored: Restored | undefined
+  let putLogBack: (() => void) | undefined
   try {
-    if (typeof source === 'string') assertWhole(source)
+    const place = realPlace(path)
+    if (typeof source === 'string') assertBackup(source, place)
+    const isNew = !existsSync(place)
+    const aside = nameAside(place, now())
+    putLogBack = moveLogAside(place, aside)
     // Where there was no database, there is something to lock now, so that no server starts on a new one meanwhile.
     const database = preparePlace(path, { create: true })
     return await inTemporaryFolder(`${database}.restore-`, async (folder) => {
@@ -47,24 +53,49 @@ export async function restoreSqlite(
         const contents = prepareCopy(copy, { revokeAllTokens })
         chownSync(copy, statSync(database).uid, -1)
         syncToDisk(copy)
-        const replaced = isNew ? undefined : moveAside(database, lock ? undefined : wal, now())
+        if (!isNew) moveAside(database, lock ? undefined : wal, aside)
         renameSync(copy, database)
+        const replaced = [aside, ...sideFilesOf(aside)].find(existsSync)
+        restored = { ...contents, replaced, wasLocked: lock !== undefined }
         syncToDisk(dirname(database))
-        return { ...contents, replaced, wasLocked: lock !== undefined }
+        return restored
       } finally {
+        // Only what was made for the lock.
+        if (isNew && !restored && statSync(database, { throwIfNoEntry: false })?.size === 0) rmSync(database)
         lock?.close()
       }
     })
   } catch (error) {
-    if (isNew) rmSync(path, { force: true })
+    if (restored) {
+      const before = restored.replaced ? ` (what was there before is ${restored.replaced})` : ''
+      throw withSentence(`Restored${before}, but then something failed`, error, path)
+    }
+    putLogBack?.()
     throw withSentence('Nothing was restored', error, path)
   }
 }
 
-/** A database that was copied file by file lacks what is in the other file. */
-function assertWhole(file: string): void {
+/**
+ * Throws OperatorError where this is the database itself, whose locks the reading would drop, or was copied file by file and
+ * lacks what is in the other file.
+ */
+function assertBackup(file: string, database: string): void {
+  if (existsSync(file) && belongsTo(database, file)) throw new OperatorError(`${file} belongs to the database itself`)
   if (logSize(file) === 0) return
   throw new OperatorError(`a part of ${file} is in ${file}-wal: make a backup of it, with DATABASE_URL=sqlite:${file}`)
+}
+
+/** The name that what is replaced now gets. */
+function nameAside(database: string, now: number): string {
+  return `${database}.replaced-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
+}
+
+/** Gives a log whose database is missing another name: SQLite would delete it. Returns what undoes that. */
+function moveLogAside(database: string, aside: string): (() => void) | undefined {
+  if (!isLogAlone(database)) return undefined
+  const [[log], [logAside]] = [sideFilesOf(database), sideFilesOf(aside)]
+  renameSync(log, logAside)
+  return () => renameSync(logAside, log)
 }
 
 /**
@@ -119,11 +150,9 @@ function prepareCopy(copy: string, { revokeAllTokens }: { revokeAllTokens: boole
  * Gives the old database another name. Until it is replaced it has both names. `wal` is the -wal file of one that SQLite could
  * not read, as it was.
  */
-function moveAside(database: string, wal: string | undefined, now: number): string {
-  const aside = `${database}.replaced-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
+function moveAside(database: string, wal: string | undefined, aside: string): void {
   linkSync(database, aside)
   if (wal !== undefined && existsSync(wal)) renameSync(wal, `${aside}-wal`)
   for (const file of sideFilesOf(database)) rmSync(file, { force: true })
   syncToDisk(dirname(database))
-  return aside
 }

@@ -1,5 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../src/store/open.ts'
@@ -52,6 +62,29 @@ t.test('Place: without a database, what only reads says where it looked, and mak
   const file = join(folder, 'deeper', 'store.db')
   t.match(await refusal(file, { create: false }), `There is no database at ${file} yet; \`token-server migrate\` or`)
   t.strictSame(readdirSync(folder), [])
+})
+
+t.test('Place: a log whose database is missing, or empty, is not deleted, and nothing is made beside it', async (t) => {
+  const folder = temporaryFolder(t)
+  const store = await open(join(folder, 'store.db'))
+  await store.setStatus('a', 'active')
+  mkdirSync(join(folder, 'alone'))
+  const file = join(folder, 'alone', 'store.db')
+  copyFileSync(join(folder, 'store.db-wal'), `${file}-wal`)
+  await store.close()
+  const log = readFileSync(`${file}-wal`)
+  symlinkSync(file, join(folder, 'link.db'))
+  const missing = `cannot be opened: ${file} is missing, but its log ${file}-wal is there: put it back, or move the log away.`
+  for (const options of [{}, { create: false }, { recover: true }]) {
+    t.match(await refusal(file, options), missing)
+    t.match(await refusal(join(folder, 'link.db'), options), missing)
+    t.strictSame(readdirSync(join(folder, 'alone')), ['store.db-wal'])
+  }
+  writeFileSync(file, '')
+  t.match(await refusal(file), missing)
+  t.ok(readFileSync(`${file}-wal`).equals(log))
+  writeFileSync(`${file}-wal`, '')
+  t.equal(await refusal(file), 'it opened', 'an empty log is nothing')
 })
 
 t.test('Place: several missing folders are made, and one that cannot be is named', async (t) => {
