@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -69,4 +69,25 @@ t.test('Closing: a connection that never sent a byte ends at once', async (t) =>
   t.equal(first, 'closed')
   t.equal(await text(silent), '')
   await closed
+})
+
+t.test('Ending: many requests at once are all answered, by a server that retires and by one that closes', async (t) => {
+  for (const how of ['retire', 'close']) {
+    const { app, dial, credentials, lines } = await createListeningWorld(t)
+    const form = new URLSearchParams(credentials).toString()
+    const post =
+      'POST /v1/oauth/accesstoken HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n' +
+      `Content-Length: ${form.length}\r\n\r\n${form}`
+    const [[served], socket] = (await Promise.all([once(app.server, 'connection'), dial()])) as [[Socket], Socket]
+    socket.write(post)
+    await once(app.server, 'request')
+    const requests = once(served, 'data')
+    const ended = how === 'retire' ? retire(app.server) : app.close()
+    socket.write(post.repeat(24))
+    await requests
+    const answers = (await text(socket)).match(/HTTP\/1\.1 200/g)?.length
+    t.ok(Number(answers) > 0)
+    t.equal(answers, lines.filter((line) => line.includes('token issued')).length, how)
+    await ended
+  }
 })

@@ -13,9 +13,16 @@ class CountedAnswer<Request extends IncomingMessage = IncomingMessage> extends S
     pipeline.last = this
   }
 
-  /** Where the body is too long to be read for nothing, this answer is the last. */
+  /**
+   * This answer is the last where the body is too long to be read for nothing. Where the server ends, every answer says
+   * that it is; it is so only if no other request has come behind it.
+   */
   override writeHead(status: number, message?: unknown, headers?: unknown): this {
     if (!this.req.complete && isLong(this.req)) this.shouldKeepAlive = false
+    else if (this.hasHeader('connection')) {
+      if (pipelineOf(this.req.socket).last === this) this.shouldKeepAlive = false
+      else this.removeHeader('connection')
+    }
     return super.writeHead(status, message as string, headers as OutgoingHttpHeaders)
   }
 

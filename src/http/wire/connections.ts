@@ -4,7 +4,7 @@ import net, { type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { ClosedConnections } from './closed-connections.ts'
 import { endConnection } from './ending.ts'
-import { pipelineOf } from './pipeline.ts'
+import { isFull, pipelineOf } from './pipeline.ts'
 
 /** How long an answer may take after the server began to close. */
 const DRAIN_TIMEOUT_MS = 8000
@@ -37,14 +37,20 @@ export function watchConnections(
     connection.once('close', () => connections.delete(connection))
   })
   app.server.on('upgrade', (_request, connection: Socket) => {
-    closed.count('too many unanswered requests', connection.remoteAddress)
+    if (isFull(pipelineOf(connection))) closed.count('too many unanswered requests', connection.remoteAddress)
     endConnection(connection)
   })
   app.addHook('preClose', async () => {
     for (const connection of connections) {
       const pipeline = pipelineOf(connection)
-      if (pipeline.unanswered === 0) connection.destroy()
-      else pipeline.onAnswer ??= () => pipeline.unanswered === 0 && connection.destroySoon()
+      const isIdle = pipeline.unanswered === 0 && !pipeline.isEnding
+      if (isIdle || connection.writableFinished) {
+        connection.destroy()
+        continue
+      }
+      pipeline.onAnswer ??= () => pipeline.unanswered === 0 && connection.destroySoon()
+      // A client that does not end its side of a connection that ends is not waited for.
+      connection.once('finish', () => connection.destroy())
     }
     setTimeout(() => app.server.closeAllConnections(), drainTimeout).unref()
   })
@@ -59,17 +65,17 @@ export function watchConnections(
   }
 }
 
-/** Whether answers wait for the client, or the end does, and nothing has moved since many looks. */
+/** Whether answers wait for the client, or the end does behind all of them, and nothing has moved since many looks. */
 function isStalled(connection: Socket): boolean {
   const pipeline = pipelineOf(connection)
-  const isWaiting = pipeline.isEnding || connection.writableLength > 0
+  const isWaiting = connection.writableEnded || connection.writableLength > 0
   pipeline.stalls = isWaiting ? pipeline.stalls + 1 : 0
   return pipeline.stalls > LOOKS
 }
 
 /**
  * Lets a server end without dropping a request: it takes no new connection, and ends each that it has after the next
- * answer. An idle one is left to the client, or to the server's own keep-alive timeout: ending it earlier could meet a
+ * answer behind which no other request waits. An idle one is left to the client, or to the server's own keep-alive timeout: ending it earlier could meet a
  * request that is on its way. Resolves when the last connection is gone.
  */
 export async function retire(server: Server): Promise<void> {

@@ -24,8 +24,13 @@ export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline
   return socket[PIPELINE]
 }
 
+/** Whether as many requests are under way as may be. */
+export function isFull({ unanswered }: Pipeline): boolean {
+  return unanswered >= MAX_UNANSWERED
+}
+
 /**
- * A request that Node.js takes for an upgrade where too many before it are unanswered. This is the one way to stop the
+ * A request that Node.js takes for an upgrade where too many before it are unanswered, or the last answer was given. This is the one way to stop the
  * parser in the middle of what was read, which may be thousands of requests: the server gets the event `upgrade`, and the
  * connection has no parser any more. What asks for another protocol is ignored (RFC 9110 §7.8).
  */
@@ -34,7 +39,8 @@ export class BoundedRequest extends IncomingMessage {
 
   constructor(socket: Socket) {
     super(socket)
-    this.#isExcess = pipelineOf(socket).unanswered >= MAX_UNANSWERED
+    const pipeline = pipelineOf(socket)
+    this.#isExcess = isFull(pipeline) || pipeline.last?.shouldKeepAlive === false
   }
 
   get upgrade(): boolean {

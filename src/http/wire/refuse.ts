@@ -43,7 +43,8 @@ export function refuse(
   // Read once: Fastify makes this object for every look at it.
   const { url: endpoint, config } = request.routeOptions
   const event = eventOf(error, { status: answer.status, ...askedOf(request, endpoint) })
-  if (event) say(event, request.body, { observe, issuer })
+  // Who ends a connection within a body is said where that is seen, if it is said (malformed.ts).
+  if (event && error !== request.raw.errored) say(event, request.body, { observe, issuer })
 
   const { challenge } = config as RouteConfig
   // Fastify refuses a malformed path before the hook that sets these for every answer.

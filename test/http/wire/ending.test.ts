@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { endConnection } from '../../../src/http/wire/ending.ts'
 import { listening, said, statuses } from '../../support/listening.ts'
@@ -61,6 +62,36 @@ t.test('RFC 9112 §2.2: a body that cannot be read takes no answer away from the
     'POST /v1/oauth/revoke HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n' +
     'Transfer-Encoding: chunked\r\n\r\nzz\r\n'
   t.strictSame(statuses(await exchange(tokenRequest() + broken)), [200, 400])
+})
+
+t.test('Log: who ends a connection within a body, or sends one that cannot be read, is said once', async (t) => {
+  const { app, dial, lines } = await createListeningWorld(t)
+  const head =
+    'POST /v1/oauth/revoke HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n' +
+    'Transfer-Encoding: chunked\r\n\r\n'
+  for (const body of ['zz\r\n', '5\r\nab']) {
+    const [[served], socket] = (await Promise.all([once(app.server, 'connection'), dial()])) as [[Socket], Socket]
+    socket.end(head + body)
+    socket.resume()
+    await once(served, 'close')
+    await sleep(50)
+    t.equal(lines.length, 1, body)
+    t.match(lines.pop(), /"reason":"not HTTP"/)
+  }
+})
+
+t.test('Closing: a client that was told what is wrong, and does not end its side, is not waited for', async (t) => {
+  for (const bytes of [
+    'POST /v1/oauth/revoke HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+    'x\r\n\r\n',
+  ]) {
+    const { app, dial } = await createListeningWorld(t)
+    const socket = await dial(bytes)
+    socket.resume()
+    await once(socket, 'end')
+    const closed = app.close()
+    t.equal(await Promise.race([closed.then(() => 'closed'), sleep(5000, 'still waiting', { ref: false })]), 'closed')
+  }
 })
 
 t.test('RFC 9112 §9.6: nothing follows the answer that is the last', async (t) => {

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { COUNTED } from '../../../src/http/wire/answer.ts'
-import { watchConnections } from '../../../src/http/wire/connections.ts'
+import { retire, watchConnections } from '../../../src/http/wire/connections.ts'
 import { answerMalformed } from '../../../src/http/wire/malformed.ts'
+import { pipelineOf } from '../../../src/http/wire/pipeline.ts'
 import { listening, said, statuses } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
 import { createWorld } from '../../support/world.ts'
@@ -25,7 +27,7 @@ async function createDoor(t: Test, options?: Parameters<typeof watchConnections>
   app.get('/slow', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
   app.get('/large', async () => 'x'.repeat(16 * MIB))
   t.teardown(() => app.close())
-  return { ...(await listening(t, app)), sockets, waiting }
+  return { app, ...(await listening(t, app)), sockets, waiting }
 }
 
 t.test('Pipelining: what is read at once is answered as far as 32 requests, in order; then the end', async (t) => {
@@ -95,6 +97,34 @@ t.test('Unread answers: a connection that was ended is not waited for longer eit
   // It does not end its side.
   await until(() => sockets[0]?.destroyed === true)
   t.pass()
+})
+
+t.test('Unread answers: a connection that was ended is not closed while its answers are not ready', async (t) => {
+  const { dial, waiting } = await createDoor(t, { stallTimeout: 200 })
+  const socket = await dial(SLOW.repeat(33))
+  await until(() => waiting.length === 32)
+  const answers = said(socket)
+  await sleep(800)
+  for (const answer of waiting) answer()
+  t.equal(statuses(await answers).length, 32)
+})
+
+t.test('Retiring: behind an answer that says that it is the last, no other request is read', async (t) => {
+  const { app, dial, sockets, waiting } = await createDoor(t)
+  const socket = await dial(SLOW)
+  await until(() => waiting.length === 1)
+  const retired = retire(app.server)
+  socket.write(LARGE)
+  await until(() => pipelineOf(sockets[0] as Socket).last?.writableEnded === true)
+  let requests = 0
+  app.server.on('request', () => requests++)
+  const answers = said(socket)
+  socket.write(SLOW)
+  await until(() => pipelineOf(sockets[0] as Socket).isEnding)
+  waiting[0]?.()
+  t.strictSame(statuses(await answers), [200, 200])
+  t.equal(requests, 0)
+  await retired
 })
 
 t.test(
