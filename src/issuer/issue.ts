@@ -30,6 +30,7 @@ export async function issue(
   const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
   try {
     await store.addToken(stored)
+    counter.lastTokenAt = issuedAt
   } catch (error) {
     counter.issued--
     throw error

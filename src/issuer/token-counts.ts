@@ -18,7 +18,7 @@ export interface TokenCounter {
   /** What this process has issued and refused since then. */
   issued: number
   refused: number
-  /** Milliseconds since the epoch. */
+  /** When its last token was stored, in milliseconds since the epoch; null: the store knows it. */
   lastTokenAt: number | null
 }
 
@@ -61,7 +61,6 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
       throw new RequestRefused('token quota exceeded', { retryAfter: Math.ceil(left / 1000) })
     }
     counter.issued++
-    counter.lastTokenAt = at
   }
 
   /**
@@ -78,6 +77,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
           counter.stored = sum.issued
           counter.issued -= change.issued
           counter.refused -= change.refused
+          if (counter.lastTokenAt === changes[at]?.lastTokenAt) counter.lastTokenAt = null
           tellOf(counter, change, sum, tell)
         }
       })
@@ -98,8 +98,8 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
 }
 
 /** Whether there is anything in it that the store does not have. */
-function isFresh({ issued, refused }: TokenCounter): boolean {
-  return issued !== 0 || refused !== 0
+function isFresh({ issued, refused, lastTokenAt }: TokenCounter): boolean {
+  return issued !== 0 || refused !== 0 || lastTokenAt !== null
 }
 
 /** Only the process whose change took a sum beyond its limit tells of it. */

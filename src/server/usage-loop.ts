@@ -11,8 +11,14 @@ export function startUsageLoop({ issuer, observe }: { issuer: Issuer; observe: O
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       await sleep(interval, undefined, { signal: stopping.signal }).catch(() => {})
-      await issuer.flushUsage(observe).catch((err) => observe({ type: 'usage not recorded', err }))
+      if (!stopping.signal.aborted) await flush()
     }
+    // Also where it was stopped amid the last one, which did not have all.
+    await flush()
+  }
+
+  async function flush(): Promise<void> {
+    await issuer.flushUsage(observe).catch((err) => observe({ type: 'usage not recorded', err }))
   }
 
   const running = run()

@@ -29,6 +29,7 @@ async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
         const counter = counts.find(to.key, at) ?? (await counts.open(to, at))
         try {
           counts.count(counter, at)
+          counter.lastTokenAt = at
         } catch {
           return n
         }
@@ -55,6 +56,32 @@ t.test('Usage: what several processes count is added up', async (t) => {
   await one.flush()
   t.equal(await stored(), 6)
   t.equal(await store.lastTokenAt(application.key), START + 7)
+})
+
+t.test("Usage: a token that the store refused is not its client's last one", async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { issuer, token, administration, credentials, clock } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  await token()
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  db.exec("CREATE TRIGGER fails BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'full'); END")
+  clock.time = START + 7
+  t.notOk(await token())
+  await issuer.flushUsage(() => {})
+  t.match(await administration.show(credentials.client_id), { lastTokenAt: START })
+})
+
+t.test('Usage: when the last token was stored is known, also where its count was handed over before', async (t) => {
+  const { start, stored, store, application } = await createProcesses(t)
+  const { counts, flush } = await start()
+  const counter = await counts.open(application, START)
+  counts.count(counter, START)
+  await flush()
+  t.equal(await store.lastTokenAt(application.key), undefined)
+  counter.lastTokenAt = START
+  await flush()
+  t.equal(await store.lastTokenAt(application.key), START)
+  t.equal(await stored(), 1)
 })
 
 t.test('Quota: a process that starts within an hour knows what was issued before', async (t) => {

@@ -134,6 +134,19 @@ t.test("Failed fsync: a command's own failed fsync ends it at once, without a ch
   t.notOk(existsSync(`${file}-wal`))
 })
 
+t.test('Failed fsync: a command that only read, and whose fsync failed, makes no checkpoint either', async (t) => {
+  const { env, file, fail, credentials } = await createFaultyDisk(t)
+  const server = await startServer(t, env)
+  t.equal((await server.token(credentials)).status, 200)
+  server.child.kill('SIGKILL')
+  await server.exited
+  fail()
+  const { status, out } = await command(t, ['applications', 'list'], env)
+  t.equal(status, 0)
+  t.match(out, credentials.client_id)
+  t.ok(isUnsound(file), 'the mark is still there, and so is the log')
+})
+
 t.test('Failed fsync: where the disk does not take the log, it is said, and the mark stays', async (t) => {
   const { env, file, credentials } = await createFaultyDisk(t)
   const server = await startServer(t, env)

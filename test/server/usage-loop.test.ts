@@ -30,6 +30,27 @@ t.test('Usage: it is stored again and again, and what failed is told and tried a
   t.equal((await administration.show(credentials.client_id)).lastTokenAt, START)
 })
 
+t.test('Usage: what is counted while it is stopped amid storing is stored too', async (t) => {
+  const { issuer, token, administration } = await createWorld(t)
+  const amid = Promise.withResolvers<void>()
+  let times = 0
+  const flushUsage: typeof issuer.flushUsage = async (observe) => {
+    await issuer.flushUsage(observe)
+    if (++times === 1) {
+      await token()
+      amid.resolve()
+      await stopped.promise
+    }
+  }
+  const stopped = Promise.withResolvers<void>()
+  const loop = startUsageLoop({ issuer: { ...issuer, flushUsage }, observe: ({ type }) => t.fail(type) }, 1)
+  await amid.promise
+  const stop = loop.stop()
+  stopped.resolve()
+  await stop
+  t.equal((await administration.list())[0]?.tokensThisHour, 1)
+})
+
 t.test('Usage: when it is stopped it stores what is left', async (t) => {
   const { issuer, token, administration } = await createWorld(t)
   const loop = startUsageLoop({ issuer, observe: ({ type }) => t.fail(type) }, NEVER)

@@ -7,6 +7,7 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { visible } from '../../domain/visible.ts'
 import { endProcess, untilFilesRest } from '../../server/end-process.ts'
+import { isAnyLeftOpen } from '../../store/left-open.ts'
 import { ENV_FILE, misspeltSettings, readEnvFile } from './env-file.ts'
 import { OutputFailed, type Terminal } from './terminal.ts'
 
@@ -15,7 +16,7 @@ const WRONG_USAGE = 2
 /** What a shell shows of a program that SIGPIPE ended: 128 and its number. */
 const READER_GONE = 141
 
-/** How long the end of a command that failed waits for a disk. */
+/** How long the end of a command waits for a disk. */
 const HANGING_MS = 1000
 
 /**
@@ -72,8 +73,8 @@ export async function runProcess(main: () => Promise<number>): Promise<void> {
   const isReady = cluster.isWorker || loadSettings(process)
   const status = isReady ? await main() : FAILED
   // What a worker began before it failed, its channel to the leader first of all, would keep it alive; and a
-  // database whose disk has failed is left open, which the driver would close (docs/adr/0015).
-  if (status !== 0) {
+  // database whose disk has failed is left open, which the driver would close (docs/adr/0015), also after a success.
+  if (status !== 0 || isAnyLeftOpen()) {
     await Promise.race([untilFilesRest(), sleep(HANGING_MS)])
     endProcess(status)
   }

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { leaveOpen } from '../left-open.ts'
 import { explain } from './explain.ts'
 import { isUnsound, logSize } from './files.ts'
-import { leaveOpen } from './left-open.ts'
 import { isLocked } from './retry-locked.ts'
 import { markSound, markUnsound, rewriteLog } from './unsound.ts'
 
