@@ -15,6 +15,7 @@ const RESERVE_BYTES = 8 * 1024 * 1024
 const MAX_BYTES_PER_CHARACTER = 3
 
 const LINE_FEED = 0x0a
+const DELETE = '\x7f'
 const NOTHING = Buffer.alloc(0)
 
 const writeAsync = promisify(write)
@@ -60,8 +61,8 @@ export function createLogStream(
       begin = end = 0
     }
     const bytes = buffer.write(line, end)
-    // Only a line that is not all ASCII has more bytes than characters, and may have to be escaped.
-    if (bytes !== line.length) {
+    // A line that is not all ASCII has more bytes than characters, and may have to be escaped; in JSON so may DELETE.
+    if (bytes !== line.length || line.includes(DELETE)) {
       const escaped = visible(line)
       if (escaped !== line) {
         add(escaped)

@@ -6,8 +6,8 @@ const QUIET_MS = 60_000
 export type ClosedConnections = ReturnType<typeof countClosedConnections>
 
 /**
- * Counts the connections that are closed because of a limit: who does that to get them closed can do it thousands of times
- * a second. Each reason is said at once, and then once a minute with how many there were.
+ * Counts the connections that are closed because of a limit. There is no line for each, for a client can have thousands
+ * closed in a second: each reason is said at once, and then once a minute with how many there were.
  */
 export function countClosedConnections(observe: Observer, { quiet = QUIET_MS } = {}) {
   const counts = new Map<ClosingReason, { connections: number; remoteAddress: string | undefined }>()

@@ -75,10 +75,13 @@ export function askedOf(request: FastifyRequest, endpoint: string | undefined) {
   }
 }
 
-/** Says it with the client id that was sent, if there is such a client: what is none may be a secret in the wrong field. */
+/**
+ * Says it with the client id that was sent, if there is such a client: what is none may be a secret in the wrong field.
+ * Nobody is looked for where there were too many failures: those are counted and have no line (telemetry/floods.ts).
+ */
 function say(event: Event, body: unknown, { observe, issuer }: Pick<RefuseOptions, 'observe' | 'issuer'>): void {
   const { client_id: clientId } = (body ?? {}) as { client_id?: unknown }
-  if (event.type !== 'request refused' || typeof clientId !== 'string') {
+  if (event.type !== 'request refused' || event.reason === 'too many failures' || typeof clientId !== 'string') {
     observe(event)
     return
   }
