@@ -131,7 +131,6 @@ type ServerEvent =
    * many of them were refused for their number. `others`: further prefixes.
    */
   | { type: 'refusals not logged'; prefix: string; count: number; throttled: number; seconds: number }
-  /** All clients behind this private address seem to be one, until the setting names it. Said once. */
   /** Because of a limit; `connections` is how many, and the address that of the last one. */
   | {
       type: 'connections closed'
@@ -139,6 +138,7 @@ type ServerEvent =
       connections: number
       remoteAddress: string | undefined
     }
+  /** All clients behind this private address seem to be one, until the setting names it. Said once. */
   | { type: 'proxy not trusted'; remoteAddress: string; setting: 'TRUST_PROXY' }
   | { type: 'restarting' | 'restarted' }
   /** A new worker did not start: the old ones that are left go on. */

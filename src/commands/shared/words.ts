@@ -25,19 +25,26 @@ export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredS
 
 /** Secrets as a table: all but the secrets themselves. */
 export function secretsTable(secrets: readonly SecretView[]): string {
+  // Who has another secret gets none from the seed.
+  const canSeedAgain = secrets.every(isNotShownYet)
   const rows = secrets.map((row) => [
     String(row.id),
     row.origin,
     row.created_at,
     row.last_used_at ?? 'never',
-    stateText(row),
+    stateText(row, canSeedAgain),
   ])
   return table(['secret', 'origin', 'created', 'last used', 'state'], rows)
 }
 
-function stateText({ state, ends_at, revoked_at }: SecretView): string {
+function isNotShownYet({ ends_at }: SecretView): boolean {
+  return ends_at === timestamp(NOT_SHOWN_YET)
+}
+
+function stateText(secret: SecretView, canSeedAgain: boolean): string {
+  const { state, ends_at, revoked_at } = secret
   if (state === 'revoked') return `revoked at ${revoked_at}`
-  if (ends_at === timestamp(NOT_SHOWN_YET)) return 'not shown yet: run the seed again'
+  if (isNotShownYet(secret)) return canSeedAgain ? 'not shown yet: run the seed again' : 'never shown'
   if (state === 'expired') return `expired at ${ends_at}`
   return ends_at === null ? 'active' : `ends at ${ends_at}`
 }
