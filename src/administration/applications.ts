@@ -11,10 +11,13 @@ import { OperatorError } from '../domain/operator-error.ts'
 import {
   digestGenerated,
   digestImported,
+  findGenerated,
   generateSecret,
   isImported,
   MAX_IMPORTED,
+  matchesImported,
   NOT_SHOWN_YET,
+  type Secret,
 } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import { hourOf } from '../domain/usage.ts'
@@ -101,8 +104,8 @@ export function createApplications({ store, now, report }: Context) {
     }
   }
 
-  /** Changes what is given. Throws OperatorError with all that is wrong. */
-  async function update(clientId: string, changes: ApplicationChanges): Promise<void> {
+  /** Changes what is given. Resolves to whether any value was another one. Throws OperatorError with all that is wrong. */
+  async function update(clientId: string, changes: ApplicationChanges): Promise<boolean> {
     const { name, developerEmail } = valid(updateSchema, changes)
     const before = await show(clientId)
     await store.updateApplication(clientId, { name, developerEmail })
@@ -111,12 +114,19 @@ export function createApplications({ store, now, report }: Context) {
       ...(developerEmail !== undefined && developerEmail !== before.developerEmail ? ['developer_email'] : []),
     ]
     if (changed.length > 0) report({ type: 'application updated', clientId, changed })
+    return changed.length > 0
   }
 
-  /** Adds a secret that the application has already; its other secrets stay as they are. */
+  /**
+   * Adds a secret that the application has elsewhere; its other secrets stay as they are. Throws OperatorError where an active
+   * one is the same.
+   */
   async function addSecret(clientId: string, clientSecret: string): Promise<void> {
     valid(importedSecretSchema, { clientSecret })
     const { secrets } = await show(clientId)
+    const active = secrets.filter(({ state }) => state === 'active')
+    const same = await findSame(active, clientSecret)
+    if (same) throw new OperatorError(`${clientId} has this secret already: it is its secret ${same.id}.`)
     const imported = secrets.filter((secret) => isImported(secret) && secret.revokedAt === null)
     if (imported.length >= MAX_IMPORTED) {
       const ids = imported.map(({ id }) => id).join(' and ')
@@ -159,13 +169,14 @@ export function createApplications({ store, now, report }: Context) {
     }
   }
 
-  /** From the next check on they are not. */
-  async function withdraw(clientId: string, ...suiteIds: string[]): Promise<void> {
+  /** From the next check on they are not. Resolves to the suites that it was approved for. */
+  async function withdraw(clientId: string, ...suiteIds: string[]): Promise<string[]> {
     const before = await approvals(clientId, suiteIds)
     for (const suite of suiteIds) {
       await store.withdraw(clientId, suite)
       if (before.includes(suite)) report({ type: 'approval withdrawn', clientId, suite })
     }
+    return suiteIds.filter((suite) => before.includes(suite))
   }
 
   /** Revokes every token that the application was issued until now. */
@@ -212,7 +223,7 @@ export async function prepareApplication(
       developerEmail,
       createdAt,
       secret: { digest, createdAt, ...(isShownFirst && generated !== undefined && { endsAt: NOT_SHOWN_YET }) },
-      suites: registration.suites ?? 'all',
+      suites: registration.suites ? [...new Set(registration.suites)] : 'all',
       skipNamesake,
     },
     registered: { clientId, clientSecret: generated, name, developerEmail },
@@ -221,6 +232,14 @@ export async function prepareApplication(
 
 export function applicationRegistered({ clientId, name, suites }: NewApplication): Change {
   return { type: 'application registered', clientId, name, suites }
+}
+
+/** The one among these secrets that is presented. */
+async function findSame(secrets: readonly Secret[], presented: string): Promise<Secret | undefined> {
+  for (const secret of secrets) {
+    if (isImported(secret) && (await matchesImported(secret, presented))) return secret
+  }
+  return findGenerated(secrets, presented)
 }
 
 function unknownApplication(clientId: string): OperatorError {

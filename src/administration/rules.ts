@@ -50,6 +50,8 @@ export const importedSecretSchema = registrationSchema.pick({ clientSecret: true
 
 export const suiteSchema = z.object({ suiteId: fields.suiteId, name: fields.name })
 
+export const suiteUpdateSchema = suiteSchema.pick({ name: true })
+
 /** What a schema makes of an input. Throws OperatorError with all that is wrong. */
 export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {
   const result = schema.safeParse(input)

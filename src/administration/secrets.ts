@@ -35,13 +35,19 @@ export function createSecrets({ store, now, report }: Context) {
     return { clientSecret, othersEndAt }
   }
 
-  /** Revokes one secret now. Throws OperatorError where no active one would be left, unless that is forced. */
-  async function revoke(owner: string, secretId: number, { force = false } = {}): Promise<void> {
-    const active = (await list(owner)).filter(({ state }) => state === 'active')
+  /**
+   * Revokes one secret now; resolves to whether it was not before. Throws OperatorError where no active one would be left,
+   * unless that is forced.
+   */
+  async function revoke(owner: string, secretId: number, { force = false } = {}): Promise<boolean> {
+    const all = await list(owner)
+    const active = all.filter(({ state }) => state === 'active')
     if (!force && active.length === 1 && active[0]?.id === secretId) throw lastSecret(owner, secretId)
     if (!(await store.revokeSecret(owner, secretId, now())))
       throw new OperatorError(`${owner} has no secret ${secretId}.`)
-    report({ type: 'secret revoked', clientId: owner, secretId })
+    const isNew = !all.some(({ id, state }) => id === secretId && state === 'revoked')
+    if (isNew) report({ type: 'secret revoked', clientId: owner, secretId })
+    return isNew
   }
 
   return { list, rotate, revoke }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Registration } from './applications.ts'
 import { fields } from './rules.ts'
-import { nameAndDeveloper, type Seeds } from './seed-plan.ts'
+import { nameAndDeveloper, type Seeds, seedProblems } from './seed-plan.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 const application = z
@@ -31,11 +31,17 @@ const seedFile = z.strictObject({
   suites: z
     .array(suite)
     .default([])
-    .superRefine(assertDistinct(({ suiteId }) => suiteId)),
+    .superRefine(assertDistinct('suites', ({ suiteId }) => ['id', suiteId])),
   applications: z
     .array(application)
     .default([])
-    .superRefine(assertDistinct((registration) => registration.clientId ?? nameAndDeveloper(registration))),
+    .superRefine(
+      assertDistinct('applications', (registration) =>
+        registration.clientId === undefined
+          ? ['name and developer_email', nameAndDeveloper(registration)]
+          : ['client_id', registration.clientId],
+      ),
+    ),
 })
 
 /** What a seed file asks for. Throws OperatorError with every problem and its place; it repeats no value. */
@@ -43,7 +49,7 @@ export function parseSeedFile(file: string, content: string): Seeds {
   const result = seedFile.safeParse(parseJson(file, content))
   if (result.success) return result.data
   const problems = result.error.issues.map(({ path, message }) => `${z.core.toDotPath(path) || 'the file'}: ${message}`)
-  throw new OperatorError(`Nothing was changed. Problems in ${file}:\n  ${problems.join('\n  ')}`)
+  throw seedProblems(file, problems)
 }
 
 function parseJson(file: string, content: string): unknown {
@@ -56,12 +62,18 @@ function parseJson(file: string, content: string): unknown {
   }
 }
 
-function assertDistinct<Row>(identity: (row: Row) => string) {
+/** `identity`: the fields that no two entries may have in common, and their values. */
+function assertDistinct<Row>(list: string, identity: (row: Row) => [fields: string, values: string]) {
   return (rows: Row[], context: z.RefinementCtx) => {
-    const seen = new Set<string>()
+    const seen = new Map<string, number>()
     for (const [index, row] of rows.entries()) {
-      if (seen.has(identity(row))) context.addIssue({ code: 'custom', path: [index], message: 'It appears twice' })
-      seen.add(identity(row))
+      const [fields, values] = identity(row)
+      const first = seen.get(`${fields} ${values}`)
+      if (first === undefined) seen.set(`${fields} ${values}`, index)
+      else {
+        const message = `It has the same ${fields} as ${list}[${first}]`
+        context.addIssue({ code: 'custom', path: [index], message })
+      }
     }
   }
 }

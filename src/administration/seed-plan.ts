@@ -20,6 +20,12 @@ export interface Resemblance {
   application: Application
 }
 
+/** An entry, and the registered suite that has another name. */
+export interface RenamedSuite {
+  entry: SuiteRegistration
+  suite: Suite
+}
+
 /** What a seed would do. */
 export interface SeedPlan {
   /** To be registered. */
@@ -30,6 +36,8 @@ export interface SeedPlan {
   existing: number
   /** Registered ones whose name or developer is another one in the file. */
   differing: Resemblance[]
+  /** Registered suites whose name is another one in the file. */
+  renamed: RenamedSuite[]
   /** Missing ones, each with an application of the same name and another developer that the file does not have. */
   namesakes: Resemblance[]
   /** Whether applications are missing while there is no suite to approve them for. */
@@ -39,13 +47,14 @@ export interface SeedPlan {
 /** These are looked up together. */
 const LOOK_UPS = 500
 
-/** Finds out what is missing. Changes nothing. Throws OperatorError with every problem and its place. */
-export async function planSeed(store: Store, seeds: Seeds): Promise<SeedPlan> {
+/** Finds out what is missing of a file. Changes nothing. Throws OperatorError with every problem and its place. */
+export async function planSeed(store: Store, file: string, seeds: Seeds): Promise<SeedPlan> {
   const plan: SeedPlan = {
     missing: { suites: [], applications: [] },
     unfinished: { suites: [], applications: [] },
     existing: 0,
     differing: [],
+    renamed: [],
     namesakes: [],
     isWithoutSuites: false,
   }
@@ -61,6 +70,7 @@ export async function planSeed(store: Store, seeds: Seeds): Promise<SeedPlan> {
     if (!suite) plan.missing.suites.push(entry)
     else if (isUnfinished(suite)) plan.unfinished.suites.push(entry)
     else plan.existing++
+    if (suite && suite.name !== entry.name) plan.renamed.push({ entry, suite })
   }
 
   const suiteIds = new Set([...suites.keys(), ...seeds.suites.map(({ suiteId }) => suiteId)])
@@ -86,9 +96,14 @@ export async function planSeed(store: Store, seeds: Seeds): Promise<SeedPlan> {
       }
     }
   }
-  if (problems.length > 0) throw new OperatorError(`Nothing was changed. Problems:\n  ${problems.join('\n  ')}`)
+  if (problems.length > 0) throw seedProblems(file, problems)
   plan.isWithoutSuites = plan.missing.applications.length > 0 && suiteIds.size === 0
   return plan
+}
+
+/** The error of an operator who gives a file with these problems. */
+export function seedProblems(file: string, problems: string[]): OperatorError {
+  return new OperatorError(`Nothing was changed. Problems in ${file}:\n  ${problems.join('\n  ')}`)
 }
 
 /** What tells an application without a client id from others, in the store and in a seed file. */

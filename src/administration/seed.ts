@@ -26,9 +26,9 @@ const IMPORTED_WEIGHT = 32
 
 /** Registers what is missing of a file: any number of applications, beside a server that goes on. */
 export function createSeed({ store, now, report }: Context) {
-  /** Finds out what is missing. Changes nothing. Throws OperatorError with every problem and its place. */
-  function plan(seeds: Seeds): Promise<SeedPlan> {
-    return planSeed(store, seeds)
+  /** Finds out what is missing of a file. Changes nothing. Throws OperatorError with every problem and its place. */
+  function plan(file: string, seeds: Seeds): Promise<SeedPlan> {
+    return planSeed(store, file, seeds)
   }
 
   /**

@@ -1,10 +1,10 @@
 import type { Application } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
 import { digestGenerated, generateSecret, NOT_SHOWN_YET } from '../domain/secret.ts'
-import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
+import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
 import type { Context } from './administration.ts'
 import { allPages } from './pages.ts'
-import { suiteSchema, takenId, valid } from './rules.ts'
+import { suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** What an operator says of a suite to be registered. */
@@ -52,6 +52,16 @@ export function createSuites({ store, now, report }: Context) {
     return { ...suite, secrets: await listSecrets({ store, now }, suite.secrets) }
   }
 
+  /** Changes its name. Resolves to whether it had another one. */
+  async function update(suiteId: string, changes: SuiteChanges): Promise<boolean> {
+    const { name } = valid(suiteUpdateSchema, changes)
+    const before = await show(suiteId)
+    await store.updateSuite(suiteId, { name })
+    if (before.name === name) return false
+    report({ type: 'suite updated', suite: suiteId, name })
+    return true
+  }
+
   /** The applications that are approved for a suite, oldest first. */
   function listApproved(suiteId: string): Promise<Application[]> {
     return allPages((page) => store.listApprovedApplications(suiteId, page))
@@ -63,7 +73,7 @@ export function createSuites({ store, now, report }: Context) {
     report({ type: 'suite removed', suite: suiteId })
   }
 
-  return { register, list, show, listApproved, remove }
+  return { register, list, show, update, listApproved, remove }
 }
 
 /** Checks a registration and generates a secret. Throws OperatorError with all that is wrong. */

@@ -1,9 +1,19 @@
 import { Command } from 'commander'
+import type { Administration } from '../administration/administration.ts'
 import type { ShownApplication } from '../administration/applications.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
 import type { Application } from '../domain/application.ts'
 import { administer } from './shared/administer.ts'
-import { type JsonOption, print, readInput, say, show, type Terminal, withJson } from './shared/terminal.ts'
+import {
+  type JsonOption,
+  print,
+  printSecret,
+  readInput,
+  say,
+  show,
+  type Terminal,
+  withJson,
+} from './shared/terminal.ts'
 import { table } from './shared/text.ts'
 import { registeredApplicationText, SHOWN_ONCE, secretsTable } from './shared/words.ts'
 
@@ -46,7 +56,9 @@ export function applicationsCommand(terminal: Terminal): Command {
       const { suites } = registered
       const text = `${registeredApplicationText(registered)}\n  suites         ${suites.join(', ') || 'none'}`
       const words = clientSecret === undefined ? `${text}\n\n${SHOWN_ONCE}` : text
-      await print(terminal, options, { ...registeredApplicationView(registered), suites }, words)
+      const result = { ...registeredApplicationView(registered), suites }
+      if (clientSecret === undefined) await printSecret(registered.clientId, terminal, options, result, words)
+      else await print(terminal, options, result, words)
       if (suites.length === 0) say(terminal, options, 'warning', WITHOUT_SUITES)
     })
 
@@ -60,11 +72,12 @@ export function applicationsCommand(terminal: Terminal): Command {
       if (name === undefined && developerEmail === undefined) {
         command.error('error: --name or --developer-email is required')
       }
-      const application = await administer(terminal, async ({ applications }) => {
-        await applications.update(clientId, { name, developerEmail })
-        return applications.show(clientId)
-      })
-      await print(terminal, options, shownApplicationView(application), `The application ${clientId} is updated.`)
+      const { application, isChanged } = await administer(terminal, async ({ applications }) => ({
+        isChanged: await applications.update(clientId, { name, developerEmail }),
+        application: await applications.show(clientId),
+      }))
+      const words = `The application ${clientId} ${isChanged ? 'is updated' : 'is as it was'}.`
+      await print(terminal, options, shownApplicationView(application), words)
     })
 
   withJson(applications.command('add-secret'))
@@ -105,24 +118,45 @@ export function applicationsCommand(terminal: Terminal): Command {
       await show(terminal, options, shownApplicationView(application), applicationText(application))
     })
 
-  addApproval('approve', "make an application's tokens valid at a suite", 'approved', 'is approved for the')
-  addApproval('withdraw', 'undo approve', 'withdrawn', 'is no longer approved for the')
+  addApproval(
+    "make an application's tokens valid at a suite",
+    'approve',
+    'approved',
+    async (applications, id, suites) => {
+      await applications.approve(id, ...suites)
+      return [`is approved for the ${suitesText(suites)}`]
+    },
+  )
+  addApproval('undo approve', 'withdraw', 'withdrawn', async (applications, id, suites) => {
+    const withdrawn = await applications.withdraw(id, ...suites)
+    const others = suites.filter((suite) => !withdrawn.includes(suite))
+    return [
+      ...(withdrawn.length > 0 ? [`is no longer approved for the ${suitesText(withdrawn)}`] : []),
+      ...(others.length > 0 ? [`was not approved for the ${suitesText(others)}`] : []),
+    ]
+  })
   addChange('suspend', 'issue no more tokens to an application, and make its tokens inactive', 'suspended')
   addChange('resume', 'undo suspend', 'active')
   addChange('remove', 'remove an application, its secrets and its tokens', 'removed')
   return applications
 
-  function addApproval(name: 'approve' | 'withdraw', description: string, status: string, words: string): void {
+  /** `change`: resolves to what is said of the application. */
+  function addApproval(
+    description: string,
+    name: string,
+    status: string,
+    change: (applications: Administration['applications'], clientId: string, suites: string[]) => Promise<string[]>,
+  ): void {
     withJson(applications.command(name))
       .description(description)
       .argument('<client-id>')
       .requiredOption('--suite <id>', 'the suite; may be repeated', collect)
       .action(async (clientId: string, options: JsonOption & { suite: string[] }) => {
-        const suites = options.suite
-        await administer(terminal, ({ applications }) => applications[name](clientId, ...suites))
+        const suites = [...new Set(options.suite)]
+        const sentences = await administer(terminal, ({ applications }) => change(applications, clientId, suites))
         const result = { client_id: clientId, ...(suites.length === 1 ? { suite: suites[0] } : { suites }), status }
-        const noun = suites.length === 1 ? 'suite' : 'suites'
-        await print(terminal, options, result, `The application ${clientId} ${words} ${noun} ${suites.join(', ')}.`)
+        const words = sentences.map((sentence) => `The application ${clientId} ${sentence}.`)
+        await print(terminal, options, result, words.join('\n'))
       })
   }
 
@@ -147,6 +181,10 @@ function applicationText(application: ShownApplication): string {
   }
   const lines = Object.entries(shown).map(([name, value]) => `${name.replaceAll('_', ' ').padEnd(18)} ${value}`)
   return `${lines.join('\n')}\n\n${secretsTable(secrets)}`
+}
+
+function suitesText(suites: string[]): string {
+  return `${suites.length === 1 ? 'suite' : 'suites'} ${suites.join(', ')}`
 }
 
 /** The values of an option that may be repeated. */

@@ -1,9 +1,8 @@
 import { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
-import { readConfig } from '../config.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { BackupTarget, CopyContents } from '../store/open.ts'
-import { commandLog, operatingSystemUser } from './shared/administer.ts'
+import { commandLog, operatingSystemUser, readCommandConfig } from './shared/administer.ts'
 import { type OutputFailed, print, type Terminal, withJson, write } from './shared/terminal.ts'
 
 interface BackupOptions {
@@ -18,7 +17,7 @@ export function backupCommand(terminal: Terminal): Command {
     .argument('<file>', 'the file to make or to replace, - for standard output')
     .option('--without-tokens', 'leave out the tokens: only applications, suites, their secrets and approvals')
     .action(async (file: string, options: BackupOptions) => {
-      const { DATABASE_URL, LOG_LEVEL } = readConfig(terminal.env)
+      const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
       const { backUpStore } = await import('../store/open.ts')
       const withoutTokens = options.withoutTokens === true
       const contents = await backUpStore(DATABASE_URL, targetOf(terminal, file), { withoutTokens })

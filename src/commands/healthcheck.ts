@@ -13,6 +13,7 @@ export function healthcheckCommand(terminal: Terminal): Command {
   return command.action(async (options) => {
     const { READY_PATH } = await import('../http/health.ts')
     const { HOST, PORT } = readConfig(terminal.env)
+    if (PORT === 0) throw new OperatorError('PORT is 0, so nobody knows which port the server has: give it one.')
     const host = HOST === '0.0.0.0' || HOST === '::' ? 'localhost' : HOST
     const url = new URL(`http://${host.includes(':') ? `[${host}]` : host}:${PORT}${READY_PATH}`)
     const status = await statusOf(url).catch(() => 'no answer')

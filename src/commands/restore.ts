@@ -1,8 +1,7 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
 import type { Restored } from '../store/open.ts'
 import { contentsText, contentsView } from './backup.ts'
-import { commandLog, operatingSystemUser } from './shared/administer.ts'
+import { commandLog, operatingSystemUser, readCommandConfig } from './shared/administer.ts'
 import { print, type Terminal, withJson } from './shared/terminal.ts'
 
 interface RestoreOptions {
@@ -20,7 +19,7 @@ export function restoreCommand(terminal: Terminal): Command {
       'make every token in the backup invalid, so that none that was revoked since is valid',
     )
     .action(async (file: string, options: RestoreOptions) => {
-      const { DATABASE_URL, LOG_LEVEL } = readConfig(terminal.env)
+      const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
       const { restoreStore } = await import('../store/open.ts')
       const revokeAllTokens = options.revokeAllTokens === true
       const source = file === '-' ? terminal.stdin : file

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { secretView, timestamp } from '../administration/views.ts'
 import { administer } from './shared/administer.ts'
-import { type JsonOption, print, show, type Terminal, withJson } from './shared/terminal.ts'
+import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
 import { secretsTable } from './shared/words.ts'
 
 const ID = 'the client id of an application, or the id of a suite'
@@ -27,7 +27,7 @@ export function secretsCommand(terminal: Terminal): Command {
         `The secret is shown this once and cannot be shown again. The others end at ${end} at the latest.`,
       ]
       const result = { client_id: owner, client_secret: rotated.clientSecret, others_end_at: end }
-      await print(terminal, options, result, words.join('\n'))
+      await printSecret(owner, terminal, options, result, words.join('\n'))
     })
 
   withJson(secrets.command('list'))
@@ -45,9 +45,10 @@ export function secretsCommand(terminal: Terminal): Command {
     .argument('<secret-id>', 'its id in secrets list', secretId)
     .option('--force', 'even if it is the last active one')
     .action(async (owner: string, id: number, options: JsonOption & { force?: boolean }) => {
-      await administer(terminal, ({ secrets }) => secrets.revoke(owner, id, options))
+      const isNew = await administer(terminal, ({ secrets }) => secrets.revoke(owner, id, options))
       const result = { client_id: owner, id, status: 'revoked' }
-      await print(terminal, options, result, `The secret ${id} of ${owner} is revoked.`)
+      const words = isNew ? 'is revoked' : 'was revoked before'
+      await print(terminal, options, result, `The secret ${id} of ${owner} ${words}.`)
     })
 
   return secrets

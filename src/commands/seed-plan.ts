@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Seeded } from '../administration/seed.ts'
-import type { Resemblance, SeedPlan } from '../administration/seed-plan.ts'
+import type { RenamedSuite, Resemblance, SeedPlan } from '../administration/seed-plan.ts'
 import { type JsonOption, say, show, type Terminal } from './shared/terminal.ts'
 
 /** What it takes to hash one imported secret on one core, in seconds. */
@@ -36,16 +36,25 @@ export function printPlan(terminal: Terminal, options: JsonOption, plan: SeedPla
 
 /** Says what in a plan may not be what the operator meant. */
 export function warnOfPlan(terminal: Terminal, options: JsonOption, plan: SeedPlan): void {
-  const warnings = [...tell(plan.differing, differenceText), ...tell(plan.namesakes, namesakeText)]
+  const warnings = [
+    ...tell(plan.renamed, renamedText),
+    ...tell(plan.differing, differenceText),
+    ...tell(plan.namesakes, namesakeText),
+  ]
   if (plan.isWithoutSuites) {
     warnings.push('There is no suite yet: the applications are approved for none, until "applications approve".')
   }
   for (const warning of warnings) say(terminal, options, 'warning', warning)
 }
 
-function tell(resemblances: Resemblance[], text: (one: Resemblance) => string): string[] {
+function tell<One>(resemblances: One[], text: (one: One) => string): string[] {
   const rest = resemblances.length - TOLD
   return [...resemblances.slice(0, TOLD).map(text), ...(rest > 0 ? [`The same holds for ${rest} more.`] : [])]
+}
+
+function renamedText({ entry, suite }: RenamedSuite): string {
+  const update = `suites update ${suite.suiteId} --name ${quoted(entry.name)}`
+  return `The suite ${suite.suiteId} differs from the file in its name, and is left as it is. To change it: ${update}`
 }
 
 function differenceText({ entry, application }: Resemblance): string {

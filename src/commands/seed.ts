@@ -31,7 +31,7 @@ export function seedCommand(terminal: Terminal): Command {
       process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()))
       const seeds = parseSeedFile(file, await readInput(terminal, file))
       const action = async ({ seed }: Administration) => {
-        const plan = await seed.plan(seeds)
+        const plan = await seed.plan(file, seeds)
         warnOfPlan(terminal, options, plan)
         if (options.dryRun) await printPlan(terminal, options, plan)
         else await carryOut(terminal, options, seed, plan)

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
 import { administer } from './shared/administer.ts'
-import { type JsonOption, print, show, type Terminal, withJson } from './shared/terminal.ts'
+import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
 import { table } from './shared/text.ts'
 import { registeredSuiteText, SHOWN_ONCE, secretsTable } from './shared/words.ts'
 
@@ -24,7 +24,20 @@ export function suitesCommand(terminal: Terminal): Command {
       const lines = [registeredSuiteText(registered), SHOWN_ONCE]
       if (notApproved > 0) lines.push(`Applications that are not approved for it: ${notApproved}, which is all.`)
       const result = { ...registeredSuiteView(registered), applications_not_approved: notApproved }
-      await print(terminal, options, result, lines.join('\n'))
+      await printSecret(suiteId, terminal, options, result, lines.join('\n'))
+    })
+
+  withJson(suites.command('update'))
+    .description('change the name of a suite')
+    .argument('<id>')
+    .requiredOption('--name <name>', 'its new name')
+    .action(async (suiteId: string, { name, ...options }: JsonOption & { name: string }) => {
+      const { suite, isChanged } = await administer(terminal, async ({ suites }) => ({
+        isChanged: await suites.update(suiteId, { name }),
+        suite: await suites.show(suiteId),
+      }))
+      const words = isChanged ? 'is updated' : 'is as it was'
+      await print(terminal, options, suiteView(suite), `The suite ${suiteId} ${words}.`)
     })
 
   withJson(suites.command('list'))

@@ -106,6 +106,8 @@ export type Change =
   | { type: 'application suspended' | 'application resumed' | 'application removed'; clientId: string }
   | { type: 'application approved' | 'approval withdrawn'; clientId: string; suite: string }
   | { type: 'suite registered'; suite: string; name: string }
+  /** `name`: the new one. */
+  | { type: 'suite updated'; suite: string; name: string }
   | { type: 'suite removed'; suite: string }
   /** `clientId`: of an application, or the id of a suite. `othersEndAt`: RFC 3339. */
   | { type: 'secret rotated'; clientId: string; othersEndAt: string }

@@ -1,6 +1,6 @@
 import type { Application, ApplicationChanges, ApplicationKey, NewApplication } from './application.ts'
 import type { NewSecret } from './secret.ts'
-import type { NewSuite, Suite, SuiteKey } from './suite.ts'
+import type { NewSuite, Suite, SuiteChanges, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
 import type { SecretUse, TokenCount, TokenCountChange } from './usage.ts'
 
@@ -70,6 +70,8 @@ export interface Registry {
   updateApplication(clientId: string, changes: ApplicationChanges): Promise<boolean>
   /** Removes an application and its secrets. Its tokens stay, without an application, until the purge. */
   removeApplication(clientId: string): Promise<boolean>
+  /** Resolves to whether there is such a suite; so does `removeSuite`. */
+  updateSuite(suiteId: string, changes: SuiteChanges): Promise<boolean>
   /** Removes a suite, its secrets and the approvals for it. */
   removeSuite(suiteId: string): Promise<boolean>
   /** Approves an application for a suite, or withdraws that. Does nothing where one of them is unknown. */

@@ -55,6 +55,7 @@ export const LINES: Lines = {
   'application approved': { level: 'info', fields: { ...client, suite: 'suite', ...operator } },
   'approval withdrawn': { level: 'info', fields: { ...client, suite: 'suite', ...operator } },
   'suite registered': { level: 'info', fields: { suite: 'suite', name: 'name', ...operator } },
+  'suite updated': { level: 'info', fields: { suite: 'suite', name: 'name', ...operator } },
   'suite removed': { level: 'info', fields: { suite: 'suite', ...operator } },
   'secret rotated': { level: 'info', fields: { ...client, others_end_at: 'othersEndAt', ...operator } },
   'secret added': { level: 'info', fields: { ...client, ...operator } },

@@ -12,7 +12,7 @@ async function setting(t: Test, change: (store: Store) => Partial<Store> = () =>
   const world = await createWorld(t)
   const store = { ...world.store, ...change(world.store) }
   const { seed } = createAdministration({ store, now: Date.now, observe: () => {}, actor: 'tester' })
-  const first = async (seeds: Seeds) => (await seed.register(await seed.plan(seeds)).next()).value
+  const first = async (seeds: Seeds) => (await seed.register(await seed.plan('seed.json', seeds)).next()).value
   return { ...world, seed, first }
 }
 
@@ -22,7 +22,9 @@ const some = (count: number, name = (n: number) => `Application ${n}`) =>
 t.test('Seed: many are registered in several transactions, and each is shown once it is registered', async (t) => {
   const { seed, store } = await setting(t)
   const sizes = []
-  for await (const { applications } of seed.register(await seed.plan({ suites: [], applications: some(1001) }))) {
+  for await (const { applications } of seed.register(
+    await seed.plan('seed.json', { suites: [], applications: some(1001) }),
+  )) {
     sizes.push(applications.length)
     for (const { clientId } of applications) t.ok(await store.findApplication(clientId))
   }
@@ -31,7 +33,7 @@ t.test('Seed: many are registered in several transactions, and each is shown onc
 
 t.test('Seed: a secret is valid from when it was shown, and not before', async (t) => {
   const { seed, post, administration } = await setting(t)
-  const steps = seed.register(await seed.plan({ suites: [STORE], applications: [PARTNER] }))
+  const steps = seed.register(await seed.plan('seed.json', { suites: [STORE], applications: [PARTNER] }))
   const suite = (await steps.next()).value?.suites[0]
   t.match(suite, STORE)
   const statusOfSuite = async () => {
@@ -58,7 +60,8 @@ t.test(
     const { seed, first, administration, post, changes } = await setting(t)
     const file = { suites: [STORE], applications: [PARTNER, { ...PARTNER, name: 'Other', clientId: 'other' }] }
     await first({ ...file, applications: [] })
-    const unseen = (await seed.register(await seed.plan({ ...file, suites: [] })).next()).value?.applications
+    const unseen = (await seed.register(await seed.plan('seed.json', { ...file, suites: [] })).next()).value
+      ?.applications
     t.equal(unseen?.length, 2)
 
     const again = await administration.seed(file)
@@ -90,10 +93,10 @@ t.test('Seed: who is removed or registered by another process after the plan is 
   const file = { suites: [STORE], applications: [{ ...PARTNER, clientId: 'a' }] }
   await first({ ...file, applications: [] })
   await first({ ...file, suites: [] })
-  const removed = await seed.plan(file)
+  const removed = await seed.plan('seed.json', file)
   await administration.remove('a')
   await administration.removeSuite('store')
-  const raced = await seed.plan(file)
+  const raced = await seed.plan('seed.json', file)
   for (const plan of [removed, raced]) {
     if (plan === raced) await administration.seed(file)
     for await (const step of seed.register(plan)) t.match(step, { suites: [], applications: [], existing: 1 })
@@ -103,7 +106,10 @@ t.test('Seed: who is removed or registered by another process after the plan is 
 t.test('Seed: after a signal no step begins', async (t) => {
   const { seed, administration } = await setting(t)
   const stopped = new AbortController()
-  for await (const _ of seed.register(await seed.plan({ suites: [], applications: some(501) }), stopped.signal)) {
+  for await (const _ of seed.register(
+    await seed.plan('seed.json', { suites: [], applications: some(501) }),
+    stopped.signal,
+  )) {
     stopped.abort()
   }
   t.equal((await administration.list()).length, 501)
@@ -120,8 +126,8 @@ t.test('Seed: applications of one name are read once, however many there are', a
     listApplications: () => t.fail('the whole registry is read') as never,
   }))
   const file = { suites: [], applications: some(1200, () => 'The same name') }
-  for await (const _ of seed.register(await seed.plan(file)));
+  for await (const _ of seed.register(await seed.plan('seed.json', file)));
   rows = 0
-  t.match(await seed.plan(file), { existing: 1200, missing: { applications: [] } })
+  t.match(await seed.plan('seed.json', file), { existing: 1200, missing: { applications: [] } })
   t.equal(rows, 1200)
 })

@@ -192,6 +192,50 @@ t.test('Commands: an imported secret is added to an application, and its others 
   })
 })
 
+t.test(
+  'Commands: a secret that an application has already is not added again, unless that one has ended',
+  async (t) => {
+    const options = temporaryDatabase(t)
+    const { client_secret } = await runJson([...REGISTER, '--client-id', 'a'], options)
+    const add = (stdin: string) => run(['apps', 'add-secret', 'a', '--client-secret-file', '-'], { ...options, stdin })
+    t.equal((await add('imported-secret')).status, 0)
+    const again = await add('imported-secret')
+    t.match(again, { status: 1, err: 'a has this secret already: it is its secret 2.\n', events: [] })
+    t.match((await add(client_secret)).err, /it is its secret 1\./)
+    await run(['secrets', 'revoke', 'a', '2'], options)
+    t.equal((await add('imported-secret')).status, 0)
+  },
+)
+
+t.test('Commands: what was so before is said to have been so', async (t) => {
+  const options = temporaryDatabase(t)
+  for (const id of ['s1', 's2']) await run(['suites', 'register', id, '--name', id], options)
+  const suites = ['--suite', 's1', '--suite', 's1']
+  const { events } = await run([...REGISTER, '--name', 'A', '--client-id', 'a', ...suites], options)
+  t.match(events, [{ suites: ['s1'] }])
+  const said = async (...args: string[]) => (await run(args, options)).out
+  t.equal(await said('apps', 'update', 'a', '--name', 'A'), 'The application a is as it was.\n')
+  t.equal(await said('apps', 'update', 'a', '--name', 'B'), 'The application a is updated.\n')
+  t.equal(
+    await said('apps', 'withdraw', 'a', '--suite', 's1', '--suite', 's2'),
+    'The application a is no longer approved for the suite s1.\nThe application a was not approved for the suite s2.\n',
+  )
+  t.equal(
+    await said('apps', 'withdraw', 'a', '--suite', 's1', '--suite', 's2', '--suite', 's1'),
+    'The application a was not approved for the suites s1, s2.\n',
+  )
+  await run(['secrets', 'rotate', 'a'], options)
+  t.equal(await said('secrets', 'revoke', 'a', '3'), 'The secret 3 of a is revoked.\n')
+  t.equal(await said('secrets', 'revoke', 'a', '3'), 'The secret 3 of a was revoked before.\n')
+})
+
+t.test('Commands: a store in memory is refused, for it ends with its command', async (t) => {
+  const env = { DATABASE_URL: 'sqlite::memory:' }
+  const err = 'DATABASE_URL names a store in memory, which ends with its command: name a file.\n'
+  const commands = [['suites', 'register', 'a', '--name', 'A'], ['migrate'], ['backup', 'x.db'], ['restore', 'x.db']]
+  for (const args of commands) t.match(await run(args, { env }), { status: 1, out: '', err, events: [] })
+})
+
 t.test('Commands: the hash of a secret is not taken for a secret', async (t) => {
   const options = temporaryDatabase(t)
   const hashes = [

@@ -16,6 +16,7 @@ t.test('Audit: every change by a command is one line with who made it, on standa
   const actor = userInfo().username
   const changes: [args: string[], event: { msg: string; [field: string]: unknown }][] = [
     [['suites', 'register', 'store', '--name', 'Store API'], { msg: 'suite registered', suite: 'store' }],
+    [['suites', 'update', 'store', '--name', 'Shop'], { msg: 'suite updated', suite: 'store', name: 'Shop' }],
     [REGISTER, { msg: 'application registered', client_id: 'a', name: 'A', suites: 'all' }],
     [
       ['apps', 'update', 'a', '--name', 'New', '--developer-email', 'new@b.example'],
@@ -73,6 +74,9 @@ t.test('Audit: a change that was made before is no event', async (t) => {
     ['apps', 'resume', 'a'],
     ['apps', 'update', 'a', '--name', 'New'],
     ['apps', 'update', 'a', '--name', 'New', '--developer-email', 'a@b.example'],
+    ['suites', 'update', 'store', '--name', 'Store API'],
+    ['secrets', 'revoke', 'a', '2', '--force'],
+    ['secrets', 'revoke', 'a', '2'],
   ]
   const events = []
   for (const args of changes) {
@@ -89,6 +93,9 @@ t.test('Audit: a change that was made before is no event', async (t) => {
     'application resumed',
     undefined,
     'application updated',
+    undefined,
+    undefined,
+    'secret revoked',
     undefined,
   ])
 })

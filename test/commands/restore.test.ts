@@ -17,7 +17,7 @@ import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import type { Application } from '../../src/domain/application.ts'
 import { mintToken } from '../../src/domain/token.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore, restoreStore } from '../../src/store/open.ts'
 import { MARK } from '../../src/store/sqlite/files.ts'
 import { LATEST } from '../support/migrations.ts'
 import { REGISTER } from '../support/register.ts'
@@ -43,6 +43,28 @@ const openHere = ({ env }: Pick<Options, 'env'>) => openStore(readConfig(env).DA
 
 /** The names in the folder of a database, but for what SQLite has beside it. */
 const namesIn = (folder: string) => readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name))
+
+t.test('Restore: of a backup that cannot be used it is said which one, and what is wrong with it', async (t) => {
+  const options = await createBackup(t)
+  const cut = join(options.folder, 'cut.db')
+  writeFileSync(cut, readFileSync(options.copy).subarray(0, 8192))
+  t.match(
+    (await run(['restore', cut], options)).err,
+    `Nothing was restored: the backup ${cut} cannot be used: database disk`,
+  )
+  const nothing = 'Nothing was restored: the backup from standard input cannot be used: it is empty.\n'
+  t.equal((await run(['restore', '-'], options)).err, nothing)
+})
+
+t.test('Restore: what several of one second replace is kept under several names', async (t) => {
+  const options = await createBackup(t)
+  const location = readConfig(options.env).DATABASE_URL
+  const restore = () => restoreStore(location, options.copy, { revokeAllTokens: false, now: () => 0 })
+  const names = [await restore(), await restore(), await restore()].map(({ replaced }) => replaced)
+  const first = `${options.file}.replaced-19700101T000000Z`
+  t.strictSame(names, [first, `${first}-2`, `${first}-3`])
+  t.ok(names.every((name) => existsSync(name as string)))
+})
 
 t.test(
   'Restore: the backup takes the place of the database, which is kept, and it says what that undoes',
@@ -271,7 +293,7 @@ t.test('Restore: what is no whole backup of this program is refused, and nothing
   const half = Buffer.from(good)
   half.fill(0xff, 4096 * 3, 4096 * 4)
   const files: Record<string, [string | Buffer, RegExp]> = {
-    'empty.db': ['', /: it is not of this program\.\n$/],
+    'empty.db': ['', /: it is empty\.\n$/],
     'text.db': ['some text that is long enough to be something', /: file is not a database \(SQLITE_NOTADB\)\.\n$/],
     'cut.db': [good.subarray(0, good.length - 4096), /: .*malformed|: it is damaged: /],
     'damaged.db': [half, /: .*malformed|: it is damaged: /],

@@ -94,6 +94,44 @@ t.test('Seed: what exists with other values is said, with the command that chang
   })
 })
 
+t.test('Seed: a suite with another name in the file is said, with the command that changes it', async (t) => {
+  const { options, write } = setting(t)
+  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  const file = write({ suites: [{ id: 'store', name: 'Shop' }] })
+  const warning =
+    'The suite store differs from the file in its name, and is left as it is. ' +
+    "To change it: suites update store --name 'Shop'"
+  t.strictSame(JSON.parse((await run(['seed', file, '--dry-run', '--json'], options)).err), { warning })
+  t.equal((await run(['seed', file], options)).err, `Warning: ${warning}\n`)
+  t.match(await runJson(['suites', 'list'], options), [{ name: 'Store API' }])
+})
+
+t.test('Seed: of two entries that are one, the second says which is the first and by which fields', async (t) => {
+  const { options, write } = setting(t)
+  const [store, other] = [
+    { id: 'store', name: 'A' },
+    { id: 'other', name: 'A' },
+  ]
+  const application = { name: 'A', developer_email: 'a@b.example' }
+  const file = write({
+    suites: [store, other, store],
+    applications: [
+      application,
+      { ...application, client_id: 'a' },
+      { ...application, name: 'B', client_id: 'a' },
+      application,
+    ],
+  })
+  t.equal(
+    (await run(['seed', file], options)).err,
+    `Nothing was changed. Problems in ${file}:
+  suites[2]: It has the same id as suites[0]
+  applications[2]: It has the same client_id as applications[1]
+  applications[3]: It has the same name and developer_email as applications[0]
+`,
+  )
+})
+
 t.test('Seed: an application with another email is a new one, and the one of the same name is named', async (t) => {
   const { options, write } = setting(t)
   const store = { suites: [{ id: 'store', name: 'Store API' }] }
@@ -149,7 +187,7 @@ t.test('Seed: every unknown suite and taken id is told with its place, before an
   })
   t.equal(
     (await run(['seed', file], options)).err,
-    `Nothing was changed. Problems:
+    `Nothing was changed. Problems in ${file}:
   suites[0].id: The id taken is taken already.
   applications[0].suites[1]: There is no suite with the id x.
   applications[1].client_id: The id store is taken already.
@@ -207,7 +245,7 @@ t.test('Seed: an invalid file changes nothing; the message names the place and r
           { id: 'a', name: 'B' },
         ],
       },
-      /suites\[1\]: .*appears twice/,
+      /suites\[1\]: It has the same id as suites\[0\]/,
     ],
     [
       { applications: [{ ...valid, suites: ['nowhere'] }] },
@@ -224,7 +262,7 @@ t.test('Seed: an invalid file changes nothing; the message names the place and r
       { applications: [{ ...valid, client_secret: '$2b$12$hunter2hunter2hunter2' }] },
       /applications\[0\]\.client_secret: The client secret is a hash/,
     ],
-    [{ applications: [valid, valid] }, /applications\[1\]: .*appears twice$/],
+    [{ applications: [valid, valid] }, /applications\[1\]: It has the same .* as applications\[0\]$/],
     [
       {
         applications: [
@@ -232,7 +270,7 @@ t.test('Seed: an invalid file changes nothing; the message names the place and r
           { ...valid, name: 'B', client_id: 'a' },
         ],
       },
-      /applications\[1\]: .*appears twice$/,
+      /applications\[1\]: It has the same .* as applications\[0\]$/,
     ],
   ]
   for (const [content, message] of invalid) {

@@ -25,6 +25,20 @@ t.test('Suites: they are registered with credentials that are shown once, listed
   t.match(await run(['suites', 'show', 'store'], options), { status: 1, err: 'There is no suite with the id store.\n' })
 })
 
+t.test('Suites: the name of one is updated; where it is that already, that is said', async (t) => {
+  const options = temporaryDatabase(t)
+  await run(STORE, options)
+  const update = ['suites', 'update', 'store', '--name', 'Shop']
+  t.equal((await run(update, options)).out, 'The suite store is updated.\n')
+  t.equal((await run(update, options)).out, 'The suite store is as it was.\n')
+  t.match(await runJson(update, options), { id: 'store', name: 'Shop' })
+  const refused = [
+    [['suites', 'update', 'nobody', '--name', 'A'], 'There is no suite with the id nobody.\n'],
+    [['suites', 'update', 'store', '--name', ''], 'The name must not be empty.\n'],
+  ] as const
+  for (const [args, err] of refused) t.match(await run([...args], options), { status: 1, err })
+})
+
 t.test('Suites: their secrets are rotated, listed and revoked like those of applications', async (t) => {
   const options = temporaryDatabase(t)
   const { client_secret } = await runJson(STORE, options)

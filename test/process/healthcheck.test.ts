@@ -17,6 +17,14 @@ t.test('Healthcheck: it fails when the server has lost its store', async (t) => 
   })
 })
 
+t.test('Healthcheck: of a server on a port of its own choice it cannot be asked', async (t) => {
+  const { status, err } = await command(t, ['healthcheck'], { PORT: '0' })
+  t.strictSame(
+    { status, err },
+    { status: 1, err: 'PORT is 0, so nobody knows which port the server has: give it one.\n' },
+  )
+})
+
 t.test('Healthcheck: it fails when no server answers, and says which address it asked', async (t) => {
   const addresses = { '127.0.0.1': '127.0.0.1', '0.0.0.0': 'localhost', '::1': '[::1]' }
   for (const [HOST, address] of Object.entries(addresses)) {

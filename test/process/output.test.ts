@@ -37,10 +37,19 @@ t.test('Output: where the result of a change cannot be written, it is said that 
   const full = await runInto(t, rotate, silent, openSync('/dev/full', 'w'))
   t.equal(full.status, 1)
   t.match(full.err, /^What was asked for is done\. The output could not be written: ENOSPC/)
+  const lost = `The new secret of ${client_id} is lost: "secrets rotate ${client_id}" makes another one`
+  t.match(full.err, lost)
   const closed = await runInto(t, rotate, silent, 'closed')
   t.equal(closed.status, 1)
   t.match(closed.err, /^What was asked for is done\. The output could not be written: .*EPIPE/)
   t.equal((await runJson(['secrets', 'list', client_id], { env })).length, 3)
+  const others = [
+    ['suites', 'register', 'other', '--name', 'Other'],
+    ['apps', 'register', '--name', 'Other', '--developer-email', 'a@b.example'],
+  ]
+  for (const args of others) {
+    t.match((await runInto(t, args, silent, 'closed')).err, /The new secret of \S+ is lost: "secrets rotate \S+" makes/)
+  }
 })
 
 t.test('Output: where a list cannot be written, it is said why', async (t) => {

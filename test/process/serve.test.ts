@@ -95,7 +95,7 @@ t.test(
     t.strictSame(await serve('PORT: 18142\n'), { status: 1, err: 'Line 1 of .env is not KEY=value.\n' })
     t.strictSame(await serve('PROT=1\nPORT=x\n'), {
       status: 1,
-      err: 'There is no setting PROT (in .env). Is PORT meant?\nPORT must be a number from 0 to 65535.\n',
+      err: 'Warning: There is no setting PROT (in .env). Is PORT meant?\nPORT must be a number from 0 to 65535.\n',
     })
   },
 )
@@ -111,4 +111,20 @@ t.test('Serve: ready has the address that it listens on, not one of those that l
     server.child.kill('SIGTERM')
     t.match(await server.exited, { status: 0 })
   }
+})
+
+t.test('Commands: with --json what is said of settings is JSON, of the file and of the environment', async (t) => {
+  const folder = temporaryFolder(t)
+  const list = async (text: string) => {
+    writeFileSync(join(folder, '.env'), text)
+    const child = start(t, ['apps', 'list', '--json'], { TOKENQUOTA: '5', PORT: 'x' }, { cwd: folder })
+    const lines = (await readText(child.stderr as NodeJS.ReadableStream)).trim().split('\n')
+    return lines.map((line) => JSON.parse(line))
+  }
+  t.strictSame(await list('WORKERZ=1\n'), [
+    { warning: 'There is no setting WORKERZ (in .env). Is WORKERS meant?' },
+    { warning: 'There is no setting TOKENQUOTA (in the environment). Is TOKEN_QUOTA meant?' },
+    { error: 'PORT must be a number from 0 to 65535.' },
+  ])
+  t.strictSame(await list('nonsense\n'), [{ error: 'Line 1 of .env is not KEY=value.' }])
 })

@@ -279,7 +279,7 @@ function registryConformance(t: Test, { open }: Harness): void {
 }
 
 function suiteConformance(t: Test, { open }: Harness): void {
-  t.test('Store: a suite is found as it was added, listed oldest first, and removed with its secrets', async (t) => {
+  t.test('Store: a suite is found as it was added, listed, updated, and removed with its secrets', async (t) => {
     const store = await open(t)
     t.equal(await store.findSuite('store'), undefined)
     t.strictSame(await store.listSuites(PAGE), [])
@@ -305,6 +305,10 @@ function suiteConformance(t: Test, { open }: Harness): void {
     )
     t.strictSame(await store.listSuites({ limit: 1 }), [listed[0]])
     t.strictSame(await store.listSuites({ after: listed[0]?.key, limit: 1 }), [listed[1]])
+    t.equal(await store.updateSuite('store', { name: 'New' }), true)
+    t.strictSame(await store.findSuite('store'), { ...found, name: 'New' })
+    t.strictSame((await store.listSuites(PAGE))[1], listed[1])
+    t.equal(await store.updateSuite('nobody', { name: 'New' }), false)
     t.equal(await store.removeSuite('store'), true)
     t.equal(await store.removeSuite('store'), false)
     t.equal(await store.findSuite('store'), undefined)
@@ -561,6 +565,8 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
     }
     await register(one, [application('b', { secret: { digest: IMPORTED, createdAt: START } })])
     t.equal(await other.mostImportedSecrets(), 1)
+    await one.updateSuite('store', { name: 'New' })
+    t.match(await other.findSuite('store'), { name: 'New' })
     await one.removeSuite('store')
     t.equal(await other.findSuite('store'), undefined)
     await one.removeApplication('a')
@@ -684,6 +690,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         addSecret: () => store.addSecret('owner', SECRET),
         setStatus: () => store.setStatus('owner', 'suspended'),
         removeApplication: () => store.removeApplication('owner'),
+        updateSuite: () => store.updateSuite('store', { name: 'Other' }),
         removeSuite: () => store.removeSuite('store'),
         approve: () => store.approve('owner', 'store'),
         withdraw: () => store.withdraw('owner', 'store'),

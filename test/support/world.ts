@@ -102,7 +102,7 @@ export async function createWorld(
 /** Registers what is missing of a seed, to the end. */
 async function seedAll({ plan, register }: Administration['seed'], seeds: Seeds) {
   const all: Omit<Seeded, 'existing'> = { suites: [], applications: [] }
-  for await (const { suites, applications } of register(await plan(seeds))) {
+  for await (const { suites, applications } of register(await plan('seed.json', seeds))) {
     all.suites.push(...suites)
     all.applications.push(...applications)
   }

@@ -2,6 +2,7 @@ import { userInfo } from 'node:os'
 import { type Administration, createAdministration } from '../../administration/administration.ts'
 import { type Config, readConfig } from '../../config.ts'
 import type { Observer } from '../../domain/events.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import { createAuditLog } from '../../telemetry/audit-log.ts'
 import { createLineLog } from '../../telemetry/log.ts'
 import type { Terminal } from './terminal.ts'
@@ -19,7 +20,7 @@ export async function administer<Result>(
   action: (administration: Administration) => Promise<Result>,
   { create = false } = {},
 ): Promise<Result> {
-  const { DATABASE_URL, LOG_LEVEL } = readConfig(terminal.env)
+  const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
   const { openStore } = await import('../../store/open.ts')
   const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create })
   const observe = commandLog(terminal, LOG_LEVEL)
@@ -28,6 +29,13 @@ export async function administer<Result>(
   } finally {
     await store.close()
   }
+}
+
+/** The settings of a command. Throws OperatorError where they are wrong, or where what it does would be gone at its end. */
+export function readCommandConfig({ env }: Terminal): Config {
+  const config = readConfig(env)
+  if (config.DATABASE_URL.file !== ':memory:') return config
+  throw new OperatorError('DATABASE_URL names a store in memory, which ends with its command: name a file.')
 }
 
 /** The log of what commands change: JSON lines on standard error. */

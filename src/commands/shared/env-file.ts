@@ -7,23 +7,47 @@ import { OperatorError } from '../../domain/operator-error.ts'
 export const ENV_FILE = '.env'
 
 /** KEY=value, where a quoted value may go over several lines. */
-const ENTRY = /^[^\S\n]*(?:export[^\S\n]+)?[^\s=#]+[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\n]*)[^\n]*$/gm
+const ENTRY = /^[^\S\n]*(?:export[^\S\n]+)?([^\s=#]+)[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\n]*)[^\n]*$/gm
+/** A value without quotes, and a # that no space separates from it. */
+const CUT_OFF = /^[^=]*=[^\S\n]*[^"'`#\s][^#]*(?<=\S)#/
 const BLANK = /^\s*(#.*)?$/
 
 /** How much of a setting's name a misspelt one may differ in: a letter of four, two of eight. */
 const MISSPELT = 1 / 4
 
+/** Shorter names of other programs are too near to ours by chance. */
+const LONG = 6
+
+/** What a file says, and sentences about what may not be meant. */
+interface EnvFile {
+  settings: NodeJS.Dict<string>
+  warnings: string[]
+}
+
 /**
  * The settings in a file of lines KEY=value; none where there is no such file. Throws OperatorError where it cannot be read,
  * or where a line is neither an entry nor a comment nor empty: it would be ignored without a word.
  */
-export function readEnvFile(file: string): NodeJS.Dict<string> {
+export function readEnvFile(file: string): EnvFile {
   const text = textOf(file)
   // What is left of the entries keeps the lines' numbers.
   const rest = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n')
   const wrong = rest.flatMap((line, at) => (BLANK.test(line) ? [] : [`Line ${at + 1} of ${file} is not KEY=value.`]))
   if (wrong.length > 0) throw new OperatorError(wrong.join('\n'))
-  return parseEnv(text)
+  return { settings: parseEnv(text), warnings: doubtful(text, file) }
+}
+
+/** A sentence for each setting that is there twice, and for each value that a # ends, as in the middle of an address. */
+function doubtful(text: string, file: string): string[] {
+  const seen = new Set<string>()
+  return Array.from(text.matchAll(ENTRY)).flatMap(([entry, name = '']) => {
+    if (!Object.hasOwn(settings, name)) return []
+    const warnings = []
+    if (seen.has(name)) warnings.push(`${name} is more than once in ${file}: the last one counts.`)
+    if (CUT_OFF.test(entry)) warnings.push(`${name} in ${file} ends at its #, for a comment begins there: use quotes.`)
+    seen.add(name)
+    return warnings
+  })
 }
 
 function textOf(file: string): string {
@@ -72,7 +96,7 @@ export function watchSettings(file: string, env: NodeJS.ProcessEnv): () => Setti
 
 function read(file: string): { entries: NodeJS.Dict<string>; problems: string[] } {
   let entries: NodeJS.Dict<string> = {}
-  const problems = sentences(() => (entries = readEnvFile(file)))
+  const problems = sentences(() => (entries = readEnvFile(file).settings))
   return { entries, problems }
 }
 
@@ -84,6 +108,15 @@ function sentences(job: () => unknown): string[] {
   } catch (error) {
     return (error as OperatorError).message.split('\n')
   }
+}
+
+/** A sentence for each name in the environment that is no setting but one letter away from one. */
+export function misspeltVariables(names: string[]): string[] {
+  return names.flatMap((name) => {
+    if (name.length < LONG || Object.hasOwn(settings, name)) return []
+    const meant = Object.keys(settings).find((setting) => distance(name, setting) === 1)
+    return meant ? [`There is no setting ${name} (in the environment). Is ${meant} meant?`] : []
+  })
 }
 
 /** How many letters are to be added, left out, exchanged or swapped with the next to make one text the other. */

@@ -8,8 +8,8 @@ import { StoreUnavailable } from '../../domain/store.ts'
 import { visible } from '../../domain/visible.ts'
 import { endProcess, untilFilesRest } from '../../server/end-process.ts'
 import { isAnyLeftOpen } from '../../store/left-open.ts'
-import { ENV_FILE, misspeltSettings, readEnvFile } from './env-file.ts'
-import { OutputFailed, type Terminal } from './terminal.ts'
+import { ENV_FILE, misspeltSettings, misspeltVariables, readEnvFile } from './env-file.ts'
+import { OutputFailed, say, type Terminal } from './terminal.ts'
 
 const FAILED = 1
 const WRONG_USAGE = 2
@@ -24,18 +24,29 @@ const HANGING_MS = 1000
  * that was asked for.
  */
 export async function runCommand(program: Command, args: string[], terminal: Terminal): Promise<number> {
-  const json = args.includes('--json')
-  const say = (error: string) => void terminal.stderr.write(visible(`${json ? JSON.stringify({ error }) : error}\n`))
-  useTerminal(program, terminal, (usage) => say(usage.trimEnd()))
+  const json = wantsJson(args)
+  useTerminal(program, terminal, (usage) => {
+    // Commander's own texts begin with the word, which is the key of the JSON.
+    const text = usage.trimEnd()
+    sayError(terminal, json, json ? text.replace(/^error: /, '') : text)
+  })
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE
     if (error instanceof OutputFailed && error.isClosed) return READER_GONE
-    say(errorText(error))
+    sayError(terminal, json, errorText(error))
     return FAILED
   }
+}
+
+function wantsJson(args: string[]): boolean {
+  return args.includes('--json')
+}
+
+function sayError({ stderr }: Terminal, json: boolean, error: string): void {
+  stderr.write(visible(`${json ? JSON.stringify({ error }) : error}\n`))
 }
 
 /** What an operator can mend is one sentence; everything else is a bug, and whoever mends it needs the stack. */
@@ -70,7 +81,7 @@ export async function runProcess(main: () => Promise<number>): Promise<void> {
   // read-only the cache is off.
   enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compiled'))
   // A worker has its settings from its leader: those of the start, whatever is in the file by now.
-  const isReady = cluster.isWorker || loadSettings(process)
+  const isReady = cluster.isWorker || loadSettings(process, wantsJson(process.argv.slice(2)))
   const status = isReady ? await main() : FAILED
   // What a worker began before it failed, its channel to the leader first of all, would keep it alive; and a
   // database whose disk has failed is left open, which the driver would close (docs/adr/0015), also after a success.
@@ -88,14 +99,16 @@ function handleBrokenOutput(): void {
 }
 
 /** Adds what `.env` has to the environment, which takes precedence. False where it cannot be read. */
-function loadSettings({ env, stderr }: Terminal): boolean {
+function loadSettings(terminal: Terminal, json: boolean): boolean {
+  const { env } = terminal
   try {
-    const file = readEnvFile(ENV_FILE)
-    for (const sentence of misspeltSettings(Object.keys(file))) stderr.write(`${sentence}\n`)
-    for (const [name, value] of Object.entries(file)) env[name] ??= value
+    const { settings, warnings } = readEnvFile(ENV_FILE)
+    warnings.push(...misspeltSettings(Object.keys(settings)), ...misspeltVariables(Object.keys(env)))
+    for (const warning of warnings) say(terminal, { json }, 'warning', warning)
+    for (const [name, value] of Object.entries(settings)) env[name] ??= value
     return true
   } catch (error) {
-    stderr.write(`${errorText(error)}\n`)
+    sayError(terminal, json, errorText(error))
     return false
   }
 }

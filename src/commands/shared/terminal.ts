@@ -56,6 +56,17 @@ export async function print(terminal: Terminal, options: JsonOption, result: unk
   })
 }
 
+/** Like `print`, where the result has the new secret of an application or a suite, which nobody can be shown again. */
+export function printSecret(
+  owner: string,
+  ...[terminal, options, result, words]: Parameters<typeof print>
+): Promise<void> {
+  return print(terminal, options, result, words).catch(({ message, cause }: OperatorError) => {
+    const lost = `The new secret of ${owner} is lost: "secrets rotate ${owner}" makes another one. The lost one ends with the others.`
+    throw new OperatorError(`${message} ${lost}`, { cause })
+  })
+}
+
 /** Says something on standard error that does not keep the command from its work. */
 export function say({ stderr }: Terminal, { json }: JsonOption, kind: 'warning' | 'progress', text: string): void {
   const words = kind === 'warning' ? `Warning: ${text}` : text

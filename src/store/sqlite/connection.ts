@@ -5,7 +5,7 @@ import { leaveOpen } from '../left-open.ts'
 import { explain } from './explain.ts'
 import { assertFilesUnchanged, fileNow, isUnsound } from './files.ts'
 import { migrate } from './migrate.ts'
-import { preparePlace, tighten } from './place.ts'
+import { NoDatabase, preparePlace, tighten } from './place.ts'
 import { recoverLog } from './recover.ts'
 import { isFsyncFailure } from './retry-locked.ts'
 import { markUnsound } from './unsound.ts'
@@ -75,7 +75,7 @@ function connect(file: string): Database.Database {
 
 /** What is said of what SQLite, the file system or the migrations answered; anything else is a bug, and stays as it is. */
 function cannotBeOpened(path: string, error: unknown): unknown {
-  if (!isExpected(error)) return error
+  if (!isExpected(error) || error instanceof NoDatabase) return error
   const cause = error instanceof OperatorError ? error.message : explain(error, path)
   return new StoreUnavailable(`The database ${path} cannot be opened: ${cause}`, { cause: error })
 }

@@ -8,13 +8,15 @@ import * as sql from './statements.ts'
 
 /** What a copy that is whole contains. Throws OperatorError where it is damaged or not of this program. */
 export function inspectCopy(file: string): CopyContents {
+  const bytes = statSync(file).size
+  if (bytes === 0) throw new OperatorError('it is empty')
   const db = new Database(file, { readonly: true })
   try {
     const problem = db.pragma('integrity_check(1)', { simple: true })
     if (problem !== 'ok') throw new OperatorError(`it is damaged: ${problem}`)
     if (db.pragma('user_version', { simple: true }) === 0) throw new OperatorError('it is not of this program')
     return {
-      bytes: statSync(file).size,
+      bytes,
       applications: db.prepare(sql.countApplications).pluck().get() as number,
       newestTokenAt: db.prepare(sql.newestToken).pluck().get() as number | undefined,
     }

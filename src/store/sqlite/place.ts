@@ -27,8 +27,8 @@ const NOT_THE_OWNER = 0o077
  */
 export function preparePlace(path: string, { create }: { create: boolean }): string {
   assertNotMissing(realPlace(path))
+  if (!create && !isDatabase(path)) throw new NoDatabase(resolve(path))
   if (!exists(path)) {
-    if (!create) throw new OperatorError(noDatabase(resolve(path)))
     makeFolder(dirname(resolve(path)))
     closeSync(openSync(path, 'a', 0o600))
   }
@@ -39,9 +39,19 @@ export function preparePlace(path: string, { create }: { create: boolean }): str
   return file
 }
 
-const noDatabase = (file: string) =>
-  `There is no database at ${file} yet; \`token-server migrate\` or \`token-server serve\` makes it. ` +
-  'Another one is named by DATABASE_URL.'
+/** There is none where one is named, and none is to be made. */
+export class NoDatabase extends OperatorError {
+  constructor(file: string) {
+    const make = '`token-server migrate` or `token-server serve` makes it'
+    super(`There is no database at ${file} yet; ${make}. Another one is named by DATABASE_URL.`)
+  }
+}
+
+/** An empty file is none yet. */
+function isDatabase(path: string): boolean {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat !== undefined && !(stat.isFile() && stat.size === 0)
+}
 
 /** The real path of a file, also where a link leads to one that there is not. Throws the file system's error. */
 export function realPlace(path: string): string {

@@ -56,6 +56,7 @@ export function createRegistry({
   const startSecrets = db.prepare(sql.startSecrets)
   const setStatus = db.prepare(sql.setStatus)
   const updateApplication = db.prepare(sql.updateApplication)
+  const updateSuite = db.prepare(sql.updateSuite)
   const deleteApplication = db.prepare(sql.deleteApplication)
   const deleteSuite = db.prepare(sql.deleteSuite)
   const approve = db.prepare(sql.approve)
@@ -124,6 +125,7 @@ export function createRegistry({
       change(() => updateApplication.run({ client_id: clientId, name, developer_email: developerEmail }).changes > 0),
     setStatus: (clientId, status) => change(() => setStatus.run(status, clientId).changes > 0),
     removeApplication: (clientId) => change(() => deleteApplication.run(clientId).changes > 0),
+    updateSuite: (suiteId, { name }) => change(() => updateSuite.run({ suite_id: suiteId, name }).changes > 0),
     removeSuite: (suiteId) => change(() => deleteSuite.run(suiteId).changes > 0),
     approve: (clientId, suiteId) => change(() => void approve.run(clientId, suiteId)),
     withdraw: (clientId, suiteId) => change(() => void withdraw.run(clientId, suiteId)),

@@ -50,7 +50,7 @@ export async function restoreSqlite(
         const copy = join(folder, 'copy.db')
         const bytes = typeof source === 'string' ? createReadStream(source) : source
         await pipeline(bytes, createWriteStream(copy, { mode: 0o600 }))
-        const contents = prepareCopy(copy, { revokeAllTokens })
+        const contents = prepare(copy, source, { revokeAllTokens })
         chownSync(copy, statSync(database).uid, -1)
         syncToDisk(copy)
         if (!isNew) moveAside(database, lock ? undefined : wal, aside)
@@ -85,9 +85,12 @@ function assertBackup(file: string, database: string): void {
   throw new OperatorError(`a part of ${file} is in ${file}-wal: make a backup of it, with DATABASE_URL=sqlite:${file}`)
 }
 
-/** The name that what is replaced now gets. */
+/** The name that what is replaced now gets: one that nothing has yet, also where this is the second time in a second. */
 function nameAside(database: string, now: number): string {
-  return `${database}.replaced-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
+  const name = `${database}.replaced-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
+  let unused = name
+  for (let nth = 2; [unused, ...sideFilesOf(unused)].some(existsSync); nth++) unused = `${name}-${nth}`
+  return unused
 }
 
 /** Gives a log whose database is missing another name: SQLite would delete it. Returns what undoes that. */
@@ -128,6 +131,16 @@ function lockedConnection(file: string): Database.Database {
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/** Prepares the copy of a backup. What is wrong with it is said of the backup, by its name. */
+function prepare(copy: string, source: unknown, options: { revokeAllTokens: boolean }): CopyContents {
+  try {
+    return prepareCopy(copy, options)
+  } catch (error) {
+    const name = typeof source === 'string' ? source : 'from standard input'
+    throw withSentence(`the backup ${name} cannot be used`, error, copy)
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { StoreUnavailable } from '../../domain/store.ts'
+import { explain } from './explain.ts'
 
 /** The delay before a lock that another process has is tried again. */
 const RETRY_MS = 2
@@ -11,10 +12,10 @@ type SqliteError = InstanceType<typeof Database.SqliteError>
 export type RetryLocked = <Result>(action: () => Result) => Promise<Result>
 
 /**
- * A `RetryLocked` that waits up to `timeout` milliseconds for locks, without blocking the event loop. `onError` is told of
- * what SQLite could not do for another reason.
+ * A `RetryLocked` for the database in a file that waits up to `timeout` milliseconds for locks, without blocking the event
+ * loop. `onError` is told of what SQLite could not do for another reason.
  */
-export function createRetryLocked(timeout: number, onError: (error: SqliteError) => void): RetryLocked {
+export function createRetryLocked(file: string, timeout: number, onError: (error: SqliteError) => void): RetryLocked {
   return async (action) => {
     let deadline: number | undefined
     for (;;) {
@@ -24,7 +25,7 @@ export function createRetryLocked(timeout: number, onError: (error: SqliteError)
         if (!(error instanceof Database.SqliteError)) throw error
         if (!isLocked(error)) onError(error)
         deadline ??= performance.now() + timeout
-        if (!isLocked(error) || performance.now() >= deadline) throw unavailable(error)
+        if (!isLocked(error) || performance.now() >= deadline) throw unavailable(error, file)
       }
       await sleep(RETRY_MS)
     }
@@ -39,6 +40,6 @@ export function isFsyncFailure(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_IOERR_FSYNC'
 }
 
-function unavailable(error: SqliteError): StoreUnavailable {
-  return new StoreUnavailable(`the database answered ${error.code}`, { cause: error })
+function unavailable(error: SqliteError, file: string): StoreUnavailable {
+  return new StoreUnavailable(`the database ${file} answered ${error.code}: ${explain(error, file)}`, { cause: error })
 }

@@ -109,6 +109,9 @@ export const updateApplication = `
      SET name = ifnull(@name, name), developer_email = ifnull(@developer_email, developer_email)
    WHERE client_id = @client_id`
 
+export const updateSuite = `
+  UPDATE suites SET name = @name WHERE suite_id = @suite_id`
+
 export const deleteApplication = `
   DELETE FROM applications WHERE client_id = ?`
 

@@ -59,7 +59,7 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
   }
 
   const changes = createChangeDetector(db, { assertUsable })
-  const retryLocked = createRetryLocked(lockTimeout, (error) => {
+  const retryLocked = createRetryLocked(db.name, lockTimeout, (error) => {
     hasFailed = true
     if (isFsyncFailure(error)) distrust(error)
   })

@@ -1,7 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { misspeltSettings, readEnvFile, watchSettings } from '../../../src/commands/shared/env-file.ts'
+import {
+  misspeltSettings,
+  misspeltVariables,
+  readEnvFile,
+  watchSettings,
+} from '../../../src/commands/shared/env-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 function envFile(t: Test, text: string): string {
@@ -14,8 +19,11 @@ t.test(
   '.env: it has lines KEY=value, comments and blank lines; a quoted value may go over several lines',
   async (t) => {
     const text = '\ufeffPORT=1\r\n\r\n# a: comment\n  HOST = "::" # all\nexport A=\'x\ny\'\nB=\nC="not closed\n'
-    t.strictSame({ ...readEnvFile(envFile(t, text)) }, { PORT: '1', HOST: '::', A: 'x\ny', B: '', C: '"not closed' })
-    t.strictSame({ ...readEnvFile(join(temporaryFolder(t), 'none')) }, {})
+    t.strictSame(
+      { ...readEnvFile(envFile(t, text)).settings },
+      { PORT: '1', HOST: '::', A: 'x\ny', B: '', C: '"not closed' },
+    )
+    t.strictSame({ ...readEnvFile(join(temporaryFolder(t), 'none')).settings }, {})
   },
 )
 
@@ -42,6 +50,25 @@ t.test('.env: a name that looks like a misspelt setting is told; those of other 
     'There is no setting LOG_LEVLE (in .env). Is LOG_LEVEL meant?',
     'There is no setting public_url (in .env). Is PUBLIC_URL meant?',
     'There is no setting PUBLICURL (in .env). Is PUBLIC_URL meant?',
+  ])
+})
+
+t.test('.env: a name that is there twice, and a value that a # ends, are told', async (t) => {
+  const file = envFile(t, 'PORT=1 # 1#2\nHOST="a#b"\nPUBLIC_URL=https://a.example#b\nPORT=2\n#PORT=3\nA=b#c\nA=b\n')
+  const { settings, warnings } = readEnvFile(file)
+  t.match(settings, { PORT: '2', PUBLIC_URL: 'https://a.example' })
+  t.strictSame(warnings, [
+    `PUBLIC_URL in ${file} ends at its #, for a comment begins there: use quotes.`,
+    `PORT is more than once in ${file}: the last one counts.`,
+  ])
+})
+
+t.test('Environment: a long name that is one letter away from a setting is told; others are not', async (t) => {
+  const names = ['TOKENQUOTA', 'WORKER', 'DATABSE_URL', 'WORKERS', 'HOSTNAME', 'POST', 'PORTS', 'HOME', 'PUBLICURLS']
+  t.strictSame(misspeltVariables(names), [
+    'There is no setting TOKENQUOTA (in the environment). Is TOKEN_QUOTA meant?',
+    'There is no setting WORKER (in the environment). Is WORKERS meant?',
+    'There is no setting DATABSE_URL (in the environment). Is DATABASE_URL meant?',
   ])
 })
 

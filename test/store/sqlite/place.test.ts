@@ -87,6 +87,13 @@ t.test('Place: a log whose database is missing, or empty, is not deleted, and no
   t.equal(await refusal(file), 'it opened', 'an empty log is nothing')
 })
 
+t.test('Place: an empty file is no database yet, and what only reads leaves it empty', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  writeFileSync(file, '')
+  await t.rejects(open(file, { create: false }), { message: new RegExp(`^There is no database at ${file} yet;`) })
+  t.equal(statSync(file).size, 0)
+})
+
 t.test('Place: several missing folders are made, and one that cannot be is named', async (t) => {
   const folder = temporaryFolder(t)
   await (await open(join(folder, 'a', 'b', 'c', 'store.db'))).close()
