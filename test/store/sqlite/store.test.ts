@@ -169,6 +169,7 @@ t.test('SQLite: a file that was replaced is unavailable, for writing and for the
   const store = await openFile(t, file)
   renameSync(file, `${file}.gone`)
   await t.rejects(store.ping(), StoreUnavailable)
+  renameSync(`${file}-wal`, `${file}.gone-wal`)
   await openFile(t, file)
   await t.rejects(store.ping(), StoreUnavailable)
   await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), StoreUnavailable)
