@@ -2,21 +2,16 @@ import { isUtf8 } from 'node:buffer'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { visible } from '../../domain/visible.ts'
 
-const LINE_FEED = 0x0a
-
 /** Bytes as text, without a byte order mark. Throws OperatorError with the place where they are not UTF-8. */
 export function decodeText(file: string, content: Buffer): string {
   if (isUtf8(content)) return new TextDecoder().decode(content)
-  let begin = 0
-  for (let line = 1; ; line++) {
-    const end = content.indexOf(LINE_FEED, begin)
-    const bytes = content.subarray(begin, end === -1 ? content.length : end)
-    if (!isUtf8(bytes)) {
-      const column = bytes.toString().indexOf('\ufffd') + 1
-      throw new OperatorError(`${file} is not UTF-8 (line ${line} column ${column}).`)
-    }
-    begin = end + 1
-  }
+  const lines = content
+    .toString('latin1')
+    .split('\n')
+    .map((line) => Buffer.from(line, 'latin1'))
+  const at = lines.findIndex((line) => !isUtf8(line))
+  const column = String(lines[at]).indexOf('\ufffd') + 1
+  throw new OperatorError(`${file} is not UTF-8 (line ${at + 1} column ${column}).`)
 }
 
 /** What takes two columns of a terminal: East Asian wide and full-width characters, and emoji. */

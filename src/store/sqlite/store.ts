@@ -59,14 +59,14 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
   }
 
   const changes = createChangeDetector(db, { assertUsable })
+  /** Whether something could not be done since it was last tried to write: the disk may be full. */
+  let hasFailed = false
   const retryLocked = createRetryLocked(db.name, lockTimeout, (error) => {
     hasFailed = true
     if (isFsyncFailure(error)) distrust(error)
   })
   const ping = db.prepare(sql.ping)
   const tryToWrite = db.prepare(sql.tryToWrite)
-  /** Whether something could not be done since it was last tried to write: the disk may be full. */
-  let hasFailed = false
   let closed: Promise<void> | undefined
   const context: Context = {
     db,

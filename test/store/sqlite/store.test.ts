@@ -175,6 +175,22 @@ t.test('SQLite: a file that was replaced is unavailable, for writing and for the
   await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), StoreUnavailable)
 })
 
+t.test('SQLite: from a write that failed until one succeeds it is not ready', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const store = await openFile(t, file)
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  const fail = "BEGIN SELECT RAISE(ABORT, 'no space'); END"
+  other.exec(
+    `CREATE TRIGGER no_token BEFORE INSERT ON tokens ${fail}; CREATE TRIGGER no_change BEFORE UPDATE ON changes ${fail}`,
+  )
+  await t.resolves(store.ping())
+  await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), StoreUnavailable)
+  await t.rejects(store.ping(), StoreUnavailable)
+  other.exec('DROP TRIGGER no_token; DROP TRIGGER no_change')
+  await t.resolves(store.ping())
+})
+
 t.test('SQLite: files that cannot be seen are unavailable, and not a bug', async (t) => {
   const folder = temporaryFolder(t)
   const store = await openFile(t, join(folder, 'real', 'store.db'))
