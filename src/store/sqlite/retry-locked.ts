@@ -11,11 +11,18 @@ type SqliteError = InstanceType<typeof Database.SqliteError>
 /** Does one thing to the database. Rejects with StoreUnavailable when the database could not; then nothing was done. */
 export type RetryLocked = <Result>(action: () => Result) => Promise<Result>
 
+interface Options {
+  /** Is told when SQLite could not do something for another reason than a lock. */
+  onError: () => void
+  /** Is told of an fsync of SQLite's own that failed. */
+  distrust: (cause: unknown) => void
+}
+
 /**
  * A `RetryLocked` for the database in a file that waits up to `timeout` milliseconds for locks, without blocking the event
- * loop. `onError` is told of what SQLite could not do for another reason.
+ * loop.
  */
-export function createRetryLocked(file: string, timeout: number, onError: (error: SqliteError) => void): RetryLocked {
+export function createRetryLocked(file: string, timeout: number, { onError, distrust }: Options): RetryLocked {
   return async (action) => {
     let deadline: number | undefined
     for (;;) {
@@ -23,7 +30,8 @@ export function createRetryLocked(file: string, timeout: number, onError: (error
         return action()
       } catch (error) {
         if (!(error instanceof Database.SqliteError)) throw error
-        if (!isLocked(error)) onError(error)
+        if (!isLocked(error)) onError()
+        if (isFsyncFailure(error)) distrust(error)
         deadline ??= performance.now() + timeout
         if (!isLocked(error) || performance.now() >= deadline) throw unavailable(error, file)
       }

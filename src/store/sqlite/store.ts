@@ -12,7 +12,7 @@ import { createDisk } from './disk.ts'
 import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
 import { createReader } from './reader.ts'
 import { createRegistry } from './registry.ts'
-import { createRetryLocked, isFsyncFailure } from './retry-locked.ts'
+import { createRetryLocked } from './retry-locked.ts'
 import * as sql from './statements.ts'
 import { createTokens } from './tokens.ts'
 import { markUnsound } from './unsound.ts'
@@ -61,9 +61,11 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
   const changes = createChangeDetector(db, { assertUsable })
   /** Whether something could not be done since it was last tried to write: the disk may be full. */
   let hasFailed = false
-  const retryLocked = createRetryLocked(db.name, lockTimeout, (error) => {
-    hasFailed = true
-    if (isFsyncFailure(error)) distrust(error)
+  const retryLocked = createRetryLocked(db.name, lockTimeout, {
+    onError() {
+      hasFailed = true
+    },
+    distrust,
   })
   const ping = db.prepare(sql.ping)
   const tryToWrite = db.prepare(sql.tryToWrite)

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 t.test('SQLite: what it answers is said with the database, the cause and what to do', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'store.db')
-  const retryLocked = createRetryLocked(file, 0, () => {})
+  const retryLocked = createRetryLocked(file, 0, { onError() {}, distrust() {} })
   const answer = (code: string) =>
     retryLocked(() => {
       throw new Database.SqliteError('database or disk is full', code)

@@ -17,7 +17,7 @@ t.test('Full log: whether there is room again is looked at outside of a transact
   const db = openDatabase(join(temporaryFolder(t), 'store.db'), (db) => db)
   t.teardown(() => db.close())
   const changes = createChangeDetector(db, { assertUsable() {} })
-  const retryLocked = createRetryLocked('a.db', 0, () => {})
+  const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust() {} })
   const looks: boolean[] = []
   const context: Context = {
     db,

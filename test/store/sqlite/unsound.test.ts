@@ -231,7 +231,7 @@ t.test("Unsound: an fsync of SQLite's own that fails marks the database too", as
   t.ok(isUnsound(file))
 
   const failures: unknown[] = []
-  const retryLocked = createRetryLocked('a.db', 0, (cause) => failures.push(cause))
+  const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust: (cause) => failures.push(cause) })
   await t.rejects(retryLocked(failing), { message: /^the database a.db answered SQLITE_IOERR_FSYNC: / })
   t.strictSame(failures, [failure])
 })
