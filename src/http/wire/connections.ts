@@ -12,6 +12,9 @@ const DRAIN_TIMEOUT_MS = 8000
 /** How long a client may take none of the answers that wait for it. */
 const STALL_TIMEOUT_MS = 10_000
 
+/** How much is still read behind the last request that is answered: who sends too many may wait until all ends. */
+const EXCESS_BYTES = 64 * 1024
+
 /** How often connections are looked at in that time. */
 const LOOKS = 10
 
@@ -38,7 +41,7 @@ export function watchConnections(
   })
   app.server.on('upgrade', (_request, connection: Socket) => {
     if (isFull(pipelineOf(connection))) closed.count('too many unanswered requests', connection.remoteAddress)
-    endConnection(connection)
+    endConnection(connection, { discard: EXCESS_BYTES })
   })
   app.addHook('preClose', async () => {
     for (const connection of connections) {

@@ -6,10 +6,13 @@ const DISCARDED_BYTES = 1024 * 1024
 
 /**
  * Ends a connection without reading another request (RFC 9112 §9.6): the answers that are due leave in their order, then
- * the farewell, where it may follow them; then the server waits until the client is done, too, but not for long. Returns
- * whether the farewell is said.
+ * the farewell, where it may follow them; then the server waits until the client is done, too, but not for long, and reads
+ * no more than so many bytes. Returns whether the farewell is said.
  */
-export function endConnection(socket: Socket, farewell = ''): boolean {
+export function endConnection(
+  socket: Socket,
+  { farewell = '', discard = DISCARDED_BYTES }: { farewell?: string; discard?: number } = {},
+): boolean {
   const pipeline = pipelineOf(socket)
   if (pipeline.isEnding) return false
   pipeline.isEnding = true
@@ -21,7 +24,7 @@ export function endConnection(socket: Socket, farewell = ''): boolean {
   }
   // Node.js calls this after an answer that is the last, and it would close at once.
   socket.destroySoon = () => {}
-  discardInput(socket)
+  discardInput(socket, discard)
 
   const { isMissing, isFinal } = lastOf(pipeline)
   const finish = () => {
@@ -41,8 +44,8 @@ function lastOf({ last }: Pipeline): { isMissing: boolean; isFinal: boolean } {
   return { isMissing: !last.writableEnded, isFinal: last.writableEnded }
 }
 
-function discardInput(socket: Socket): void {
-  let left = DISCARDED_BYTES
+function discardInput(socket: Socket, bytes: number): void {
+  let left = bytes
   // Node.js's parser lets go of a connection that has another listener for its data.
   socket.removeAllListeners('data')
   socket.on('data', (chunk) => {

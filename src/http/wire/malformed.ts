@@ -23,7 +23,7 @@ export function answerMalformed(observe: Observer, error: Error & { code?: strin
   const headers = { ...ANSWER_HEADERS, 'content-type': JSON_TYPE, 'content-length': body.length, connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const farewell = [`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`, ...lines, '', body].join('\r\n')
-  if (!endConnection(socket, farewell)) return
+  if (!endConnection(socket, { farewell })) return
   const remoteAddress = String(socket.remoteAddress)
   observe({
     type: 'request refused',

@@ -30,9 +30,9 @@ export function isFull({ unanswered }: Pipeline): boolean {
 }
 
 /**
- * A request that Node.js takes for an upgrade where too many before it are unanswered, or the last answer was given. This is the one way to stop the
- * parser in the middle of what was read, which may be thousands of requests: the server gets the event `upgrade`, and the
- * connection has no parser any more. What asks for another protocol is ignored (RFC 9110 §7.8).
+ * A request that Node.js takes for an upgrade where too many before it are unanswered, or the last answer was given. This is
+ * the one way to stop the parser in the middle of what was read, which may be thousands of requests: the server gets the
+ * event `upgrade`, and the connection has no parser any more. What asks for another protocol is ignored (RFC 9110 §7.8).
  */
 export class BoundedRequest extends IncomingMessage {
   readonly #isExcess: boolean

@@ -156,5 +156,5 @@ t.test('Bodies: behind a short one that is not read, the connection goes on', as
 })
 
 t.test('Ending: to a client that is gone nothing is said', async (t) => {
-  t.equal(endConnection(new Socket().destroy(), 'farewell'), false)
+  t.equal(endConnection(new Socket().destroy(), { farewell: 'farewell' }), false)
 })
