@@ -10,8 +10,6 @@ import { type Server, startServer } from '../world/server.ts'
 /** MiB. */
 const MEMORY = 300
 const GROWTH = 8
-/** In a quick run, where one collection more or less counts. */
-const QUICK_GROWTH = 24
 const SETTLED = 1
 
 const WARM_UPS = 12
@@ -128,12 +126,11 @@ async function manyNames(world: World, data: Data): Promise<void> {
   const after = await settled(server)
   await server.stop()
   const grown = after - before
-  const most = world.size(GROWTH, QUICK_GROWTH)
-  world.expect(
-    grown <= most,
-    `${total(statuses)} wrong requests, each with a client id and an address of its own`,
-    `${grown.toFixed(1)} MiB more memory (${before.toFixed(1)} before), at most ${most}; ${JSON.stringify(statuses)}`,
-  )
+  const done = `${total(statuses)} wrong requests, each with a client id and an address of its own`
+  const found = `${grown.toFixed(1)} MiB more memory (${before.toFixed(1)} before), at most ${GROWTH}; ${JSON.stringify(statuses)}`
+  // A quick run is too short for a process to be as large as it gets by itself.
+  if (world.size(0, 1) === 1) world.report(done, found)
+  else world.expect(grown <= GROWTH, done, found)
 }
 
 /** Wrong requests with client ids and addresses, so many different ones. */
