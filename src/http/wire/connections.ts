@@ -78,8 +78,8 @@ function isStalled(connection: Socket): boolean {
 
 /**
  * Lets a server end without dropping a request: it takes no new connection, and ends each that it has after the next
- * answer behind which no other request waits. An idle one is left to the client, or to the server's own keep-alive timeout: ending it earlier could meet a
- * request that is on its way. Resolves when the last connection is gone.
+ * answer behind which no other request waits. An idle one is left to the client, or to the server's own keep-alive timeout:
+ * ending it earlier could meet a request that is on its way. Resolves when the last connection is gone.
  */
 export async function retire(server: Server): Promise<void> {
   server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
