@@ -18,6 +18,7 @@ import {
   matchesImported,
   NOT_SHOWN_YET,
   type Secret,
+  secretState,
 } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import { hourOf } from '../domain/usage.ts'
@@ -73,7 +74,7 @@ export function createApplications({ store, now, report }: Context) {
     const added = await store.register({ suites: [], applications: [prepared.newApplication] })
     if (added.applications.length === 0) throw takenId(prepared.newApplication.clientId)
     report(applicationRegistered(prepared.newApplication))
-    const { suites } = await show(prepared.newApplication.clientId)
+    const { suites } = await find(prepared.newApplication.clientId)
     return { ...prepared.registered, suites }
   }
 
@@ -93,10 +94,9 @@ export function createApplications({ store, now, report }: Context) {
     }))
   }
 
-  /** The application of this client id. */
+  /** The application of this client id, with all that operators see of it. */
   async function show(clientId: string): Promise<ShownApplication> {
-    const application = await store.findApplication(clientId)
-    if (!application) throw unknownApplication(clientId)
+    const application = await find(clientId)
     return {
       ...application,
       secrets: await listSecrets({ store, now }, application.secrets),
@@ -107,7 +107,7 @@ export function createApplications({ store, now, report }: Context) {
   /** Changes what is given. Resolves to whether any value was another one. Throws OperatorError with all that is wrong. */
   async function update(clientId: string, changes: ApplicationChanges): Promise<boolean> {
     const { name, developerEmail } = valid(updateSchema, changes)
-    const before = await show(clientId)
+    const before = await find(clientId)
     await store.updateApplication(clientId, { name, developerEmail })
     const changed = [
       ...(name !== undefined && name !== before.name ? ['name'] : []),
@@ -123,8 +123,8 @@ export function createApplications({ store, now, report }: Context) {
    */
   async function addSecret(clientId: string, clientSecret: string): Promise<void> {
     valid(importedSecretSchema, { clientSecret })
-    const { secrets } = await show(clientId)
-    const active = secrets.filter(({ state }) => state === 'active')
+    const { secrets } = await find(clientId)
+    const active = secrets.filter((secret) => secretState(secret, now()) === 'active')
     const same = await findSame(active, clientSecret)
     if (same) throw new OperatorError(`${clientId} has this secret already: it is its secret ${same.id}.`)
     const imported = secrets.filter((secret) => isImported(secret) && secret.revokedAt === null)
@@ -150,7 +150,7 @@ export function createApplications({ store, now, report }: Context) {
    * be on disk yet.
    */
   async function setStatus(clientId: string, status: Application['status']): Promise<boolean> {
-    const before = await show(clientId)
+    const before = await find(clientId)
     await store.setStatus(clientId, status)
     return before.status !== status
   }
@@ -187,9 +187,15 @@ export function createApplications({ store, now, report }: Context) {
 
   /** The suites that the application is approved for. Throws OperatorError where it or one of these suites is unknown. */
   async function approvals(clientId: string, suiteIds: string[]): Promise<readonly string[]> {
-    const { suites } = await show(clientId)
+    const { suites } = await find(clientId)
     await assertSuites(suiteIds)
     return suites
+  }
+
+  async function find(clientId: string): Promise<Application> {
+    const application = await store.findApplication(clientId)
+    if (!application) throw unknownApplication(clientId)
+    return application
   }
 
   async function assertSuites(suiteIds: string[]): Promise<void> {

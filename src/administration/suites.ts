@@ -45,17 +45,16 @@ export function createSuites({ store, now, report }: Context) {
     return allPages((page) => store.listSuites(page))
   }
 
-  /** The suite of this id. */
+  /** The suite of this id, with all that operators see of it. */
   async function show(suiteId: string): Promise<ShownSuite> {
-    const suite = await store.findSuite(suiteId)
-    if (!suite) throw unknownSuite(suiteId)
+    const suite = await find(suiteId)
     return { ...suite, secrets: await listSecrets({ store, now }, suite.secrets) }
   }
 
   /** Changes its name. Resolves to whether it had another one. */
   async function update(suiteId: string, changes: SuiteChanges): Promise<boolean> {
     const { name } = valid(suiteUpdateSchema, changes)
-    const before = await show(suiteId)
+    const before = await find(suiteId)
     await store.updateSuite(suiteId, { name })
     if (before.name === name) return false
     report({ type: 'suite updated', suite: suiteId, name })
@@ -71,6 +70,12 @@ export function createSuites({ store, now, report }: Context) {
   async function remove(suiteId: string): Promise<void> {
     if (!(await store.removeSuite(suiteId))) throw unknownSuite(suiteId)
     report({ type: 'suite removed', suite: suiteId })
+  }
+
+  async function find(suiteId: string): Promise<Suite> {
+    const suite = await store.findSuite(suiteId)
+    if (!suite) throw unknownSuite(suiteId)
+    return suite
   }
 
   return { register, list, show, update, listApproved, remove }
