@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, CommanderError, Help, type Option } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
-import { visible } from '../../domain/visible.ts'
 import { endProcess, untilFilesRest } from '../../server/end-process.ts'
 import { isAnyLeftOpen } from '../../store/left-open.ts'
 import { ENV_FILE, misspeltSettings, misspeltVariables, readEnvFile } from './env-file.ts'
@@ -28,7 +27,7 @@ export async function runCommand(program: Command, args: string[], terminal: Ter
   useTerminal(program, terminal, (usage) => {
     // Commander's own texts begin with the word, which is the key of the JSON.
     const text = usage.trimEnd()
-    sayError(terminal, json, json ? text.replace(/^error: /, '') : text)
+    say(terminal, { json }, 'error', json ? text.replace(/^error: /, '') : text)
   })
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -36,17 +35,13 @@ export async function runCommand(program: Command, args: string[], terminal: Ter
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE
     if (error instanceof OutputFailed && error.isClosed) return READER_GONE
-    sayError(terminal, json, errorText(error))
+    say(terminal, { json }, 'error', errorText(error))
     return FAILED
   }
 }
 
 function wantsJson(args: string[]): boolean {
   return args.includes('--json')
-}
-
-function sayError({ stderr }: Terminal, json: boolean, error: string): void {
-  stderr.write(visible(`${json ? JSON.stringify({ error }) : error}\n`))
 }
 
 /** What an operator can mend is one sentence; everything else is a bug, and whoever mends it needs the stack. */
@@ -108,7 +103,7 @@ function loadSettings(terminal: Terminal, json: boolean): boolean {
     for (const [name, value] of Object.entries(settings)) env[name] ??= value
     return true
   } catch (error) {
-    sayError(terminal, json, errorText(error))
+    say(terminal, { json }, 'error', errorText(error))
     return false
   }
 }

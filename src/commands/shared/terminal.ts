@@ -67,8 +67,13 @@ export function printSecret(
   })
 }
 
-/** Says something on standard error that does not keep the command from its work. */
-export function say({ stderr }: Terminal, { json }: JsonOption, kind: 'warning' | 'progress', text: string): void {
+/** Says something on standard error: as JSON where that was asked for, else in words. */
+export function say(
+  { stderr }: Terminal,
+  { json }: JsonOption,
+  kind: 'error' | 'warning' | 'progress',
+  text: string,
+): void {
   const words = kind === 'warning' ? `Warning: ${text}` : text
   stderr.write(visible(`${json ? JSON.stringify({ [kind]: text }) : words}\n`))
 }
