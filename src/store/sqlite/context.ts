@@ -9,14 +9,14 @@ export interface Context {
   changes: ChangeDetector
   reader: Reader
   retryLocked: RetryLocked
-  /** Throws StoreUnavailable where nothing that is read can be trusted. */
-  assertUsable: () => void
+  /** Reads what is not cached. */
+  read: RetryLocked
+  /** Makes a write that nobody waits for. No checkpoint follows: nobody knows whether the disk answers. */
+  write: RetryLocked
   /** Throws StoreUnavailable where nothing may be written. Right before each commit. */
   assertWritable: () => void
   /** Throws StoreUnavailable where the log is full. Before each transaction that writes, not within it. */
   assertRoom: () => void
   /** Right after each commit that is answered: resolves when it is on disk; rejects with StoreUnavailable. */
   committed: () => Promise<void>
-  /** Right after each commit that nobody waits for: no checkpoint then, for nobody knows whether the disk answers. */
-  countCommit: () => void
 }

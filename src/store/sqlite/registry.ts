@@ -14,8 +14,8 @@ export function createRegistry({
   changes,
   reader,
   retryLocked,
+  read,
   committed,
-  assertUsable,
   assertWritable,
   assertRoom,
 }: Context) {
@@ -29,10 +29,7 @@ export function createRegistry({
   const list = <Row>(statement: string) => {
     const select = db.prepare(statement).pluck()
     return (...parameters: unknown[]) =>
-      retryLocked(() => {
-        assertUsable()
-        return (select.all(...parameters) as string[]).map((json) => parse<Row>(json))
-      })
+      read(() => (select.all(...parameters) as string[]).map((json) => parse<Row>(json)))
   }
   const findApplication = changes.cached('registry', find<Application>(sql.findApplication))
   const findSuite = changes.cached('registry', find<Suite>(sql.findSuite))
@@ -106,11 +103,7 @@ export function createRegistry({
     listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
       listApprovedApplications(suiteId, after, limit),
     findNamesakes: (names) => findNamesakes(JSON.stringify(names)),
-    countApplications: () =>
-      retryLocked(() => {
-        assertUsable()
-        return countApplications.get() as number
-      }),
+    countApplications: () => read(() => countApplications.get() as number),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => listSuites(after, limit),
 
     register: ({ suites, applications }) =>

@@ -75,7 +75,19 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
     changes,
     reader: createReader(changes, retryLocked),
     retryLocked,
-    assertUsable,
+    read: (action) =>
+      retryLocked(() => {
+        assertUsable()
+        return action()
+      }),
+    write: (action) =>
+      retryLocked(() => {
+        assertRoom()
+        assertWritable()
+        const result = action()
+        countCommit()
+        return result
+      }),
     assertWritable,
     assertRoom,
     async committed() {
@@ -83,7 +95,6 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
       await toDisk()
       copyNowAndThen()
     },
-    countCommit,
   }
   const { registry, applicationOf } = createRegistry(context)
 

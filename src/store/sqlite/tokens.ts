@@ -25,10 +25,10 @@ export function createTokens({
   changes,
   reader,
   retryLocked,
+  write: writeUnwaited,
   assertWritable,
   assertRoom,
   committed,
-  countCommit,
   applicationOf,
 }: Options): Tokens {
   const insertToken = db.prepare(sql.insertToken)
@@ -78,14 +78,7 @@ export function createTokens({
       return row && { stored: toToken(id, row), application: applicationOf(row.application_id) }
     }),
 
-    purgeTokens: (beforeId, limit) =>
-      retryLocked(() => {
-        assertRoom()
-        assertWritable()
-        const { changes: purged } = purgeTokens.run(beforeId, limit)
-        countCommit()
-        return purged
-      }),
+    purgeTokens: (beforeId, limit) => writeUnwaited(() => purgeTokens.run(beforeId, limit).changes),
   }
 }
 

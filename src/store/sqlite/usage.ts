@@ -4,14 +4,7 @@ import type { Context } from './context.ts'
 import * as sql from './statements.ts'
 
 /** What is known of use, in SQLite. It is not brought to the disk: the next change takes it there. */
-export function createUsage({
-  db,
-  retryLocked,
-  assertUsable,
-  assertWritable,
-  assertRoom,
-  countCommit,
-}: Context): Usage {
+export function createUsage({ db, read, write }: Context): Usage {
   const addTokenCount = db.prepare(sql.addTokenCount)
   const recordApplicationUse = db.prepare(sql.recordApplicationUse)
   const recordSecretUse = db.prepare(sql.recordSecretUse)
@@ -20,23 +13,6 @@ export function createUsage({
   const listSecretUses = db.prepare(sql.listSecretUses)
   const lastTokenAt = db.prepare(sql.lastTokenAt).pluck()
   const purgeTokenCounts = db.prepare(sql.purgeTokenCounts)
-
-  function read<Result>(action: () => Result): Promise<Result> {
-    return retryLocked(() => {
-      assertUsable()
-      return action()
-    })
-  }
-
-  function write<Result>(action: () => Result): Promise<Result> {
-    return retryLocked(() => {
-      assertRoom()
-      assertWritable()
-      const result = action()
-      countCommit()
-      return result
-    })
-  }
 
   const addAll = db.transaction((changes: readonly TokenCountChange[]) =>
     changes.map((change) => {
