@@ -20,3 +20,35 @@ export interface Context {
   /** Right after each commit that is answered: resolves when it is on disk; rejects with StoreUnavailable. */
   committed: () => Promise<void>
 }
+
+interface AccessOptions extends Pick<Context, 'retryLocked' | 'assertWritable' | 'assertRoom'> {
+  /** Throws StoreUnavailable where nothing that is read can be trusted. */
+  assertUsable: () => void
+  /** Right after each commit. */
+  countCommit: () => void
+}
+
+/** The ways to the database that need no cache and no waiting for the disk. */
+export function createAccess({
+  retryLocked,
+  assertUsable,
+  assertWritable,
+  assertRoom,
+  countCommit,
+}: AccessOptions): Pick<Context, 'read' | 'write'> {
+  return {
+    read: (action) =>
+      retryLocked(() => {
+        assertUsable()
+        return action()
+      }),
+    write: (action) =>
+      retryLocked(() => {
+        assertRoom()
+        assertWritable()
+        const result = action()
+        countCommit()
+        return result
+      }),
+  }
+}

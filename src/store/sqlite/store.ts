@@ -7,7 +7,7 @@ import type { Opened, OpenOptions } from '../open.ts'
 import { createChangeDetector } from './changes.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
-import type { Context } from './context.ts'
+import { type Context, createAccess } from './context.ts'
 import { createDisk } from './disk.ts'
 import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
 import { createReader } from './reader.ts'
@@ -75,19 +75,7 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
     changes,
     reader: createReader(changes, retryLocked),
     retryLocked,
-    read: (action) =>
-      retryLocked(() => {
-        assertUsable()
-        return action()
-      }),
-    write: (action) =>
-      retryLocked(() => {
-        assertRoom()
-        assertWritable()
-        const result = action()
-        countCommit()
-        return result
-      }),
+    ...createAccess({ retryLocked, assertUsable, assertWritable, assertRoom, countCommit }),
     assertWritable,
     assertRoom,
     async committed() {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { mintToken } from '../../../src/domain/token.ts'
 import { createChangeDetector } from '../../../src/store/sqlite/changes.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
-import type { Context } from '../../../src/store/sqlite/context.ts'
+import { type Context, createAccess } from '../../../src/store/sqlite/context.ts'
 import { createReader } from '../../../src/store/sqlite/reader.ts'
 import { createRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
@@ -19,16 +19,15 @@ t.test('Full log: whether there is room again is looked at outside of a transact
   const changes = createChangeDetector(db, { assertUsable() {} })
   const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust() {} })
   const looks: boolean[] = []
+  const rules = { assertWritable() {}, assertRoom: () => void looks.push(db.inTransaction) }
   const context: Context = {
     db,
     changes,
     reader: createReader(changes, retryLocked),
     retryLocked,
-    assertUsable() {},
-    assertWritable() {},
-    assertRoom: () => void looks.push(db.inTransaction),
+    ...rules,
+    ...createAccess({ retryLocked, ...rules, assertUsable() {}, countCommit() {} }),
     async committed() {},
-    countCommit() {},
   }
   const { registry, applicationOf } = createRegistry(context)
   const tokens = createTokens({ ...context, applicationOf })
