@@ -15,8 +15,9 @@ interface Room {
 const ROOMS: Record<string, Room> = {
   'main.ts': { rooms: ['commands'], packages: [] },
   'config.ts': { rooms: ['domain'], packages: ['node:net', 'node:os', 'zod'] },
+  'version.ts': { rooms: [], packages: ['node:fs'] },
   commands: {
-    rooms: ['config.ts', 'server', 'http', 'administration', 'domain', 'telemetry', 'store'],
+    rooms: ['config.ts', 'version.ts', 'server', 'http', 'administration', 'domain', 'telemetry', 'store'],
     packages: ['node:*', 'commander'],
   },
   server: {
@@ -43,7 +44,7 @@ const ROOMS: Record<string, Room> = {
     packages: ['node:fs', 'node:timers/promises', 'node:util', 'pino', 'pino-pretty'],
   },
   store: {
-    rooms: ['domain'],
+    rooms: ['version.ts', 'domain'],
     packages: ['node:fs', 'node:path', 'node:stream/promises', 'node:timers/promises', 'node:util', 'better-sqlite3'],
   },
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { VERSION } from '../version.ts'
 import { applicationsCommand } from './applications.ts'
 import { backupCommand } from './backup.ts'
 import { demoCommand } from './demo.ts'
@@ -16,10 +16,9 @@ import { tokensCommand } from './tokens.ts'
 
 /** The command line. Resolves to the exit status; after `serve` and `demo` the process lives on. */
 export async function main(args: string[], terminal: Terminal): Promise<number> {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const program = new Command('token-server')
     .description('An OAuth 2.0 token server for machine-to-machine clients.')
-    .version(version)
+    .version(VERSION)
     .addCommand(serveCommand(terminal))
     .addCommand(migrateCommand(terminal))
     .addCommand(seedCommand(terminal))

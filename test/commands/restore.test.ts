@@ -270,17 +270,15 @@ t.test('Restore: a damaged database is replaced too, and kept with its -wal file
     await store.setStatus('new', 'suspended')
     const wal = readFileSync(`${options.file}-wal`)
     await store.close()
-    writeFileSync(options.file, Buffer.alloc(8192, 1))
+    // Not much smaller than the database that the log is of: SQLite would not put that into it.
+    const damaged = Buffer.alloc(65536, 1)
+    writeFileSync(options.file, damaged)
     if (isInUse) for (const suffix of ['-wal', '-shm']) writeFileSync(`${options.file}${suffix}`, wal)
     const { status, out } = await run(['restore', options.copy], options)
     t.equal(status, 0)
     t.match(out, 'one that runs must be restarted')
     const [replaced = ''] = /\S+replaced-\w+/.exec(out) ?? []
-    t.equal(
-      readFileSync(replaced).equals(Buffer.alloc(8192, 1)),
-      !isInUse,
-      'SQLite puts what is in the -wal file into it',
-    )
+    t.equal(readFileSync(replaced).equals(damaged), !isInUse, 'SQLite puts what is in the -wal file into it')
     t.equal(existsSync(`${replaced}-wal`) && readFileSync(`${replaced}-wal`).equals(wal), isInUse)
     t.strictSame(await clientIds(options), ['old'])
   }
@@ -306,10 +304,11 @@ t.test('Restore: what is no whole backup of this program is refused, and nothing
   }
   const newer = new Database(options.copy)
   newer.pragma(`user_version = ${LATEST + 1}`)
+  newer.exec("UPDATE compatibility SET oldest_program = '99.0.0'")
   newer.close()
   t.match(
     (await run(['restore', options.copy], options)).err,
-    /: The database is at version .* upgrade the program\.\n$/,
+    /copy\.db cannot be used: The database needs token-server 99\.0\.0 or newer, .* upgrade the program\.\n$/,
   )
   t.match((await run(['restore', join(folder, 'missing.db')], options)).err, /^Nothing was restored: ENOENT/)
 
@@ -366,4 +365,23 @@ t.test('Restore: an older backup is migrated on the way', async (t) => {
   old.close()
   await runJson(['restore', join(folder, 'old.db')], { env })
   t.strictSame(await runJson(['migrate'], { env }), { from: LATEST, to: LATEST })
+})
+
+t.test('Restore: a backup of a newer schema that allows the program stays as it is', async (t) => {
+  const options = await createBackup(t)
+  const newer = new Database(options.copy)
+  newer.exec('ALTER TABLE applications ADD COLUMN note TEXT')
+  newer.pragma(`user_version = ${LATEST + 1}`)
+  newer.close()
+  await runJson(['restore', options.copy, '--revoke-all-tokens'], options)
+  t.strictSame(await clientIds(options), ['old'])
+  t.strictSame(await runJson(['migrate'], options), { from: LATEST + 1, to: LATEST + 1 })
+  for (const flags of [[], ['--without-tokens']]) {
+    const copy = join(options.folder, 'again.db')
+    await runJson(['backup', copy, ...flags], options)
+    const db = new Database(copy, { readonly: true })
+    t.equal(db.pragma('user_version', { simple: true }), LATEST + 1)
+    t.match(db.prepare('SELECT * FROM applications').all(), [{ client_id: 'old', note: null }])
+    db.close()
+  }
 })

@@ -1,37 +1,48 @@
 import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { readMigrations } from '../migrations.ts'
+import { VERSION } from '../../version.ts'
+import { assertMayRun, readMigrations } from '../migrations.ts'
+import * as sql from './statements.ts'
 
 const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
 
 /**
  * Brings a database to this program's version: each migrations/sqlite/NNNN_name.sql once, in order, all in one
- * transaction. The lock comes first, so of several processes one migrates and the others find it done. Throws
- * OperatorError where the database is newer than this program, or is another program's.
+ * transaction. The lock comes first, so of several processes one migrates and the others find it done. A database that a
+ * newer program has migrated stays as it is. Throws OperatorError where that needs a newer program than this one, or where
+ * it is another program's.
  */
-export function migrate(db: Database, folder = FOLDER): { from: number; to: number } {
+export function migrate(db: Database, { folder = FOLDER, program = VERSION } = {}): { from: number; to: number } {
   const migrations = readMigrations(folder)
   const latest = migrations.length
-  if (versionOf(db) === latest) return { from: latest, to: latest }
+  const found = versionOf(db)
+  if (found >= latest) return stayAt(found)
 
   return db
     .transaction(() => {
       const current = versionOf(db)
-      if (current > latest) {
-        throw new OperatorError(
-          `The database is at version ${current}, and this program knows versions up to ${latest}: upgrade the program.`,
-        )
-      }
-      if (current === 0 && db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get()) {
+      if (current >= latest) return stayAt(current)
+      if (current === 0 && db.prepare(sql.findTable).get()) {
         throw new OperatorError('The database has tables of another program: name another file in DATABASE_URL.')
       }
-      for (const { sql } of migrations.slice(current)) db.exec(sql)
+      for (const migration of migrations.slice(current)) db.exec(migration.sql)
       db.pragma(`user_version = ${latest}`)
       return { from: current, to: latest }
     })
     .immediate()
+
+  function stayAt(version: number) {
+    if (version > latest) assertMayRun({ version, latest, oldestProgram: oldestProgramOf(db), program })
+    return { from: version, to: version }
+  }
 }
 
 function versionOf(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number
+}
+
+/** The oldest program that may run on a database; undefined: its schema is from before that was recorded. */
+function oldestProgramOf(db: Database): string | undefined {
+  const isRecorded = db.prepare(sql.findCompatibility).get() !== undefined
+  return isRecorded ? (db.prepare(sql.oldestProgram).pluck().get() as string) : undefined
 }

@@ -227,6 +227,15 @@ export const newestToken = `
 export const deleteTokens = `
   DELETE FROM tokens`
 
+export const findTable = `
+  SELECT 1 FROM sqlite_schema LIMIT 1`
+
+export const findCompatibility = `
+  SELECT 1 FROM sqlite_schema WHERE name = 'compatibility'`
+
+export const oldestProgram = `
+  SELECT oldest_program FROM compatibility`
+
 export const listSchema = `
   SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
 

@@ -27,7 +27,7 @@ t.test(
     for (const name of VERSION_3) copyFileSync(join(MIGRATIONS, name), join(folder, name))
     const file = join(folder, 'store.db')
     const db = new Database(file)
-    migrate(db, pathToFileURL(`${folder}/`))
+    migrate(db, { folder: pathToFileURL(`${folder}/`) })
 
     const addApplication = db.prepare(
       `INSERT INTO applications (client_id, name, developer_email, tokens_valid_from, created_at) VALUES (?, 'A', 'a@b.example', ?, 0)`,

@@ -1,0 +1,6 @@
+import { readFileSync } from 'node:fs'
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+
+/** This program's version, as `--version` tells it and databases record it. */
+export const VERSION: string = version
