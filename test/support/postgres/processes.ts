@@ -1,0 +1,61 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { AS_USER } from './user.ts'
+
+/** The process ids of a process's children. */
+export function childrenOf(pid: number): number[] {
+  if (process.platform === 'linux') {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  }
+  const pairs = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
+  return pairs
+    .map((pair) => pair.trim().split(/\s+/).map(Number))
+    .flatMap(([child, parent]) => (parent === pid ? [child as number] : []))
+}
+
+/** Whether a process runs; one that has ended and that nobody has waited for does not. */
+export function isAlive(pid: number): boolean {
+  return process.platform === 'linux' ? existsSync(`/proc/${pid}/exe`) : signalTo(pid, 0)
+}
+
+/** Sends a signal, and says whether the process was still there. */
+export function signalTo(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}
+
+// Also what was stopped by SIGSTOP has to end. The number of tries is limited: nobody may wait for the process.
+const END = `
+cat >/dev/null
+if pid=$(head -n 1 "$1/data/postmaster.pid"); then
+  kill -CONT $pid $(cat /proc/$pid/task/$pid/children)
+  kill -QUIT $pid
+  tries=100
+  while kill -0 $pid && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done
+fi
+rm -rf "$1"
+`
+
+/** Ends the server in a folder, and removes the folder: when it is told so, and when this process dies in whatever way. */
+export function endWithThisProcess(folder: string): { end(): Promise<void> } {
+  const watcher: ChildProcess = spawn('sh', ['-c', END, 'sh', folder], {
+    ...AS_USER,
+    // Signals to the process group of the test do not reach it.
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  // It keeps no test from ending.
+  watcher.unref()
+  const exited = once(watcher, 'exit')
+  return {
+    async end() {
+      watcher.ref()
+      watcher.stdin?.end()
+      await exited
+    },
+  }
+}
