@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
+import { type DatabaseLocation, isInMemory, parseDatabaseUrl } from './domain/database-location.ts'
 import { OperatorError } from './domain/operator-error.ts'
-import type { DatabaseLocation } from './domain/store.ts'
 
 /** Stands for the address of PORT on this machine. */
 const LOCAL_URL = 'http://localhost:PORT'
@@ -25,11 +25,20 @@ export const settings = {
   ),
   DATABASE_URL: setting(
     'sqlite:./data/token-server.db',
-    'Where the store is: sqlite: and the path of a file',
-    z
-      .string()
-      .regex(/^sqlite:(?!\/\/[^/])\S(.*\S)?$/, 'must be sqlite: and the path of a file')
-      .transform((url): DatabaseLocation => ({ kind: 'sqlite', file: url.slice('sqlite:'.length) })),
+    'Where the store is: sqlite: and the path of a file, or postgres://USER@HOST/DATABASE',
+    z.string().transform((url, context): DatabaseLocation => {
+      try {
+        return parseDatabaseUrl(url)
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: (error as SyntaxError).message })
+        return z.NEVER
+      }
+    }),
+  ),
+  DATABASE_PASSWORD_FILE: setting(
+    'none',
+    'A file with the password for PostgreSQL; PGPASSWORD and PGPASSFILE are used, too',
+    z.string().transform((file) => (file === 'none' ? undefined : file)),
   ),
   LOG_LEVEL: setting(
     'info',
@@ -95,12 +104,10 @@ const shape = Object.fromEntries(Object.entries(settings).map(([name, { schema }
   [Name in keyof Settings]: Settings[Name]['schema']
 }
 
-const schema = z
-  .object(shape)
-  .refine(({ WORKERS, DATABASE_URL }) => WORKERS === 1 || DATABASE_URL.file !== ':memory:', {
-    path: ['WORKERS'],
-    message: 'must be 1 where the store is in memory',
-  })
+const schema = z.object(shape).refine(({ WORKERS, DATABASE_URL }) => WORKERS === 1 || !isInMemory(DATABASE_URL), {
+  path: ['WORKERS'],
+  message: 'must be 1 where the store is in memory',
+})
 
 /** The settings as the program uses them. */
 export type Config = z.output<typeof schema>
@@ -109,10 +116,23 @@ export type Config = z.output<typeof schema>
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const result = schema.safeParse(env)
   if (result.success) {
-    const { PORT, PUBLIC_URL } = result.data
-    return { ...result.data, PUBLIC_URL: PUBLIC_URL === LOCAL_URL ? `http://localhost:${PORT}` : PUBLIC_URL }
+    const { PORT, PUBLIC_URL, DATABASE_URL } = result.data
+    return {
+      ...result.data,
+      DATABASE_URL: withPassword(DATABASE_URL, result.data.DATABASE_PASSWORD_FILE, env.PGPASSWORD),
+      PUBLIC_URL: PUBLIC_URL === LOCAL_URL ? `http://localhost:${PORT}` : PUBLIC_URL,
+    }
   }
   throw new OperatorError(result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`).join('\n'))
+}
+
+function withPassword(
+  location: DatabaseLocation,
+  passwordFile: string | undefined,
+  password: string | undefined,
+): DatabaseLocation {
+  if (location.kind === 'sqlite') return location
+  return { ...location, passwordFile, password: location.password ?? password }
 }
 
 function setting<Schema extends z.ZodType<unknown, string>>(byDefault: string, meaning: string, schema: Schema) {

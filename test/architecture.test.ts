@@ -45,7 +45,18 @@ const ROOMS: Record<string, Room> = {
   },
   store: {
     rooms: ['version.ts', 'domain'],
-    packages: ['node:fs', 'node:path', 'node:stream/promises', 'node:timers/promises', 'node:util', 'better-sqlite3'],
+    packages: [
+      'node:fs',
+      'node:fs/promises',
+      'node:path',
+      'node:stream',
+      'node:stream/promises',
+      'node:timers/promises',
+      'node:util',
+      'better-sqlite3',
+      'pg',
+      'pgpass',
+    ],
   },
 }
 
@@ -84,10 +95,16 @@ t.test('Architecture: a room imports the packages that it is allowed, and no oth
   }
 })
 
-t.test('Architecture: only store/sqlite knows its driver, and only store/open knows store/sqlite', async (t) => {
-  for (const { file, target } of IMPORTS) {
-    const inside = file.startsWith('store/sqlite/')
-    if (target === 'better-sqlite3') t.ok(inside, file)
-    if (/(^|\/)sqlite\//.test(target)) t.ok(inside || file === 'store/open.ts', `${file} imports ${target}`)
+/** The packages that only one kind of store knows. */
+const DRIVERS = { sqlite: ['better-sqlite3'], postgres: ['pg', 'pgpass'] }
+
+t.test('Architecture: only a kind of store knows its driver, and only store/open knows the kinds', async (t) => {
+  for (const [kind, drivers] of Object.entries(DRIVERS)) {
+    for (const { file, target } of IMPORTS) {
+      const inside = file.startsWith(`store/${kind}/`)
+      if (drivers.includes(target)) t.ok(inside, file)
+      if (new RegExp(`(^|/)${kind}/`).test(target))
+        t.ok(inside || file === 'store/open.ts', `${file} imports ${target}`)
+    }
   }
 })

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { locationText } from '../domain/database-location.ts'
 import type { Restored } from '../store/open.ts'
 import { contentsText, contentsView } from './backup.ts'
 import { commandLog, operatingSystemUser, readCommandConfig } from './shared/administer.ts'
@@ -28,7 +29,7 @@ export function restoreCommand(terminal: Terminal): Command {
       const observe = commandLog(terminal, LOG_LEVEL)
       observe({ type: 'database restored', file, replaced, revokeAllTokens, actor: operatingSystemUser() })
       const result = { file, ...contentsView(restored), replaced: replaced ?? null, was_locked: wasLocked }
-      await print(terminal, options, result, restoredText(DATABASE_URL.file, file, restored, revokeAllTokens))
+      await print(terminal, options, result, restoredText(locationText(DATABASE_URL), file, restored, revokeAllTokens))
     })
 }
 

@@ -29,13 +29,6 @@ export interface Backlog {
   readonly cause: string
 }
 
-/** Which kind of store there is, and where. */
-export interface DatabaseLocation {
-  readonly kind: 'sqlite'
-  /** A path, or `:memory:`. */
-  readonly file: string
-}
-
 /** Applications, suites, their secrets, and which application is approved for which suite. */
 export interface Registry {
   /** The application of this client id, compared byte by byte; with its secrets, expired ones too. */

@@ -2,7 +2,7 @@
 const CAPACITY = 25_000
 
 /** The same for misses. Small, for anybody can ask for names that do not exist; longer ones than any are not kept. */
-const MISS_CAPACITY = 1000
+export const MISS_CAPACITY = 1000
 const LONGEST_NAME = 256
 
 export interface CachedLookup<Key, Value> {
@@ -44,7 +44,7 @@ export function cacheLookup<Key, Value>(
 }
 
 /** A map that drops what was not read lately: when there are `capacity` recent entries, they become the old ones. */
-function createCache<Key, Value>(capacity: number) {
+export function createCache<Key, Value>(capacity = CAPACITY) {
   let recent = new Map<Key, Value>()
   let old = new Map<Key, Value>()
 
@@ -72,7 +72,7 @@ function createCache<Key, Value>(capacity: number) {
   return { get, set, clear }
 }
 
-function isLong(key: unknown): boolean {
+export function isLong(key: unknown): boolean {
   return typeof key === 'string' && key.length > LONGEST_NAME
 }
 

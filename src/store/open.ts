@@ -1,5 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
-import type { DatabaseLocation, Store } from '../domain/store.ts'
+import type { DatabaseLocation } from '../domain/database-location.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import type { Store } from '../domain/store.ts'
 
 export interface OpenOptions {
   /** How long a call waits for another process's lock, without blocking. Milliseconds. */
@@ -15,7 +17,7 @@ export interface OpenOptions {
 
 /** An open store, and what opening it did. */
 export interface Opened extends Store {
-  /** Its place, for the log: the path of a file. */
+  /** Its place, for the log: the path of a file, or a URL without user and password. */
   database: string
   /** The version of its schema before and after. */
   migrated: { from: number; to: number }
@@ -54,6 +56,10 @@ export async function openStore(location: DatabaseLocation, options: OpenOptions
       const { openSqlite } = await import('./sqlite/store.ts')
       return openSqlite(location.file, options)
     }
+    case 'postgres': {
+      const { openPostgres } = await import('./postgres/store.ts')
+      return openPostgres(location, options)
+    }
   }
 }
 
@@ -68,6 +74,8 @@ export async function backUpStore(
       const { backUpSqlite } = await import('./sqlite/backup.ts')
       return backUpSqlite(location.file, target, options)
     }
+    case 'postgres':
+      throw ownTools()
   }
 }
 
@@ -82,5 +90,13 @@ export async function restoreStore(
       const { restoreSqlite } = await import('./sqlite/restore.ts')
       return restoreSqlite(location.file, source, options)
     }
+    case 'postgres':
+      throw ownTools()
   }
+}
+
+function ownTools(): OperatorError {
+  return new OperatorError(
+    'A store on PostgreSQL is backed up and restored with the tools of PostgreSQL: see docs/operations.md.',
+  )
 }

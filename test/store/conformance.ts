@@ -16,7 +16,11 @@ export interface Harness {
   /** Two handles on the same, empty data, as two processes have them; left out where there can be one only. */
   openTwo?: (t: Test) => Promise<[Store, Store]>
   /** An empty store, with a switch for whether its database can be used; left out where that cannot be done. */
-  openFragile?: (t: Test) => Promise<{ store: Store; breakDown: () => void; recover: () => void }>
+  openFragile?: (t: Test) => Promise<{
+    store: Store
+    breakDown: () => void | Promise<void>
+    recover: () => void | Promise<void>
+  }>
   /** An empty store, with a switch for whether its disk answers; left out where that cannot be done. */
   openHanging?: (t: Test) => Promise<{ store: Store; hang: () => void; recover: () => void }>
 }
@@ -55,6 +59,13 @@ async function newKey(store: Store, clientId = 'owner'): Promise<ApplicationKey>
 
 async function find(store: Store, id: Buffer): Promise<StoredToken | undefined> {
   return (await store.findToken(id))?.stored
+}
+
+function isReady(store: Store): Promise<boolean> {
+  return store.ping().then(
+    () => true,
+    () => false,
+  )
 }
 
 const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
@@ -669,7 +680,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
       const before = [await store.listApplications(PAGE), await store.listSuites(PAGE), await store.findToken(token.id)]
       const late = mintToken(key, START).stored
 
-      breakDown()
+      await breakDown()
       // The moment in which what was just read may still be answered.
       await sleep(10)
       // Of this type, so that a new method cannot be left out.
@@ -721,8 +732,8 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         'nobody who waits together is left without an answer',
       )
 
-      recover()
-      await sleep(10)
+      await recover()
+      await until(() => isReady(store))
       const after = [await store.listApplications(PAGE), await store.listSuites(PAGE), await store.findToken(token.id)]
       t.strictSame(after, before)
       t.equal(await store.findToken(late.id), undefined)
@@ -765,12 +776,7 @@ function hangingConformance(t: Test, { openHanging }: Harness): void {
     t.equal((await store.findApplication('owner'))?.clientId, 'owner')
 
     recover()
-    await until(() =>
-      store.ping().then(
-        () => true,
-        () => false,
-      ),
-    )
+    await until(() => isReady(store))
     for (const { id } of [second, third]) t.equal(await find(store, id), undefined, 'what was refused is not written')
     t.equal(await store.findApplication('b'), undefined)
     t.strictSame(await find(store, known.id), known)

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import { type Administration, createAdministration } from '../../administration/administration.ts'
 import { type Config, readConfig } from '../../config.ts'
+import { isInMemory } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { createAuditLog } from '../../telemetry/audit-log.ts'
@@ -34,7 +35,7 @@ export async function administer<Result>(
 /** The settings of a command. Throws OperatorError where they are wrong, or where what it does would be gone at its end. */
 export function readCommandConfig({ env }: Terminal): Config {
   const config = readConfig(env)
-  if (config.DATABASE_URL.file !== ':memory:') return config
+  if (!isInMemory(config.DATABASE_URL)) return config
   throw new OperatorError('DATABASE_URL names a store in memory, which ends with its command: name a file.')
 }
 

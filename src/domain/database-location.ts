@@ -1,0 +1,105 @@
+/** Which kind of store there is, and where. */
+export type DatabaseLocation = SqliteLocation | PostgresLocation
+
+export interface SqliteLocation {
+  readonly kind: 'sqlite'
+  /** A path, or `:memory:`. */
+  readonly file: string
+}
+
+export interface PostgresLocation {
+  readonly kind: 'postgres'
+  /** The servers of one cluster, of which one is the primary. */
+  readonly hosts: readonly PostgresHost[]
+  readonly database: string
+  readonly user: string
+  /** A file that has the password; it comes before `password`. */
+  readonly passwordFile?: string | undefined
+  readonly password: string | undefined
+  /** Undefined: TLS is not used. */
+  readonly tls: Tls | undefined
+}
+
+/** How a server proves who it is: by a certificate of this authority, or where none is named of one that Node.js trusts. */
+export interface Tls {
+  readonly rootCertificateFile: string | undefined
+}
+
+export interface PostgresHost {
+  readonly host: string
+  readonly port: number
+}
+
+const SQLITE = /^sqlite:(?!\/\/[^/])\S(.*\S)?$/
+const POSTGRES = /^postgres(?:ql)?:\/\/([^:@/?#]+)(?::([^@/?#]*))?@([^@/?#]+)\/([^/?#]+)(?:\?([^#]*))?$/
+const HOST = /^(?:\[([\da-f:.]+)\]|([^\s:[\]]+))(?::(\d{1,5}))?$/i
+const DEFAULT_PORT = 5432
+
+/**
+ * What a DATABASE_URL names: `sqlite:FILE`, or `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST…]/DATABASE`. Throws a
+ * SyntaxError that says what is wrong, and no value: it may have a password.
+ */
+export function parseDatabaseUrl(url: string): DatabaseLocation {
+  if (SQLITE.test(url)) return { kind: 'sqlite', file: url.slice('sqlite:'.length) }
+  if (!/^postgres(ql)?:/.test(url)) {
+    throw new SyntaxError('must be sqlite: and the path of a file, or postgres://USER@HOST/DATABASE')
+  }
+  const [, user, password, hosts, database, query = ''] = POSTGRES.exec(url) ?? []
+  if (!user || !hosts || !database) throw new SyntaxError('must have the form postgres://USER@HOST/DATABASE')
+  const parsed = hosts.split(',').map(parseHost)
+  return {
+    kind: 'postgres',
+    hosts: parsed,
+    database: decode(database),
+    user: decode(user),
+    password: password === undefined ? undefined : decode(password),
+    tls: parseTls(query, parsed),
+  }
+}
+
+function parseHost(text: string): PostgresHost {
+  const [, v6, name, port = DEFAULT_PORT] = HOST.exec(text) ?? []
+  const host = v6 ?? name
+  if (!host || Number(port) < 1 || Number(port) > 65535) {
+    throw new SyntaxError('must have hosts of the form HOST or HOST:PORT, separated by commas')
+  }
+  return { host, port: Number(port) }
+}
+
+/** Without a word about it TLS is used, but not to this machine: a password must not cross a network in clear by mistake. */
+function parseTls(query: string, hosts: readonly PostgresHost[]): PostgresLocation['tls'] {
+  const parameters = new URLSearchParams(query)
+  for (const name of parameters.keys()) {
+    if (name !== 'sslmode' && name !== 'sslrootcert') {
+      throw new SyntaxError('must have no parameters but sslmode and sslrootcert')
+    }
+  }
+  const mode = parameters.get('sslmode') ?? (hosts.every(isLocal) ? 'disable' : 'verify-full')
+  if (mode !== 'disable' && mode !== 'verify-full')
+    throw new SyntaxError('must have sslmode=verify-full or sslmode=disable')
+  return mode === 'disable' ? undefined : { rootCertificateFile: parameters.get('sslrootcert') ?? undefined }
+}
+
+function isLocal({ host }: PostgresHost): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new SyntaxError('must have characters other than letters and digits written as %XX')
+  }
+}
+
+/** Whether a store ends with the process that has opened it. */
+export function isInMemory(location: DatabaseLocation): boolean {
+  return location.kind === 'sqlite' && location.file === ':memory:'
+}
+
+/** A store's place as people read it, without user and password. */
+export function locationText(location: DatabaseLocation): string {
+  if (location.kind === 'sqlite') return location.file
+  const hosts = location.hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+  return `postgres://${hosts.join(',')}/${location.database}`
+}

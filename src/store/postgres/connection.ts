@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises'
+import pg, { type ClientConfig } from 'pg'
+import type { PostgresHost, PostgresLocation, Tls } from '../../domain/database-location.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
+import { endsSession, type PostgresUnavailable, unavailable } from './explain.ts'
+import { passwordFor } from './password.ts'
+import { parserOf } from './values.ts'
+
+/** How long connecting may take. */
+const CONNECT_TIMEOUT_MS = 1000
+
+/** How soon a server that has vanished is noticed, 10 s later, where nobody waits for an answer. */
+const KEEP_ALIVE_MS = 5000
+
+/** A connection to one server, for one thing at a time. */
+export interface Connection {
+  readonly host: PostgresHost
+  /**
+   * Sends one statement. Resolves to its rows when the server has done it and, where it changed something, made that
+   * durable. Rejects with StoreUnavailable; then it may have been done nevertheless, and where the server did not answer
+   * within `timeout` milliseconds, or what it did is in doubt, the connection is broken.
+   */
+  ask<Row extends unknown[]>(statement: string, values: unknown[], timeout: number): Promise<Row[]>
+  /** Resolves to why the connection can no longer be used, when it cannot. */
+  readonly broken: Promise<PostgresUnavailable>
+  /** Ends it at once, for this reason. */
+  destroy(reason: PostgresUnavailable): void
+}
+
+/** Connects to a server. Rejects with StoreUnavailable. */
+export async function connect(location: PostgresLocation, host: PostgresHost): Promise<Connection> {
+  const client = new pg.Client(await configOf(location, host))
+  const broken = Promise.withResolvers<PostgresUnavailable>()
+  let brokenBecause: PostgresUnavailable | undefined
+  /** A warning about what is done now, such as that a standby does not have it, which the answer does not tell. */
+  let warning: string | undefined
+
+  function destroy(reason: PostgresUnavailable): void {
+    brokenBecause ??= reason
+    broken.resolve(brokenBecause)
+    // Never asked to cancel what it does: a commit that is cancelled is answered as if it was done (docs/adr/0018).
+    client.connection.stream.destroy()
+  }
+
+  // Also where nobody waits for an answer. Without a listener the process would end.
+  client.on('error', (cause) => destroy(unavailable(host, cause)))
+  client.on('end', () => destroy(unavailable(host, new Error('the connection was closed'))))
+  client.on('notice', ({ severity, message }) => {
+    if (severity === 'WARNING') warning = message
+  })
+  await client.connect().catch((cause) => {
+    throw unavailable(host, cause)
+  })
+
+  async function ask<Row extends unknown[]>(text: string, values: unknown[], timeout: number): Promise<Row[]> {
+    if (brokenBecause) throw brokenBecause
+    warning = undefined
+    // A moment later: where this process itself stood still, the answer may be there already.
+    const timer = setTimeout(() => setImmediate(giveUp), timeout)
+    let isAnswered = false
+    function giveUp(): void {
+      if (!isAnswered) destroy(unavailable(host, new Error(`no answer within ${timeout} ms`), { isSilent: true }))
+    }
+    try {
+      const { rows } = await client.query<Row>({ text, values, rowMode: 'array', types: { getTypeParser: parserOf } })
+      // After a failure each word of it counts: what it says is done is done here, and maybe nowhere else.
+      if (warning !== undefined) throw new Error(warning)
+      return rows
+    } catch (cause) {
+      const error = brokenBecause ?? unavailable(host, cause as Error)
+      if (endsSession(cause)) destroy(error)
+      throw error
+    } finally {
+      isAnswered = true
+      clearTimeout(timer)
+    }
+  }
+
+  return { host, ask, broken: broken.promise, destroy }
+}
+
+async function configOf(location: PostgresLocation, { host, port }: PostgresHost): Promise<ClientConfig> {
+  const { database, user, tls } = location
+  return {
+    host,
+    port,
+    database,
+    user,
+    password: await passwordFor(location, { host, port }),
+    ssl: tls && { ca: await certificateOf(tls) },
+    application_name: 'token-server',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  }
+}
+
+/** Undefined: the authorities that Node.js trusts. */
+async function certificateOf({ rootCertificateFile: file }: Tls): Promise<string | undefined> {
+  if (file === undefined) return undefined
+  return readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new StoreUnavailable(`sslrootcert cannot be read: ${cause.code}`, { cause })
+  })
+}

@@ -1,0 +1,56 @@
+import { DatabaseError } from 'pg'
+import type { PostgresHost } from '../../domain/database-location.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
+
+/** What an operator can do about an error, by its SQLSTATE. */
+const ADVICE: Record<string, string> = {
+  '28000': 'look at pg_hba.conf',
+  '28P01': 'look at DATABASE_PASSWORD_FILE, PGPASSWORD or PGPASSFILE',
+  '3D000': 'create the database',
+  '42501': 'the role needs more rights: make it the owner of the database',
+  '42P01': 'a table is missing: run migrate',
+  '53100': 'its disk is full',
+  '53300': 'it has too many connections: raise max_connections, or use fewer nodes or workers',
+  '25006': 'it is read-only',
+}
+
+/** Data that the program or a stranger has sent: PostgreSQL repeats it in its message, and logs must not. */
+const DATA_EXCEPTION = '22'
+
+/** A server could not do something, and why. */
+export class PostgresUnavailable extends StoreUnavailable {
+  /** Whether it did not answer. It may be at work still. */
+  readonly isSilent: boolean
+  /** Whether to try again is no use: the settings are wrong. */
+  readonly isWrong: boolean
+
+  constructor(message: string, { cause, isSilent, isWrong }: { cause: unknown; isSilent: boolean; isWrong: boolean }) {
+    super(message, { cause })
+    this.isSilent = isSilent
+    this.isWrong = isWrong
+  }
+}
+
+/** The error for what a server, or the way to it, has answered. */
+export function unavailable(
+  { host, port }: PostgresHost,
+  cause: unknown,
+  { isSilent = false } = {},
+): PostgresUnavailable {
+  const code = cause instanceof DatabaseError ? cause.code : undefined
+  const text = cause instanceof Error ? cause.message : String(cause)
+  const said = code === undefined ? text : code.startsWith(DATA_EXCEPTION) ? `error ${code}` : `${code}, ${text}`
+  const advice = ADVICE[code ?? '']
+  const message = `PostgreSQL at ${host}:${port}: ${said}${advice ? ` (${advice})` : ''}`
+  return new PostgresUnavailable(message, { cause, isSilent, isWrong: /^(28|3D)/.test(code ?? '') })
+}
+
+/**
+ * Whether another session may be better than this one after an error: the server ends, is not the primary any more, or it is
+ * not known what it did.
+ */
+export function endsSession(cause: unknown): boolean {
+  if (!(cause instanceof DatabaseError)) return true
+  const { code = '', severity = '' } = cause
+  return severity !== 'ERROR' || code === '25006' || code.startsWith('57P') || code.startsWith('08')
+}

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PostgresHost, PostgresLocation } from '../../domain/database-location.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
+import { type Connection, connect } from './connection.ts'
+import { PostgresUnavailable } from './explain.ts'
+import * as sql from './statements.ts'
+
+/** How long a statement may take that only looks at the server. */
+const LOOK_TIMEOUT_MS = 1000
+
+/** How long the other servers have, when one has said that it is the primary. */
+const OTHERS_MS = 300
+
+export interface Primary {
+  connection: Connection
+  /** Another one after each start of the server. */
+  startedAt: string
+  timeline: string
+}
+
+/**
+ * Connects to every host at once, and keeps the connection to the primary; where there seem to be several, for one does not
+ * know yet that it is not, to that of the highest timeline. Rejects with StoreUnavailable, and with OperatorError where the
+ * server does not keep what it commits.
+ */
+export async function findPrimary(location: PostgresLocation): Promise<Primary> {
+  const found: Primary[] = []
+  const errors: unknown[] = []
+  let isOver = false
+  const looks = location.hosts.map(async (host) => {
+    const primary = await lookAt(location, host).catch((error) => {
+      errors.push(error)
+      throw error
+    })
+    if (isOver) discard(primary)
+    else found.push(primary)
+  })
+  const firstAndSomeTime = Promise.any(looks).then(() => sleep(OTHERS_MS, undefined, { ref: false }))
+  await Promise.race([Promise.allSettled(looks), firstAndSomeTime.catch(() => {})])
+  isOver = true
+  const [highest, ...others] = found.sort((a, b) => b.timeline.localeCompare(a.timeline))
+  others.forEach(discard)
+  if (highest) return highest
+  throw errors.find((error) => error instanceof OperatorError) ?? errors.find(isInformative) ?? errors[0]
+}
+
+function discard({ connection }: Primary): void {
+  connection.destroy(new PostgresUnavailable('not needed', { cause: undefined, isSilent: false, isWrong: false }))
+}
+
+/** A standby says of itself that it is one; what is said of a server that cannot be reached is more use. */
+function isInformative(error: unknown): boolean {
+  return !(error instanceof NotPrimary)
+}
+
+/** Rejects where the server is not a primary that commits as it should. */
+async function lookAt(location: PostgresLocation, host: PostgresHost): Promise<Primary> {
+  const connection = await connect(location, host)
+  try {
+    type Look = [
+      isInRecovery: boolean,
+      readOnly: string,
+      synchronousCommit: string,
+      encoding: string,
+      startedAt: string,
+    ]
+    const [look] = await connection.ask<Look>(sql.lookAtServer, [], LOOK_TIMEOUT_MS)
+    const [isInRecovery, readOnly, synchronousCommit, encoding, startedAt] = look as Look
+    if (isInRecovery || readOnly === 'on') throw new NotPrimary(host)
+    assertDurable(synchronousCommit)
+    if (encoding !== 'UTF8') throw new OperatorError(`The database has the encoding ${encoding}: make it with UTF8.`)
+    const timeline = location.hosts.length > 1 ? await timelineOf(connection) : ''
+    return { connection, startedAt, timeline }
+  } catch (error) {
+    discard({ connection, startedAt: '', timeline: '' })
+    throw error
+  }
+}
+
+/** With these settings a commit is answered that a crash, or a failover, takes back. */
+function assertDurable(synchronousCommit: string): void {
+  if (synchronousCommit !== 'off' && synchronousCommit !== 'local') return
+  throw new OperatorError(
+    `synchronous_commit is ${synchronousCommit} for this role or database, which loses tokens that were issued: set it to on.`,
+  )
+}
+
+async function timelineOf(connection: Connection): Promise<string> {
+  const [row] = await connection.ask<[string]>(sql.lookAtTimeline, [], LOOK_TIMEOUT_MS)
+  return (row as [string])[0]
+}
+
+class NotPrimary extends PostgresUnavailable {
+  constructor({ host, port }: PostgresHost) {
+    const message = `PostgreSQL at ${host}:${port} is a standby, or read-only`
+    super(message, { cause: undefined, isSilent: false, isWrong: false })
+  }
+}

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../domain/clock.ts'
+import type { PostgresLocation } from '../../domain/database-location.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
+import { PostgresUnavailable } from './explain.ts'
+import { openSession, type Session } from './session.ts'
+
+/** Between two tries to open a session; with some chance in it, so that many nodes do not come at once. */
+const RETRY_MS = 100
+const RETRY_JITTER_MS = 300
+
+/** How long calls wait for the next session when one has broken: most are replaced before anybody notices. */
+const PATIENCE_MS = 400
+
+const CLOSED = new PostgresUnavailable('the store is closed', { cause: undefined, isSilent: false, isWrong: false })
+
+export interface Primary {
+  /** The session to work with. Rejects with StoreUnavailable where there is none, soon or at once. */
+  session(): Promise<Session>
+  close(): void
+}
+
+/**
+ * Keeps a session with the primary: when it has ended, the next one is opened as soon as that is possible. Resolves when the
+ * first one is there. Rejects with StoreUnavailable or OperatorError where there is none within `timeout` milliseconds, or
+ * where trying again is no use.
+ */
+export async function keepPrimary(
+  location: PostgresLocation,
+  { timeout, monotonic }: { timeout: number; monotonic: Clock },
+): Promise<Primary> {
+  let current: Session | undefined
+  /** Why there is no session; and the next one, while it is worth waiting for. */
+  let reason: unknown
+  let next: PromiseWithResolvers<Session> | undefined
+  const closing = new AbortController()
+
+  const deadline = monotonic() + timeout
+  const first = await open((error) => isFinal(error) || monotonic() > deadline)
+  // Rejects when it is closed while there is no session.
+  void keep(first).catch(() => {})
+
+  /** Opens a session, however often that has to be tried, unless `isOver` says of an error that it was the last one. */
+  async function open(isOver: (error: unknown) => boolean): Promise<Session> {
+    for (;;) {
+      try {
+        return await openSession(location, monotonic)
+      } catch (error) {
+        reason = error
+        if (isOver(error)) throw error
+      }
+      await sleep(RETRY_MS + Math.random() * RETRY_JITTER_MS, undefined, { signal: closing.signal })
+    }
+  }
+
+  async function keep(first: Session): Promise<void> {
+    for (let session = first; ; session = await open(() => false)) {
+      current = session
+      next?.resolve(session)
+      if (closing.signal.aborted) session.end(CLOSED)
+      const loss = await session.ended
+      current = undefined
+      reason = loss
+      if (closing.signal.aborted) return
+      next = loss.isSilent ? undefined : waitForNext(loss)
+    }
+  }
+
+  function waitForNext(loss: PostgresUnavailable): PromiseWithResolvers<Session> {
+    const waiting = Promise.withResolvers<Session>()
+    waiting.promise.catch(() => {})
+    const timer = setTimeout(giveUp, PATIENCE_MS)
+    closing.signal.addEventListener('abort', giveUp, { once: true })
+    function giveUp() {
+      clearTimeout(timer)
+      next = undefined
+      waiting.reject(loss)
+    }
+    return waiting
+  }
+
+  return {
+    async session() {
+      if (current) return current
+      if (next) return next.promise
+      throw reason instanceof StoreUnavailable
+        ? reason
+        : new StoreUnavailable((reason as Error).message, { cause: reason })
+    },
+    close() {
+      closing.abort()
+      current?.end(CLOSED)
+    },
+  }
+}
+
+/** Whether trying again is no use: the settings are wrong, or there is a bug. */
+function isFinal(error: unknown): boolean {
+  return !(error instanceof StoreUnavailable) || (error instanceof PostgresUnavailable && error.isWrong)
+}

@@ -1,0 +1,152 @@
+import type { Application, ApplicationKey } from '../../domain/application.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { FoundToken } from '../../domain/store.ts'
+import type { Suite } from '../../domain/suite.ts'
+import { createBatch } from '../batch.ts'
+import type { Primary } from './primary.ts'
+import { readRegistry, type Wanted } from './read-registry.ts'
+import type { RegistryView } from './registry-cache.ts'
+import { type Session, TIMEOUT_MS } from './session.ts'
+import * as sql from './statements.ts'
+import { arrayOf } from './values.ts'
+
+/** How many requests may wait for an answer. */
+const MAX_READS = 8192
+
+/** A round trip that took longer says too little about the database's clock. Milliseconds. */
+const SHORT_MS = 500
+
+export type Reads = ReturnType<typeof createReads>
+
+interface ReadsOptions {
+  primary: Primary
+  now: Clock
+}
+
+/** What can be asked for. */
+type Read =
+  | { type: 'token'; id: Buffer }
+  | { type: 'application'; clientId: string }
+  | { type: 'suite'; suiteId: string }
+  | { type: 'most imported secrets' }
+  | { type: 'nothing' }
+
+type TokenRow = [
+  version: number,
+  clock: number,
+  position: number | null,
+  secretHash: Buffer,
+  applicationKey: ApplicationKey,
+  generation: number,
+  issuedAt: number,
+  revokedAt: number | null,
+]
+
+/** The answer has to be read first. */
+const PENDING = Symbol('pending')
+
+/**
+ * What a check and an authentication read. All that come while a round trip is under way are one statement, the next one: so
+ * each of them sees what was answered before it came. Tokens are read each time; applications and suites are cached for as
+ * long as the registry has the version that comes with the tokens (docs/adr/0018).
+ */
+export function createReads({ primary, now }: ReadsOptions) {
+  /** By how many milliseconds the database's clock is ahead. */
+  let clockOffset = 0
+
+  const read = createBatch<Read, unknown>(
+    async (take) => {
+      const session = await primary.session()
+      await session.proveIfNeeded()
+      const reads = take()
+      const tokens = await readTokens(session, reads)
+      if (reads.some(({ type }) => type === 'most imported secrets')) await readMostImportedSecrets(session)
+      const answers = reads.map((read) => answer(read, tokens, session.cache))
+      const pending = reads.filter((_, at) => answers[at] === PENDING)
+      if (pending.length > 0) {
+        const registry = await readRegistry(session, wantedBy(pending, tokens))
+        for (const [at, read] of reads.entries())
+          if (answers[at] === PENDING) answers[at] = answer(read, tokens, registry)
+      }
+      session.assertPrimary()
+      return answers
+    },
+    { maxTurns: 1, maxItems: MAX_READS },
+  )
+
+  async function readTokens(session: Session, reads: readonly Read[]): Promise<Map<Read, TokenRow>> {
+    const asked = reads.filter((read) => read.type === 'token')
+    const ids = arrayOf(asked.map(({ id }) => id.toString('hex')))
+    const sentAt = now()
+    const rows = await session.reads.ask<TokenRow>(sql.readTokens, [ids], TIMEOUT_MS)
+    const took = now() - sentAt
+    const [version, clock] = rows[0] as TokenRow
+    session.cache.moveTo(version)
+    if (took < SHORT_MS) clockOffset = clock - sentAt - took / 2
+    const tokens = new Map<Read, TokenRow>()
+    for (const row of rows) if (row[2] !== null) tokens.set(asked[row[2] - 1] as Read, row)
+    return tokens
+  }
+
+  return {
+    token: (id: Buffer) => read({ type: 'token', id }) as Promise<FoundToken | undefined>,
+    application: (clientId: string) => read({ type: 'application', clientId }) as Promise<Application | undefined>,
+    suite: (suiteId: string) => read({ type: 'suite', suiteId }) as Promise<Suite | undefined>,
+    mostImportedSecrets: () => read({ type: 'most imported secrets' }) as Promise<number>,
+    /** Resolves when the database answers. */
+    nothing: () => read({ type: 'nothing' }) as Promise<undefined>,
+    clockOffset: () => clockOffset,
+  }
+}
+
+async function readMostImportedSecrets({ reads, cache }: Session): Promise<void> {
+  if (cache.mostImportedSecrets !== undefined) return
+  const [row] = await reads.ask<[version: number, most: number]>(sql.mostImportedSecrets, [], TIMEOUT_MS)
+  const [version, most] = row as [number, number]
+  cache.moveTo(version)
+  cache.mostImportedSecrets = most
+}
+
+/** The answer as far as this view of the registry has it. */
+function answer(
+  read: Read,
+  tokens: Map<Read, TokenRow>,
+  registry: RegistryView & { mostImportedSecrets?: number | undefined },
+): unknown {
+  switch (read.type) {
+    case 'token': {
+      const row = tokens.get(read)
+      if (!row) return undefined
+      const application = registry.applicationOf(row[4])
+      return application === undefined
+        ? PENDING
+        : { stored: toToken(read.id, row), application: application ?? undefined }
+    }
+    case 'application':
+      return orPending(registry.application(read.clientId))
+    case 'suite':
+      return orPending(registry.suite(read.suiteId))
+    case 'most imported secrets':
+      return registry.mostImportedSecrets
+    case 'nothing':
+      return undefined
+  }
+}
+
+function orPending<Value>(value: Value | null | undefined): Value | undefined | typeof PENDING {
+  return value === undefined ? PENDING : (value ?? undefined)
+}
+
+function wantedBy(reads: readonly Read[], tokens: Map<Read, TokenRow>): Wanted {
+  const wanted: Wanted = { clientIds: new Set(), keys: new Set(), suiteIds: new Set() }
+  for (const read of reads) {
+    if (read.type === 'token') wanted.keys.add((tokens.get(read) as TokenRow)[4])
+    if (read.type === 'application') wanted.clientIds.add(read.clientId)
+    if (read.type === 'suite') wanted.suiteIds.add(read.suiteId)
+  }
+  return wanted
+}
+
+function toToken(id: Buffer, [, , , secretHash, applicationKey, generation, issuedAt, revokedAt]: TokenRow) {
+  return { id, secretHash, applicationKey, generation, issuedAt, revokedAt }
+}

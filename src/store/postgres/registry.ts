@@ -1,0 +1,95 @@
+import type { Application, NewApplication } from '../../domain/application.ts'
+import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
+import type { Registry } from '../../domain/store.ts'
+import type { NewSuite, Suite } from '../../domain/suite.ts'
+import type { Commands } from './commands.ts'
+import type { Reads } from './reads.ts'
+import * as sql from './statements.ts'
+
+/** The key of no row: ids begin with 1. */
+const BEFORE_THE_FIRST = 0
+
+/** The registry in PostgreSQL: applications, suites, their secrets and approvals. */
+export function createRegistry({ reads, commands }: { reads: Reads; commands: Commands }): Registry {
+  const { changeRegistry } = commands
+
+  async function list<Row>(statement: string, values: unknown[]): Promise<Row[]> {
+    const rows = await commands.ask<[json: string]>(statement, values)
+    return rows.map(([json]) => JSON.parse(json))
+  }
+
+  /** Makes a change of one statement. Resolves to whether that returned a row: whether there was what it is about. */
+  const change = (statement: string, values: unknown[]) =>
+    changeRegistry(async (ask) => (await ask(statement, values)).length > 0)
+
+  return {
+    findApplication: reads.application,
+    findSuite: reads.suite,
+    mostImportedSecrets: reads.mostImportedSecrets,
+    listApplications: ({ after = BEFORE_THE_FIRST, limit }) => list<Application>(sql.listApplications, [after, limit]),
+    listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
+      list<Application>(sql.listApprovedApplications, [suiteId, after, limit]),
+    findNamesakes: (names) => list<Application>(sql.findNamesakes, [names]),
+    countApplications: () => commands.askNumber(sql.countApplications),
+    listSuites: ({ after = BEFORE_THE_FIRST, limit }) => list<Suite>(sql.listSuites, [after, limit]),
+
+    register: ({ suites, applications }) =>
+      changeRegistry(async (ask) => {
+        const added = { suites: [] as NewSuite[], applications: [] as NewApplication[] }
+        for (const suite of suites) {
+          if ((await ask(sql.insertSuite, suiteValues(suite))).length > 0) added.suites.push(suite)
+        }
+        for (const application of applications) {
+          if ((await ask(sql.insertApplication, applicationValues(application))).length > 0) {
+            added.applications.push(application)
+          }
+        }
+        return added
+      }),
+
+    startSecrets: async (owners) => void (await change(sql.startSecrets, [owners, NOT_SHOWN_YET])),
+
+    updateApplication: (clientId, { name = null, developerEmail = null }) =>
+      change(sql.updateApplication, [clientId, name, developerEmail]),
+    setStatus: (clientId, status) => change(sql.setStatus, [clientId, status]),
+    removeApplication: (clientId) => change(sql.deleteApplication, [clientId]),
+    updateSuite: (suiteId, { name }) => change(sql.updateSuite, [suiteId, name]),
+    removeSuite: (suiteId) => change(sql.deleteSuite, [suiteId]),
+    approve: async (clientId, suiteId) => void (await change(sql.approve, [clientId, suiteId])),
+    withdraw: async (clientId, suiteId) => void (await change(sql.withdraw, [clientId, suiteId])),
+    revokeTokens: (clientId, at) => change(sql.revokeTokens, [clientId, at]),
+
+    addSecret: (owner, secret) => change(sql.insertSecret, [owner, ...secretValues(secret)]),
+
+    rotateSecret: (owner, secret, endOthersAt, deleteEndedBefore) =>
+      changeRegistry(async (ask) => {
+        await ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
+        await ask(sql.endSecrets, [owner, endOthersAt])
+        return (await ask(sql.insertSecret, [owner, ...secretValues(secret)])).length > 0
+      }),
+
+    revokeSecret: (owner, id, at) => change(sql.revokeSecret, [owner, id, at]),
+  }
+}
+
+function applicationValues(application: NewApplication): unknown[] {
+  const { clientId, name, developerEmail, createdAt, skipNamesake, suites, secret } = application
+  // Null: all suites.
+  return [
+    clientId,
+    name,
+    developerEmail,
+    createdAt,
+    skipNamesake,
+    suites === 'all' ? null : suites,
+    ...secretValues(secret),
+  ]
+}
+
+function suiteValues({ suiteId, name, createdAt, secret }: NewSuite): unknown[] {
+  return [suiteId, name, createdAt, ...secretValues(secret)]
+}
+
+function secretValues({ digest, createdAt, endsAt = null }: NewSecret): unknown[] {
+  return [digest, createdAt, endsAt]
+}

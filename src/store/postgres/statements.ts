@@ -1,0 +1,343 @@
+// Every statement that the PostgreSQL store sends, whole but for the three parts that come first. None has a name: named
+// ones need a PgBouncer that knows them (docs/adr/0018).
+
+const SECRET = `
+                      json_build_object(
+                        'id', s.id,
+                        'digest', s.digest,
+                        'createdAt', s.created_at,
+                        'endsAt', s.ends_at,
+                        'revokedAt', s.revoked_at)
+                      ORDER BY s.id`
+
+const APPLICATION = `
+         json_build_object(
+           'key', a.id,
+           'clientId', a.client_id,
+           'name', a.name,
+           'developerEmail', a.developer_email,
+           'status', a.status,
+           'tokenGeneration', a.token_generation,
+           'tokensValidFrom', a.tokens_valid_from,
+           'createdAt', a.created_at,
+           'suites', (
+             SELECT coalesce(json_agg(s.suite_id ORDER BY s.id), '[]')
+               FROM approvals p
+               JOIN suites s ON s.id = p.suite_id
+              WHERE p.application_id = a.id),
+           'secrets', (
+             SELECT coalesce(json_agg(${SECRET}), '[]')
+               FROM secrets s
+              WHERE s.application_id = a.id))`
+
+const SUITE = `
+         json_build_object(
+           'key', u.id,
+           'suiteId', u.suite_id,
+           'name', u.name,
+           'createdAt', u.created_at,
+           'secrets', (
+             SELECT coalesce(json_agg(${SECRET}), '[]')
+               FROM secrets s
+              WHERE s.suite_id = u.id))`
+
+// The session: which server this is, and whether it keeps the promises of the port.
+
+export const lookAtServer = `
+  SELECT pg_is_in_recovery(),
+         current_setting('transaction_read_only'),
+         current_setting('synchronous_commit'),
+         current_setting('server_encoding'),
+         extract(epoch FROM pg_postmaster_start_time())::text`
+
+// Patroni and its like count the timeline up with every promotion.
+export const lookAtTimeline = `
+  SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)`
+
+// Commits of this role that wait for a standby, which no timeout ends: one more would only wait as well.
+export const countStuckCommits = `
+  SELECT count(*)
+    FROM pg_stat_activity
+   WHERE usename = current_user AND wait_event = 'SyncRep' AND query_start < now() - interval '1 second'`
+
+// A commit that leaves no row behind, and that waits for the standbys as any other.
+export const heartbeat = `
+  SELECT pg_logical_emit_message(true, 'token-server', '')`
+
+// Reads that are made for many requests at once.
+
+export const readTokens = `
+  SELECT c.registry, extract(epoch FROM clock_timestamp()) * 1000,
+         asked.position, t.secret_hash, t.application_id, t.generation, t.issued_at, t.revoked_at
+    FROM changes c
+    LEFT JOIN (unnest($1::uuid[]) WITH ORDINALITY AS asked (id, position) JOIN tokens t ON t.id = asked.id) ON true`
+
+export const readRegistry = `
+  SELECT 'changes', registry::text FROM changes
+   UNION ALL
+  SELECT 'application', ${APPLICATION}::text FROM applications a WHERE a.client_id = ANY ($1::text[])
+   UNION ALL
+  SELECT 'application', ${APPLICATION}::text FROM applications a WHERE a.id = ANY ($2::bigint[])
+   UNION ALL
+  SELECT 'suite', ${SUITE}::text FROM suites u WHERE u.suite_id = ANY ($3::text[])`
+
+export const mostImportedSecrets = `
+  SELECT c.registry, (
+         SELECT coalesce(max(greatest(1, n.unrevoked)), 0)
+           FROM (SELECT count(*) FILTER (WHERE revoked_at IS NULL) AS unrevoked
+                   FROM secrets
+                  WHERE digest LIKE '$scrypt$%'
+                  GROUP BY application_id) n)
+    FROM changes c`
+
+// Lists and counts, for people.
+
+export const listApplications = `
+  SELECT ${APPLICATION}::text FROM applications a WHERE a.id > $1 ORDER BY a.id LIMIT $2`
+
+export const findNamesakes = `
+  SELECT ${APPLICATION}::text FROM applications a WHERE a.name = ANY ($1::text[]) ORDER BY a.id`
+
+export const listApprovedApplications = `
+  SELECT ${APPLICATION}::text
+    FROM applications a
+    JOIN approvals x ON x.application_id = a.id
+    JOIN suites y ON y.id = x.suite_id
+   WHERE y.suite_id = $1 AND a.id > $2
+   ORDER BY a.id
+   LIMIT $3`
+
+export const listSuites = `
+  SELECT ${SUITE}::text FROM suites u WHERE u.id > $1 ORDER BY u.id LIMIT $2`
+
+export const countApplications = `
+  SELECT count(*) FROM applications`
+
+// Changes to the registry, each in a transaction that begins with this lock: they are made one by one, whichever node makes
+// them. So what one looks for is still so when it writes.
+
+export const begin = `
+  BEGIN`
+
+export const commit = `
+  COMMIT`
+
+export const rollback = `
+  ROLLBACK`
+
+export const lockRegistry = `
+  SELECT registry FROM changes FOR UPDATE`
+
+export const insertApplication = `
+  WITH added AS (
+    INSERT INTO applications (client_id, name, developer_email, created_at)
+    SELECT $1, $2, $3, $4
+     WHERE NOT EXISTS (SELECT 1 FROM suites WHERE suite_id = $1)
+       AND NOT ($5::boolean AND EXISTS (
+             SELECT 1 FROM applications WHERE name = $2 AND developer_email = $3))
+        ON CONFLICT (client_id) DO NOTHING
+    RETURNING id
+  ), approved AS (
+    INSERT INTO approvals (application_id, suite_id)
+    SELECT added.id, s.id FROM added, suites s WHERE $6::text[] IS NULL OR s.suite_id = ANY ($6)
+  )
+  INSERT INTO secrets (application_id, digest, created_at, ends_at)
+  SELECT id, $7, $8, $9 FROM added
+  RETURNING id`
+
+export const insertSuite = `
+  WITH added AS (
+    INSERT INTO suites (suite_id, name, created_at)
+    SELECT $1, $2, $3
+     WHERE NOT EXISTS (SELECT 1 FROM applications WHERE client_id = $1)
+        ON CONFLICT (suite_id) DO NOTHING
+    RETURNING id
+  )
+  INSERT INTO secrets (suite_id, digest, created_at, ends_at)
+  SELECT id, $4, $5, $6 FROM added
+  RETURNING id`
+
+export const insertSecret = `
+  INSERT INTO secrets (digest, created_at, ends_at, application_id, suite_id)
+  SELECT $2, $3::bigint, $4::bigint, id, NULL FROM applications WHERE client_id = $1
+   UNION ALL
+  SELECT $2, $3, $4, NULL, id FROM suites WHERE suite_id = $1
+  RETURNING id`
+
+export const startSecrets = `
+  UPDATE secrets SET ends_at = NULL
+   WHERE ends_at = $2
+     AND (application_id IN (SELECT id FROM applications WHERE client_id = ANY ($1::text[]))
+       OR suite_id IN (SELECT id FROM suites WHERE suite_id = ANY ($1)))`
+
+export const setStatus = `
+  UPDATE applications SET status = $2 WHERE client_id = $1 RETURNING id`
+
+export const updateApplication = `
+  UPDATE applications
+     SET name = coalesce($2, name), developer_email = coalesce($3, developer_email)
+   WHERE client_id = $1
+  RETURNING id`
+
+export const updateSuite = `
+  UPDATE suites SET name = $2 WHERE suite_id = $1 RETURNING id`
+
+export const deleteApplication = `
+  DELETE FROM applications WHERE client_id = $1 RETURNING id`
+
+export const deleteSuite = `
+  DELETE FROM suites WHERE suite_id = $1 RETURNING id`
+
+export const approve = `
+  INSERT INTO approvals (application_id, suite_id)
+  SELECT a.id, s.id FROM applications a, suites s WHERE a.client_id = $1 AND s.suite_id = $2
+      ON CONFLICT DO NOTHING`
+
+export const withdraw = `
+  DELETE FROM approvals
+   WHERE application_id = (SELECT id FROM applications WHERE client_id = $1)
+     AND suite_id = (SELECT id FROM suites WHERE suite_id = $2)`
+
+export const revokeTokens = `
+  UPDATE applications
+     SET token_generation = token_generation + 1, tokens_valid_from = $2
+   WHERE client_id = $1
+  RETURNING id`
+
+export const deleteEndedSecrets = `
+  DELETE FROM secrets
+   WHERE ends_at < $2
+     AND (application_id = (SELECT id FROM applications WHERE client_id = $1)
+       OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))`
+
+export const endSecrets = `
+  UPDATE secrets SET ends_at = least(ends_at, $2)
+   WHERE application_id = (SELECT id FROM applications WHERE client_id = $1)
+      OR suite_id = (SELECT id FROM suites WHERE suite_id = $1)`
+
+export const revokeSecret = `
+  UPDATE secrets
+     SET ends_at = least(ends_at, $3), revoked_at = coalesce(revoked_at, $3)
+   WHERE id = $2
+     AND (application_id = (SELECT id FROM applications WHERE client_id = $1)
+       OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))
+  RETURNING id`
+
+// Tokens. One statement for a batch is one transaction and one round trip.
+
+export const insertTokens = `
+  INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at)
+  SELECT id, decode(secret_hash, 'hex'), application_id, generation, issued_at
+    FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
+      AS new (id, secret_hash, application_id, generation, issued_at)`
+
+// Also what is revoked already: whoever did that may not have been answered, and then no standby may have it yet. In the order
+// of their ids, so that two nodes that revoke the same tokens wait for each other and not in a circle.
+export const revokeTokensById = `
+  UPDATE tokens t SET revoked_at = coalesce(t.revoked_at, asked.at)
+    FROM (SELECT locked.id, revoked.at
+            FROM unnest($1::uuid[], $2::bigint[]) AS revoked (id, at)
+            JOIN tokens locked ON locked.id = revoked.id
+           ORDER BY locked.id
+             FOR UPDATE OF locked) asked
+   WHERE t.id = asked.id`
+
+// The lock: one node at a time.
+export const purgeTokens = `
+  WITH expired AS MATERIALIZED (
+    SELECT id
+      FROM tokens
+     WHERE id < $1::uuid AND (SELECT pg_try_advisory_xact_lock(7033017, 2))
+     ORDER BY id
+     LIMIT $2
+       FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM tokens t USING expired e WHERE t.id = e.id RETURNING 1
+  )
+  SELECT count(*) FROM deleted`
+
+// Usage. In the order of the keys, for the same reason as above.
+
+export const addTokenCounts = `
+  INSERT INTO token_counts AS old (hour, application_id, issued, refused)
+  SELECT hour, application_id, issued, refused
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+      AS more (hour, application_id, issued, refused)
+   ORDER BY hour, application_id
+      ON CONFLICT (hour, application_id) DO UPDATE
+     SET issued = old.issued + excluded.issued, refused = old.refused + excluded.refused
+  RETURNING application_id, hour, issued, refused`
+
+export const recordApplicationUses = `
+  INSERT INTO application_uses AS old (application_id, last_token_at)
+  SELECT a.id, max(used.last_token_at)
+    FROM unnest($1::bigint[], $2::bigint[]) AS used (application_id, last_token_at)
+    JOIN applications a ON a.id = used.application_id
+   WHERE used.last_token_at IS NOT NULL
+   GROUP BY a.id
+   ORDER BY a.id
+      ON CONFLICT (application_id) DO UPDATE SET last_token_at = greatest(old.last_token_at, excluded.last_token_at)`
+
+export const countTokens = `
+  SELECT issued FROM token_counts WHERE application_id = $1 AND hour = $2`
+
+export const listTokenCounts = `
+  SELECT application_id, hour, issued, refused FROM token_counts WHERE hour >= $1`
+
+export const purgeTokenCounts = `
+  WITH old AS (
+    SELECT hour, application_id
+      FROM token_counts
+     WHERE hour < $1
+     ORDER BY hour, application_id
+     LIMIT $2
+       FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM token_counts t USING old WHERE (t.hour, t.application_id) = (old.hour, old.application_id) RETURNING 1
+  )
+  SELECT count(*) FROM deleted`
+
+export const recordSecretUses = `
+  INSERT INTO secret_uses AS old (secret_id, last_used_at)
+  SELECT s.id, max(used.last_used_at)
+    FROM unnest($1::bigint[], $2::bigint[]) AS used (secret_id, last_used_at)
+    JOIN secrets s ON s.id = used.secret_id
+   GROUP BY s.id
+   ORDER BY s.id
+      ON CONFLICT (secret_id) DO UPDATE SET last_used_at = greatest(old.last_used_at, excluded.last_used_at)`
+
+export const listSecretUses = `
+  SELECT secret_id, last_used_at FROM secret_uses WHERE secret_id = ANY ($1::bigint[])`
+
+export const lastTokenAt = `
+  SELECT last_token_at FROM application_uses WHERE application_id = $1`
+
+// Migrations.
+
+export const lockMigrations = `
+  SELECT pg_advisory_xact_lock(7033017, 1)`
+
+export const findMigrations = `
+  SELECT to_regclass('migrations') IS NOT NULL`
+
+export const createMigrations = `
+  CREATE TABLE migrations (
+    number     integer PRIMARY KEY,
+    name       text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+  )`
+
+export const schemaVersion = `
+  SELECT coalesce(max(number), 0) FROM migrations`
+
+export const insertMigration = `
+  INSERT INTO migrations (number, name) VALUES ($1, $2)`
+
+export const oldestProgram = `
+  SELECT oldest_program FROM compatibility`
+
+export const countTables = `
+  SELECT count(*)
+    FROM pg_class c
+   WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+     AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')`

@@ -1,0 +1,62 @@
+import type { PostgresLocation } from '../../domain/database-location.ts'
+import { locationText } from '../../domain/database-location.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
+import type { Opened, OpenOptions } from '../open.ts'
+import { createCommands } from './commands.ts'
+import { migrate } from './migrate.ts'
+import { keepPrimary } from './primary.ts'
+import { createReads } from './reads.ts'
+import { createRegistry } from './registry.ts'
+import { createTokens } from './tokens.ts'
+import { createUsage } from './usage.ts'
+
+/** How long opening waits for a primary. */
+const OPEN_TIMEOUT_MS = 10_000
+
+/** How far this machine's clock and the database's may be apart. */
+const CLOCK_TOLERANCE_MS = 1000
+
+/** Opens a PostgreSQL database as a migrated store. Rejects with StoreUnavailable or OperatorError. */
+export async function openPostgres(
+  location: PostgresLocation,
+  { lockTimeout, create = true }: OpenOptions,
+): Promise<Opened> {
+  const database = locationText(location)
+  const primary = await keepPrimary(location, { timeout: OPEN_TIMEOUT_MS, monotonic: () => performance.now() })
+  const migrated = await primary
+    .session()
+    .then(({ commands }) => migrate(commands, { create }))
+    .catch((error) => {
+      primary.close()
+      throw error
+    })
+  const commands = createCommands({ primary, timeout: lockTimeout })
+  const reads = createReads({ primary, now: Date.now })
+
+  return {
+    ...createRegistry({ reads, commands }),
+    ...createTokens({ primary, reads, commands }),
+    ...createUsage(commands),
+
+    async ping() {
+      await reads.nothing()
+      const offset = reads.clockOffset()
+      if (Math.abs(offset) <= CLOCK_TOLERANCE_MS) return
+      throw new StoreUnavailable(
+        `this machine's clock and that of ${database} are ${Math.abs(offset)} ms apart: set them by NTP`,
+      )
+    },
+
+    async backlog() {
+      await primary.session()
+      return undefined
+    },
+
+    async close() {
+      primary.close()
+    },
+
+    database,
+    migrated,
+  }
+}

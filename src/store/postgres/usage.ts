@@ -1,0 +1,61 @@
+import type { ApplicationKey } from '../../domain/application.ts'
+import type { Usage } from '../../domain/store.ts'
+import type { TokenCount } from '../../domain/usage.ts'
+import type { Commands } from './commands.ts'
+import * as sql from './statements.ts'
+import { arrayOf } from './values.ts'
+
+type CountRow = [applicationKey: ApplicationKey, hour: number, issued: number, refused: number]
+
+/** What is known of use, in PostgreSQL. */
+export function createUsage({ ask, askNumber }: Commands): Usage {
+  return {
+    async addTokenCounts(changes) {
+      if (changes.length === 0) return []
+      const keys = arrayOf(changes.map(({ applicationKey }) => applicationKey))
+      // Before the counts, which are all or none: what is tried again then is the same.
+      await ask(sql.recordApplicationUses, [keys, arrayOf(changes.map(({ lastTokenAt }) => lastTokenAt))])
+      const rows = await ask<CountRow>(sql.addTokenCounts, [
+        arrayOf(changes.map(({ hour }) => hour)),
+        keys,
+        arrayOf(changes.map(({ issued }) => issued)),
+        arrayOf(changes.map(({ refused }) => refused)),
+      ])
+      const sums = rows.map(toCount)
+      return changes.map(
+        ({ applicationKey, hour }) =>
+          sums.find((sum) => sum.applicationKey === applicationKey && sum.hour === hour) as TokenCount,
+      )
+    },
+
+    async countTokens(applicationKey, hour) {
+      const [row] = await ask<[number]>(sql.countTokens, [applicationKey, hour])
+      return row?.[0] ?? 0
+    },
+
+    listTokenCounts: async (fromHour) => (await ask<CountRow>(sql.listTokenCounts, [fromHour])).map(toCount),
+
+    async lastTokenAt(applicationKey) {
+      const [row] = await ask<[number]>(sql.lastTokenAt, [applicationKey])
+      return row?.[0]
+    },
+
+    async recordSecretUses(uses) {
+      await ask(sql.recordSecretUses, [
+        arrayOf(uses.map(({ secretId }) => secretId)),
+        arrayOf(uses.map(({ lastUsedAt }) => lastUsedAt)),
+      ])
+    },
+
+    async listSecretUses(secretIds) {
+      const rows = await ask<[secretId: number, lastUsedAt: number]>(sql.listSecretUses, [arrayOf(secretIds)])
+      return rows.map(([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
+    },
+
+    purgeTokenCounts: (beforeHour, limit) => askNumber(sql.purgeTokenCounts, [beforeHour, limit]),
+  }
+}
+
+function toCount([applicationKey, hour, issued, refused]: CountRow): TokenCount {
+  return { applicationKey, hour, issued, refused }
+}
