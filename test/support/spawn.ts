@@ -9,6 +9,8 @@ import type { Test } from 'tap'
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
 interface StartOptions {
+  /** The program: of another release, for example. */
+  main?: string
   cwd?: string
   stdio?: StdioOptions
 }
@@ -18,16 +20,16 @@ export function start(
   t: Test,
   args: string[],
   env: NodeJS.ProcessEnv,
-  { cwd = process.cwd(), stdio = 'pipe' }: StartOptions = {},
+  { main = MAIN, cwd = process.cwd(), stdio = 'pipe' }: StartOptions = {},
 ): ChildProcess {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env }, stdio, cwd })
+  const child = spawn(process.execPath, [main, ...args], { env: { ...process.env, ...env }, stdio, cwd })
   t.teardown(() => child.kill('SIGKILL'))
   return child
 }
 
 /** Runs a command to its end. */
-export async function command(t: Test, args: string[], env: NodeJS.ProcessEnv, stdin = '') {
-  const child = start(t, args, env)
+export async function command(t: Test, args: string[], env: NodeJS.ProcessEnv, stdin = '', options: StartOptions = {}) {
+  const child = start(t, args, env, options)
   child.stdin?.end(stdin)
   const [out, err, [status]] = await Promise.all([
     text(child.stdout as NodeJS.ReadableStream),
