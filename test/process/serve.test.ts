@@ -52,10 +52,11 @@ t.test('Serve: wrong settings, a port in use and a newer database stop it with a
 
   const db = new Database(file)
   db.pragma('user_version = 1000')
+  db.exec("UPDATE compatibility SET oldest_program = '99.0.0'")
   db.close()
   t.match(await command(t, ['serve'], { ...env, PORT: '0' }), {
     status: 1,
-    err: /is at version 1000, .*upgrade the program/,
+    err: /needs token-server 99\.0\.0 or newer, .*upgrade the program/,
   })
 })
 

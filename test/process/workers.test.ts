@@ -70,6 +70,7 @@ t.test('Workers: one that exits unexpectedly is replaced; one that cannot start 
   // A database that a new worker does not open: it cannot be restarted, and the old ones go on.
   const other = new Database(file)
   other.pragma('user_version = 1000')
+  other.exec("UPDATE compatibility SET oldest_program = '99.0.0'")
   other.close()
   server.child.kill('SIGHUP')
   await until(() => server.logged('rolling restart failed').length === 1)
