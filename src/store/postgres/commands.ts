@@ -7,21 +7,24 @@ type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Pro
 
 export type Commands = ReturnType<typeof createCommands>
 
+/** How long a statement may take. Generous: where it takes longer the whole session is ended. */
+const TIMEOUT_MS = 10_000
+
 interface CommandsOptions {
   primary: Primary
-  /** How long a statement may take, with waiting for the locks of other nodes. Milliseconds. */
-  timeout: number
+  /** How long a change waits for another node's. Milliseconds. */
+  lockTimeout: number
 }
 
 /** Everything that no request for a token or a check waits for, one after the other on a connection of its own. */
-export function createCommands({ primary, timeout }: CommandsOptions) {
+export function createCommands({ primary, lockTimeout }: CommandsOptions) {
   let last: Promise<unknown> = Promise.resolve()
 
   /** Waits for what was asked for before. */
   function enqueue<Result>(action: (ask: Ask) => Promise<Result>): Promise<Result> {
     const result = last.then(async () => {
       const { commands } = await primary.session()
-      return action((statement, values = []) => commands.ask(statement, values, timeout))
+      return action((statement, values = []) => commands.ask(statement, values, TIMEOUT_MS))
     })
     last = result.catch(() => {})
     return result
@@ -43,6 +46,7 @@ export function createCommands({ primary, timeout }: CommandsOptions) {
       enqueue(async (ask) => {
         await ask(sql.begin)
         const result = await rollBackOnError(ask, async () => {
+          await ask(sql.setLockTimeout, [`${lockTimeout}ms`])
           await ask(sql.lockRegistry)
           return action(ask)
         })

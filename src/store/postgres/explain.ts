@@ -10,6 +10,7 @@ const ADVICE: Record<string, string> = {
   '42501': 'the role needs more rights: make it the owner of the database',
   '42P01': 'a table is missing: run migrate',
   '53100': 'its disk is full',
+  '55P03': 'another node or command is changing the registry',
   '53300': 'it has too many connections: raise max_connections, or use fewer nodes or workers',
   '25006': 'it is read-only',
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../domain/clock.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import { type Connection, connect } from './connection.ts'
@@ -13,9 +12,6 @@ export const TIMEOUT_MS = 1500
 /** How often something is committed, at least; and for how long after a commit was sent that came back the server is believed. */
 const HEARTBEAT_MS = 1000
 const BELIEVE_MS = 3000
-
-/** How often it is looked whether commits wait for a standby still. */
-const STUCK_MS = 300
 
 /**
  * A process's connections to the primary, one for each kind of work, all to the same server: when one of them is broken, all
@@ -50,8 +46,8 @@ export async function openSession(location: PostgresLocation, monotonic: Clock):
     for (const connection of connections) connection.destroy(reason)
   }
   try {
+    await assertNothingIsStuck(reads)
     const [writes, commands] = await Promise.all([another(), another()])
-    await untilNothingIsStuck(commands)
     const session = createSession({ reads, writes, commands }, end, monotonic)
     await session.proveIfNeeded()
     return session
@@ -64,18 +60,15 @@ export async function openSession(location: PostgresLocation, monotonic: Clock):
     const connection = await connect(location, reads.host)
     connections.push(connection)
     const [row] = await connection.ask<unknown[]>(sql.lookAtServer, [], TIMEOUT_MS)
-    if (row?.at(-1) !== startedAt) throw newReason('the host has another server now')
+    if (row?.at(-1) !== startedAt) throw newReason('another server has the address now')
     return connection
   }
 }
 
-/** A commit that waits for a standby stays behind for as long as it does, whatever its client does: one is enough. */
-async function untilNothingIsStuck(connection: Connection): Promise<void> {
-  for (;;) {
-    const [row] = await connection.ask<[number]>(sql.countStuckCommits, [], TIMEOUT_MS)
-    if (row?.[0] === 0) return
-    await sleep(STUCK_MS)
-  }
+/** A commit that waits for a standby does so for as long as that takes, whatever its client does: one of them is enough. */
+async function assertNothingIsStuck(connection: Connection): Promise<void> {
+  const [row] = await connection.ask<[number]>(sql.countStuckCommits, [], TIMEOUT_MS)
+  if (row?.[0] !== 0) throw newReason('commits wait for a standby that does not answer')
 }
 
 function createSession(
@@ -84,10 +77,10 @@ function createSession(
   monotonic: Clock,
 ): Session {
   let provenAt = -Infinity
-  let isWriting = false
+  let underWay: Promise<void> | undefined
   const ended = Promise.race([reads.broken, writes.broken, commands.broken])
   const heart = setInterval(() => {
-    if (!isWriting && monotonic() - provenAt >= HEARTBEAT_MS / 2) void prove().catch(() => {})
+    if (monotonic() - provenAt >= HEARTBEAT_MS / 2) void prove().catch(() => {})
   }, HEARTBEAT_MS).unref()
   void ended.then((reason) => {
     clearInterval(heart)
@@ -95,17 +88,24 @@ function createSession(
   })
 
   async function write(statement: string, values: unknown[]): Promise<void> {
-    const sentAt = monotonic()
-    isWriting = true
-    try {
-      await writes.ask(statement, values, TIMEOUT_MS)
-      provenAt = sentAt
-    } finally {
-      isWriting = false
-    }
+    // A heartbeat at most.
+    while (underWay) await underWay.catch(() => {})
+    underWay = send(statement, values).finally(() => {
+      underWay = undefined
+    })
+    return underWay
   }
 
-  const prove = () => write(sql.heartbeat, [])
+  async function send(statement: string, values: unknown[]): Promise<void> {
+    const sentAt = monotonic()
+    await writes.ask(statement, values, TIMEOUT_MS)
+    provenAt = sentAt
+  }
+
+  /** By what is committed right now, or by a commit that is empty. */
+  function prove(): Promise<void> {
+    return underWay ?? write(sql.heartbeat, [])
+  }
 
   return {
     reads,

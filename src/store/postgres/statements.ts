@@ -125,6 +125,10 @@ export const commit = `
 export const rollback = `
   ROLLBACK`
 
+// For this transaction only: behind a PgBouncer the next one may be another client's.
+export const setLockTimeout = `
+  SELECT set_config('lock_timeout', $1, true)`
+
 export const lockRegistry = `
   SELECT registry FROM changes FOR UPDATE`
 

@@ -30,7 +30,7 @@ export async function openPostgres(
       primary.close()
       throw error
     })
-  const commands = createCommands({ primary, timeout: lockTimeout })
+  const commands = createCommands({ primary, lockTimeout })
   const reads = createReads({ primary, now: Date.now })
 
   return {
