@@ -170,6 +170,9 @@ type ServerEvent =
   | { type: 'store backlog cleared' }
   /** Forwards, or backwards where `seconds` is negative. The purge pauses. */
   | { type: 'clock jumped'; seconds: number }
+  /** Once a minute while it lasts: the database's clock is so many seconds ahead, or behind where that is negative. */
+  | { type: 'clock differs'; seconds: number }
+  | { type: 'clock agrees' }
   /** The same failure as in a line before, `count` times since. `message`: the error's. */
   | { type: 'request failures repeated'; reason: RequestReason; message: string; count: number }
   /** There was no room for them: nobody read the log, or its disk was full. */

@@ -15,8 +15,13 @@ import type { SecretUse, TokenCount, TokenCountChange } from './usage.ts'
  *   many wait. What was refused before the store had begun to write it is never written.
  */
 export interface Store extends Registry, Tokens, Usage {
-  /** Resolves when the store can be read and, as far as is known, written. */
+  /** Resolves when the store can be read and, as far as is known, written, and its clock is this process's or near it. */
   ping(): Promise<void>
+  /**
+   * By how many milliseconds the store's clock is ahead of this process's, as far as is known: negative where it is behind,
+   * 0 where it is the same clock.
+   */
+  clockOffset(): number
   /** Tidies up, where what is to be tidied up has become much; resolves to what is left where that was not possible. */
   backlog(): Promise<Backlog | undefined>
   /** Resolves soon, also while the disk hangs; the process is to end then. */

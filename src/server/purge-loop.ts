@@ -5,6 +5,7 @@ import type { Store } from '../domain/store.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import { purge } from '../issuer/purge.ts'
 import { watchBacklog } from './backlog-watch.ts'
+import { watchClockOffset } from './clock-offset-watch.ts'
 import { watchClock } from './clock-watch.ts'
 
 /** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance has why. */
@@ -22,11 +23,13 @@ export interface PurgeOptions {
 
 /**
  * Deletes expired tokens in the background, in small steps, until it is stopped. A step that failed is tried again. When
- * the clock has jumped it pauses for as long as a token lives: what seems to be expired may not be, and would be lost.
+ * the clock has jumped it pauses for as long as a token lives, and where the store has another time for as long as it does:
+ * what seems to be expired may not be, and would be lost.
  */
 export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDLE_DELAY_MS }: PurgeOptions) {
   const stopping = new AbortController()
   const clockJump = watchClock({ now, monotonic })
+  const clocksAgree = watchClockOffset({ store, monotonic, observe })
   const lookAtBacklog = watchBacklog({ store, monotonic, observe })
   let pausedUntil = monotonic()
 
@@ -45,7 +48,7 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
       observe({ type: 'clock jumped', seconds: Math.round(jump / 1000) })
       pausedUntil = monotonic() + TOKEN_LIFETIME
     }
-    return monotonic() >= pausedUntil && purge({ store, now })
+    return clocksAgree() && monotonic() >= pausedUntil && purge({ store, now })
   }
 
   const running = run()

@@ -1,3 +1,4 @@
+import { CLOCK_TOLERANCE } from '../../domain/clock.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import { locationText } from '../../domain/database-location.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
@@ -12,9 +13,6 @@ import { createUsage } from './usage.ts'
 
 /** How long opening waits for a primary. */
 const OPEN_TIMEOUT_MS = 10_000
-
-/** How far this machine's clock and the database's may be apart. */
-const CLOCK_TOLERANCE_MS = 1000
 
 /** Opens a PostgreSQL database as a migrated store. Rejects with StoreUnavailable or OperatorError. */
 export async function openPostgres(
@@ -40,15 +38,15 @@ export async function openPostgres(
 
     async ping() {
       await reads.nothing()
-      const offset = reads.clockOffset()
-      if (Math.abs(offset) <= CLOCK_TOLERANCE_MS) return
-      throw new StoreUnavailable(
-        `this machine's clock and that of ${database} are ${Math.abs(offset)} ms apart: set them by NTP`,
-      )
+      const apart = Math.round(Math.abs(reads.clockOffset()))
+      if (apart <= CLOCK_TOLERANCE) return
+      throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: set them by NTP`)
     },
 
+    clockOffset: reads.clockOffset,
+
     async backlog() {
-      await primary.session()
+      await reads.nothing()
       return undefined
     },
 

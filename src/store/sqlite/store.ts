@@ -100,6 +100,8 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
         hasFailed = false
       }),
 
+    clockOffset: () => 0,
+
     async backlog() {
       // Also for a process that waits for the disk at no other time: the leader, which purges. But never a second time
       // while it hangs: each fdatasync keeps one of libuv's four threads, which the log and scrypt need.
