@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import pg, { type ClientConfig } from 'pg'
 import type { PostgresHost, PostgresLocation, Tls } from '../../domain/database-location.ts'
-import { StoreUnavailable } from '../../domain/store.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import { endsSession, type PostgresUnavailable, unavailable } from './explain.ts'
 import { passwordFor } from './password.ts'
 import { parserOf } from './values.ts'
@@ -27,7 +27,7 @@ export interface Connection {
   destroy(reason: PostgresUnavailable): void
 }
 
-/** Connects to a server. Rejects with StoreUnavailable. */
+/** Connects to a server. Rejects with StoreUnavailable, and with OperatorError where a file of the settings cannot be read. */
 export async function connect(location: PostgresLocation, host: PostgresHost): Promise<Connection> {
   const client = new pg.Client(await configOf(location, host))
   const broken = Promise.withResolvers<PostgresUnavailable>()
@@ -99,6 +99,6 @@ async function configOf(location: PostgresLocation, { host, port }: PostgresHost
 async function certificateOf({ rootCertificateFile: file }: Tls): Promise<string | undefined> {
   if (file === undefined) return undefined
   return readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new StoreUnavailable(`sslrootcert cannot be read: ${cause.code}`, { cause })
+    throw new OperatorError(`The file of sslrootcert cannot be read: ${cause.code}.`, { cause })
   })
 }

@@ -43,7 +43,15 @@ export function unavailable(
   const said = code === undefined ? text : code.startsWith(DATA_EXCEPTION) ? `error ${code}` : `${code}, ${text}`
   const advice = ADVICE[code ?? '']
   const message = `PostgreSQL at ${host}:${port}: ${said}${advice ? ` (${advice})` : ''}`
-  return new PostgresUnavailable(message, { cause, isSilent, isWrong: /^(28|3D)/.test(code ?? '') })
+  return new PostgresUnavailable(message, { cause, isSilent, isWrong: isWrong(cause) })
+}
+
+/** Whether a connection is refused for the settings: password, database, certificate. */
+function isWrong(cause: unknown): boolean {
+  if (cause instanceof DatabaseError) return /^(28|3D)/.test(cause.code ?? '')
+  if (!(cause instanceof Error)) return false
+  // Errors of TLS have a code as those of the network have, but no system call.
+  return cause.message.includes('does not support SSL') || ('code' in cause && !('syscall' in cause))
 }
 
 /**

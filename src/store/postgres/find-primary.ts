@@ -21,7 +21,7 @@ export interface Primary {
 /**
  * Connects to every host at once, and keeps the connection to the primary; where there seem to be several, for one does not
  * know yet that it is not, to that of the highest timeline. Rejects with StoreUnavailable, and with OperatorError where the
- * server does not keep what it commits.
+ * server does not keep what it commits, or the settings are wrong.
  */
 export async function findPrimary(location: PostgresLocation): Promise<Primary> {
   const found: Primary[] = []

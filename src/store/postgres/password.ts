@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { Writable } from 'node:stream'
 import pgpass from 'pgpass'
 import type { PostgresHost, PostgresLocation } from '../../domain/database-location.ts'
-import { StoreUnavailable } from '../../domain/store.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 
 /**
  * The password for a server, read again for every connection, for it may have changed: from DATABASE_PASSWORD_FILE, the URL
- * or PGPASSWORD, or PGPASSFILE. Undefined: there is none. Rejects with StoreUnavailable where a file cannot be used.
+ * or PGPASSWORD, or PGPASSFILE. Undefined: there is none. Rejects with OperatorError where a file cannot be used.
  */
 export async function passwordFor(
   { passwordFile, password, database, user }: PostgresLocation,
@@ -25,13 +25,13 @@ export async function passwordFor(
     }),
   )
   const found = await new Promise<string | undefined>((resolve) => pgpass({ host, port, database, user }, resolve))
-  if (warnings.length > 0) throw new StoreUnavailable(`PGPASSFILE is not used: ${warnings.join(' ').trim()}`)
+  if (warnings.length > 0) throw new OperatorError(`PGPASSFILE is not used: ${warnings.join(' ').trim()}.`)
   return found
 }
 
 async function readPassword(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new StoreUnavailable(`DATABASE_PASSWORD_FILE cannot be read: ${cause.code}`, { cause })
+    throw new OperatorError(`DATABASE_PASSWORD_FILE cannot be read: ${cause.code}.`, { cause })
   })
   return text.replace(/\r?\n$/, '')
 }

@@ -1,0 +1,91 @@
+import t from 'tap'
+import { isInMemory, locationText, parseDatabaseUrl } from '../../src/domain/database-location.ts'
+
+const NO_TLS = { tls: undefined }
+const TLS = { tls: { rootCertificateFile: undefined } }
+
+t.test('Database URL: a SQLite file', async (t) => {
+  for (const file of ['a.db', './data/a b.db', '/data/a.db', '///data/a.db', ':memory:']) {
+    const location = parseDatabaseUrl(`sqlite:${file}`)
+    t.strictSame(location, { kind: 'sqlite', file })
+    t.equal(locationText(location), file)
+    t.equal(isInMemory(location), file === ':memory:')
+  }
+})
+
+t.test('Database URL: one PostgreSQL server or several, with TLS unless they are this machine', async (t) => {
+  const parts = { kind: 'postgres', database: 'd', user: 'u', password: undefined }
+  const cases = {
+    'postgres://u@db.example/d': { ...parts, hosts: [{ host: 'db.example', port: 5432 }], ...TLS },
+    'postgresql://u@db.example:6432/d': { ...parts, hosts: [{ host: 'db.example', port: 6432 }], ...TLS },
+    'postgres://u@localhost/d': { ...parts, hosts: [{ host: 'localhost', port: 5432 }], ...NO_TLS },
+    'postgres://u@[::1]:1/d': { ...parts, hosts: [{ host: '::1', port: 1 }], ...NO_TLS },
+    'postgres://u@127.0.0.1,127.1.1.1:2/d': {
+      ...parts,
+      hosts: [
+        { host: '127.0.0.1', port: 5432 },
+        { host: '127.1.1.1', port: 2 },
+      ],
+      ...NO_TLS,
+    },
+    'postgres://u@localhost,db.example/d?sslmode=disable': {
+      ...parts,
+      hosts: [
+        { host: 'localhost', port: 5432 },
+        { host: 'db.example', port: 5432 },
+      ],
+      ...NO_TLS,
+    },
+    'postgres://u@localhost,db.example/d': {
+      ...parts,
+      hosts: [
+        { host: 'localhost', port: 5432 },
+        { host: 'db.example', port: 5432 },
+      ],
+      ...TLS,
+    },
+    'postgres://u@localhost/d?sslmode=verify-full&sslrootcert=/etc/ca.pem': {
+      ...parts,
+      hosts: [{ host: 'localhost', port: 5432 }],
+      tls: { rootCertificateFile: '/etc/ca.pem' },
+    },
+    'postgres://%40u:p%2Fw@localhost/d%20b': {
+      kind: 'postgres',
+      hosts: [{ host: 'localhost', port: 5432 }],
+      database: 'd b',
+      user: '@u',
+      password: 'p/w',
+      ...NO_TLS,
+    },
+  }
+  for (const [url, location] of Object.entries(cases)) t.strictSame(parseDatabaseUrl(url), location, url)
+})
+
+t.test('Database URL: what is wrong is said, and nothing of it is repeated', async (t) => {
+  const wrong: [url: string, message: RegExp][] = [
+    ['', /^must be sqlite:/],
+    ['sqlite:', /^must be sqlite:/],
+    ['sqlite://host/file', /^must be sqlite:/],
+    ['mysql://hunter2@h/d', /^must be sqlite:/],
+    ['postgres://localhost/d', /^must have the form/],
+    ['postgres://u@localhost', /^must have the form/],
+    ['postgres://u@localhost/', /^must have the form/],
+    ['postgres://u:hunter2@localhost/d/e', /^must have the form/],
+    ['postgres://u@localhost:0/d', /^must have hosts/],
+    ['postgres://u@localhost:65536/d', /^must have hosts/],
+    ['postgres://u@localhost:x/d', /^must have hosts/],
+    ['postgres://u@a,,b/d', /^must have hosts/],
+    ['postgres://u:hunter2@localhost/d?hunter2=1', /^must have no parameters but/],
+    ['postgres://u@localhost/d?sslmode=require', /^must have sslmode=verify-full or/],
+    ['postgres://u:hunter2%zz@localhost/d', /^must have characters/],
+  ]
+  for (const [url, message] of wrong) {
+    const error = t.throws(() => parseDatabaseUrl(url), SyntaxError, url) as unknown as SyntaxError
+    t.match(error.message, message, url)
+    t.notMatch(error.message, /hunter2/)
+  }
+})
+
+t.test('Database URL: people are shown neither user nor password', async (t) => {
+  t.equal(locationText(parseDatabaseUrl('postgres://u:hunter2@[::1],h:2/d')), 'postgres://[::1]:5432,h:2/d')
+})
