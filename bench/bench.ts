@@ -4,7 +4,11 @@ import type { Load } from './load/client.ts'
 import type { Group } from './load/protocol.ts'
 import { type Contender, measure, type Rows, type Times } from './measure.ts'
 import { type Checkout, type Data, makeData, openCheckout } from './world/checkout.ts'
+import { type Postgres, startPostgres } from './world/postgres.ts'
 import { type Cleanup, type Server, type ServerOptions, startServer } from './world/server-process.ts'
+
+/** How many applications a database has unless a section says otherwise. */
+const APPLICATIONS = 10
 
 const PRODUCT = openCheckout(join(import.meta.dirname, '..'), 'product')
 
@@ -28,7 +32,7 @@ export function openBench(options: {
   step: (text: string) => void
 }) {
   const { folder, cleanup, load, times, quick, against, step } = options
-  const servers: Server[] = []
+  const servers: Pick<Server, 'stop'>[] = []
 
   async function start({ path = READY_PATH, env = {}, pin = true, ...rest }: StartOptions): Promise<Server> {
     const server = await startServer(cleanup, { ...rest, env, folder, path, pin })
@@ -40,9 +44,17 @@ export function openBench(options: {
   const startProgram = (kind: 'constant' | 'peer', program: string, options: Settings = {}) =>
     start({ kind, args: [join(import.meta.dirname, 'servers', `${program}.ts`)], ...options })
 
-  function data(name: string, applications = 10, checkout = PRODUCT): Data {
+  /** Data in a SQLite file. */
+  function data(name: string, applications = APPLICATIONS, checkout = PRODUCT): Data & { file: string } {
     step(`registers ${applications} applications (${name})`)
-    return makeData(checkout, { folder, name, applications })
+    const file = join(folder, `${name}.db`)
+    return { ...makeData(checkout, { folder, url: `sqlite:${file}`, applications }), file }
+  }
+
+  /** Data in a database of its own on a PostgreSQL server. */
+  async function postgresData(postgres: Postgres): Promise<Data> {
+    step(`registers ${APPLICATIONS} applications in a PostgreSQL database`)
+    return makeData(PRODUCT, { folder, url: await postgres.createDatabase(), applications: APPLICATIONS })
   }
 
   /** Starts this server, or the version of it that made the data. */
@@ -64,6 +76,7 @@ export function openBench(options: {
   return {
     step,
     data,
+    postgresData,
     serve,
     group,
 
@@ -73,7 +86,15 @@ export function openBench(options: {
     /** Starts this server with new data and, with --against, the other version with its own. */
     async versions(name: string, options: Settings = {}): Promise<{ ours: Running; other: Running | undefined }> {
       const ours = await running(data(name), options)
-      return { ours, other: against && (await running(data(`${name}-other`, 10, against), options)) }
+      return { ours, other: against && (await running(data(`${name}-other`, APPLICATIONS, against), options)) }
+    },
+
+    /** Starts a PostgreSQL server on the core of the load program. */
+    async postgres(): Promise<Postgres> {
+      step('starts PostgreSQL')
+      const postgres = await startPostgres()
+      servers.push(postgres)
+      return postgres
     },
 
     constant: (program = 'constant', options?: Settings) => startProgram('constant', program, options),
@@ -112,7 +133,7 @@ export function openBench(options: {
     },
 
     async close(): Promise<void> {
-      for (const server of servers) await server.stop()
+      for (const server of servers.reverse()) await server.stop()
     },
   }
 }

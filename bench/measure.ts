@@ -1,12 +1,18 @@
 import type { Load } from './load/client.ts'
 import type { Group } from './load/protocol.ts'
 import { cpuRatio, type Row, rowOf, speedRatio, type Turn } from './row.ts'
+import type { Database } from './world/postgres.ts'
 import type { Server } from './world/server-process.ts'
+
+/** What a contender is: a server, or several that share the connections. */
+export type Measured = Pick<Server, 'kind' | 'ports' | 'cpuTime' | 'memory'>
 
 /** A server under one kind of load: one or several groups of connections at the same time. */
 export interface Contender<Key extends string = string, Part extends string = string> {
   name: string
-  server: Server
+  server: Measured
+  /** The server of its database, if that is a process of its own. */
+  database?: Database | undefined
   /** The groups by the words that are added to the row's name; without words if there is only one. */
   groups: Record<Part, Group>
   /** The contender that it is compared with. That one has the same groups. */
@@ -14,8 +20,8 @@ export interface Contender<Key extends string = string, Part extends string = st
   /** Another version of the server, under the same load, in the same rounds. */
   other?: Omit<Contender<Key, Part>, 'name' | 'base' | 'other'> | undefined
   /** Called before and after each of its turns, outside of what is measured. */
-  before?: () => void
-  after?: () => Promise<void> | void
+  before?: () => Promise<void> | void
+  after?: (turn: Turn) => Promise<void> | void
 }
 
 export interface Times {
@@ -40,9 +46,9 @@ export async function measure<Key extends string, Part extends string>(
   const lanes = lanesOf(contenders)
   for (let round = 0; round <= times.rounds; round++) {
     for (const lane of inTurns(lanes, round)) {
-      lane.contender.before?.()
+      await lane.contender.before?.()
       const turn = await takeTurn(load, lane.contender, round === 0 ? times.warmUp : times.seconds)
-      await lane.contender.after?.()
+      await lane.contender.after?.(turn)
       if (round === 0) lane.warmUp = turn
       else lane.turns.push(turn)
     }
@@ -87,15 +93,18 @@ function inTurns(lanes: Lane[], round: number): Lane[] {
   })
 }
 
-async function takeTurn(load: Load, { server, groups }: Contender, seconds: number): Promise<Turn> {
+async function takeTurn(load: Load, { server, database, groups }: Contender, seconds: number): Promise<Turn> {
   const startedAt = performance.now()
   const before = server.cpuTime()
-  const run = await load.run({ port: server.port, seconds, groups: Object.values(groups) })
+  const databaseBefore = database?.cpuTime()
+  const run = await load.run({ ports: server.ports, seconds, groups: Object.values(groups) })
   const cpu = server.cpuTime() - before
+  const databaseCpu = database && database.cpuTime() - (databaseBefore as number)
   const answered = run.groups.reduce((sum, group) => sum + group.answered, 0)
   return {
     groups: run.groups,
     cpuMicroseconds: cpu / answered,
+    databaseMicroseconds: databaseCpu === undefined ? null : databaseCpu / answered,
     serverShare: cpu / 1000 / (performance.now() - startedAt),
     loadShare: run.cpuShare,
     memory: server.memory(),

@@ -14,6 +14,8 @@ export interface Row {
   toOther: { requestsPerSecond: number | null; cpuMicroseconds: number | null } | null
   /** CPU time of the server per request. Null if several groups share it. */
   cpuMicroseconds: number | null
+  /** CPU time of its database's server per request, if it has one. */
+  databaseMicroseconds: number | null
   /** Milliseconds. `max` is the longest of all rounds. */
   p50: number
   p99: number
@@ -30,13 +32,16 @@ export interface Row {
   serverShare: number
   loadShare: number
   /** The rounds in order, for ratios between rows. */
-  rounds: { requestsPerSecond: number; cpuMicroseconds: number | null }[]
+  rounds: Round[]
 }
+
+type Round = Pick<Row, 'requestsPerSecond' | 'cpuMicroseconds' | 'databaseMicroseconds'>
 
 /** What one turn of a contender measured. */
 export interface Turn {
   groups: GroupFigures[]
   cpuMicroseconds: number
+  databaseMicroseconds: number | null
   serverShare: number
   loadShare: number
   memory: Memory
@@ -50,15 +55,20 @@ export function rowOf(
   const groups = turns.map((turn) => turn.groups[index] as GroupFigures)
   const all = [warmUp.groups[index] as GroupFigures, ...groups]
   const last = turns.at(-1) as Turn
-  const isShared = last.groups.length > 1
+  const rounds = turns.map(({ cpuMicroseconds, databaseMicroseconds }, round) => ({
+    requestsPerSecond: (groups[round] as GroupFigures).requestsPerSecond,
+    cpuMicroseconds: last.groups.length > 1 ? null : cpuMicroseconds,
+    databaseMicroseconds: last.groups.length > 1 ? null : databaseMicroseconds,
+  }))
   return {
     name,
     kind,
-    requestsPerSecond: median(groups.map(({ requestsPerSecond }) => requestsPerSecond)),
+    requestsPerSecond: median(rounds.map(({ requestsPerSecond }) => requestsPerSecond)),
     ratio: null,
     base: null,
     toOther: null,
-    cpuMicroseconds: isShared ? null : median(turns.map(({ cpuMicroseconds }) => cpuMicroseconds)),
+    cpuMicroseconds: medianOrNull(rounds.map(({ cpuMicroseconds }) => cpuMicroseconds)),
+    databaseMicroseconds: medianOrNull(rounds.map(({ databaseMicroseconds }) => databaseMicroseconds)),
     p50: median(groups.map(({ p50 }) => p50)),
     p99: median(groups.map(({ p99 }) => p99)),
     p999: median(groups.map(({ p999 }) => p999)),
@@ -69,10 +79,7 @@ export function rowOf(
     processes: last.memory.processes,
     serverShare: median(turns.map(({ serverShare }) => serverShare)),
     loadShare: median(turns.map(({ loadShare }) => loadShare)),
-    rounds: turns.map(({ cpuMicroseconds }, round) => ({
-      requestsPerSecond: (groups[round] as GroupFigures).requestsPerSecond,
-      cpuMicroseconds: isShared ? null : cpuMicroseconds,
-    })),
+    rounds,
   }
 }
 
@@ -86,13 +93,25 @@ export function cpuRatio(row: Row, base: Row): number | null {
   return ratioOfRounds(row, base, ({ cpuMicroseconds }) => cpuMicroseconds)
 }
 
+/** One row's CPU time per request, that of its database's server included, relative to another's. */
+export function totalCpuRatio(row: Row, base: Row): number | null {
+  return ratioOfRounds(row, base, ({ cpuMicroseconds, databaseMicroseconds }) => {
+    return cpuMicroseconds === null || databaseMicroseconds === null ? null : cpuMicroseconds + databaseMicroseconds
+  })
+}
+
 /** The median of the rounds' ratios: whatever slows the machine down slows both rows of a round down. */
-function ratioOfRounds(row: Row, base: Row, figure: (round: Row['rounds'][number]) => number | null): number | null {
+function ratioOfRounds(row: Row, base: Row, figure: (round: Round) => number | null): number | null {
   const ratios = row.rounds.map((round, at) => {
-    const [one, other] = [figure(round), figure(base.rounds[at] as Row['rounds'][number])]
+    const [one, other] = [figure(round), figure(base.rounds[at] as Round)]
     return one === null || other === null ? null : one / other
   })
-  return ratios.every((ratio) => ratio !== null) ? median(ratios) : null
+  return medianOrNull(ratios)
+}
+
+/** Null if any of them is. */
+function medianOrNull(numbers: (number | null)[]): number | null {
+  return numbers.every((number) => number !== null) ? median(numbers) : null
 }
 
 export function median(numbers: number[]): number {

@@ -1,6 +1,6 @@
 import { createHistogram } from 'node:perf_hooks'
 import { openConnection } from './connection.ts'
-import type { Group, GroupFigures, RequestList } from './protocol.ts'
+import type { Group, GroupFigures, RequestList, Run } from './protocol.ts'
 
 /** The longest latency that the histogram can record, in microseconds. */
 const HIGHEST = 100_000_000
@@ -8,7 +8,11 @@ const HIGHEST = 100_000_000
 /** Opens a group's connections. They send requests until `isOver`. */
 export function openGroup(
   { connections, lists }: Group,
-  { port, requestsOf, isOver }: { port: number; requestsOf: (list: RequestList) => Buffer[]; isOver: () => boolean },
+  {
+    ports,
+    requestsOf,
+    isOver,
+  }: Pick<Run, 'ports'> & { requestsOf: (list: RequestList) => Buffer[]; isOver: () => boolean },
 ) {
   const histogram = createHistogram({ lowest: 1, highest: HIGHEST, figures: 4 })
   const tracks = lists.map((list) => ({ requests: requestsOf(list), expect: list.expect }))
@@ -18,6 +22,7 @@ export function openGroup(
   const open = Array.from({ length: connections }, (_, index) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     ended.push(promise)
+    const port = ports[index % ports.length] as number
     return openConnection({ port, next: walk(index), onAnswer, onBroken, onEnd: resolve })
   })
 

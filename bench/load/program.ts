@@ -15,12 +15,12 @@ function requestsOf({ file }: RequestList): Buffer[] {
   return requests
 }
 
-async function run({ port, seconds, groups }: Run): Promise<RunFigures> {
+async function run({ ports, seconds, groups }: Run): Promise<RunFigures> {
   for (const { lists } of groups) lists.forEach(requestsOf)
   let over = false
   const startedAt = performance.now()
   const before = process.cpuUsage()
-  const open = groups.map((group) => openGroup(group, { port, requestsOf, isOver: () => over }))
+  const open = groups.map((group) => openGroup(group, { ports, requestsOf, isOver: () => over }))
   const figures = new Promise<RunFigures>((resolve) => {
     setTimeout(() => {
       over = true

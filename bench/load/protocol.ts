@@ -17,7 +17,8 @@ export interface Group {
 
 /** One run of the load program: all groups at the same time. */
 export interface Run {
-  port: number
+  /** The servers'; connections take turns with them. */
+  ports: [number, ...number[]]
   seconds: number
   groups: Group[]
 }

@@ -1,11 +1,9 @@
 import type { Row } from '../row.ts'
 import type { SectionResult } from './results.ts'
 
-const HEADING = [
-  '',
-  'requests/s',
-  'ratio',
-  'CPU µs/request',
+const HEADING = ['', 'requests/s', 'ratio', 'CPU µs/request']
+const DATABASE = 'CPU µs database'
+const HEADING_AFTER = [
   'p50 ms',
   'p99 ms',
   'p99.9 ms',
@@ -24,8 +22,15 @@ export function sectionText({ rows, notes }: SectionResult): string {
     const compared = rows.filter((row) => row.base === base).map((row) => row.name)
     return `Ratio: ${compared.join('; ')} to ${base}.`
   })
-  const tables = rows.length === 0 ? [] : [table([HEADING, ...rows.map(cells)])]
+  const tables = rows.length === 0 ? [] : [rowsTable(rows)]
   return [...tables, ...ratios, ...notes, ...versionsTable(rows)].join('\n')
+}
+
+/** The column for the database is there if a row has one. */
+function rowsTable(rows: Row[]): string {
+  const hasDatabase = rows.some(({ databaseMicroseconds }) => databaseMicroseconds)
+  const heading = [...HEADING, ...(hasDatabase ? [DATABASE] : []), ...HEADING_AFTER]
+  return table([heading, ...rows.map((row) => cells(row, hasDatabase))])
 }
 
 /** This server relative to the other version, where both were measured. */
@@ -47,12 +52,13 @@ export function table(rows: string[][]): string {
     .join('\n')
 }
 
-function cells(row: Row): string[] {
+function cells(row: Row, hasDatabase: boolean): string[] {
   return [
     row.name,
     Math.round(row.requestsPerSecond).toLocaleString('en'),
     decimals(row.ratio, 2),
     decimals(row.cpuMicroseconds, 1),
+    ...(hasDatabase ? [decimals(row.databaseMicroseconds, 1)] : []),
     ...[row.p50, row.p99, row.p999, row.max].map((milliseconds) => milliseconds.toFixed(2)),
     String(row.errors),
     row.memoryPeak.toFixed(0),

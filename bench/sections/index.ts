@@ -3,6 +3,7 @@ import { applications } from './applications.ts'
 import { checks } from './checks.ts'
 import { issuance } from './issuance.ts'
 import { mix } from './mix.ts'
+import { postgres } from './postgres/section.ts'
 import { purge } from './purge.ts'
 import { secrets } from './secrets.ts'
 import { slowDisk } from './slow-disk.ts'
@@ -10,4 +11,15 @@ import { tokens } from './tokens.ts'
 import { workers } from './workers.ts'
 
 /** All sections in the order in which they run. */
-export const sections: Section[] = [issuance, secrets, checks, mix, applications, tokens, purge, slowDisk, workers]
+export const sections: Section[] = [
+  issuance,
+  secrets,
+  checks,
+  mix,
+  applications,
+  tokens,
+  purge,
+  slowDisk,
+  workers,
+  postgres,
+]

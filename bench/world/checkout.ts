@@ -27,8 +27,7 @@ export interface Credentials {
 /** A database, made with a checkout's own commands. */
 export interface Data {
   checkout: Checkout
-  /** The database file, and the setting that names it. */
-  file: string
+  /** The setting that names it. */
   env: { DATABASE_URL: string }
   applications: [Credentials, ...Credentials[]]
   suite: Credentials
@@ -39,10 +38,9 @@ export interface Data {
 /** Makes a database with one suite, `store`, and applications that are approved for it. */
 export function makeData(
   checkout: Checkout,
-  { folder, name, applications }: { folder: string; name: string; applications: number },
+  { folder, url, applications }: { folder: string; url: string; applications: number },
 ): Data {
-  const file = join(folder, `${name}.db`)
-  const env = { DATABASE_URL: `sqlite:${file}` }
+  const env = { DATABASE_URL: url }
   const run = (args: string[], input = '') => command(checkout, args, { env, folder, input })
   run(['migrate'])
   const suite = JSON.parse(run(['suites', 'register', 'store', '--name', 'Store API', '--json']))
@@ -53,7 +51,7 @@ export function makeData(
   const startedAt = performance.now()
   const seeded = run(['seed', '-', '--json'], JSON.stringify({ applications: registrations }))
   const seedSeconds = (performance.now() - startedAt) / 1000
-  return { checkout, file, env, suite, applications: JSON.parse(seeded).applications, seedSeconds }
+  return { checkout, env, suite, applications: JSON.parse(seeded).applications, seedSeconds }
 }
 
 function command(

@@ -12,12 +12,7 @@ const SECRET_BYTES = 32
  */
 export function fillLive(file: string, count: number, known = 0): string[] {
   const now = Date.now()
-  const accessTokens = fill(file, { count, known, from: now - 50 * MINUTE, to: now })
-  for (let at = accessTokens.length - 1; at > 0; at--) {
-    const other = randomInt(at + 1)
-    ;[accessTokens[at], accessTokens[other]] = [accessTokens[other] as string, accessTokens[at] as string]
-  }
-  return accessTokens
+  return inRandomOrder(fill(file, { count, known, from: now - 50 * MINUTE, to: now }))
 }
 
 /** Writes expired tokens, issued between two hours and 61 minutes ago. */
@@ -66,6 +61,15 @@ function fill(
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   return accessTokens
+}
+
+/** Shuffles a list. */
+export function inRandomOrder<Item>(items: Item[]): Item[] {
+  for (let at = items.length - 1; at > 0; at--) {
+    const other = randomInt(at + 1)
+    ;[items[at], items[other]] = [items[other] as Item, items[at] as Item]
+  }
+  return items
 }
 
 /** A UUIDv7 that sorts by creation: the time, a counter of 12 bits, 62 random bits (RFC 9562 §6.2). */

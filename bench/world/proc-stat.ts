@@ -69,6 +69,6 @@ function read(path: string): string {
   }
 }
 
-function sum(numbers: number[]): number {
+export function sum(numbers: number[]): number {
   return numbers.reduce((total, one) => total + one, 0)
 }

@@ -60,6 +60,7 @@ export async function startServer(cleanup: Cleanup, { kind, args, env, folder, p
   return {
     kind,
     port,
+    ports: [port] as [number, ...number[]],
     /** From its start to the first 200, in seconds. */
     startSeconds: (performance.now() - startedAt) / 1000,
     cpuTime: () => cpuTime(pid),
