@@ -2,6 +2,8 @@ import { DatabaseError } from 'pg'
 import type { PostgresHost } from '../../domain/database-location.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 
+const LOCK_TIMEOUT = '55P03'
+
 /** What an operator can do about an error, by its SQLSTATE. */
 const ADVICE: Record<string, string> = {
   '28000': 'look at pg_hba.conf',
@@ -13,6 +15,7 @@ const ADVICE: Record<string, string> = {
   '55P03': 'another node or command is changing the registry',
   '53300': 'it has too many connections: raise max_connections, or use fewer nodes or workers',
   '25006': 'it is read-only',
+  [LOCK_TIMEOUT]: 'a long transaction, such as a pg_dump, uses a table that is to be changed: wait until it has ended',
 }
 
 /** Data that the program or a stranger has sent: PostgreSQL repeats it in its message, and logs must not. */
@@ -52,6 +55,11 @@ function isWrong(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false
   // Errors of TLS have a code as those of the network have, but no system call.
   return cause.message.includes('does not support SSL') || ('code' in cause && !('syscall' in cause))
+}
+
+/** Whether a lock was not to be had within the time that was set for it. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof PostgresUnavailable && (error.cause as DatabaseError | undefined)?.code === LOCK_TIMEOUT
 }
 
 /**

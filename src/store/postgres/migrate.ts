@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
 import type { Connection } from './connection.ts'
+import { isLockTimeout } from './explain.ts'
 import * as sql from './statements.ts'
 
 const FOLDER = new URL('../../../migrations/postgres/', import.meta.url)
@@ -9,15 +11,19 @@ const FOLDER = new URL('../../../migrations/postgres/', import.meta.url)
 /** How long one of the steps may take: a table may have many rows. */
 const TIMEOUT_MS = 30 * 60_000
 
+/** How often it is tried to lock the tables that change, and the pause between two tries: all in all a minute. */
+const MAX_TRIES = 12
+const PAUSE_MS = 4000
+
 /**
  * Brings a database to this program's version: each migrations/postgres/NNNN_name.sql once, in order, all in one transaction
  * behind a lock, so of several nodes one migrates and the others find it done. A database that a newer program has migrated
- * stays as it is. Throws OperatorError where that needs a newer program than
- * this one, where it is another program's, and where it is empty and nothing is to be made.
+ * stays as it is. Rejects with OperatorError where that needs a newer program than this one, where it is another program's,
+ * and where it is empty and nothing is to be made; then the connection may be in a transaction still.
  */
 export async function migrate(
   connection: Connection,
-  { folder = FOLDER, program = VERSION, create = true } = {},
+  { folder = FOLDER, program = VERSION, create = true, maxTries = MAX_TRIES } = {},
 ): Promise<{ from: number; to: number }> {
   const ask = <Row extends unknown[]>(statement: string, values: unknown[] = []) =>
     connection.ask<Row>(statement, values, TIMEOUT_MS)
@@ -29,20 +35,33 @@ export async function migrate(
   if (found === 0 && !create) {
     throw new OperatorError('There is no store in the database yet: run migrate, or look at DATABASE_URL.')
   }
-  await ask(sql.begin)
-  await ask(sql.lockMigrations)
-  const current = await versionOf()
-  if (current === 0) {
-    await assertEmpty()
-    await ask(sql.createMigrations)
+  for (let tries = 1; ; tries++) {
+    try {
+      return await migrateOnce()
+    } catch (error) {
+      if (!isLockTimeout(error) || tries === maxTries) throw error
+      await ask(sql.rollback)
+      await sleep(PAUSE_MS)
+    }
   }
-  for (const [at, { name, sql: statements }] of migrations.entries()) {
-    if (at < current) continue
-    await ask(statements)
-    await ask(sql.insertMigration, [at + 1, name])
+
+  async function migrateOnce(): Promise<{ from: number; to: number }> {
+    await ask(sql.begin)
+    await ask(sql.lockMigrations)
+    await ask(sql.limitLockWaits)
+    const current = await versionOf()
+    if (current === 0) {
+      await assertEmpty()
+      await ask(sql.createMigrations)
+    }
+    for (const [at, { name, sql: statements }] of migrations.entries()) {
+      if (at < current) continue
+      await ask(statements)
+      await ask(sql.insertMigration, [at + 1, name])
+    }
+    await ask(sql.commit)
+    return current >= latest ? stayAt(current) : { from: current, to: latest }
   }
-  await ask(sql.commit)
-  return current >= latest ? stayAt(current) : { from: current, to: latest }
 
   async function versionOf(): Promise<number> {
     const isThere = await one<boolean>(sql.findMigrations)

@@ -116,8 +116,10 @@ export const countApplications = `
 // Changes to the registry, each in a transaction that begins with this lock: they are made one by one, whichever node makes
 // them. So what one looks for is still so when it writes.
 
+// A node whose machine has died does not end its connection: its locks would stay for the two hours of TCP's keepalive.
 export const begin = `
-  BEGIN`
+  BEGIN;
+  SET LOCAL idle_in_transaction_session_timeout = '5s'`
 
 export const commit = `
   COMMIT`
@@ -321,8 +323,15 @@ export const lastTokenAt = `
 export const lockMigrations = `
   SELECT pg_advisory_xact_lock(7033017, 1)`
 
+// A table waits for the transactions that use it before it is changed, such as a pg_dump, and all others wait behind it:
+// shorter than they wait for an answer. But longer than the second after which an autovacuum makes way.
+export const limitLockWaits = `
+  SET LOCAL lock_timeout = '1200ms'`
+
+// With this column: other programs have a table of that name, too.
 export const findMigrations = `
-  SELECT to_regclass('migrations') IS NOT NULL`
+  SELECT EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = to_regclass('migrations') AND attname = 'number')`
 
 export const createMigrations = `
   CREATE TABLE migrations (

@@ -1,23 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
-import { LATEST } from '../../support/migrations.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { folderOf, LATEST } from '../../support/migrations.ts'
 
 function openDatabase(t: Test) {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   return db
-}
-
-function folderOf(t: Test, migrations: Record<string, string>): URL {
-  const folder = join(temporaryFolder(t), 'migrations')
-  mkdirSync(folder)
-  for (const [name, sql] of Object.entries(migrations)) writeFileSync(join(folder, name), sql)
-  return pathToFileURL(`${folder}/`)
 }
 
 const FIRST = { '0001_a.sql': 'CREATE TABLE a (n INTEGER)' }
