@@ -12,10 +12,9 @@ const ADVICE: Record<string, string> = {
   '42501': 'the role needs more rights: make it the owner of the database',
   '42P01': 'a table is missing: run migrate',
   '53100': 'its disk is full',
-  '55P03': 'another node or command is changing the registry',
   '53300': 'it has too many connections: raise max_connections, or use fewer nodes or workers',
   '25006': 'it is read-only',
-  [LOCK_TIMEOUT]: 'a long transaction, such as a pg_dump, uses a table that is to be changed: wait until it has ended',
+  [LOCK_TIMEOUT]: 'another node or command is changing the same, or a pg_dump uses it: wait until that has ended',
 }
 
 /** Data that the program or a stranger has sent: PostgreSQL repeats it in its message, and logs must not. */

@@ -151,7 +151,7 @@ t.test(
     const folder = folderOf(t, EXPANDED)
     await t.rejects(migrateAt(url, { folder, maxTries: 1 }), {
       name: 'StoreUnavailable',
-      message: /55P03, .*\(a long transaction, such as a pg_dump, uses a table .*wait until it has ended\)$/,
+      message: /55P03, .*\(another node .*, or a pg_dump uses it: wait until that has ended\)$/,
     })
     const migrated = migrateAt(url, { folder })
     const waiting = "SELECT FROM pg_locks WHERE relation = 'a'::regclass AND NOT granted"
