@@ -73,7 +73,10 @@ t.test('Docs: docs/log.md lists every reason of a refused or failed request with
   t.strictSame(Object.fromEntries(documented), Object.fromEntries(real.map(([reason, { status }]) => [reason, status])))
 })
 
-const PAGES = globSync(['*.md', '{docs,examples,bench,trial}/**/*.md'], { cwd: ROOT, exclude: ['**/node_modules/**'] })
+const PAGES = globSync(['*.md', '{docs,examples,bench,trial,failover}/**/*.md'], {
+  cwd: ROOT,
+  exclude: ['**/node_modules/**'],
+})
 
 t.test('Docs: every link leads to a file and a heading that exist', async (t) => {
   for (const page of PAGES) {

@@ -16,7 +16,7 @@ export interface Answer {
 /** Complete HTTP/1.1 requests, as text. */
 export const tokenRequest = ({ client_id, client_secret }: Credentials, headers = '') =>
   form(ACCESS_TOKEN_PATH, { grant_type: 'client_credentials', client_id, client_secret }, headers)
-const revokeRequest = ({ client_id, client_secret }: Credentials, token: string) =>
+export const revokeRequest = ({ client_id, client_secret }: Credentials, token: string) =>
   form(REVOKE_PATH, { client_id, client_secret, token })
 
 function form(path: string, fields: Record<string, string>, headers = ''): string {

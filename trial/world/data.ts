@@ -6,14 +6,17 @@ import { text } from 'node:stream/consumers'
 import { type Checkout, type Credentials, openCheckout } from '../../bench/world/checkout.ts'
 import type { World } from '../trial.ts'
 
-/** A database, made with the program's own commands. */
-export interface Data {
+/** A store, filled with the program's own commands. */
+export interface Store {
   checkout: Checkout
-  /** Where the database is, alone with its own files. */
-  file: string
   env: Record<string, string>
   suite: Credentials
   applications: [Credentials, ...Credentials[]]
+}
+
+/** A database, and where it is, alone with its own files. */
+export interface Data extends Store {
+  file: string
 }
 
 /** Makes a database in a folder, with a suite, `store`, and applications that are approved for it. */
@@ -23,12 +26,20 @@ export function makeData(
   applications: number,
   settings: Record<string, string> = {},
 ): Data {
-  const checkout = openCheckout(world.program, 'product')
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'tokens.db')
-  const env = { ...settings, DATABASE_URL: `sqlite:${file}` }
+  return { file, ...fillStore(world, { ...settings, DATABASE_URL: `sqlite:${file}` }, applications) }
+}
+
+/** Registers a suite, `store`, and applications that are approved for it, in the store that the settings name. */
+export function fillStore(
+  { program, folder }: Pick<World, 'program' | 'folder'>,
+  env: Store['env'],
+  applications: number,
+): Store {
+  const checkout = openCheckout(program, 'product')
   const run = (args: string[], input = '') => {
-    const options = { env: { PATH: process.env.PATH, ...env }, cwd: world.folder, input, encoding: 'utf8' } as const
+    const options = { env: { PATH: process.env.PATH, ...env }, cwd: folder, input, encoding: 'utf8' } as const
     const { status, stdout, stderr } = spawnSync(process.execPath, [checkout.main, ...args, '--json'], options)
     if (status !== 0) throw new Error(`${args.join(' ')} failed: ${stderr}`)
     return JSON.parse(stdout)
@@ -39,7 +50,7 @@ export function makeData(
     developer_email: 'dev@partner.example',
   }))
   const seeded = run(['seed', '-'], JSON.stringify({ applications: registrations }))
-  return { checkout, file, env, suite, applications: seeded.applications }
+  return { checkout, env, suite, applications: seeded.applications }
 }
 
 /** Runs a command beside a server. Resolves to what it printed; rejects where it failed. */

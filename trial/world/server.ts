@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { memory, processTree } from '../../bench/world/proc-stat.ts'
 import { freePort } from '../../test/support/free-port.ts'
 import type { World } from '../trial.ts'
-import type { Data } from './data.ts'
+import type { Store } from './data.ts'
 
 /** The time for a server to say that it is ready. */
 const START_TIMEOUT_MS = 30_000
@@ -17,7 +17,11 @@ export type Server = Awaited<ReturnType<typeof startServer>>
 let started = 0
 
 /** Starts the server as an operator does, with its log in a file, and waits until it is ready. */
-export async function startServer(world: World, { checkout, env }: Data, settings: Record<string, string> = {}) {
+export async function startServer(
+  world: Pick<World, 'folder' | 'cleanup'>,
+  { checkout, env }: Pick<Store, 'checkout' | 'env'>,
+  settings: Record<string, string> = {},
+) {
   const name = `server-${started++}`
   const [logFile, errorFile] = [join(world.folder, `${name}.log`), join(world.folder, `${name}.err`)]
   const [out, err] = [openSync(logFile, 'a'), openSync(errorFile, 'a')]

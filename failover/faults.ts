@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Cluster } from './cluster/cluster.ts'
+import type { Member } from './cluster/member.ts'
+import type { Write } from './cluster/probe.ts'
+
+/** How long no standby is there, milliseconds. */
+const WITHOUT_STANDBYS_MS = 8000
+
+/** What was done to a cluster. Times are of the monotonic clock, milliseconds. */
+export interface Happening {
+  /** What, in words. */
+  what: string
+  /** From when on tokens may be missing. */
+  at: number
+  /** Whether this write shows that the cluster takes writes again. */
+  endsIt: (write: Write) => boolean
+  /** Brings back what is still gone. */
+  mend: () => void
+}
+
+export interface Fault {
+  name: string
+  title: string
+  /** How often a full run does it. */
+  times: number
+  happen: (cluster: Cluster, primary: Member) => Promise<Happening>
+}
+
+export const faults: Fault[] = [
+  {
+    name: 'kill',
+    title: 'kill -9 of the primary and its Patroni',
+    times: 20,
+    async happen(_, primary) {
+      const at = performance.now()
+      primary.kill()
+      return { what: `${primary.name} killed`, at, endsIt: elsewhere(primary), mend: primary.start }
+    },
+  },
+  {
+    name: 'stop',
+    title: 'SIGSTOP of the PostgreSQL of the primary, SIGCONT when another one leads',
+    times: 3,
+    async happen(_, primary) {
+      const at = performance.now()
+      primary.freeze()
+      return { what: `${primary.name} stopped`, at, endsIt: elsewhere(primary), mend: primary.thaw }
+    },
+  },
+  {
+    name: 'switchover',
+    title: 'a planned switchover by patronictl',
+    times: 5,
+    async happen(cluster, primary) {
+      const at = performance.now()
+      await cluster.switchOver(primary)
+      return { what: `switched over from ${primary.name}`, at, endsIt: elsewhere(primary), mend: () => {} }
+    },
+  },
+  {
+    name: 'standbys',
+    title: 'kill -9 of both standbys, back after eight seconds',
+    times: 3,
+    async happen({ members }, primary) {
+      const at = performance.now()
+      const standbys = members.filter((member) => member !== primary)
+      for (const standby of standbys) standby.kill()
+      await sleep(WITHOUT_STANDBYS_MS)
+      const backAt = performance.now()
+      for (const standby of standbys) standby.start()
+      return { what: `${primary.name} alone`, at, endsIt: ({ endedAt }) => endedAt > backAt, mend: () => {} }
+    },
+  },
+]
+
+function elsewhere(primary: Member): Happening['endsIt'] {
+  return ({ member }) => member !== primary
+}

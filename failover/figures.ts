@@ -1,0 +1,57 @@
+import type { Write } from './cluster/probe.ts'
+import type { Answer } from './load/load.ts'
+
+/** What clients saw of one fault. Times in seconds. */
+export interface Figures {
+  tokens: number
+  revocations: number
+  checks: number
+  /** Of the node where it took longest: from its last token before to its first token after. */
+  without: number
+  /** Of the node where it took longest: from the moment when the new primary took writes to its first token. */
+  firstToken: number
+  /** Answers 503, and how long the slowest of them took. */
+  refused: number
+  slowestRefusal: number
+  /** Requests without an answer, and answers of no other kind. */
+  unanswered: number
+  unexpected: number
+}
+
+/** Counts the answers of one round. The fault began at `at`; `end` is the write by which the cluster was back. */
+export function figuresOf(answers: readonly Answer[], { at, end }: { at: number; end: Write }): Figures {
+  const good = (kind: Answer['kind']) => answers.filter((answer) => answer.kind === kind && answer.status === 200)
+  const refusals = answers.filter(({ status }) => status === 503)
+  const perNode = Map.groupBy(good('token'), ({ node }) => node)
+  const expected = (answer: Answer) =>
+    [0, 200, 503].includes(answer.status) || (answer.kind === 'check' && answer.status === 401)
+  return {
+    tokens: good('token').length,
+    revocations: good('revocation').length,
+    checks: answers.filter(({ kind, status }) => kind === 'check' && (status === 200 || status === 401)).length,
+    without: largest([...perNode.values()].map((tokens) => longestGap(tokens, at))) / 1000,
+    firstToken: largest([...perNode.values()].map((tokens) => firstTokenAfter(tokens, end))) / 1000,
+    refused: refusals.length,
+    slowestRefusal: largest(refusals.map(({ sentAt, answeredAt }) => answeredAt - sentAt)) / 1000,
+    unanswered: answers.filter(({ status }) => status === 0).length,
+    unexpected: answers.filter((answer) => !expected(answer)).length,
+  }
+}
+
+/** The longest time between two tokens of a node, as far as it ended after `at`. */
+function longestGap(tokens: Answer[], at: number): number {
+  const times = tokens.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b)
+  return largest(times.map((time, index) => (time > at ? time - (times[index - 1] ?? at) : 0)))
+}
+
+/** Tokens that are there before the write was seen to have ended took no time. */
+function firstTokenAfter(tokens: Answer[], { startedAt, endedAt }: Write): number {
+  const times = tokens.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b)
+  const first = times.find((time) => time >= startedAt) ?? Infinity
+  return Math.max(0, first - endedAt)
+}
+
+/** Of any number of numbers, which Math.max does not take. */
+function largest(numbers: number[]): number {
+  return numbers.reduce((largest, one) => Math.max(largest, one), 0)
+}

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Credentials } from '../bench/world/checkout.ts'
+import type { Server } from '../trial/world/server.ts'
+import { until } from '../trial/world/until.ts'
+import type { Cluster } from './cluster/cluster.ts'
+import { PORTS } from './cluster/layout.ts'
+import type { Member } from './cluster/member.ts'
+import type { Probe } from './cluster/probe.ts'
+import type { Fault, Happening } from './faults.ts'
+import { type Figures, figuresOf } from './figures.ts'
+import { audit, type Losses } from './load/audit.ts'
+import type { Entry, Wrong } from './load/ledger.ts'
+import { type Load, startLoad } from './load/load.ts'
+import { watchConnections } from './nodes/connections.ts'
+import type { World } from './world.ts'
+
+/** Load before a fault, and after every node gives tokens again, milliseconds. */
+const BEFORE_MS = { from: 2000, to: 5000 }
+const AFTER_MS = 3000
+
+/** How long the cluster may be without a primary, and then a node without a token, seconds. */
+const CLUSTER_SECONDS = 180
+const NODE_SECONDS = 60
+
+/** What a round works with. */
+export interface Scene {
+  cluster: Cluster
+  probe: Probe
+  nodes: Server[]
+  applications: Credentials[]
+  /** All that was acknowledged so far, in all rounds. */
+  ledger: Entry[]
+}
+
+/** One fault, and what was found. */
+export interface Round extends Figures, Wrong {
+  fault: Fault
+  /** The most connections of a node to the cluster. */
+  connections: number
+  lost: Losses
+}
+
+/** Lets a fault happen under load, waits until all is well again, and asks for all that was acknowledged meanwhile. */
+export async function runRound(world: World, fault: Fault, scene: Scene): Promise<Round> {
+  const { cluster, nodes, ledger } = scene
+  const startedAt = performance.now()
+  const ports = nodes.map(({ port }) => port)
+  const connections = watchConnections(
+    nodes.map(({ pid }) => pid),
+    PORTS.postgres,
+  )
+  const load = startLoad(ports, { ...scene, random: world.random })
+  await sleep(world.random.between(BEFORE_MS.from, BEFORE_MS.to))
+
+  const happening = await fault.happen(cluster, (await cluster.leader()) as Member)
+  const end = await untilTokens(scene, load, happening)
+  await sleep(AFTER_MS)
+  happening.mend()
+  await cluster.healthy(CLUSTER_SECONDS)
+  await sleep(AFTER_MS)
+  await load.stop()
+
+  const figures = figuresOf(load.answers, { at: happening.at, end })
+  const isOfThisRound = ({ issuedAt, revokeSentAt = 0 }: Entry) => Math.max(issuedAt, revokeSentAt) > startedAt
+  const lost = await audit(ports, ledger.filter(isOfThisRound))
+  return { fault, ...figures, ...load.wrong, connections: connections.stop(), lost }
+}
+
+/** Waits for the first token of every node. Resolves to the write by which the cluster was back. */
+async function untilTokens({ probe, nodes }: Scene, load: Load, { at, endsIt, what }: Happening) {
+  const firstWrite = () => probe.writes.find((write) => write.endedAt > at && endsIt(write))
+  await until(() => firstWrite() !== undefined, `a write (${what})`, CLUSTER_SECONDS)
+  const end = firstWrite() as NonNullable<ReturnType<typeof firstWrite>>
+  const hasToken = (node: number) =>
+    load.answers.some(
+      (one) => one.node === node && one.kind === 'token' && one.status === 200 && one.sentAt > end.endedAt,
+    )
+  await until(() => nodes.every((_, node) => hasToken(node)), `a token by every node (${what})`, NODE_SECONDS)
+  return end
+}

@@ -1,0 +1,51 @@
+import t from 'tap'
+import type { Write } from '../../failover/cluster/probe.ts'
+import { figuresOf } from '../../failover/figures.ts'
+import type { Answer } from '../../failover/load/load.ts'
+
+const answer = (node: number, answeredAt: number, values: Partial<Answer> = {}): Answer => ({
+  node,
+  kind: 'token',
+  sentAt: answeredAt - 10,
+  answeredAt,
+  status: 200,
+  ...values,
+})
+
+/** The new primary has written at 5,000; the fault was at 1,000. */
+const BACK = { at: 1000, end: { startedAt: 4990, endedAt: 5000 } as Write }
+
+t.test('Failover: the time without a token is that of the node that had to wait longest', async (t) => {
+  const answers = [answer(0, 100), answer(0, 990), answer(1, 1200), answer(0, 5500), answer(1, 5100), answer(0, 5600)]
+  t.equal(figuresOf(answers, BACK).without, 4.51)
+})
+
+t.test('Failover: a pause before the fault does not count', async (t) => {
+  const answers = [answer(0, -9000), answer(0, 990), answer(0, 1500), answer(0, 5200)]
+  t.equal(figuresOf(answers, BACK).without, 3.7)
+})
+
+t.test('Failover: the time to the first token begins when the new primary has written', async (t) => {
+  const answers = [answer(0, 900), answer(1, 900), answer(0, 5020), answer(1, 6500), answer(1, 6600)]
+  t.equal(figuresOf(answers, BACK).firstToken, 1.5)
+  t.equal(figuresOf([answer(0, 4995)], BACK).firstToken, 0, 'a token that is faster than the probe')
+})
+
+t.test('Failover: a node that never gives a token again has no time to the first one', async (t) => {
+  t.equal(figuresOf([answer(0, 900), answer(0, 5020), answer(1, 900)], BACK).firstToken, Infinity)
+})
+
+t.test('Failover: refusals, missing answers and answers that nobody expects are counted', async (t) => {
+  const answers = [
+    answer(0, 5100),
+    answer(0, 2000, { status: 503, sentAt: 500 }),
+    answer(0, 2000, { status: 503, kind: 'check' }),
+    answer(0, 2000, { status: 0, kind: 'revocation' }),
+    answer(0, 2000, { status: 401, kind: 'check' }),
+    answer(0, 2000, { status: 200, kind: 'check' }),
+    answer(0, 2000, { status: 401 }),
+    answer(0, 2000, { status: 500, kind: 'check' }),
+  ]
+  const { refused, slowestRefusal, unanswered, unexpected, tokens, checks } = figuresOf(answers, BACK)
+  t.strictSame([refused, slowestRefusal, unanswered, unexpected, tokens, checks], [2, 1.5, 1, 2, 1, 2])
+})
