@@ -23,8 +23,6 @@ export function figuresOf(answers: readonly Answer[], { at, end }: { at: number;
   const good = (kind: Answer['kind']) => answers.filter((answer) => answer.kind === kind && answer.status === 200)
   const refusals = answers.filter(({ status }) => status === 503)
   const perNode = Map.groupBy(good('token'), ({ node }) => node)
-  const expected = (answer: Answer) =>
-    [0, 200, 503].includes(answer.status) || (answer.kind === 'check' && answer.status === 401)
   return {
     tokens: good('token').length,
     revocations: good('revocation').length,
@@ -34,8 +32,13 @@ export function figuresOf(answers: readonly Answer[], { at, end }: { at: number;
     refused: refusals.length,
     slowestRefusal: largest(refusals.map(({ sentAt, answeredAt }) => answeredAt - sentAt)) / 1000,
     unanswered: answers.filter(({ status }) => status === 0).length,
-    unexpected: answers.filter((answer) => !expected(answer)).length,
+    unexpected: answers.filter((answer) => answer.status !== 0 && isUnexpected(answer)).length,
   }
+}
+
+/** No answer, or one that no fault of the database explains. */
+export function isUnexpected({ kind, status }: Answer): boolean {
+  return status !== 200 && status !== 503 && !(kind === 'check' && status === 401)
 }
 
 /** The longest time between two tokens of a node, as far as it ended after `at`. */

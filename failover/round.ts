@@ -7,7 +7,7 @@ import { PORTS } from './cluster/layout.ts'
 import type { Member } from './cluster/member.ts'
 import type { Probe } from './cluster/probe.ts'
 import type { Fault, Happening } from './faults.ts'
-import { type Figures, figuresOf } from './figures.ts'
+import { type Figures, figuresOf, isUnexpected } from './figures.ts'
 import { audit, type Losses } from './load/audit.ts'
 import type { Entry, Wrong } from './load/ledger.ts'
 import { type Load, startLoad } from './load/load.ts'
@@ -60,6 +60,10 @@ export async function runRound(world: World, fault: Fault, scene: Scene): Promis
   await sleep(AFTER_MS)
   await load.stop()
 
+  for (const { node, kind, sentAt, answeredAt, status } of load.answers.filter(isUnexpected)) {
+    const [seconds, from] = [answeredAt - sentAt, sentAt - happening.at].map((ms) => (ms / 1000).toFixed(2))
+    world.step(`${kind} at node ${node}, ${from} s after the fault: status ${status} after ${seconds} s`)
+  }
   const figures = figuresOf(load.answers, { at: happening.at, end })
   const isOfThisRound = ({ issuedAt, revokeSentAt = 0 }: Entry) => Math.max(issuedAt, revokeSentAt) > startedAt
   const lost = await audit(ports, ledger.filter(isOfThisRound))

@@ -9,8 +9,11 @@ import { type Entry, type Wrong, wrongIn } from './ledger.ts'
 const CLIENTS = 6
 const PAUSE_MS = 30
 
-/** Checks and revocations are of one of the newest so many tokens. */
+/** Checks are of one of the newest so many tokens. */
 const RECENT = 2000
+
+/** Which share of the tokens is revoked, some time. The others have to stay valid. */
+const REVOKED = 0.3
 
 /** One answer, at times of the monotonic clock, milliseconds. Status 0: there was none. */
 export interface Answer {
@@ -29,6 +32,7 @@ export function startLoad(
   { applications, ledger, random }: { applications: Credentials[]; ledger: Entry[]; random: Random },
 ) {
   const answers: Answer[] = []
+  const toRevoke: Entry[] = []
   const wrong: Wrong = { acceptedLate: 0, refusedWrongly: 0 }
   let isOver = false
 
@@ -36,36 +40,43 @@ export function startLoad(
   async function loop(home: number): Promise<void> {
     const clients = ports.map((port) => openClient(port))
     while (!isOver) {
-      const [choice, entry] = [random.between(0, 10), recent()]
-      if (choice < 4 || !entry) await issue(clients, home)
-      else if (choice < 8) await check(clients, home, entry)
-      else if (entry.revokeSentAt === undefined) await revoke(clients, home, entry)
+      const choice = random.between(0, 10)
+      if (choice < 4) await issue(clients, home)
+      else if (choice < 8) await check(clients, home)
+      else await revoke(clients, home)
       await sleep(random.between(0, PAUSE_MS))
     }
     for (const client of clients) client.close()
   }
 
-  function recent(): Entry | undefined {
-    return ledger[random.between(Math.max(0, ledger.length - RECENT), ledger.length)]
-  }
-
   async function issue(clients: Client[], node: number): Promise<void> {
     const application = random.pick(applications)
     const { status, body } = await ask(clients, node, 'token', tokenRequest(application))
-    if (status === 200) ledger.push({ token: JSON.parse(body).access_token, application, issuedAt: performance.now() })
+    if (status !== 200) return
+    const entry = { token: JSON.parse(body).access_token, application, issuedAt: performance.now() }
+    ledger.push(entry)
+    if (random.chance(REVOKED)) toRevoke.push(entry)
   }
 
-  async function check(clients: Client[], node: number, entry: Entry): Promise<void> {
+  async function check(clients: Client[], node: number, entry = recent()): Promise<void> {
+    if (!entry) return
     const sentAt = performance.now()
     const { status } = await ask(clients, node, 'check', verifyRequest(entry.token))
     const found = wrongIn(entry, status, sentAt)
     if (found) wrong[found]++
   }
 
-  async function revoke(clients: Client[], node: number, entry: Entry): Promise<void> {
-    entry.revokeSentAt = performance.now()
+  function recent(): Entry | undefined {
+    return ledger[random.between(Math.max(0, ledger.length - RECENT), ledger.length)]
+  }
+
+  async function revoke(clients: Client[], node: number): Promise<void> {
+    const [entry] = toRevoke.splice(random.between(0, toRevoke.length), 1)
+    if (!entry) return
+    entry.revokeSentAt ??= performance.now()
     const { status } = await ask(clients, node, 'revocation', revokeRequest(entry.application, entry.token))
-    if (status !== 200) return
+    // What a client does that did not hear whether it was done: it tries again.
+    if (status !== 200) return void toRevoke.push(entry)
     entry.revokedAt = performance.now()
     await check(clients, random.between(0, ports.length), entry)
   }
