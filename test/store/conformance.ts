@@ -139,6 +139,17 @@ function registryConformance(t: Test, { open }: Harness): void {
     t.equal((await store.findApplication('a'))?.secrets.length, 1)
   })
 
+  t.test('Store: of applications that are added together the first one of an id, or of a name, counts', async (t) => {
+    const store = await open(t)
+    const first = application('a')
+    const twin = application('a', { name: 'Another name' })
+    const namesake = application('b', { name: first.name, skipNamesake: true })
+    const allowed = application('c', { name: first.name })
+    t.strictSame(await register(store, [first, twin, namesake, allowed]), [first, allowed])
+    t.match(await store.listApplications(PAGE), [{ clientId: 'a', name: first.name }, { clientId: 'c' }])
+    for (const { secrets } of await store.listApplications(PAGE)) t.equal(secrets.length, 1)
+  })
+
   t.test('Store: applications are added all or none', async (t) => {
     const store = await open(t)
     const broken = application('b', { name: null as unknown as string })

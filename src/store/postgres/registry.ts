@@ -35,16 +35,14 @@ export function createRegistry({ reads, commands }: { reads: Reads; commands: Co
 
     register: ({ suites, applications }) =>
       changeRegistry(async (ask) => {
-        const added = { suites: [] as NewSuite[], applications: [] as NewApplication[] }
+        const addedSuites: NewSuite[] = []
         for (const suite of suites) {
-          if ((await ask(sql.insertSuite, suiteValues(suite))).length > 0) added.suites.push(suite)
+          if ((await ask(sql.insertSuite, suiteValues(suite))).length > 0) addedSuites.push(suite)
         }
-        for (const application of applications) {
-          if ((await ask(sql.insertApplication, applicationValues(application))).length > 0) {
-            added.applications.push(application)
-          }
-        }
-        return added
+        const rows = await ask<[clientId: string]>(sql.insertApplications, [applicationsJson(applications)])
+        const added = new Set(rows.map(([clientId]) => clientId))
+        // Of those with one client id the first one was added.
+        return { suites: addedSuites, applications: applications.filter(({ clientId }) => added.delete(clientId)) }
       }),
 
     startSecrets: async (owners) => void (await change(sql.startSecrets, [owners, NOT_SHOWN_YET])),
@@ -72,18 +70,14 @@ export function createRegistry({ reads, commands }: { reads: Reads; commands: Co
   }
 }
 
-function applicationValues(application: NewApplication): unknown[] {
-  const { clientId, name, developerEmail, createdAt, skipNamesake, suites, secret } = application
+function applicationsJson(applications: readonly NewApplication[]): string {
   // Null: all suites.
-  return [
-    clientId,
-    name,
-    developerEmail,
-    createdAt,
-    skipNamesake,
-    suites === 'all' ? null : suites,
-    ...secretValues(secret),
-  ]
+  const rows = applications.map(({ suites, ...rest }, position) => ({
+    ...rest,
+    position,
+    suites: suites === 'all' ? null : suites,
+  }))
+  return JSON.stringify(rows)
 }
 
 function suiteValues({ suiteId, name, createdAt, secret }: NewSuite): unknown[] {

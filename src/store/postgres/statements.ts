@@ -134,22 +134,39 @@ export const setLockTimeout = `
 export const lockRegistry = `
   SELECT registry FROM changes FOR UPDATE`
 
-export const insertApplication = `
-  WITH added AS (
+// Many at once, for a seed: of those with one client id the first one counts.
+export const insertApplications = `
+  WITH asked AS (
+    SELECT *, row_number() OVER (PARTITION BY "name", "developerEmail" ORDER BY "position") > 1 AS "isNamesake"
+      FROM (SELECT DISTINCT ON ("clientId") *
+              FROM json_to_recordset($1) AS a (
+                     "position" integer, "clientId" text, "name" text, "developerEmail" text, "createdAt" bigint,
+                     "skipNamesake" boolean, "suites" text[], "secret" json)
+             ORDER BY "clientId", "position") first
+  ), added AS (
     INSERT INTO applications (client_id, name, developer_email, created_at)
-    SELECT $1, $2, $3, $4
-     WHERE NOT EXISTS (SELECT 1 FROM suites WHERE suite_id = $1)
-       AND NOT ($5::boolean AND EXISTS (
-             SELECT 1 FROM applications WHERE name = $2 AND developer_email = $3))
+    SELECT "clientId", "name", "developerEmail", "createdAt"
+      FROM asked
+     WHERE NOT EXISTS (SELECT 1 FROM suites WHERE suite_id = "clientId")
+       AND NOT ("skipNamesake" AND ("isNamesake" OR EXISTS (
+             SELECT 1 FROM applications x WHERE x.name = asked."name" AND x.developer_email = "developerEmail")))
+     ORDER BY "position"
         ON CONFLICT (client_id) DO NOTHING
-    RETURNING id
+    RETURNING id, client_id
   ), approved AS (
     INSERT INTO approvals (application_id, suite_id)
-    SELECT added.id, s.id FROM added, suites s WHERE $6::text[] IS NULL OR s.suite_id = ANY ($6)
+    SELECT added.id, s.id
+      FROM added
+      JOIN asked ON "clientId" = client_id
+      JOIN suites s ON "suites" IS NULL OR s.suite_id = ANY ("suites")
+  ), secured AS (
+    INSERT INTO secrets (application_id, digest, created_at, ends_at)
+    SELECT id, "secret" ->> 'digest', ("secret" ->> 'createdAt')::bigint, ("secret" ->> 'endsAt')::bigint
+      FROM added
+      JOIN asked ON "clientId" = client_id
+     ORDER BY id
   )
-  INSERT INTO secrets (application_id, digest, created_at, ends_at)
-  SELECT id, $7, $8, $9 FROM added
-  RETURNING id`
+  SELECT client_id FROM added`
 
 export const insertSuite = `
   WITH added AS (
