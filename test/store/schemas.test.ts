@@ -1,0 +1,36 @@
+import t from 'tap'
+import { type PostgresLocation, parseDatabaseUrl } from '../../src/domain/database-location.ts'
+import { openStore } from '../../src/store/open.ts'
+import { openDatabase } from '../../src/store/sqlite/connection.ts'
+import { query } from '../support/postgres/databases.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
+
+/** What one of them has for itself: how it counts its migrations, or what it caches. */
+const ONLY_SQLITE = ['changes revocations']
+const ONLY_POSTGRES = ['migrations applied_at', 'migrations name', 'migrations number']
+
+const { createDatabase } = await startDatabases(t)
+
+t.test('Schemas: SQLite and PostgreSQL have the same tables with the same columns', async (t) => {
+  const db = openDatabase(':memory:', (db) => db)
+  t.teardown(() => db.close())
+  const sqlite = db
+    .prepare(
+      `SELECT tables.name || ' ' || columns.name
+         FROM sqlite_schema tables, pragma_table_xinfo(tables.name) columns
+        WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+    )
+    .pluck()
+    .all() as string[]
+
+  const url = await createDatabase()
+  await (await openStore(parseDatabaseUrl(url) as PostgresLocation, { lockTimeout: 200 })).close()
+  const columns = await query(
+    url,
+    "SELECT table_name || ' ' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public'",
+  )
+  const postgres = columns.map(({ name }) => name as string)
+
+  t.ok(sqlite.includes('tokens secret_hash'))
+  t.strictSame([...sqlite, ...ONLY_POSTGRES].sort(), [...postgres, ...ONLY_SQLITE].sort())
+})
