@@ -1,5 +1,6 @@
 import { table } from '../bench/report/table.ts'
 import type { Fault } from './faults.ts'
+import type { Figures } from './figures.ts'
 import type { Round } from './round.ts'
 
 const HEADING = [
@@ -20,30 +21,39 @@ const HEADING = [
   'checks refused wrongly',
 ]
 
-/** All rounds, one line for each fault. Of times it has the median and the longest. */
+/** All rounds, one line for each fault and way to the cluster. Of times it has the median and the longest. */
 export function reportText(rounds: Round[]): string {
   const byFault = Map.groupBy(rounds, ({ fault }) => fault)
-  return table([HEADING, ...[...byFault].map(([fault, some]) => cells(fault, some))])
+  return table([HEADING, ...[...byFault].flatMap(([fault, some]) => lines(fault, some))])
 }
 
-function cells({ name }: Fault, rounds: Round[]): string[] {
+function lines({ name }: Fault, rounds: Round[]): string[][] {
   const all = (of: (round: Round) => number) => rounds.map(of)
-  return [
+  const byProxy = rounds.flatMap(({ byProxy }) => byProxy ?? [])
+  const line = [
     name,
     String(rounds.length),
-    total(all((round) => round.tokens)),
-    total(all((round) => round.revocations)),
-    total(all((round) => round.checks)),
-    times(all((round) => round.without)),
-    times(all((round) => round.firstToken)),
-    total(all((round) => round.refused)),
-    Math.max(...all((round) => round.slowestRefusal)).toFixed(2),
-    total(all((round) => round.unanswered + round.unexpected)),
+    ...cells(rounds),
     String(Math.max(...all((round) => round.connections))),
     total(all((round) => round.lost.tokens)),
     total(all((round) => round.lost.revocations)),
     total(all((round) => round.acceptedLate)),
     total(all((round) => round.refusedWrongly)),
+  ]
+  return byProxy.length === 0 ? [line] : [line, [`${name}, the node by HAProxy`, '', ...cells(byProxy)]]
+}
+
+function cells(figures: Figures[]): string[] {
+  const all = (of: (one: Figures) => number) => figures.map(of)
+  return [
+    total(all(({ tokens }) => tokens)),
+    total(all(({ revocations }) => revocations)),
+    total(all(({ checks }) => checks)),
+    times(all(({ without }) => without)),
+    times(all(({ firstToken }) => firstToken)),
+    total(all(({ refused }) => refused)),
+    Math.max(...all(({ slowestRefusal }) => slowestRefusal)).toFixed(2),
+    total(all(({ unanswered, unexpected }) => unanswered + unexpected)),
   ]
 }
 
@@ -64,6 +74,6 @@ export function roundText({ fault, ...round }: Round): string {
 }
 
 /** Whether something is lost, or was answered as it must not be. */
-export function isBroken({ lost, acceptedLate, refusedWrongly, unexpected }: Round): boolean {
-  return lost.tokens + lost.revocations + acceptedLate + refusedWrongly + unexpected > 0
+export function isBroken({ lost, acceptedLate, refusedWrongly, unexpected, byProxy }: Round): boolean {
+  return lost.tokens + lost.revocations + acceptedLate + refusedWrongly + unexpected + (byProxy?.unexpected ?? 0) > 0
 }

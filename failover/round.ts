@@ -5,12 +5,12 @@ import { until } from '../trial/world/until.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { PORTS } from './cluster/layout.ts'
 import type { Member } from './cluster/member.ts'
-import type { Probe } from './cluster/probe.ts'
+import type { Probe, Write } from './cluster/probe.ts'
 import type { Fault, Happening } from './faults.ts'
 import { type Figures, figuresOf, isUnexpected } from './figures.ts'
 import { audit, type Losses } from './load/audit.ts'
 import type { Entry, Wrong } from './load/ledger.ts'
-import { type Load, startLoad } from './load/load.ts'
+import { type Answer, type Load, startLoad } from './load/load.ts'
 import { watchConnections } from './nodes/connections.ts'
 import type { World } from './world.ts'
 
@@ -27,6 +27,8 @@ export interface Scene {
   cluster: Cluster
   probe: Probe
   nodes: Server[]
+  /** Which of them reaches the cluster through HAProxy, if one does. */
+  nodeByProxy: number | undefined
   applications: Credentials[]
   /** All that was acknowledged so far, in all rounds. */
   ledger: Entry[]
@@ -35,6 +37,8 @@ export interface Scene {
 /** One fault, and what was found. */
 export interface Round extends Figures, Wrong {
   fault: Fault
+  /** What clients of the node saw that reaches the cluster through HAProxy. The other figures are those of the others. */
+  byProxy: Figures | undefined
   /** The most connections of a node to the cluster. */
   connections: number
   lost: Losses
@@ -60,14 +64,10 @@ export async function runRound(world: World, fault: Fault, scene: Scene): Promis
   await sleep(AFTER_MS)
   await load.stop()
 
-  for (const { node, kind, sentAt, answeredAt, status } of load.answers.filter(isUnexpected)) {
-    const [seconds, from] = [answeredAt - sentAt, sentAt - happening.at].map((ms) => (ms / 1000).toFixed(2))
-    world.step(`${kind} at node ${node}, ${from} s after the fault: status ${status} after ${seconds} s`)
-  }
-  const figures = figuresOf(load.answers, { at: happening.at, end })
+  sayUnexpected(world, load, happening)
   const isOfThisRound = ({ issuedAt, revokeSentAt = 0 }: Entry) => Math.max(issuedAt, revokeSentAt) > startedAt
   const lost = await audit(ports, ledger.filter(isOfThisRound))
-  return { fault, ...figures, ...load.wrong, connections: connections.stop(), lost }
+  return { fault, ...figuresByWay(scene, load, happening, end), ...load.wrong, connections: connections.stop(), lost }
 }
 
 /** Waits for the first token of every node. Resolves to the write by which the cluster was back. */
@@ -81,4 +81,19 @@ async function untilTokens({ probe, nodes }: Scene, load: Load, { at, endsIt, wh
     )
   await until(() => nodes.every((_, node) => hasToken(node)), `a token by every node (${what})`, NODE_SECONDS)
   return end
+}
+
+function sayUnexpected({ step }: World, { answers }: Load, { at }: Happening): void {
+  for (const { node, kind, sentAt, answeredAt, status } of answers.filter(isUnexpected)) {
+    const [from, took] = [sentAt - at, answeredAt - sentAt].map((milliseconds) => (milliseconds / 1000).toFixed(2))
+    step(`${kind} at node ${node}, ${from} s after the fault: status ${status} after ${took} s`)
+  }
+}
+
+function figuresByWay({ nodeByProxy }: Scene, { answers }: Load, { at }: Happening, end: Write) {
+  const figures = (some: Answer[]) => figuresOf(some, { at, end })
+  return {
+    ...figures(answers.filter(({ node }) => node !== nodeByProxy)),
+    byProxy: nodeByProxy === undefined ? undefined : figures(answers.filter(({ node }) => node === nodeByProxy)),
+  }
 }

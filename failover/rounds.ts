@@ -31,7 +31,14 @@ export async function runRounds(world: World, { rounds: faults, ttl, withProxy }
   const { nodes, store } = await startNodes(world, [direct, direct, last])
   world.step(`${nodes.length} nodes are ready`)
   const probe = await startProbe(cluster)
-  const scene: Scene = { cluster, probe, nodes, applications: store.applications, ledger: [] }
+  const scene: Scene = {
+    cluster,
+    probe,
+    nodes,
+    applications: store.applications,
+    ledger: [],
+    nodeByProxy: withProxy ? nodes.length - 1 : undefined,
+  }
 
   const rounds: Round[] = []
   try {
