@@ -16,7 +16,7 @@ const PACKAGES = {
 export function missingPackages({ withProxy }: { withProxy: boolean }): string[] {
   const needed = Object.entries(PACKAGES).filter(([program]) => withProxy || program !== 'haproxy')
   const missing = needed.filter(([program]) => !isInstalled(program)).map(([, name]) => name)
-  return [...new Set([...missing, ...(DEBIAN_BINARIES ? [] : ['postgresql-15'])])]
+  return [...new Set([...missing, ...(DEBIAN_BINARIES ? [] : ['postgresql'])])]
 }
 
 function isInstalled(program: string): boolean {
