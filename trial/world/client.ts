@@ -45,7 +45,8 @@ export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
       if (/\r\nconnection: close/i.test(answer.head)) drop(opened)
       settle()?.resolve(answer)
     })
-    opened.setTimeout(timeout, () => opened.destroy())
+    // At once, not when it is closed: the next request may come before.
+    opened.setTimeout(timeout, () => giveUp(opened, 'nothing came for too long'))
     opened.on('error', () => {})
     opened.on('close', () => {
       if (socket !== opened) return
@@ -58,6 +59,11 @@ export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
   function drop(opened: Socket): void {
     if (socket === opened) socket = undefined
     opened.destroy()
+  }
+
+  function giveUp(opened: Socket | undefined, why: string): void {
+    if (opened) drop(opened)
+    settle()?.reject(new Error(why))
   }
 
   function settle() {
@@ -89,10 +95,7 @@ export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
     revoke: async (application: Credentials, token: string) =>
       (await send(revokeRequest(application, token))).status === 200,
     /** Ends the connection; the request that is under way, if any, is rejected. */
-    close(): void {
-      if (socket) drop(socket)
-      settle()?.reject(new Error('the connection was given up'))
-    },
+    close: () => giveUp(socket, 'the connection was given up'),
   }
 }
 
