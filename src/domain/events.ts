@@ -170,6 +170,9 @@ type ServerEvent =
   | { type: 'store backlog cleared' }
   /** Forwards, or backwards where `seconds` is negative. The purge pauses. */
   | { type: 'clock jumped'; seconds: number }
+  /** No request that needs it can be answered, until it is found; `host` is the server that is the primary now. */
+  | { type: 'database lost'; err: unknown }
+  | { type: 'database found'; host: string }
   /** Once a minute while it lasts: the database's clock is so many seconds ahead, or behind where that is negative. */
   | { type: 'clock differs'; seconds: number }
   | { type: 'clock agrees' }

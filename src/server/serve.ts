@@ -21,7 +21,7 @@ export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions
   const { DATABASE_URL, LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
   const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals })
   const recover = !cluster.isWorker
-  const open = () => openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, recover })
+  const open = () => openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, recover, observe: telemetry.observe })
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
   if (workers === 1) telemetry.observe({ type: 'ready', ...(await run(open, telemetry, config)) })

@@ -1,5 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import type { DatabaseLocation } from '../domain/database-location.ts'
+import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
 
@@ -13,6 +14,8 @@ export interface OpenOptions {
    * process of a server. Where an fsync has failed it is always done, and refused where another process uses the store.
    */
   recover?: boolean
+  /** Is told when the connection to the store is lost and found again; nobody by default. */
+  observe?: Observer
 }
 
 /** An open store, and what opening it did. */

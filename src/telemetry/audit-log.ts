@@ -92,6 +92,8 @@ export const LINES: Lines = {
   'store backlog': { level: 'warn', fields: { bytes: 'bytes', cause: 'cause' } },
   'store backlog cleared': { level: 'info', fields: {} },
   'clock jumped': { level: 'warn', fields: { seconds: 'seconds' } },
+  'database lost': { level: 'error', fields: { err: 'err' } },
+  'database found': { level: 'info', fields: { host: 'host' } },
   'clock differs': { level: 'warn', fields: { seconds: 'seconds' } },
   'clock agrees': { level: 'info', fields: {} },
   'request failures repeated': { level: 'error', fields: { reason: 'reason', message: 'message', count: 'count' } },

@@ -27,7 +27,7 @@ export class PostgresUnavailable extends StoreUnavailable {
   /** Whether to try again is no use: the settings are wrong. */
   readonly isWrong: boolean
 
-  constructor(message: string, { cause, isSilent, isWrong }: { cause: unknown; isSilent: boolean; isWrong: boolean }) {
+  constructor(message: string, { cause = undefined as unknown, isSilent = false, isWrong = false } = {}) {
     super(message, { cause })
     this.isSilent = isSilent
     this.isWrong = isWrong

@@ -11,7 +11,7 @@ const LOOK_TIMEOUT_MS = 1000
 /** How long the other servers have, when one has said that it is the primary. */
 const OTHERS_MS = 300
 
-export interface Primary {
+interface PrimaryServer {
   connection: Connection
   /** Another one after each start of the server. */
   startedAt: string
@@ -23,8 +23,8 @@ export interface Primary {
  * know yet that it is not, to that of the highest timeline. Rejects with StoreUnavailable, and with OperatorError where the
  * server does not keep what it commits, or the settings are wrong.
  */
-export async function findPrimary(location: PostgresLocation): Promise<Primary> {
-  const found: Primary[] = []
+export async function findPrimary(location: PostgresLocation): Promise<PrimaryServer> {
+  const found: PrimaryServer[] = []
   const errors: unknown[] = []
   let isOver = false
   const looks = location.hosts.map(async (host) => {
@@ -44,8 +44,8 @@ export async function findPrimary(location: PostgresLocation): Promise<Primary> 
   throw errors.find((error) => error instanceof OperatorError) ?? errors.find(isInformative) ?? errors[0]
 }
 
-function discard({ connection }: Primary): void {
-  connection.destroy(new PostgresUnavailable('not needed', { cause: undefined, isSilent: false, isWrong: false }))
+function discard({ connection }: Pick<PrimaryServer, 'connection'>): void {
+  connection.destroy(new PostgresUnavailable('not needed'))
 }
 
 /** A standby says of itself that it is one; what is said of a server that cannot be reached is more use. */
@@ -54,7 +54,7 @@ function isInformative(error: unknown): boolean {
 }
 
 /** Rejects where the server is not a primary that commits as it should. */
-async function lookAt(location: PostgresLocation, host: PostgresHost): Promise<Primary> {
+async function lookAt(location: PostgresLocation, host: PostgresHost): Promise<PrimaryServer> {
   const connection = await connect(location, host)
   try {
     type Look = [
@@ -72,7 +72,7 @@ async function lookAt(location: PostgresLocation, host: PostgresHost): Promise<P
     const timeline = location.hosts.length > 1 ? await timelineOf(connection) : ''
     return { connection, startedAt, timeline }
   } catch (error) {
-    discard({ connection, startedAt: '', timeline: '' })
+    discard({ connection })
     throw error
   }
 }
@@ -92,7 +92,6 @@ async function timelineOf(connection: Connection): Promise<string> {
 
 class NotPrimary extends PostgresUnavailable {
   constructor({ host, port }: PostgresHost) {
-    const message = `PostgreSQL at ${host}:${port} is a standby, or read-only`
-    super(message, { cause: undefined, isSilent: false, isWrong: false })
+    super(`PostgreSQL at ${host}:${port} is a standby, or read-only`)
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../domain/clock.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
+import type { Observer } from '../../domain/events.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { openSession, type Session } from './session.ts'
@@ -12,7 +13,7 @@ const RETRY_JITTER_MS = 300
 /** How long calls wait for the next session when one has broken: most are replaced before anybody notices. */
 const PATIENCE_MS = 400
 
-const CLOSED = new PostgresUnavailable('the store is closed', { cause: undefined, isSilent: false, isWrong: false })
+const CLOSED = new PostgresUnavailable('the store is closed')
 
 export interface Primary {
   /** The session to work with. Rejects with StoreUnavailable where there is none, soon or at once. */
@@ -20,19 +21,27 @@ export interface Primary {
   close(): void
 }
 
+interface PrimaryOptions {
+  /** How long the first session is tried to be opened. Milliseconds. */
+  timeout: number
+  monotonic: Clock
+  observe: Observer
+}
+
 /**
  * Keeps a session with the primary: when it has ended, the next one is opened as soon as that is possible. Resolves when the
- * first one is there. Rejects with StoreUnavailable or OperatorError where there is none within `timeout` milliseconds, or
- * where trying again is no use.
+ * first one is there. Rejects with StoreUnavailable or OperatorError where there is none in time, or where trying again is no
+ * use.
  */
 export async function keepPrimary(
   location: PostgresLocation,
-  { timeout, monotonic }: { timeout: number; monotonic: Clock },
+  { timeout, monotonic, observe }: PrimaryOptions,
 ): Promise<Primary> {
   let current: Session | undefined
   /** Why there is no session; and the next one, while it is worth waiting for. */
   let reason: unknown
   let next: PromiseWithResolvers<Session> | undefined
+  let patience: NodeJS.Timeout | undefined
   const closing = new AbortController()
 
   const deadline = monotonic() + timeout
@@ -53,30 +62,36 @@ export async function keepPrimary(
     }
   }
 
-  async function keep(first: Session): Promise<void> {
-    for (let session = first; ; session = await open(() => false)) {
+  async function keep(first: Session): Promise<never> {
+    for (let session = first; ; ) {
       current = session
       next?.resolve(session)
+      stopWaiting()
       if (closing.signal.aborted) session.end(CLOSED)
       const loss = await session.ended
       current = undefined
       reason = loss
-      if (closing.signal.aborted) return
-      next = loss.isSilent ? undefined : waitForNext(loss)
+      closing.signal.throwIfAborted()
+      observe({ type: 'database lost', err: loss })
+      if (!loss.isSilent) waitForNext(loss)
+      session = await open(() => false)
+      observe({ type: 'database found', host: session.host })
     }
   }
 
-  function waitForNext(loss: PostgresUnavailable): PromiseWithResolvers<Session> {
+  function waitForNext(loss: PostgresUnavailable): void {
     const waiting = Promise.withResolvers<Session>()
     waiting.promise.catch(() => {})
-    const timer = setTimeout(giveUp, PATIENCE_MS)
-    closing.signal.addEventListener('abort', giveUp, { once: true })
-    function giveUp() {
-      clearTimeout(timer)
-      next = undefined
+    next = waiting
+    patience = setTimeout(() => {
       waiting.reject(loss)
-    }
-    return waiting
+      stopWaiting()
+    }, PATIENCE_MS)
+  }
+
+  function stopWaiting(): void {
+    clearTimeout(patience)
+    next = undefined
   }
 
   return {
@@ -89,6 +104,8 @@ export async function keepPrimary(
     },
     close() {
       closing.abort()
+      next?.reject(CLOSED)
+      stopWaiting()
       current?.end(CLOSED)
     },
   }

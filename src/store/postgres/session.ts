@@ -18,6 +18,8 @@ const BELIEVE_MS = 3000
  * are ended.
  */
 export interface Session {
+  /** The server's address. */
+  readonly host: string
   /** For what many requests wait for: reads. */
   readonly reads: Connection
   /** The same for new and revoked tokens: sends a statement that is a transaction. */
@@ -108,6 +110,7 @@ function createSession(
   }
 
   return {
+    host: `${reads.host.host}:${reads.host.port}`,
     reads,
     write,
     commands,
@@ -124,5 +127,5 @@ function createSession(
 }
 
 function newReason(text: string): PostgresUnavailable {
-  return new PostgresUnavailable(`PostgreSQL: ${text}`, { cause: undefined, isSilent: false, isWrong: false })
+  return new PostgresUnavailable(`PostgreSQL: ${text}`)
 }

@@ -17,10 +17,10 @@ const OPEN_TIMEOUT_MS = 10_000
 /** Opens a PostgreSQL database as a migrated store. Rejects with StoreUnavailable or OperatorError. */
 export async function openPostgres(
   location: PostgresLocation,
-  { lockTimeout, create = true }: OpenOptions,
+  { lockTimeout, create = true, observe = () => {} }: OpenOptions,
 ): Promise<Opened> {
   const database = locationText(location)
-  const primary = await keepPrimary(location, { timeout: OPEN_TIMEOUT_MS, monotonic: () => performance.now() })
+  const primary = await keepPrimary(location, { timeout: OPEN_TIMEOUT_MS, monotonic: () => performance.now(), observe })
   const migrated = await primary
     .session()
     .then(({ commands }) => migrate(commands, { create }))

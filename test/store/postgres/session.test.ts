@@ -52,7 +52,11 @@ t.test('Session: while a commit waits for a standby no other one is sent', async
   }
   t.equal(await waiting(), 1)
   pair.standby.resume()
-  const primary = await keepPrimary(location, { timeout: 5000, monotonic: () => performance.now() })
+  const primary = await keepPrimary(location, {
+    timeout: 5000,
+    monotonic: () => performance.now(),
+    observe() {},
+  })
   await primary.session()
   primary.close()
   t.equal(await waiting(), 0)
