@@ -44,7 +44,9 @@ export interface Session {
 export async function openSession(location: PostgresLocation, monotonic: Clock): Promise<Session> {
   const { connection: reads, startedAt } = await findPrimary(location)
   const connections = [reads]
+  let endedBecause: PostgresUnavailable | undefined
   function end(reason: PostgresUnavailable): void {
+    endedBecause = reason
     for (const connection of connections) connection.destroy(reason)
   }
   try {
@@ -61,6 +63,8 @@ export async function openSession(location: PostgresLocation, monotonic: Clock):
   async function another(): Promise<Connection> {
     const connection = await connect(location, reads.host)
     connections.push(connection)
+    // The other one may have failed meanwhile.
+    if (endedBecause) connection.destroy(endedBecause)
     const [row] = await connection.ask<unknown[]>(sql.lookAtServer, [], TIMEOUT_MS)
     if (row?.at(-1) !== startedAt) throw newReason('another server has the address now')
     return connection

@@ -1,0 +1,57 @@
+import type { Test } from 'tap'
+import { register } from '../register.ts'
+import { startServer } from '../spawn.ts'
+import { startPair } from './postgres.ts'
+
+type Credentials = Awaited<ReturnType<typeof register>>
+
+export type TestNode = Awaited<ReturnType<typeof startNode>>
+
+/** An application on a database, and how to start servers on it that know it. */
+export async function createCluster(t: Test, url: string) {
+  const env = { DATABASE_URL: url }
+  const credentials = await register(env)
+  return {
+    env,
+    credentials,
+    startNode: (more: NodeJS.ProcessEnv = {}) => startNode(t, { ...env, ...more }, credentials),
+  }
+}
+
+/** A primary that waits for its standby, a database on it that is named by both, and an application. */
+export async function createPairCluster(t: Test) {
+  const pair = await startPair(t)
+  const url = await pair.primary.createDatabase()
+  const role = new URL(url).username
+  return {
+    ...(await createCluster(t, pair.both(url))),
+    pair,
+    role,
+    /** The commits that wait for the standby, of all programs. */
+    waiting: () =>
+      pair.primary.query("SELECT pid FROM pg_stat_activity WHERE usename = $1 AND wait_event = 'SyncRep'", [role]),
+  }
+}
+
+/** A server, and what the application asks it, each time on a connection of its own. */
+async function startNode(t: Test, env: NodeJS.ProcessEnv, credentials: Credentials) {
+  const server = await startServer(t, env)
+
+  async function statusOf(path: string, init: RequestInit = {}): Promise<number> {
+    const headers = { connection: 'close', ...(init.headers as Record<string, string>) }
+    const response = await fetch(`${server.address}${path}`, { ...init, headers })
+    await response.arrayBuffer()
+    return response.status
+  }
+
+  return {
+    server,
+    token: () => server.token(credentials),
+    issue: async () => (await server.token(credentials)).status,
+    verify: (token: string) => statusOf('/v1/oauth/verify', { headers: { authorization: `Bearer ${token}` } }),
+    revoke: (token: string) =>
+      statusOf('/v1/oauth/revoke', { method: 'POST', body: new URLSearchParams({ ...credentials, token }) }),
+    live: () => statusOf('/health/live'),
+    ready: () => statusOf('/health/ready'),
+  }
+}
