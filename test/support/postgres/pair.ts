@@ -26,8 +26,17 @@ export async function runPair({ settings, ...options }: PostgresOptions = {}) {
     return (await state())?.state === 'streaming'
   }
 
+  /** A commit waits until the standby has it, not until it shows. */
+  async function createDatabase(): Promise<string> {
+    const url = await primary.createDatabase()
+    const name = new URL(url).pathname.slice(1)
+    const find = () => standby.query('SELECT FROM pg_database WHERE datname = $1', [name])
+    await until(async () => (await find()).length === 1)
+    return url
+  }
+
   return {
-    primary,
+    primary: { ...primary, createDatabase },
     standby,
     /** What the standby hears of the primary goes through it. */
     network,
