@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { readConfig } from '../src/config.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const FILES = ['compose.yaml', 'compose.postgres.yaml']
+
+interface Service {
+  image: string
+  environment?: Record<string, string>
+  volumes?: string[]
+  secrets?: string[]
+  networks?: Record<string, { ipv4_address: string }>
+  depends_on?: Record<string, unknown>
+  read_only: boolean
+  cap_drop: string[]
+  security_opt: string[]
+}
+
+interface Compose {
+  services: Record<string, Service>
+  secrets?: Record<string, { file: string }>
+  volumes: Record<string, unknown>
+}
+
+/** The services of a file by their names, and what else it declares. */
+function readCompose(file: string): Compose {
+  return parse(readFileSync(join(ROOT, file), 'utf8'), { merge: true })
+}
+
+t.test('Compose: every container is read-only and without capabilities', async (t) => {
+  for (const file of FILES) {
+    for (const [name, service] of Object.entries(readCompose(file).services)) {
+      const { read_only, cap_drop, security_opt } = service
+      const expected = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] }
+      t.strictSame({ read_only, cap_drop, security_opt }, expected, `${file}: ${name}`)
+    }
+  }
+})
+
+t.test('Compose: what a service uses is in the repository or declared', async (t) => {
+  for (const file of FILES) {
+    const { services, secrets = {}, volumes } = readCompose(file)
+    for (const { volumes: mounted = [], secrets: used = [], depends_on = {} } of Object.values(services)) {
+      for (const [source = ''] of mounted.map((mount) => mount.split(':'))) {
+        t.ok(source.startsWith('.') ? existsSync(join(ROOT, source)) : source in volumes, `${file}: ${source}`)
+      }
+      for (const secret of used) t.ok(secret in secrets, `${file}: ${secret}`)
+      for (const other of Object.keys(depends_on)) t.ok(other in services, `${file}: ${other}`)
+    }
+  }
+})
+
+t.test('Compose: the settings of the nodes are right, and no password is among them', async (t) => {
+  for (const file of FILES) {
+    const nodes = Object.values(readCompose(file).services).filter(({ image }) => image === 'token-server')
+    t.ok(nodes.length > 0)
+    for (const { environment = {}, secrets = [] } of nodes) {
+      const { DATABASE_URL, ...config } = readConfig(environment)
+      t.strictSame(
+        Object.keys(environment).filter((name) => !(name in config)),
+        ['DATABASE_URL'],
+      )
+      if (DATABASE_URL.kind === 'sqlite') continue
+      t.equal(DATABASE_URL.password, undefined)
+      t.ok(secrets.includes(String(DATABASE_URL.passwordFile?.replace('/run/secrets/', ''))))
+    }
+  }
+})
+
+t.test('Compose: the proxy knows the nodes, and the nodes trust the proxy', async (t) => {
+  const { services } = readCompose('compose.postgres.yaml')
+  const addressOf = (name: string) => services[name]?.networks?.default?.ipv4_address as string
+  for (const [at, name] of ['node-1', 'node-2'].entries()) {
+    const { PORT, TRUST_PROXY } = services[name]?.environment ?? {}
+    t.equal(services.proxy?.environment?.[`NODE_${at + 1}`], `${addressOf(name)}:${PORT}`)
+    t.equal(TRUST_PROXY, addressOf('proxy'))
+  }
+})
+
+t.test('Compose: the secrets are where git does not look', async (t) => {
+  const ignored = readFileSync(join(ROOT, '.gitignore'), 'utf8').split('\n')
+  for (const { file } of Object.values(readCompose('compose.postgres.yaml').secrets ?? {})) {
+    t.ok(ignored.includes(file.replace(/^\.\/([^/]+\/).*/, '$1')), file)
+  }
+})
