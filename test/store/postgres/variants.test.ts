@@ -1,0 +1,35 @@
+import t, { type Test } from 'tap'
+import { parseDatabaseUrl } from '../../../src/domain/database-location.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { DEBIAN_BINARIES, findBinaries } from '../../support/postgres/binaries.ts'
+import { NO_PGBOUNCER, startPgBouncer } from '../../support/postgres/pgbouncer.ts'
+import { startPostgres } from '../../support/postgres/postgres.ts'
+import { storeConformance } from '../conformance.ts'
+
+async function open(t: Test, url: string) {
+  const store = await openStore(parseDatabaseUrl(url), { lockTimeout: 2000 })
+  t.teardown(() => store.close())
+  return store
+}
+
+const debian = DEBIAN_BINARIES && DEBIAN_BINARIES !== findBinaries() ? DEBIAN_BINARIES : undefined
+
+t.test("in Debian's PostgreSQL", { skip: !debian && 'there is none, or all tests use it' }, async (t) => {
+  const { createDatabase } = await startPostgres(t, { binaries: debian as string })
+  storeConformance(t, { open: async (t) => open(t, await createDatabase()) })
+})
+
+t.test(
+  'in PostgreSQL behind a PgBouncer that lends a connection for one transaction',
+  { skip: NO_PGBOUNCER },
+  async (t) => {
+    const { createDatabase } = await startPostgres(t)
+    storeConformance(t, {
+      open: async (t) => open(t, await startPgBouncer(t, await createDatabase())),
+      openTwo: async (t) => {
+        const url = await startPgBouncer(t, await createDatabase())
+        return [await open(t, url), await open(t, url)]
+      },
+    })
+  },
+)
