@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
-import { type DatabaseLocation, isInMemory, parseDatabaseUrl } from './domain/database-location.ts'
+import { type DatabaseLocation, isInMemory, parseDatabaseUrl, type SqliteLocation } from './domain/database-location.ts'
 import { OperatorError } from './domain/operator-error.ts'
 
 /** Stands for the address of PORT on this machine. */
@@ -26,19 +26,20 @@ export const settings = {
   DATABASE_URL: setting(
     'sqlite:./data/token-server.db',
     'Where the store is: sqlite: and the path of a file, or postgres://USER@HOST/DATABASE',
-    z.string().transform((url, context): DatabaseLocation => {
-      try {
-        return parseDatabaseUrl(url)
-      } catch (error) {
-        context.addIssue({ code: 'custom', message: (error as SyntaxError).message })
-        return z.NEVER
-      }
-    }),
+    z.string().transform(parseSetting),
   ),
   DATABASE_PASSWORD_FILE: setting(
     'none',
     'A file with the password for PostgreSQL; PGPASSWORD and PGPASSFILE are used, too',
     z.string().transform((file) => (file === 'none' ? undefined : file)),
+  ),
+  PREVIOUS_DATABASE_URL: setting(
+    'none',
+    'After a move, the store that was copied, for tokens that it alone has: sqlite: and the path of a file',
+    z
+      .string()
+      .regex(/^(none|sqlite:(?!:memory:$).*)$/, 'must be sqlite: and the path of a file, or none')
+      .transform((url, context) => (url === 'none' ? undefined : (parseSetting(url, context) as SqliteLocation))),
   ),
   LOG_LEVEL: setting(
     'info',
@@ -124,6 +125,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     }
   }
   throw new OperatorError(result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`).join('\n'))
+}
+
+function parseSetting(url: string, context: z.RefinementCtx): DatabaseLocation {
+  try {
+    return parseDatabaseUrl(url)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as SyntaxError).message })
+    return z.NEVER
+  }
 }
 
 function withPassword(

@@ -46,6 +46,7 @@ const ROOMS: Record<string, Room> = {
   store: {
     rooms: ['version.ts', 'domain'],
     packages: [
+      'node:crypto',
       'node:fs',
       'node:fs/promises',
       'node:path',

@@ -9,6 +9,7 @@ t.test('Settings: without any, each has its default', async (t) => {
     PORT: 8080,
     DATABASE_URL: { kind: 'sqlite', file: './data/token-server.db' },
     DATABASE_PASSWORD_FILE: undefined,
+    PREVIOUS_DATABASE_URL: undefined,
     LOG_LEVEL: 'info',
     TRUST_PROXY: false,
     CONNECTION_LIMIT: 1024,
@@ -26,6 +27,7 @@ t.test('Settings: valid values are accepted', async (t) => {
     ...rest,
     DATABASE_URL: { kind: 'sqlite', file: '///data/a.db' },
     DATABASE_PASSWORD_FILE: undefined,
+    PREVIOUS_DATABASE_URL: undefined,
     PORT: 0,
     CONNECTION_LIMIT: 1024,
     FAILURE_LIMIT: true,
@@ -38,6 +40,10 @@ t.test('Settings: valid values are accepted', async (t) => {
     t.equal(readConfig({ PUBLIC_URL }).PUBLIC_URL, PUBLIC_URL)
   }
   t.strictSame(readConfig({ DATABASE_URL: 'sqlite::memory:' }).DATABASE_URL, { kind: 'sqlite', file: ':memory:' })
+  t.strictSame(readConfig({ PREVIOUS_DATABASE_URL: 'sqlite:old.db' }).PREVIOUS_DATABASE_URL, {
+    kind: 'sqlite',
+    file: 'old.db',
+  })
   t.equal(readConfig({ CONNECTION_LIMIT: 'off' }).CONNECTION_LIMIT, Infinity)
   t.equal(readConfig({ FAILURE_LIMIT: 'off' }).FAILURE_LIMIT, false)
   t.equal(readConfig({ TOKEN_QUOTA: '3600' }).TOKEN_QUOTA, 3600)
@@ -95,6 +101,7 @@ for (const [name, values] of Object.entries({
   HOST: ['a b'],
   PORT: ['', 'x', '-1', '1.5', '65536', ' 80'],
   DATABASE_URL: ['', 'sqlite:', 'sqlite://relative', 'sqlite: ', 'sqlite:a.db ', 'token-server.db'],
+  PREVIOUS_DATABASE_URL: ['', 'off', 'sqlite:', 'sqlite::memory:', 'sqlite://relative', 'postgres://u@h/d', 'old.db'],
   LOG_LEVEL: ['', 'INFO'],
   CONNECTION_LIMIT: ['', '0', '-1', '1.5', '1000000', 'none', 'OFF'],
   FAILURE_LIMIT: ['', 'ON', 'true', '10'],

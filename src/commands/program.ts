@@ -11,6 +11,7 @@ import { seedCommand } from './seed.ts'
 import { serveCommand } from './serve.ts'
 import { runCommand } from './shared/process.ts'
 import type { Terminal } from './shared/terminal.ts'
+import { storeCommand } from './store.ts'
 import { suitesCommand } from './suites.ts'
 import { tokensCommand } from './tokens.ts'
 
@@ -28,6 +29,7 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
     .addCommand(tokensCommand(terminal))
     .addCommand(backupCommand(terminal))
     .addCommand(restoreCommand(terminal))
+    .addCommand(storeCommand(terminal))
     .addCommand(healthcheckCommand(terminal))
     .addCommand(demoCommand(terminal))
   return runCommand(program, args, terminal)

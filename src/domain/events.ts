@@ -98,6 +98,10 @@ type Copying =
   | { type: 'backup made'; file: string; withoutTokens: boolean }
   /** `replaced`: where that is what was there before. */
   | { type: 'database restored'; file: string; replaced: string | undefined; revokeAllTokens: boolean }
+  /** `movedTo`: where it was copied to, with how many of each. */
+  | { type: 'database copied'; database: string; movedTo: string; applications: number; suites: number; tokens: number }
+  /** It can be changed again where it is. */
+  | { type: 'database reopened'; database: string; movedTo: string }
 
 export type Change =
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
@@ -124,8 +128,12 @@ export type ClosingReason =
   | 'answers not taken'
 
 type ServerEvent =
-  /** `database`: the store's place. `workers` is there where there are several. */
-  | { type: 'ready'; address: string; database: string; workers?: number }
+  /** `database`: the store's place. `previous`: that of the one that is asked, too. `workers` is there where there are several. */
+  | { type: 'ready'; address: string; database: string; previous?: string | undefined; workers?: number }
+  /** The store was copied, and what serves it should be the copy: its registry cannot be changed. */
+  | { type: 'database has moved'; movedTo: string }
+  /** Its last token has expired: the setting is not needed any more. */
+  | { type: 'previous database closed'; database: string; setting: 'PREVIOUS_DATABASE_URL' }
   | { type: 'stopping'; signal?: string | undefined }
   | { type: 'stopped' }
   /**

@@ -89,7 +89,7 @@ export async function runLeader(
     const address = await start()
     await Promise.all(Array.from({ length: workers - 1 }, start))
     purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
-    observe({ type: 'ready', address, database: store.database, workers })
+    observe({ type: 'ready', address, database: store.database, previous: store.previous, workers })
   }
 
   /** Starts one more worker. Resolves to its address when it listens; throws OperatorError where it does not. */

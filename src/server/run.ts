@@ -4,12 +4,12 @@ import { startPurgeLoop } from './purge-loop.ts'
 import { closeOnSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Serves a store in this process until a signal comes. Resolves when it listens, to its address and its database. */
+/** Serves a store in this process until a signal comes. Resolves when it listens, to its address and its databases. */
 export async function run(
   open: () => Promise<Opened>,
   telemetry: Telemetry,
   config: ListenConfig,
-): Promise<{ address: string; database: string }> {
+): Promise<{ address: string; database: string; previous: string | undefined }> {
   const { observe } = telemetry
   // Before anything begins: a signal that comes during the start is served when it is over.
   const { release } = closeOnSignal(telemetry, async ({ signal }) => {
@@ -26,7 +26,7 @@ export async function run(
     release()
     throw error
   })
-  return { address, database: store.database }
+  return { address, database: store.database, previous: store.previous }
 
   async function start() {
     const store = await open()

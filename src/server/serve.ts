@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config.ts'
-import { openStore } from '../store/open.ts'
 import { type LeaderOptions, runLeader } from './leader.ts'
+import { openStores } from './open-stores.ts'
 import { run } from './run.ts'
 import { createTelemetry } from './telemetry.ts'
 import { keepTicksFast } from './ticks.ts'
@@ -18,10 +18,10 @@ interface ServeOptions {
 /** Migrates, listens, says when it is ready. With several WORKERS this process leads them and they answer. */
 export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions): Promise<void> {
   keepTicksFast()
-  const { DATABASE_URL, LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
+  const { LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
   const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals })
-  const recover = !cluster.isWorker
-  const open = () => openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, recover, observe: telemetry.observe })
+  const options = { lockTimeout: LOCK_TIMEOUT_MS, recover: !cluster.isWorker, observe: telemetry.observe }
+  const open = () => openStores(config, options, cluster.isWorker ? () => {} : telemetry.observe)
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
   if (workers === 1) telemetry.observe({ type: 'ready', ...(await run(open, telemetry, config)) })

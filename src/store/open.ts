@@ -1,8 +1,10 @@
 import type { Clock } from '../domain/clock.ts'
-import type { DatabaseLocation } from '../domain/database-location.ts'
+import type { DatabaseLocation, PostgresLocation, SqliteLocation } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
+import type { Copied, CopyOptions } from './copy.ts'
+import type { Previous } from './previous.ts'
 
 export interface OpenOptions {
   /** How long a call waits for another process's lock, without blocking. Milliseconds. */
@@ -24,7 +26,13 @@ export interface Opened extends Store {
   database: string
   /** The version of its schema before and after. */
   migrated: { from: number; to: number }
+  /** Where it was copied to, for people; undefined: it was not. Its registry does not change any more. */
+  movedTo?: string | undefined
+  /** The place of the store that is asked for tokens, too; undefined: there is none. */
+  previous?: string
 }
+
+export type { Copied }
 
 /** What a backup has in it. */
 export interface CopyContents {
@@ -64,6 +72,40 @@ export async function openStore(location: DatabaseLocation, options: OpenOptions
       return openPostgres(location, options)
     }
   }
+}
+
+/**
+ * Opens the store that was copied to the present one and may still be in use. Throws StoreUnavailable where it cannot be
+ * opened, and OperatorError where there is none or where it was not copied.
+ */
+export async function openPrevious(location: SqliteLocation, options: OpenOptions): Promise<Previous> {
+  const { openSqlite } = await import('./sqlite/store.ts')
+  const store = openSqlite(location.file, { ...options, create: false })
+  if (store.movedTo !== undefined) return store
+  await store.close()
+  throw new OperatorError(
+    `PREVIOUS_DATABASE_URL: ${store.database} was not copied to another database: "token-server store copy" does that.`,
+  )
+}
+
+/** Copies a store, which may be in use, to an empty one. Throws OperatorError. */
+export async function copyStore(
+  from: SqliteLocation,
+  to: PostgresLocation,
+  { lockTimeout, ...options }: CopyOptions & Pick<OpenOptions, 'lockTimeout'>,
+): Promise<Copied> {
+  const { openSqlite } = await import('./sqlite/store.ts')
+  const { receive } = await import('./postgres/receive.ts')
+  const { copy } = await import('./copy.ts')
+  const source = openSqlite(from.file, { lockTimeout, create: false })
+  return copy(source, () => receive(to), options).finally(() => source.close())
+}
+
+/** Makes it possible again to change a store that was copied. Resolves to where that was, if it was. */
+export async function reopenStore({ file }: SqliteLocation, options: OpenOptions): Promise<string | undefined> {
+  const { openSqlite } = await import('./sqlite/store.ts')
+  const store = openSqlite(file, { ...options, create: false })
+  return store.move.reopen().finally(() => store.close())
 }
 
 /** Makes a copy of the store at a location, which may be in use, as it is at one moment. Throws OperatorError. */

@@ -66,8 +66,25 @@ export const LINES: Lines = {
     level: 'info',
     fields: { file: 'file', replaced: 'replaced', revoke_all_tokens: 'revokeAllTokens', ...operator },
   },
+  'database copied': {
+    level: 'info',
+    fields: {
+      database: 'database',
+      moved_to: 'movedTo',
+      applications: 'applications',
+      suites: 'suites',
+      tokens: 'tokens',
+      ...operator,
+    },
+  },
+  'database reopened': { level: 'info', fields: { database: 'database', moved_to: 'movedTo', ...operator } },
 
-  ready: { level: 'info', fields: { address: 'address', database: 'database', workers: 'workers' } },
+  ready: {
+    level: 'info',
+    fields: { address: 'address', database: 'database', previous: 'previous', workers: 'workers' },
+  },
+  'database has moved': { level: 'warn', fields: { moved_to: 'movedTo' } },
+  'previous database closed': { level: 'info', fields: { database: 'database', setting: 'setting' } },
   stopping: { level: 'info', fields: { signal: 'signal' } },
   stopped: { level: 'info', fields: {} },
   'refusals not logged': {

@@ -3,13 +3,20 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { LINES } from '../../src/telemetry/audit-log.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
 import { run, runJson } from '../support/run.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const REGISTER = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.example', '--client-id', 'a']
 
+const { createDatabase } = await startDatabases(t)
+
 t.test('Audit: every change by a command is one line with who made it, on standard error', async (t) => {
-  const options = temporaryDatabase(t)
+  const url = new URL(await createDatabase())
+  const { env, ...rest } = temporaryDatabase(t)
+  const options = { ...rest, env: { ...env, PGPASSWORD: url.password } }
+  url.password = ''
+  const to = url.href
   const copy = join(options.folder, 'copy.db')
   const secret = join(options.folder, 'secret')
   writeFileSync(secret, 'imported-secret')
@@ -32,6 +39,8 @@ t.test('Audit: every change by a command is one line with who made it, on standa
     [['tokens', 'revoke-all', 'a'], { msg: 'all tokens revoked', client_id: 'a' }],
     [['backup', copy], { msg: 'backup made', file: copy, without_tokens: false }],
     [['restore', copy], { msg: 'database restored', file: copy, replaced: /store\.db\.replaced-/ }],
+    [['store', 'copy', '--to', to], { msg: 'database copied', moved_to: /^postgres:/, applications: 1 }],
+    [['store', 'reopen'], { msg: 'database reopened', moved_to: /^postgres:/ }],
     [['apps', 'remove', 'a'], { msg: 'application removed', client_id: 'a' }],
     [['suites', 'remove', 'store'], { msg: 'suite removed', suite: 'store' }],
   ]

@@ -9,7 +9,7 @@ import { createLineLog } from '../../telemetry/log.ts'
 import type { Terminal } from './terminal.ts'
 
 /** How long a command waits for a server that is writing. */
-const LOCK_TIMEOUT_MS = 10_000
+export const LOCK_TIMEOUT_MS = 10_000
 
 /**
  * Does something to the store that DATABASE_URL names; a running server sees it from the next request on. Changes are

@@ -2,23 +2,21 @@ import type { Application, ApplicationKey, NewApplication } from '../../domain/a
 import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
+import type { Change } from './change.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements.ts'
 
 /** The key of no row: ids begin with 1. */
 const BEFORE_THE_FIRST = 0
 
+interface Options extends Pick<Context, 'db' | 'changes' | 'reader' | 'read'> {
+  change: Change
+  /** Throws OperatorError where the registry must not change. */
+  assertNotMoved: () => void
+}
+
 /** The registry in SQLite: applications, suites, their secrets and approvals. */
-export function createRegistry({
-  db,
-  changes,
-  reader,
-  retryLocked,
-  read,
-  committed,
-  assertWritable,
-  assertRoom,
-}: Context) {
+export function createRegistry({ db, changes, reader, read, change: changeAnyway, assertNotMoved }: Options) {
   const find = <Row>(statement: string) => {
     const select = db.prepare(statement).pluck()
     return (id: string) => {
@@ -64,17 +62,12 @@ export function createRegistry({
   const endSecrets = db.prepare(sql.endSecrets)
   const revokeSecret = db.prepare(sql.revokeSecret)
 
-  /** Makes one change, in one transaction. */
-  async function change<Result>(action: () => Result): Promise<Result> {
-    const transact = db.transaction(action).immediate
-    const result = await retryLocked(() => {
-      assertRoom()
-      assertWritable()
-      changes.invalidate('registry')
-      return transact()
+  /** Makes one change, in one transaction. Rejects with OperatorError where the store has moved. */
+  function change<Result>(action: () => Result): Promise<Result> {
+    return changeAnyway(() => {
+      assertNotMoved()
+      return action()
     })
-    await committed()
-    return result
   }
 
   function addApplication(application: NewApplication): boolean {

@@ -4,12 +4,15 @@ import type { Database } from 'better-sqlite3'
 import type { Store } from '../../domain/store.ts'
 import { leaveOpen } from '../left-open.ts'
 import type { Opened, OpenOptions } from '../open.ts'
+import { createChange } from './change.ts'
 import { createChangeDetector } from './changes.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
 import { type Context, createAccess } from './context.ts'
 import { createDisk } from './disk.ts'
 import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
+import { createMove } from './move.ts'
+import { createPages } from './pages.ts'
 import { createReader } from './reader.ts'
 import { createRegistry } from './registry.ts'
 import { createRetryLocked } from './retry-locked.ts'
@@ -20,17 +23,25 @@ import { createUsage } from './usage.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
 
+/** What else a SQLite store has, which can move to another one. */
+interface Movable extends ReturnType<typeof createPages> {
+  move: ReturnType<typeof createMove>
+  /** When the newest token was issued, in milliseconds since the epoch; undefined: there is none. */
+  newestTokenAt(): Promise<number | undefined>
+}
+
+export interface SqliteStore extends Opened, Movable {}
+
 /** Opens a SQLite file, readable by its owner only, or `:memory:`, as a migrated store. */
-export function openSqlite(path: string, { lockTimeout, ...options }: OpenOptions): Opened {
-  const use = (db: Database, migrated: Opened['migrated']) => ({
-    ...createStore(db, { lockTimeout }),
-    migrated,
-    database: db.name,
-  })
+export function openSqlite(path: string, { lockTimeout, ...options }: OpenOptions): SqliteStore {
+  const use = (db: Database, migrated: Opened['migrated']) => {
+    const store = createStore(db, { lockTimeout })
+    return { ...store, migrated, database: db.name, movedTo: store.move.movedTo() }
+  }
   return openDatabase(path, use, options)
 }
 
-function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): Store {
+function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): Store & Movable {
   const files = filesOf(db)
   const wal = db.memory ? undefined : openSync(`${db.name}-wal`, 'r+')
 
@@ -84,12 +95,18 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
       copyNowAndThen()
     },
   }
-  const { registry, applicationOf } = createRegistry(context)
+  const change = createChange(context)
+  const move = createMove(context, change)
+  const { registry, applicationOf } = createRegistry({ ...context, change, assertNotMoved: move.assertNotMoved })
+  const newestToken = db.prepare(sql.newestToken).pluck()
 
   return {
     ...registry,
     ...createTokens({ ...context, applicationOf }),
     ...createUsage(context),
+    ...createPages(context),
+    move,
+    newestTokenAt: () => context.read(() => newestToken.get() as number | undefined),
 
     ping: () =>
       retryLocked(() => {

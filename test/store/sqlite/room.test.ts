@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { mintToken } from '../../../src/domain/token.ts'
+import { createChange } from '../../../src/store/sqlite/change.ts'
 import { createChangeDetector } from '../../../src/store/sqlite/changes.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import { type Context, createAccess } from '../../../src/store/sqlite/context.ts'
@@ -29,7 +30,7 @@ t.test('Full log: whether there is room again is looked at outside of a transact
     ...createAccess({ retryLocked, ...rules, assertUsable() {}, countCommit() {} }),
     async committed() {},
   }
-  const { registry, applicationOf } = createRegistry(context)
+  const { registry, applicationOf } = createRegistry({ ...context, change: createChange(context), assertNotMoved() {} })
   const tokens = createTokens({ ...context, applicationOf })
   const usage = createUsage(context)
   const token = mintToken(keyOf(1), START).stored

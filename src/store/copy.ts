@@ -1,0 +1,112 @@
+import type { Clock } from '../domain/clock.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import { StoreUnavailable } from '../domain/store.ts'
+import { TOKEN_LIFETIME } from '../domain/token.ts'
+import { createSummary, pagesOf, type ReadPage, type Row, TABLES, type Table } from './copied.ts'
+
+/** A store that is to be copied, while others use it. */
+export interface Source {
+  readPage: ReadPage
+  /** The highest key that each table ever had: none is used twice. */
+  lastKeys(): Promise<{ name: string; seq: number }[]>
+  move: {
+    begin(place: string, at: number): Promise<void>
+    assertBegun(place: string, at: number): Promise<void>
+    complete(at: number): Promise<void>
+    abandon(place: string, at: number): Promise<void>
+  }
+}
+
+/** A transaction in an empty store that nobody else can change meanwhile. */
+export interface Target {
+  /** The store's place, for people. */
+  place: string
+  addRows(table: Table, rows: readonly Row[]): Promise<void>
+  readPage: ReadPage
+  /** The next key of a table will be higher than this one. */
+  setLastKey(table: string, key: number): Promise<void>
+  commit(): Promise<void>
+  /** Undoes what was not committed. */
+  close(): void
+}
+
+/** How many rows of each table were copied. */
+export type Copied = Record<Table, number>
+
+export interface CopyOptions {
+  now: Clock
+  /** Is told after each page how many rows of a table there are by now. */
+  onProgress: (table: Table, rows: number) => void
+}
+
+/**
+ * Copies a store to an empty one, all or nothing, and compares what is there then. The source is marked first: from then on
+ * nobody can change its registry, so what is copied page by page is the registry of one moment, and no reader has to keep an
+ * old state alive, which would let the log of the source grow. Its tokens may change meanwhile: withPrevious looks them up.
+ * Throws OperatorError; then the source has no mark any more, unless the end is not known.
+ */
+export async function copy(source: Source, openTarget: () => Promise<Target>, options: CopyOptions): Promise<Copied> {
+  try {
+    const target = await openTarget()
+    return await copyInto(target, source, options).finally(() => target.close())
+  } catch (error) {
+    throw isExpected(error) ? nothingCopied(error) : error
+  }
+}
+
+function isExpected(error: unknown): error is Error {
+  return (error instanceof OperatorError && !(error instanceof UnknownEnd)) || error instanceof StoreUnavailable
+}
+
+function nothingCopied(error: Error): OperatorError {
+  return new OperatorError(`${error.message.replace(/\.?$/, '.')} Nothing was copied.`, { cause: error })
+}
+
+async function copyInto(target: Target, source: Source, { now, onProgress }: CopyOptions): Promise<Copied> {
+  const beganAt = now()
+  await source.move.begin(target.place, beganAt)
+  try {
+    const issuedAfter = Math.max(beganAt - TOKEN_LIFETIME, 0)
+    const counts: [Table, number][] = []
+    for (const table of TABLES) counts.push([table, await copyTable(source, target, table, issuedAfter, onProgress)])
+    for (const { name, seq } of await source.lastKeys()) await target.setLastKey(name, seq)
+    await source.move.assertBegun(target.place, beganAt)
+    await target.commit().catch((error) => {
+      throw new UnknownEnd(target.place, error)
+    })
+    // Without this note it looks as if the copy had not ended: no reason to say that nothing was copied.
+    await source.move.complete(now()).catch(() => {})
+    return Object.fromEntries(counts) as Copied
+  } catch (error) {
+    // Where that is not possible, the next command says that the copy did not end, and what to do.
+    if (!(error instanceof UnknownEnd)) await source.move.abandon(target.place, beganAt).catch(() => {})
+    throw error
+  }
+}
+
+/** Copies the rows of a table and reads them back. Resolves to how many they are. */
+async function copyTable(
+  source: Source,
+  target: Target,
+  table: Table,
+  issuedAfter: number,
+  onProgress: CopyOptions['onProgress'],
+): Promise<number> {
+  const sent = createSummary()
+  for await (const rows of pagesOf(table, source.readPage, issuedAfter)) {
+    await target.addRows(table, rows)
+    sent.add(rows)
+    onProgress(table, sent.count())
+  }
+  const arrived = createSummary()
+  for await (const rows of pagesOf(table, target.readPage, 0)) arrived.add(rows)
+  if (arrived.count() === sent.count() && arrived.digest() === sent.digest()) return sent.count()
+  throw new OperatorError(`What has arrived in ${target.place} differs in the table ${table}.`)
+}
+
+class UnknownEnd extends OperatorError {
+  constructor(place: string, cause: Error) {
+    const look = 'Look whether it has applications: if so, it was. If not, copy again.'
+    super(`It is not known whether the copy to ${place} was made: ${cause.message}. ${look}`, { cause })
+  }
+}

@@ -1,0 +1,56 @@
+import { locationText, type PostgresLocation } from '../../domain/database-location.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
+import type { ReadPage, Row } from '../copied.ts'
+import type { Target } from '../copy.ts'
+import { PostgresUnavailable } from './explain.ts'
+import { findPrimary } from './find-primary.ts'
+import { migrate } from './migrate.ts'
+import * as sql from './statements.ts'
+
+const ENDED = new PostgresUnavailable('the copy has ended', { cause: undefined, isSilent: false, isWrong: false })
+
+/** How long one step of a copy may take: a page, or the commit, which waits for the standbys. */
+const STEP_TIMEOUT_MS = 60_000
+
+/**
+ * Begins a transaction in a store in which nothing is yet, and keeps others from changing its registry. Makes the store if there
+ * is none. Rejects with OperatorError where something is there, and with StoreUnavailable.
+ */
+export async function receive(location: PostgresLocation): Promise<Target> {
+  const place = locationText(location)
+  const { connection } = await findPrimary(location)
+  const ask = <Columns extends unknown[]>(statement: string, values: unknown[] = []) =>
+    connection.ask<Columns>(statement, values, STEP_TIMEOUT_MS)
+  const close = () => connection.destroy(ENDED)
+  try {
+    await migrate(connection)
+    await ask(sql.begin)
+    await ask(sql.limitLockWait)
+    await ask(sql.lockRegistry)
+    await ask(sql.liftLimits)
+    const found = (await ask<[table: string]>(sql.findRows)).map(([table]) => table.replace('_', ' '))
+    if (found.length > 0)
+      throw new OperatorError(`${place} has ${found.join(', ')} already: copy to an empty database.`)
+  } catch (error) {
+    close()
+    throw error
+  }
+
+  const readPage: ReadPage = (table, after, limit) => ask<Row>(sql.copyPages[table], [...after, limit])
+
+  return {
+    place,
+    readPage,
+    async addRows(table, rows) {
+      const columns = (rows[0] as Row).map((_, column) => rows.map((row) => row[column]))
+      await ask(sql.copyRows[table], columns)
+    },
+    async setLastKey(table, key) {
+      await ask(sql.setLastKey, [table, key])
+    },
+    async commit() {
+      await ask(sql.commit)
+    },
+    close,
+  }
+}

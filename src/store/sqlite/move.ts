@@ -1,0 +1,77 @@
+import { OperatorError } from '../../domain/operator-error.ts'
+import type { Change } from './change.ts'
+import type { Context } from './context.ts'
+import * as sql from './statements.ts'
+
+/** That a store is being copied to another one, or was. */
+interface Move {
+  /** Where it has moved, for people. */
+  place: string
+  /** Milliseconds since the epoch. */
+  beganAt: number
+  /** Null: the copy has not ended yet, or never will. */
+  copiedAt: number | null
+}
+
+/**
+ * The mark of a store that moves to another one. Triggers refuse every change of the registry while it is there; what this
+ * program says of that has the place.
+ */
+export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: Change) {
+  const find = db.prepare<[], Move>(sql.findMove)
+  const begin = db.prepare(sql.beginMove)
+  const complete = db.prepare(sql.completeMove)
+  const abandon = db.prepare(sql.abandonMove)
+  const forget = db.prepare(sql.forgetMove)
+
+  return {
+    /** Where the store has moved, if it has. Throws an SqliteError. */
+    movedTo: () => find.get()?.place,
+
+    /** Throws OperatorError where the registry must not change. In a transaction. */
+    assertNotMoved(): void {
+      const move = find.get()
+      if (move) throw hasMoved(move)
+    },
+
+    /** Marks the store. Throws OperatorError where it has moved already; a copy that did not end is no obstacle. */
+    begin: (place: string, at: number): Promise<void> =>
+      change(() => {
+        const move = find.get()
+        if (move && move.copiedAt !== null) throw hasMoved(move)
+        forget.run()
+        begin.run(place, at)
+      }),
+
+    /** Throws OperatorError where this mark is there no more, so that the registry may have changed. */
+    assertBegun: (place: string, at: number): Promise<void> =>
+      read(() => {
+        const move = find.get()
+        if (move?.place === place && move.beganAt === at) return
+        throw new OperatorError('The store was opened again meanwhile, or is copied a second time.')
+      }),
+
+    /** Notes when the copy was whole. */
+    complete: (at: number): Promise<void> => change(() => void complete.run(at)),
+
+    /** Takes this mark away. */
+    abandon: (place: string, at: number): Promise<void> => change(() => void abandon.run(place, at)),
+
+    /** Takes any mark away. Resolves to where the store had moved, if it had. */
+    reopen: (): Promise<string | undefined> =>
+      change(() => {
+        const move = find.get()
+        forget.run()
+        return move?.place
+      }),
+  }
+}
+
+function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {
+  const since = new Date(copiedAt ?? beganAt).toISOString()
+  const sentence =
+    copiedAt === null
+      ? `The store is being copied to ${place} since ${since}, or that did not end: wait, or copy it again.`
+      : `The store has moved to ${place} at ${since}: name that in DATABASE_URL.`
+  return new OperatorError(`${sentence} "token-server store reopen" makes it possible again to change it here.`)
+}

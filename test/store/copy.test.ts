@@ -1,0 +1,252 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
+import type { Application, NewApplication } from '../../src/domain/application.ts'
+import type { PostgresLocation } from '../../src/domain/database-location.ts'
+import type { Store } from '../../src/domain/store.ts'
+import { mintToken, TOKEN_LIFETIME } from '../../src/domain/token.ts'
+import { hourOf } from '../../src/domain/usage.ts'
+import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
+import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { query } from '../support/postgres/databases.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
+import { startProxy } from '../support/postgres/proxy.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const NOW = Date.now()
+const SECRET = { digest: '$sha256$AAAA', createdAt: NOW }
+const IMPORTED = { digest: '$scrypt$ln=14,r=8,p=5$AAAA$AAAA', createdAt: NOW, endsAt: NOW + 1 }
+const PAGE = { limit: 1000 }
+
+const { createDatabase } = await startDatabases(t)
+
+function application(clientId: string): NewApplication {
+  const name = `Ünï "quoted" {${clientId}}, ✓ \\`
+  const rest = { createdAt: NOW, secret: SECRET, suites: 'all' as const, skipNamesake: false }
+  return { clientId, name, developerEmail: 'developer@partner.example', ...rest }
+}
+
+/** A store with something in every table, of which the applications and suites with the highest ids were removed. */
+async function fillStore(t: Test) {
+  const file = join(temporaryFolder(t), 'store.db')
+  const store = openSqlite(file, { lockTimeout: 200 })
+  t.teardown(() => store.close())
+  const suites = ['store', 'removed'].map((suiteId) => ({ suiteId, name: suiteId, createdAt: NOW, secret: SECRET }))
+  await store.register({ suites, applications: ['a', 'b', 'gone'].map(application) })
+  await store.addSecret('a', IMPORTED)
+  await store.revokeSecret('a', 3, NOW)
+  await store.setStatus('b', 'suspended')
+  await store.revokeTokens('b', NOW)
+  const { key } = (await store.findApplication('a')) as Application
+  const lifetimes = [0, 1, 2, TOKEN_LIFETIME + 60_000]
+  const [valid, revoked, ofGeneration, expired] = lifetimes.map(
+    (age, generation) => mintToken(key, NOW - age, generation).stored,
+  )
+  const tokens = { valid, revoked, ofGeneration, expired } as Record<string, ReturnType<typeof mintToken>['stored']>
+  for (const token of Object.values(tokens)) await store.addToken(token)
+  await store.revokeToken(tokens.revoked?.id as Buffer, NOW)
+  const count = { applicationKey: key, hour: hourOf(NOW), issued: 3, refused: 1 }
+  await store.addTokenCounts([{ ...count, lastTokenAt: NOW }])
+  await store.recordSecretUses([{ secretId: 1, lastUsedAt: NOW }])
+  await store.removeApplication('gone')
+  await store.removeSuite('removed')
+  return { file, store, tokens, count }
+}
+
+const locationOf = (url: string) => readConfig({ DATABASE_URL: url }).DATABASE_URL as PostgresLocation
+
+function copy(file: string, url: string, onProgress: (table: string, rows: number) => void = () => {}) {
+  return copyStore({ kind: 'sqlite', file }, locationOf(url), { lockTimeout: 200, now: () => NOW, onProgress })
+}
+
+async function openTarget(t: Test, url: string): Promise<Store> {
+  const store = await openStore(locationOf(url), { lockTimeout: 2000 })
+  t.teardown(() => store.close())
+  return store
+}
+
+async function assertNothingHappened(t: Test, file: string, url: string) {
+  const [row] = await query(url, 'SELECT (SELECT count(*) FROM applications) + (SELECT count(*) FROM tokens) AS rows')
+  t.match(row, { rows: '0' })
+  const store = openSqlite(file, { lockTimeout: 200 })
+  t.equal(store.movedTo, undefined)
+  t.equal(await store.setStatus('a', 'active'), true)
+  await store.close()
+}
+
+t.test('Copy: everything is there as it was, but for tokens that have expired', async (t) => {
+  const { file, store, tokens, count } = await fillStore(t)
+  const url = await createDatabase()
+  const progress: string[] = []
+  const copied = await copy(file, url, (table, rows) => progress.push(`${table} ${rows}`))
+  const counts = { suites: 1, applications: 2, secrets: 4, approvals: 2, secret_uses: 1, application_uses: 1 }
+  t.strictSame(copied, { ...counts, token_counts: 1, tokens: 3 })
+  t.strictSame(
+    progress,
+    Object.entries(copied).map(([table, rows]) => `${table} ${rows}`),
+  )
+
+  const target = await openTarget(t, url)
+  t.strictSame(await target.listApplications(PAGE), await store.listApplications(PAGE))
+  t.strictSame(await target.listSuites(PAGE), await store.listSuites(PAGE))
+  const { expired, ...others } = tokens
+  for (const { id } of Object.values(others)) t.strictSame(await target.findToken(id), await store.findToken(id))
+  t.equal(await target.findToken(expired?.id as Buffer), undefined)
+  t.strictSame(await target.listTokenCounts(0), [count])
+  t.equal(await target.lastTokenAt(count.applicationKey), NOW)
+  t.strictSame(await target.listSecretUses([1, 2]), [{ secretId: 1, lastUsedAt: NOW }])
+  t.equal(await target.mostImportedSecrets(), await store.mostImportedSecrets())
+})
+
+t.test('Copy: an id of what was removed is not used again, which would make old tokens valid', async (t) => {
+  const { file } = await fillStore(t)
+  const url = await createDatabase()
+  await copy(file, url)
+  const target = await openTarget(t, url)
+  const suite = { suiteId: 's', name: 'New', createdAt: NOW, secret: SECRET }
+  await target.register({ suites: [suite], applications: [application('c')] })
+  t.match(await target.findApplication('c'), { key: 4, secrets: [{ id: 8 }] })
+  t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 7 }] })
+})
+
+t.test('Copy: a store of many pages, which is used meanwhile', async (t) => {
+  const { file, store, tokens } = await fillStore(t)
+  const { applicationKey } = tokens.valid as { applicationKey: Application['key'] }
+  const many = Array.from({ length: 10_010 }, () => mintToken(applicationKey, NOW).stored)
+  for (let at = 0; at < many.length; at += 1000) await Promise.all(many.slice(at, at + 1000).map(store.addToken))
+  const url = await createDatabase()
+  const between: Promise<void>[] = []
+  const copied = await copy(file, url, (table) => {
+    if (table === 'tokens') between.push(store.addToken(mintToken(applicationKey, NOW).stored))
+  })
+  await Promise.all(between)
+  t.ok(between.length >= 3)
+  t.ok(copied.tokens >= 10_013)
+  const target = await openTarget(t, url)
+  for (const at of [0, 5000, 10_009]) t.match(await target.findToken(many[at]?.id as Buffer), { stored: many[at] })
+})
+
+t.test('Copy: an empty store is one, too', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  await openSqlite(file, { lockTimeout: 0 }).close()
+  t.match(await copy(file, await createDatabase()), { applications: 0, tokens: 0 })
+})
+
+t.test('Copy: it is refused where something is already, and the second time', async (t) => {
+  const { file } = await fillStore(t)
+  const url = await createDatabase()
+  const target = await openTarget(t, url)
+  await target.register({ suites: [], applications: [application('there')] })
+  await t.rejects(copy(file, url), { name: 'OperatorError', message: /^postgres:.* has applications, secrets already/ })
+  await target.removeApplication('there')
+  await copy(file, url)
+  await t.rejects(copy(file, url), { name: 'OperatorError', message: /has applications, suites, secrets, tokens/ })
+  await t.rejects(copy(file, await createDatabase()), { name: 'OperatorError', message: /^The store has moved to/ })
+  t.match(await reopenStore({ kind: 'sqlite', file }, { lockTimeout: 200 }), /^postgres:/)
+  t.match(await copy(file, await createDatabase()), { applications: 2 })
+})
+
+t.test('Copy: a wrong password, or a database that is not there, changes nothing, and is not repeated', async (t) => {
+  const { file, store } = await fillStore(t)
+  const url = new URL(await createDatabase())
+  url.password = 'wr0ng'
+  const error = await copy(file, url.href).catch((error) => error)
+  t.match(error, { name: 'OperatorError', message: /28P01.* Nothing was copied\.$/ })
+  t.notMatch(error.message, 'wr0ng')
+  url.port = '1'
+  await t.rejects(copy(file, url.href), { name: 'OperatorError', message: /127\.0\.0\.1:1: / })
+  t.equal(store.move.movedTo(), undefined)
+})
+
+t.test('Copy: while somebody else changes the registry there it is refused', async (t) => {
+  const { file } = await fillStore(t)
+  const url = await createDatabase()
+  await (await openTarget(t, url)).ping()
+  const { default: pg } = await import('pg')
+  const other = new pg.Client({ connectionString: url })
+  await other.connect()
+  await other.query('BEGIN; SELECT registry FROM changes FOR UPDATE')
+  await t.rejects(copy(file, url), { name: 'OperatorError', message: /55P03/ })
+  await other.end()
+  await assertNothingHappened(t, file, url)
+})
+
+t.test('Copy: where the database goes away in the middle nothing is copied, and the store is as before', async (t) => {
+  const { file } = await fillStore(t)
+  const url = await createDatabase()
+  const proxy = await startProxy(t, Number(new URL(url).port))
+  const copying = copy(file, proxy.through(url), (table) => table === 'approvals' && proxy.cut())
+  await t.rejects(copying, { name: 'OperatorError' })
+  await assertNothingHappened(t, file, url)
+  t.match(await copy(file, url), { applications: 2 })
+})
+
+t.test('Copy: where what arrives differs, nothing is copied', async (t) => {
+  for (const change of ["NEW.name := 'other'; RETURN NEW", 'RETURN NULL']) {
+    const { file } = await fillStore(t)
+    const url = await createDatabase()
+    await (await openTarget(t, url)).ping()
+    await query(url, `CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${change}; END $$`)
+    await query(url, 'CREATE TRIGGER spoil BEFORE INSERT ON suites FOR EACH ROW EXECUTE FUNCTION spoil()')
+    await t.rejects(copy(file, url), {
+      name: 'OperatorError',
+      message: /differs in the table suites\. Nothing was copied/,
+    })
+    await assertNothingHappened(t, file, url)
+  }
+})
+
+t.test('Copy: text that PostgreSQL cannot hold is refused', async (t) => {
+  const { file } = await fillStore(t)
+  const db = new Database(file)
+  db.prepare("UPDATE applications SET name = 'A' || char(0) || 'B' WHERE client_id = 'a'").run()
+  db.close()
+  const url = await createDatabase()
+  await t.rejects(copy(file, url), { name: 'OperatorError', message: /22021/ })
+  await assertNothingHappened(t, file, url)
+})
+
+t.test('Copy: a bug stays one, and nothing is copied', async (t) => {
+  const { file } = await fillStore(t)
+  const url = await createDatabase()
+  const bug = new TypeError('a bug')
+  const copying = copy(file, url, () => {
+    throw bug
+  })
+  t.equal(await copying.catch((error) => error), bug)
+  await assertNothingHappened(t, file, url)
+})
+
+t.test('Copy: where the store is opened again meanwhile nothing is copied, for it may have changed', async (t) => {
+  const { file, store } = await fillStore(t)
+  const url = await createDatabase()
+  let reopened: Promise<unknown> | undefined
+  const copying = copy(file, url, (table) => {
+    if (table === 'approvals') reopened = store.move.reopen()
+  })
+  await t.rejects(copying, { name: 'OperatorError', message: /opened again meanwhile/ })
+  await reopened
+  await assertNothingHappened(t, file, url)
+})
+
+t.test(
+  'Copy: where it is not known whether it was committed, the store stays as it is, and it can be copied again',
+  async (t) => {
+    const { file, store } = await fillStore(t)
+    const url = await createDatabase()
+    await (await openTarget(t, url)).ping()
+    const die = 'PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL'
+    await query(url, `CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${die}; END $$`)
+    const trigger = 'CREATE CONSTRAINT TRIGGER die AFTER INSERT ON suites DEFERRABLE INITIALLY DEFERRED'
+    await query(url, `${trigger} FOR EACH ROW EXECUTE FUNCTION die()`)
+    await t.rejects(copy(file, url), {
+      name: 'OperatorError',
+      message: /^It is not known whether the copy .* was made/,
+    })
+    await t.rejects(store.setStatus('a', 'active'), { name: 'OperatorError', message: /or that did not end/ })
+    await query(url, 'DROP TRIGGER die ON suites')
+    t.match(await copy(file, url), { applications: 2 })
+    await t.rejects(store.setStatus('a', 'active'), { name: 'OperatorError', message: /has moved to/ })
+  },
+)

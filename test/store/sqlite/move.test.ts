@@ -1,0 +1,155 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import type { Application, NewApplication } from '../../../src/domain/application.ts'
+import { mintToken } from '../../../src/domain/token.ts'
+import { openSqlite, type SqliteStore } from '../../../src/store/sqlite/store.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { START } from '../../support/world.ts'
+
+const PLACE = 'postgres://db.example:5432/tokens'
+const SECRET = { digest: '$sha256$AAAA', createdAt: START }
+const SUITE = { suiteId: 's', name: 'S', createdAt: START, secret: SECRET }
+const APPLICATION: NewApplication = {
+  clientId: 'a',
+  name: 'A',
+  developerEmail: 'a@b.example',
+  createdAt: START,
+  secret: SECRET,
+  suites: 'all',
+  skipNamesake: false,
+}
+
+/** A store with an application that is approved for a suite, in a file. */
+async function openMovable(t: Test) {
+  const file = join(temporaryFolder(t), 'store.db')
+  const open = () => {
+    const store = openSqlite(file, { lockTimeout: 200 })
+    t.teardown(() => store.close())
+    return store
+  }
+  const store = open()
+  await store.register({ suites: [SUITE], applications: [APPLICATION] })
+  const application = (await store.findApplication('a')) as Application
+  return { file, open, store, application }
+}
+
+/** Every change of the registry. */
+const CHANGES: Record<string, (store: SqliteStore) => Promise<unknown>> = {
+  register: (store) => store.register({ suites: [{ ...SUITE, suiteId: 'new' }], applications: [] }),
+  startSecrets: (store) => store.startSecrets(['a']),
+  setStatus: (store) => store.setStatus('a', 'suspended'),
+  updateApplication: (store) => store.updateApplication('a', { name: 'B' }),
+  removeApplication: (store) => store.removeApplication('a'),
+  updateSuite: (store) => store.updateSuite('s', { name: 'T' }),
+  removeSuite: (store) => store.removeSuite('s'),
+  approve: (store) => store.approve('a', 's'),
+  withdraw: (store) => store.withdraw('a', 's'),
+  revokeTokens: (store) => store.revokeTokens('a', START),
+  addSecret: (store) => store.addSecret('a', SECRET),
+  rotateSecret: (store) => store.rotateSecret('a', SECRET, START, START),
+  revokeSecret: (store) => store.revokeSecret('a', 1, START),
+}
+
+t.test('Moved store: every change of its registry is refused, also in other processes, with where it is', async (t) => {
+  const { store, open, application } = await openMovable(t)
+  const other = open()
+  t.equal(other.movedTo, undefined)
+  await store.move.begin(PLACE, START)
+  for (const [name, change] of Object.entries(CHANGES)) {
+    for (const one of [store, other]) {
+      await t.rejects(change(one), { name: 'OperatorError', message: `The store is being copied to ${PLACE}` }, name)
+    }
+  }
+  await store.move.complete(START + 1000)
+  const since = new Date(START + 1000).toISOString()
+  const message = `The store has moved to ${PLACE} at ${since}: name that in DATABASE_URL.`
+  for (const change of Object.values(CHANGES)) await t.rejects(change(other), { name: 'OperatorError', message })
+  t.strictSame(await other.findApplication('a'), application)
+  t.equal((await other.listSuites({ limit: 9 })).length, 1)
+  t.equal(open().movedTo, PLACE)
+})
+
+t.test('Moved store: a change by hand, or by a program of an older version, is refused', async (t) => {
+  const { store, file } = await openMovable(t)
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  const changes = [
+    "INSERT INTO applications (client_id, name, developer_email, created_at) VALUES ('b', 'B', 'b@b.example', 0)",
+    "UPDATE applications SET name = 'B'",
+    'DELETE FROM applications',
+    "INSERT INTO suites (suite_id, name, created_at) VALUES ('t', 'T', 0)",
+    "UPDATE suites SET name = 'T'",
+    'DELETE FROM suites',
+    "INSERT INTO secrets (application_id, digest, created_at) VALUES (1, 'x', 0)",
+    'UPDATE secrets SET ends_at = 1',
+    'DELETE FROM secrets',
+    'INSERT INTO approvals (application_id, suite_id) VALUES (1, 1) ON CONFLICT DO NOTHING',
+    'UPDATE approvals SET suite_id = 1',
+    'DELETE FROM approvals',
+  ]
+  await store.move.begin(PLACE, START)
+  for (const change of changes) t.throws(() => db.exec(change), { message: /^the store has moved to another/ }, change)
+  await store.move.reopen()
+  for (const change of changes)
+    t.doesNotThrow(() => db.exec(`SAVEPOINT a; ${change}; ROLLBACK TO a; RELEASE a`), change)
+})
+
+t.test('Moved store: tokens are issued, checked, revoked and purged as before, and usage is recorded', async (t) => {
+  const { store, application } = await openMovable(t)
+  await store.move.begin(PLACE, START)
+  const { stored } = mintToken(application.key, START)
+  await store.addToken(stored)
+  await store.revokeToken(stored.id, START)
+  t.match(await store.findToken(stored.id), { stored: { revokedAt: START }, application })
+  t.equal(await store.newestTokenAt(), START)
+  const count = { applicationKey: application.key, hour: 1, issued: 1, refused: 0 }
+  t.strictSame(await store.addTokenCounts([{ ...count, lastTokenAt: START }]), [count])
+  await store.recordSecretUses([{ secretId: 1, lastUsedAt: START }])
+  t.equal(await store.purgeTokenCounts(2, 10), 1)
+  t.equal(await store.purgeTokens(mintToken(application.key, START + 1).stored.id, 10), 1)
+  t.equal(await store.newestTokenAt(), undefined)
+  await store.ping()
+})
+
+t.test('Moved store: a copy that did not end is no obstacle to the next; one that ended is', async (t) => {
+  const { store } = await openMovable(t)
+  await store.move.begin('elsewhere', START)
+  await store.move.begin(PLACE, START + 1)
+  await t.rejects(store.move.assertBegun('elsewhere', START), {
+    name: 'OperatorError',
+    message: /copied a second time/,
+  })
+  await store.move.assertBegun(PLACE, START + 1)
+  await store.move.abandon('elsewhere', START)
+  t.equal(store.move.movedTo(), PLACE, 'each copy takes only its own mark away')
+  await store.move.complete(START + 2)
+  await t.rejects(store.move.begin(PLACE, START + 3), { name: 'OperatorError', message: /has moved to/ })
+  t.equal(await store.move.reopen(), PLACE)
+  t.equal(await store.move.reopen(), undefined)
+  await t.rejects(store.move.assertBegun(PLACE, START + 1), { name: 'OperatorError', message: /opened again/ })
+  t.equal(await store.setStatus('a', 'suspended'), true)
+  await store.move.begin(PLACE, START + 4)
+  await store.move.abandon(PLACE, START + 4)
+  t.equal(store.move.movedTo(), undefined)
+})
+
+t.test(
+  'Moved store: what is copied has every column of every table, but for what a store counts and marks itself',
+  async (t) => {
+    const { store, file } = await openMovable(t)
+    const db = new Database(file)
+    t.teardown(() => db.close())
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").pluck()
+    const own = ['changes', 'compatibility', 'moved']
+    const { copyPages } = await import('../../../src/store/sqlite/statements.ts')
+    for (const table of (tables.all() as string[]).filter((name) => !own.includes(name))) {
+      const statement = copyPages[table as keyof typeof copyPages]
+      const columns = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table) as string[]
+      for (const column of columns)
+        t.match(statement, new RegExp(`\\b${column}\\b.*(?=FROM)`, 's'), `${table}.${column}`)
+      t.equal(db.prepare(statement).columns().length, columns.length)
+    }
+    t.equal((await store.lastKeys()).length, 3)
+  },
+)

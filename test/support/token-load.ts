@@ -1,0 +1,156 @@
+import http from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+interface Credentials {
+  client_id: string
+  client_secret: string
+}
+
+/** A token that a client received, and what became of it. */
+interface Entry {
+  token: string
+  owner: Credentials
+  /** What the test was doing when it was issued, and when its revocation was answered. */
+  issuedIn: string
+  revokedIn?: string
+  state: 'live' | 'revoking' | 'revoked'
+}
+
+interface Answer {
+  status: number
+  body: string
+}
+
+/** Nobody should be told this. */
+type Wrong = {
+  what: 'a valid token is refused' | 'a revoked token is accepted' | 'unexpected'
+  phase: string
+  detail: string
+}
+
+const REVOKE = 0.3
+const PAUSE_MS = 20
+
+/**
+ * Clients that ask for tokens, check them at the suite `store` and revoke some of them, and compare every answer with what
+ * they were told before. A check is wrong if its token was revoked before it began, or never. `port` says whom to ask.
+ */
+export function startTokenLoad(
+  owners: readonly Credentials[],
+  { port, clients = 4 }: { port: () => number; clients?: number },
+) {
+  const ledger: Entry[] = []
+  const byPhase = new Map<string, Entry[]>()
+  const wrong: Wrong[] = []
+  /** Requests that got no answer, or 503, by phase. */
+  const unanswered: Record<string, number> = {}
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 2 * clients })
+  let phase = 'before'
+  let isOver = false
+
+  async function ask(path: string, { form, token }: { form?: object; token?: string }): Promise<Answer | undefined> {
+    const asked = phase
+    const body = form && new URLSearchParams({ ...form }).toString()
+    const headers = {
+      ...(body && { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }),
+      ...(token && { authorization: `Bearer ${token}` }),
+    }
+    try {
+      const answer = await new Promise<Answer>((resolve, reject) => {
+        const request = http.request({ port: port(), path, method: body ? 'POST' : 'GET', headers, agent })
+        request.once('error', reject)
+        request.once('response', async (response) => {
+          resolve({ status: response.statusCode as number, body: await text(response) })
+        })
+        request.end(body)
+      })
+      if (answer.status !== 503) return answer
+    } catch {
+      await sleep(5)
+    }
+    unanswered[asked] = (unanswered[asked] ?? 0) + 1
+    return undefined
+  }
+
+  async function issue(owner: Credentials): Promise<void> {
+    const form = { grant_type: 'client_credentials', ...owner }
+    const answer = await ask('/v1/oauth/accesstoken', { form })
+    if (answer === undefined) return
+    if (answer.status !== 200) return report('unexpected', `token request: ${answer.status} ${answer.body}`)
+    const entry: Entry = { token: JSON.parse(answer.body).access_token, owner, issuedIn: phase, state: 'live' }
+    ledger.push(entry)
+    if (!byPhase.get(phase)?.push(entry)) byPhase.set(phase, [entry])
+  }
+
+  async function revoke(entry: Entry): Promise<void> {
+    if (entry.state !== 'live') return
+    entry.state = 'revoking'
+    const { token, owner } = entry
+    const answer = await ask('/v1/oauth/revoke', { form: { ...owner, token } })
+    if (answer === undefined) return
+    if (answer.status !== 200) return report('unexpected', `revocation: ${answer.status} ${answer.body}`)
+    entry.state = 'revoked'
+    entry.revokedIn = phase
+  }
+
+  async function check(entry: Entry): Promise<void> {
+    const wasRevoked = entry.state === 'revoked'
+    const answer = await ask('/v1/oauth/verify/store', { token: entry.token })
+    if (answer === undefined) return
+    const detail = `issued ${entry.issuedIn}, revoked ${entry.revokedIn ?? 'never'}`
+    if (answer.status === 200 && wasRevoked) report('a revoked token is accepted', detail)
+    else if (answer.status === 401 && entry.state === 'live') report('a valid token is refused', detail)
+    else if (answer.status !== 200 && answer.status !== 401) report('unexpected', `check: ${answer.status}`)
+  }
+
+  function report(what: Wrong['what'], detail: string): void {
+    wrong.push({ what, phase, detail })
+  }
+
+  /** A token of any phase. */
+  const some = (): Entry | undefined => pick(pick([...byPhase.values()]) ?? [])
+
+  async function client(nth: number): Promise<void> {
+    while (!isOver) {
+      await issue(owners[nth % owners.length] as Credentials)
+      const entry = some()
+      if (entry && Math.random() < REVOKE) await revoke(entry)
+      // Those that were revoked just now, too: by this client, and by others.
+      for (const one of [entry, ledger.at(-1)]) if (one) await check(one)
+      await sleep(PAUSE_MS)
+    }
+  }
+
+  const running = Promise.all(Array.from({ length: clients }, (_, nth) => client(nth)))
+
+  return {
+    ledger,
+    wrong,
+    unanswered,
+    /** What is noted from now on. */
+    enter(next: string): void {
+      phase = next
+    },
+    issuedIn: (name: string) => byPhase.get(name)?.length ?? 0,
+    /** When the tokens were issued that were revoked in a phase. */
+    revokedIn: (name: string) =>
+      new Set(ledger.flatMap(({ issuedIn, revokedIn }) => (revokedIn === name ? [issuedIn] : []))),
+    /** Ends the load, and checks every token once more. */
+    async stop(): Promise<void> {
+      isOver = true
+      await running
+      const rest = ledger.values()
+      await Promise.all(
+        Array.from({ length: clients }, async () => {
+          for (const entry of rest) await check(entry)
+        }),
+      )
+      agent.destroy()
+    },
+  }
+}
+
+function pick<Item>(items: Item[]): Item | undefined {
+  return items[Math.floor(Math.random() * items.length)]
+}
