@@ -6,7 +6,7 @@ import { PostgresUnavailable } from '../../../src/store/postgres/explain.ts'
 import { migrate } from '../../../src/store/postgres/migrate.ts'
 import { folderOf, LATEST_POSTGRES } from '../../support/migrations.ts'
 import { query } from '../../support/postgres/databases.ts'
-import { startDatabases } from '../../support/postgres/postgres.ts'
+import { startDatabases, startPostgres } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { until } from '../../support/until.ts'
 
@@ -161,6 +161,19 @@ t.test(
     t.strictSame(await migrated, { from: 2, to: 3 })
   },
 )
+
+t.test('Migrations of PostgreSQL: an autovacuum makes way, however long it would take', async (t) => {
+  const server = await startPostgres(t, { settings: { autovacuum_naptime: '1s' } })
+  const url = await server.createDatabase()
+  await migrateAt(url, { folder: folderOf(t, RECORDED) })
+  await query(url, 'ALTER TABLE a SET (autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1)')
+  await query(url, 'INSERT INTO a SELECT generate_series(1, 200000)')
+  await query(url, 'DELETE FROM a')
+  const vacuum = "SELECT FROM pg_stat_activity WHERE backend_type = 'autovacuum worker' AND query LIKE '%public.a%'"
+  await until(async () => (await server.query(vacuum)).length > 0)
+  t.strictSame(await migrateAt(url, { folder: folderOf(t, EXPANDED), maxTries: 3 }), { from: 2, to: 3 })
+  t.match(server.log(), /canceling autovacuum task/)
+})
 
 /** A transaction that has sent a statement, and stays open. */
 async function begin(t: Test, url: string, statement: string) {
