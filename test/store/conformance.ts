@@ -100,7 +100,10 @@ function registryConformance(t: Test, { open }: Harness): void {
     })
     t.type(secrets[0]?.id, 'number')
     t.strictSame(secrets, [{ id: secrets[0]?.id, digest: GENERATED, createdAt: START, endsAt: null, revokedAt: null }])
-    t.equal(await store.findApplication('A'), undefined, 'a client id is compared byte by byte')
+    for (const stranger of ['A', 'a\0', 'a'.repeat(10_000), '\ud800']) {
+      t.equal(await store.findApplication(stranger), undefined, 'a client id is compared byte by byte')
+      t.equal(await store.findSuite(stranger), undefined)
+    }
   })
 
   t.test('Store: applications are listed as they are found, oldest first, page by page', async (t) => {
