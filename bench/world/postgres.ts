@@ -33,6 +33,7 @@ export async function startPostgres() {
     query,
     /** Of all its processes, in microseconds. */
     cpuTime: () => cpuTime(server.pid()),
+    pid: server.pid(),
     stop: () => server.stop(),
   }
 }

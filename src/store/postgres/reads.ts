@@ -2,6 +2,7 @@ import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { FoundToken } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
+import { tokenIdText } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
 import type { Primary } from './primary.ts'
 import { readRegistry, type Wanted } from './read-registry.ts'
@@ -9,6 +10,9 @@ import type { RegistryView } from './registry-cache.ts'
 import { type Session, TIMEOUT_MS } from './session.ts'
 import * as sql from './statements.ts'
 import { arrayOf } from './values.ts'
+
+/** How many turns of the event loop a round trip waits for more reads: it costs as much as dozens of them. */
+const READ_TURNS = 9
 
 /** How many requests may wait for an answer. */
 const MAX_READS = 8192
@@ -25,7 +29,7 @@ interface ReadsOptions {
 
 /** What can be asked for. */
 type Read =
-  | { type: 'token'; id: Buffer }
+  | { type: 'token'; id: Buffer; idText: string }
   | { type: 'application'; clientId: string }
   | { type: 'suite'; suiteId: string }
   | { type: 'most imported secrets' }
@@ -34,7 +38,7 @@ type Read =
 type TokenRow = [
   version: number,
   clock: number,
-  position: number | null,
+  id: string | null,
   secretHash: Buffer,
   applicationKey: ApplicationKey,
   generation: number,
@@ -71,25 +75,25 @@ export function createReads({ primary, now }: ReadsOptions) {
       session.assertPrimary()
       return answers
     },
-    { maxTurns: 1, maxItems: MAX_READS },
+    { maxTurns: READ_TURNS, maxItems: MAX_READS },
   )
 
-  async function readTokens(session: Session, reads: readonly Read[]): Promise<Map<Read, TokenRow>> {
-    const asked = reads.filter((read) => read.type === 'token')
-    const ids = arrayOf(asked.map(({ id }) => id.toString('hex')))
+  async function readTokens(session: Session, reads: readonly Read[]): Promise<Map<string, TokenRow>> {
+    const ids = reads.flatMap((read) => (read.type === 'token' ? [read.idText] : []))
     const sentAt = now()
-    const rows = await session.reads.ask<TokenRow>(sql.readTokens, [ids], TIMEOUT_MS)
+    const rows =
+      ids.length === 0
+        ? await session.reads.ask<TokenRow>(sql.readVersion, [], TIMEOUT_MS)
+        : await session.reads.ask<TokenRow>(sql.readTokens, [arrayOf(ids)], TIMEOUT_MS)
     const took = now() - sentAt
     const [version, clock] = rows[0] as TokenRow
     session.cache.moveTo(version)
     if (took < SHORT_MS) clockOffset = clock - sentAt - took / 2
-    const tokens = new Map<Read, TokenRow>()
-    for (const row of rows) if (row[2] !== null) tokens.set(asked[row[2] - 1] as Read, row)
-    return tokens
+    return new Map(rows.flatMap((row) => (row[2] === null ? [] : [[row[2], row]])))
   }
 
   return {
-    token: (id: Buffer) => read({ type: 'token', id }) as Promise<FoundToken | undefined>,
+    token: (id: Buffer) => read({ type: 'token', id, idText: tokenIdText(id) }) as Promise<FoundToken | undefined>,
     application: (clientId: string) => read({ type: 'application', clientId }) as Promise<Application | undefined>,
     suite: (suiteId: string) => read({ type: 'suite', suiteId }) as Promise<Suite | undefined>,
     mostImportedSecrets: () => read({ type: 'most imported secrets' }) as Promise<number>,
@@ -110,12 +114,12 @@ async function readMostImportedSecrets({ reads, cache }: Session): Promise<void>
 /** The answer as far as this view of the registry has it. */
 function answer(
   read: Read,
-  tokens: Map<Read, TokenRow>,
+  tokens: Map<string, TokenRow>,
   registry: RegistryView & { mostImportedSecrets?: number | undefined },
 ): unknown {
   switch (read.type) {
     case 'token': {
-      const row = tokens.get(read)
+      const row = tokens.get(read.idText)
       if (!row) return undefined
       const application = registry.applicationOf(row[4])
       return application === undefined
@@ -137,10 +141,10 @@ function orPending<Value>(value: Value | null | undefined): Value | undefined | 
   return value === undefined ? PENDING : (value ?? undefined)
 }
 
-function wantedBy(reads: readonly Read[], tokens: Map<Read, TokenRow>): Wanted {
+function wantedBy(reads: readonly Read[], tokens: Map<string, TokenRow>): Wanted {
   const wanted: Wanted = { clientIds: new Set(), keys: new Set(), suiteIds: new Set() }
   for (const read of reads) {
-    if (read.type === 'token') wanted.keys.add((tokens.get(read) as TokenRow)[4])
+    if (read.type === 'token') wanted.keys.add((tokens.get(read.idText) as TokenRow)[4])
     if (read.type === 'application') wanted.clientIds.add(read.clientId)
     if (read.type === 'suite') wanted.suiteIds.add(read.suiteId)
   }

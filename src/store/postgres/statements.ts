@@ -68,9 +68,14 @@ export const heartbeat = `
 
 export const readTokens = `
   SELECT c.registry, extract(epoch FROM clock_timestamp()) * 1000,
-         asked.position, t.secret_hash, t.application_id, t.generation, t.issued_at, t.revoked_at
+         t.id, t.secret_hash, t.application_id, t.generation, t.issued_at, t.revoked_at
     FROM changes c
-    LEFT JOIN (unnest($1::uuid[]) WITH ORDINALITY AS asked (id, position) JOIN tokens t ON t.id = asked.id) ON true`
+    LEFT JOIN tokens t ON t.id = ANY ($1::uuid[])`
+
+// The same for no token: planning it costs a fifth.
+export const readVersion = `
+  SELECT registry, extract(epoch FROM clock_timestamp()) * 1000, NULL
+    FROM changes`
 
 export const readRegistry = `
   SELECT 'changes', registry::text FROM changes
