@@ -35,9 +35,10 @@ t.test(
   'haproxy, two nodes: where none is ready a node answers, and then a token as soon as it can',
   { skip },
   async (t) => {
-    const { postgres, front } = await startTwoNodes(t)
+    const { postgres, nodes, front } = await startTwoNodes(t)
     const { access_token } = JSON.parse((await front.token()).body)
     const authorization = `Bearer ${access_token}`
+    nodes[0].child.kill('SIGKILL')
     await postgres.kill()
     await until(() => front.said().includes("backend 'ready' has no server available"))
     for (let n = 0; n < 5; n++) {
