@@ -12,6 +12,8 @@ export interface Happening {
   what: string
   /** From when on tokens may be missing. */
   at: number
+  /** From when on the cluster can be back. */
+  from: number
   /** Whether this write shows that the cluster takes writes again. */
   endsIt: (write: Write) => boolean
   /** Brings back what is still gone. */
@@ -34,7 +36,7 @@ export const faults: Fault[] = [
     async happen(_, primary) {
       const at = performance.now()
       primary.kill()
-      return { what: `${primary.name} killed`, at, endsIt: elsewhere(primary), mend: primary.start }
+      return { what: `${primary.name} killed`, at, from: at, endsIt: elsewhere(primary), mend: primary.start }
     },
   },
   {
@@ -44,7 +46,7 @@ export const faults: Fault[] = [
     async happen(_, primary) {
       const at = performance.now()
       primary.freeze()
-      return { what: `${primary.name} stopped`, at, endsIt: elsewhere(primary), mend: primary.thaw }
+      return { what: `${primary.name} stopped`, at, from: at, endsIt: elsewhere(primary), mend: primary.thaw }
     },
   },
   {
@@ -54,7 +56,7 @@ export const faults: Fault[] = [
     async happen(cluster, primary) {
       const at = performance.now()
       await cluster.switchOver(primary)
-      return { what: `switched over from ${primary.name}`, at, endsIt: elsewhere(primary), mend: () => {} }
+      return { what: `switched over from ${primary.name}`, at, from: at, endsIt: elsewhere(primary), mend: () => {} }
     },
   },
   {
@@ -66,9 +68,9 @@ export const faults: Fault[] = [
       const standbys = members.filter((member) => member !== primary)
       for (const standby of standbys) standby.kill()
       await sleep(WITHOUT_STANDBYS_MS)
-      const backAt = performance.now()
+      const from = performance.now()
       for (const standby of standbys) standby.start()
-      return { what: `${primary.name} alone`, at, endsIt: ({ endedAt }) => endedAt > backAt, mend: () => {} }
+      return { what: `${primary.name} alone`, at, from, endsIt: ({ endedAt }) => endedAt > from, mend: () => {} }
     },
   },
 ]

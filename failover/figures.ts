@@ -18,8 +18,14 @@ export interface Figures {
   unexpected: number
 }
 
-/** Counts the answers of one round. The fault began at `at`; `end` is the write by which the cluster was back. */
-export function figuresOf(answers: readonly Answer[], { at, end }: { at: number; end: Write }): Figures {
+/**
+ * Counts the answers of one round. The fault began at `at`, the cluster could be back from `from` on, and `end` is the write
+ * by which it was.
+ */
+export function figuresOf(
+  answers: readonly Answer[],
+  { at, from, end }: { at: number; from: number; end: Write },
+): Figures {
   const good = (kind: Answer['kind']) => answers.filter((answer) => answer.kind === kind && answer.status === 200)
   const refusals = answers.filter(({ status }) => status === 503)
   const perNode = Map.groupBy(good('token'), ({ node }) => node)
@@ -28,7 +34,7 @@ export function figuresOf(answers: readonly Answer[], { at, end }: { at: number;
     revocations: good('revocation').length,
     checks: answers.filter(({ kind, status }) => kind === 'check' && (status === 200 || status === 401)).length,
     without: largest([...perNode.values()].map((tokens) => longestGap(tokens, at))) / 1000,
-    firstToken: largest([...perNode.values()].map((tokens) => firstTokenAfter(tokens, end))) / 1000,
+    firstToken: largest([...perNode.values()].map((tokens) => firstToken(tokens, { from, end }))) / 1000,
     refused: refusals.length,
     slowestRefusal: largest(refusals.map(({ sentAt, answeredAt }) => answeredAt - sentAt)) / 1000,
     unanswered: answers.filter(({ status }) => status === 0).length,
@@ -47,11 +53,11 @@ function longestGap(tokens: Answer[], at: number): number {
   return largest(times.map((time, index) => (time > at ? time - (times[index - 1] ?? at) : 0)))
 }
 
-/** Tokens that are there before the write was seen to have ended took no time. */
-function firstTokenAfter(tokens: Answer[], { startedAt, endedAt }: Write): number {
+/** A token that is there before the write was seen to have ended took no time. The write may have begun before `from`. */
+function firstToken(tokens: Answer[], { from, end }: { from: number; end: Write }): number {
   const times = tokens.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b)
-  const first = times.find((time) => time >= startedAt) ?? Infinity
-  return Math.max(0, first - endedAt)
+  const first = times.find((time) => time >= Math.max(from, end.startedAt)) ?? Infinity
+  return Math.max(0, first - end.endedAt)
 }
 
 /** Of any number of numbers, which Math.max does not take. */

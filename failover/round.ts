@@ -90,8 +90,8 @@ function sayUnexpected({ step }: World, { answers }: Load, { at }: Happening): v
   }
 }
 
-function figuresByWay({ nodeByProxy }: Scene, { answers }: Load, { at }: Happening, end: Write) {
-  const figures = (some: Answer[]) => figuresOf(some, { at, end })
+function figuresByWay({ nodeByProxy }: Scene, { answers }: Load, { at, from }: Happening, end: Write) {
+  const figures = (some: Answer[]) => figuresOf(some, { at, from, end })
   return {
     ...figures(answers.filter(({ node }) => node !== nodeByProxy)),
     byProxy: nodeByProxy === undefined ? undefined : figures(answers.filter(({ node }) => node === nodeByProxy)),

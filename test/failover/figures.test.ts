@@ -13,7 +13,7 @@ const answer = (node: number, answeredAt: number, values: Partial<Answer> = {}):
 })
 
 /** The new primary has written at 5,000; the fault was at 1,000. */
-const BACK = { at: 1000, end: { startedAt: 4990, endedAt: 5000 } as Write }
+const BACK = { at: 1000, from: 1000, end: { startedAt: 4990, endedAt: 5000 } as Write }
 
 t.test('Failover: the time without a token is that of the node that had to wait longest', async (t) => {
   const answers = [answer(0, 100), answer(0, 990), answer(1, 1200), answer(0, 5500), answer(1, 5100), answer(0, 5600)]
@@ -29,6 +29,12 @@ t.test('Failover: the time to the first token begins when the new primary has wr
   const answers = [answer(0, 900), answer(1, 900), answer(0, 5020), answer(1, 6500), answer(1, 6600)]
   t.equal(figuresOf(answers, BACK).firstToken, 1.5)
   t.equal(figuresOf([answer(0, 4995)], BACK).firstToken, 0, 'a token that is faster than the probe')
+})
+
+t.test('Failover: a token from before the cluster could be back is not the first one', async (t) => {
+  const answers = [answer(0, 1100), answer(0, 5300)]
+  const end = { startedAt: 1050, endedAt: 5000 } as Write
+  t.equal(figuresOf(answers, { at: 1000, from: 4000, end }).firstToken, 0.3, 'the write waited for a standby')
 })
 
 t.test('Failover: a node that never gives a token again has no time to the first one', async (t) => {
