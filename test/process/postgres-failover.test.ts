@@ -72,7 +72,7 @@ for (const { name, fail, comeBack } of FAILURES) {
     ] as const) {
       const seen = new Set<number>()
       for (let at = 0; at < tokens.length; at += 20) {
-        const checks = tokens.slice(at, at + 20).map((token, at) => (nodes[at % 2] as TestNode).verify(token))
+        const checks = tokens.slice(at, at + 20).map((token, at) => (nodes[at % 2] as TestNode).verdict(token))
         for (const status of await Promise.all(checks)) seen.add(status)
       }
       t.same([...seen], [status], `${tokens.length} tokens`)
@@ -85,13 +85,13 @@ t.test('A primary that was cut off from the next one: who knows only it checks n
   const [host] = env.DATABASE_URL.split(/(?=,127)/)
   const lonely = await startNode({ DATABASE_URL: `${host}/${env.DATABASE_URL.split('/').at(-1)}` })
   const node = await startNode()
-  const token = (await node.token()).body.access_token as string
-  t.equal(await lonely.verify(token), 200)
+  const token = await node.freshToken()
+  t.equal(await lonely.verdict(token), 200)
   await pair.network.refuse()
   await until(async () => (await lonely.verify(token)) === 503)
   await pair.promote()
   await until(async () => (await node.revoke(token)) === 200)
   const isOver = Date.now() + 3000
   while (Date.now() < isOver) t.equal(await lonely.verify(token), 503)
-  t.equal(await node.verify(token), 401)
+  t.equal(await node.verdict(token), 401)
 })

@@ -35,9 +35,10 @@ t.test('Many nodes: what one of them has revoked is refused by the others from t
   let tries = 0
 
   async function loop(start: number): Promise<void> {
-    for (let n = start; tries < TRIES; n++, tries++) {
+    for (let n = start; tries < TRIES; n++) {
       const [one, two, three] = [0, 1, 2].map((more) => asks[(n + more) % 3]) as [Ask, Ask, Ask]
       const issued = await one('/v1/oauth/accesstoken', { form: { grant_type: 'client_credentials', ...credentials } })
+      if (issued.status === 503) continue
       const token = JSON.parse(issued.body).access_token as string
       const headers = { authorization: `Bearer ${token}` }
       seen.fresh.add((await two('/v1/oauth/verify', { headers })).status)
@@ -46,34 +47,41 @@ t.test('Many nodes: what one of them has revoked is refused by the others from t
         three('/v1/oauth/revoke', { form: { ...credentials, token } }),
         two('/v1/oauth/verify', { headers }),
       ])
+      if (revoked.status === 503) continue
       if (revoked.status !== 200) throw new Error(`${revoked.status} ${revoked.body}`)
+      tries++
       const checks = asks.map((ask) => ask('/v1/oauth/verify', { headers }))
       for (const { status } of await Promise.all(checks)) seen.revoked.add(status)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => loop(at)))
-  t.same([...seen.fresh], [200])
-  t.same([...seen.revoked], [401])
+  // A busy machine may have caused a 503.
+  t.same([...seen.fresh].filter(isAnswer), [200])
+  t.same([...seen.revoked].filter(isAnswer), [401])
 })
 
 type Ask = ReturnType<typeof createClient>
 
+const isAnswer = (status: number) => status !== 503
+
 t.test('Many nodes: what a command has changed is seen by all from the next request on', async (t) => {
   const { env, credentials, startNode } = await createCluster(t, await createDatabase())
-  const nodes = await Promise.all([startNode(), startNode({ WORKERS: '2' })])
-  const token = (await nodes[0]?.token())?.body.access_token as string
-  const all = async () =>
-    new Set(await Promise.all([...nodes, ...nodes].flatMap((node) => [node.verify(token), node.issue()])))
-  t.same(await all(), new Set([200]))
+  const nodes = [await startNode(), await startNode({ WORKERS: '2' })] as const
+  const token = await nodes[0].freshToken()
+  async function all() {
+    const statuses = await Promise.all([...nodes, ...nodes].flatMap((node) => [node.verdict(token), node.issue()]))
+    return [...new Set(statuses.filter(isAnswer))]
+  }
+  t.same(await all(), [200])
   for (const [action, statuses] of [
     ['suspend', [401]],
     ['resume', [200]],
   ] as const) {
     t.equal((await command(t, ['apps', action, credentials.client_id], env)).status, 0)
-    t.same(await all(), new Set(statuses))
+    t.same(await all(), statuses)
   }
   t.equal((await command(t, ['tokens', 'revoke-all', credentials.client_id], env)).status, 0)
-  for (const node of [...nodes, ...nodes]) t.equal(await node.verify(token), 401)
+  for (const node of [...nodes, ...nodes]) t.equal(await node.verdict(token), 401)
 })
 
 t.test('Many nodes: of five that start on an empty database one migrates, and all run', async (t) => {

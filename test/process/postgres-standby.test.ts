@@ -5,7 +5,7 @@ import { until } from '../support/until.ts'
 t.test('A standby that is away: nothing is issued, checked or revoked, and one commit per process waits', async (t) => {
   const { pair, waiting, startNode } = await createPairCluster(t)
   const nodes = [await startNode(), await startNode({ WORKERS: '2' })] as const
-  const token = (await nodes[0].token()).body.access_token as string
+  const token = await nodes[0].freshToken()
   for (const away of [pair.standby.suspend, pair.network.swallow, pair.network.refuse]) {
     await away()
     const isOver = Date.now() + 3000
@@ -29,7 +29,7 @@ t.test('A standby that is away: nothing is issued, checked or revoked, and one c
 t.test('A wait for the standby that somebody cancels: it is not acknowledged', async (t) => {
   const { pair, waiting, startNode } = await createPairCluster(t)
   const node = await startNode()
-  const token = (await node.token()).body.access_token as string
+  const token = await node.freshToken()
   for (const how of ['pg_cancel_backend', 'pg_terminate_backend']) {
     for (const request of [node.issue, () => node.revoke(token)]) {
       pair.standby.suspend()

@@ -11,7 +11,6 @@ export async function createFallible(t: Test, settings: NodeJS.ProcessEnv = {}) 
   const { username: role, password } = new URL(url)
   const cluster = await createCluster(t, network.through(url))
   const node = await cluster.startNode(settings)
-  const { body } = await node.token()
   return {
     postgres,
     network,
@@ -21,7 +20,7 @@ export async function createFallible(t: Test, settings: NodeJS.ProcessEnv = {}) 
     password,
     /** The address of its database, for the superuser. */
     database: postgres.url(role),
-    token: body.access_token as string,
+    token: await node.freshToken(),
     /** Ends all connections of the server. */
     terminate: () =>
       postgres.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1', [role]),

@@ -44,11 +44,28 @@ async function startNode(t: Test, env: NodeJS.ProcessEnv, credentials: Credentia
     return response.status
   }
 
+  const token = () => server.token(credentials)
+  const verify = (token: string) => statusOf('/v1/oauth/verify', { headers: { authorization: `Bearer ${token}` } })
+
   return {
     server,
-    token: () => server.token(credentials),
-    issue: async () => (await server.token(credentials)).status,
-    verify: (token: string) => statusOf('/v1/oauth/verify', { headers: { authorization: `Bearer ${token}` } }),
+    token,
+    /** An access token. It is asked for again after a 503, which a busy machine may have caused. */
+    async freshToken(): Promise<string> {
+      for (;;) {
+        const { status, body } = await token()
+        if (status === 200) return body.access_token as string
+      }
+    },
+    issue: async () => (await token()).status,
+    verify,
+    /** The same, asked again after a 503. */
+    async verdict(token: string): Promise<number> {
+      for (;;) {
+        const status = await verify(token)
+        if (status !== 503) return status
+      }
+    },
     revoke: (token: string) =>
       statusOf('/v1/oauth/revoke', { method: 'POST', body: new URLSearchParams({ ...credentials, token }) }),
     live: () => statusOf('/health/live'),
