@@ -4,7 +4,7 @@ import { query } from '../support/postgres/databases.ts'
 import { makeRelease } from '../support/release.ts'
 import { runJson } from '../support/run.ts'
 import { command, start } from '../support/spawn.ts'
-import { startStores } from '../support/stores.ts'
+import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
 /** What a release changes first; and for each store what takes a while then, and how one sees that it does. */
@@ -35,7 +35,7 @@ const SLOW: Record<string, { sql: string; isAtWork: (url: string) => Promise<boo
   },
 }
 
-for (const { name, folder, latest, createEnv } of await startStores(t)) {
+for (const { name, folder, latest, createEnv } of [SQLITE, await startPostgresStore(t)]) {
   t.test(`Migrations of ${name}: of several processes that start at once, one migrates and all go on`, async (t) => {
     const env = await createEnv(t)
     const results = await Promise.all(Array.from({ length: 5 }, () => command(t, ['migrate', '--json'], env)))

@@ -3,19 +3,30 @@ import { LATEST, LATEST_POSTGRES } from './migrations.ts'
 import { startDatabases } from './postgres/postgres.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 
-/**
- * Both stores, for tests of what must hold on each: its name, its folder in `migrations`, the version of a migrated database,
- * and the environment that names a new, empty one to a command.
- */
-export async function startStores(t: Test) {
+/** A store, for tests of what must hold on each. */
+export interface TestedStore {
+  name: string
+  /** Its folder in `migrations`. */
+  folder: string
+  /** The version of a migrated database. */
+  latest: number
+  /** The environment that names a new, empty database to a command. */
+  createEnv(t: Test): Promise<{ DATABASE_URL: string }>
+}
+
+export const SQLITE: TestedStore = {
+  name: 'SQLite',
+  folder: 'sqlite',
+  latest: LATEST,
+  createEnv: async (t) => temporaryDatabase(t).env,
+}
+
+export async function startPostgresStore(t: Test): Promise<TestedStore> {
   const { createDatabase } = await startDatabases(t)
-  return [
-    { name: 'SQLite', folder: 'sqlite', latest: LATEST, createEnv: async (t: Test) => temporaryDatabase(t).env },
-    {
-      name: 'PostgreSQL',
-      folder: 'postgres',
-      latest: LATEST_POSTGRES,
-      createEnv: async () => ({ DATABASE_URL: await createDatabase() }),
-    },
-  ]
+  return {
+    name: 'PostgreSQL',
+    folder: 'postgres',
+    latest: LATEST_POSTGRES,
+    createEnv: async () => ({ DATABASE_URL: await createDatabase() }),
+  }
 }

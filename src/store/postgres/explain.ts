@@ -3,6 +3,7 @@ import type { PostgresHost } from '../../domain/database-location.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 
 const LOCK_TIMEOUT = '55P03'
+const DEADLOCK = '40P01'
 
 /** What an operator can do about an error, by its SQLSTATE. */
 const ADVICE: Record<string, string> = {
@@ -56,9 +57,10 @@ function isWrong(cause: unknown): boolean {
   return cause.message.includes('does not support SSL') || ('code' in cause && !('syscall' in cause))
 }
 
-/** Whether a lock was not to be had within the time that was set for it. */
-export function isLockTimeout(error: unknown): boolean {
-  return error instanceof PostgresUnavailable && (error.cause as DatabaseError | undefined)?.code === LOCK_TIMEOUT
+/** Whether others kept a lock for too long, so that it is worth trying again. */
+export function isLockedOut(error: unknown): boolean {
+  if (!(error instanceof PostgresUnavailable) || !(error.cause instanceof DatabaseError)) return false
+  return error.cause.code === LOCK_TIMEOUT || error.cause.code === DEADLOCK
 }
 
 /**

@@ -3,7 +3,7 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
 import type { Connection } from './connection.ts'
-import { isLockTimeout } from './explain.ts'
+import { isLockedOut } from './explain.ts'
 import * as sql from './statements.ts'
 
 const FOLDER = new URL('../../../migrations/postgres/', import.meta.url)
@@ -39,7 +39,7 @@ export async function migrate(
     try {
       return await migrateOnce()
     } catch (error) {
-      if (!isLockTimeout(error) || tries === maxTries) throw error
+      if (!isLockedOut(error) || tries === maxTries) throw error
       await ask(sql.rollback)
       await sleep(PAUSE_MS)
     }

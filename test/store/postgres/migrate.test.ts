@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { type PostgresHost, type PostgresLocation, parseDatabaseUrl } from '../../../src/domain/database-location.ts'
+import { readMigrations } from '../../../src/store/migrations.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { type Connection, connect } from '../../../src/store/postgres/connection.ts'
 import { PostgresUnavailable } from '../../../src/store/postgres/explain.ts'
@@ -162,6 +163,35 @@ t.test(
   },
 )
 
+t.test('Migrations of PostgreSQL: one that PostgreSQL ends because of a deadlock tries again', async (t) => {
+  const url = await createDatabase()
+  const two = { ...RECORDED, '0003_b.sql': 'CREATE TABLE b (n int)' }
+  await migrateAt(url, { folder: folderOf(t, two) })
+  const other = await begin(t, url, 'LOCK TABLE b')
+  const both = folderOf(t, { ...two, '0004_c.sql': 'ALTER TABLE a ADD COLUMN m int; ALTER TABLE b ADD COLUMN m int' })
+  const migrated = migrateAt(url, { folder: both })
+  const waiting = "SELECT FROM pg_locks WHERE relation = 'b'::regclass AND NOT granted"
+  await until(async () => (await query(url, waiting)).length > 0)
+  await other.ask('LOCK TABLE a')
+  other.end()
+  t.strictSame(await migrated, { from: 3, to: 4 })
+})
+
+const HOT = /\b(ALTER|DROP|TRUNCATE|INDEX|TRIGGER)\b[^;]*\b(applications|suites|approvals|secrets|tokens|changes)\b/i
+const LOCK_FIRST = /^(--[^\n]*\n|\s)*LOCK TABLE changes IN ACCESS EXCLUSIVE MODE;/
+
+t.test(
+  'Migrations of PostgreSQL: what changes a table that checks read begins with the lock that they begin with',
+  async (t) => {
+    const [, ...later] = readMigrations(new URL('../../../migrations/postgres/', import.meta.url))
+    for (const { name, sql } of later) t.ok(!HOT.test(sql) || LOCK_FIRST.test(sql), name)
+    t.match('ALTER TABLE tokens ADD COLUMN n int', HOT)
+    t.match('CREATE INDEX n ON secrets (n)', HOT)
+    t.notMatch('CREATE TABLE notes (n int)', HOT)
+    t.match('-- Why.\n\nLOCK TABLE changes IN ACCESS EXCLUSIVE MODE;\nALTER TABLE tokens …', LOCK_FIRST)
+  },
+)
+
 t.test('Migrations of PostgreSQL: an autovacuum makes way, however long it would take', async (t) => {
   const server = await startPostgres(t, { settings: { autovacuum_naptime: '1s' } })
   const url = await server.createDatabase()
@@ -180,9 +210,10 @@ async function begin(t: Test, url: string, statement: string) {
   const location = locationOf(url)
   const connection = await connect(location, location.hosts[0] as PostgresHost)
   t.teardown(() => end(connection))
-  await connection.ask('BEGIN', [], 1000)
-  await connection.ask(statement, [], 1000)
-  return { end: () => end(connection) }
+  const ask = (statement: string) => connection.ask(statement, [], 10_000)
+  await ask('BEGIN')
+  await ask(statement)
+  return { ask, end: () => end(connection) }
 }
 
 function end(connection: Connection): void {
