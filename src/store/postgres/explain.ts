@@ -18,6 +18,9 @@ const ADVICE: Record<string, string> = {
   [LOCK_TIMEOUT]: 'another node or command is changing the same, or a pg_dump uses it: wait until that has ended',
 }
 
+/** In the driver's message where the server asks for a password and there is none. */
+const NO_PASSWORD = 'client password must be a string'
+
 /** Data that the program or a stranger has sent: PostgreSQL repeats it in its message, and logs must not. */
 const DATA_EXCEPTION = '22'
 
@@ -43,18 +46,24 @@ export function unavailable(
 ): PostgresUnavailable {
   const code = cause instanceof DatabaseError ? cause.code : undefined
   const text = cause instanceof Error ? cause.message : String(cause)
-  const said = code === undefined ? text : code.startsWith(DATA_EXCEPTION) ? `error ${code}` : `${code}, ${text}`
-  const advice = ADVICE[code ?? '']
-  const message = `PostgreSQL at ${host}:${port}: ${said}${advice ? ` (${advice})` : ''}`
+  const advice = ADVICE[text.includes(NO_PASSWORD) ? '28P01' : (code ?? '')]
+  const message = `PostgreSQL at ${host}:${port}: ${said(text, code)}${advice ? ` (${advice})` : ''}`
   return new PostgresUnavailable(message, { cause, isSilent, isWrong: isWrong(cause) })
+}
+
+function said(text: string, code: string | undefined): string {
+  if (text.includes(NO_PASSWORD)) return 'it asks for a password, and there is none'
+  if (code === undefined) return text
+  return code.startsWith(DATA_EXCEPTION) ? `error ${code}` : `${code}, ${text}`
 }
 
 /** Whether a connection is refused for the settings: password, database, certificate. */
 function isWrong(cause: unknown): boolean {
   if (cause instanceof DatabaseError) return /^(28|3D)/.test(cause.code ?? '')
   if (!(cause instanceof Error)) return false
+  if (cause.message.includes('does not support SSL') || cause.message.includes(NO_PASSWORD)) return true
   // Errors of TLS have a code as those of the network have, but no system call.
-  return cause.message.includes('does not support SSL') || ('code' in cause && !('syscall' in cause))
+  return 'code' in cause && !('syscall' in cause)
 }
 
 /** Whether others kept a lock for too long, so that it is worth trying again. */

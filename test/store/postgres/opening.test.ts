@@ -58,6 +58,7 @@ t.test('PostgreSQL: a wrong password, role or database is said at once, with no 
   const location = await newLocation()
   const wrong: [change: Partial<PostgresLocation>, message: RegExp][] = [
     [{ password: 'hunter2' }, /28P01, password authentication failed .* \(look at DATABASE_PASSWORD_FILE/],
+    [{ password: undefined }, /asks for a password, and there is none \(look at DATABASE_PASSWORD_FILE/],
     [{ database: 'nowhere' }, /3D000, database "nowhere" does not exist \(create the database\)/],
     [{ passwordFile: '/nowhere/hunter2' }, /DATABASE_PASSWORD_FILE cannot be read: ENOENT/],
   ]
