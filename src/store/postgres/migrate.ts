@@ -11,6 +11,12 @@ const FOLDER = new URL('../../../migrations/postgres/', import.meta.url)
 /** How long one of the steps may take: a table may have many rows. */
 const TIMEOUT_MS = 30 * 60_000
 
+/**
+ * How long it is waited for those who use a table that is to be changed, such as a pg_dump. All who come later wait behind it:
+ * shorter than they wait for an answer, but longer than the second after which an autovacuum makes way.
+ */
+const LOCK_TIMEOUT = '1200ms'
+
 /** How often it is tried to lock the tables that change, and the pause between two tries: all in all a minute. */
 const MAX_TRIES = 12
 const PAUSE_MS = 4000
@@ -48,7 +54,7 @@ export async function migrate(
   async function migrateOnce(): Promise<{ from: number; to: number }> {
     await ask(sql.begin)
     await ask(sql.lockMigrations)
-    await ask(sql.limitLockWaits)
+    await ask(sql.setLockTimeout, [LOCK_TIMEOUT])
     const current = await versionOf()
     if (current === 0) {
       await assertEmpty()

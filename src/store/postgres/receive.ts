@@ -12,6 +12,9 @@ const ENDED = new PostgresUnavailable('the copy has ended', { cause: undefined, 
 /** How long one step of a copy may take: a page, or the commit, which waits for the standbys. */
 const STEP_TIMEOUT_MS = 60_000
 
+/** How long it waits for others that change the registry there. */
+const LOCK_TIMEOUT = '2s'
+
 /**
  * Begins a transaction in a store in which nothing is yet, and keeps others from changing its registry. Makes the store if there
  * is none. Rejects with OperatorError where something is there, and with StoreUnavailable.
@@ -25,7 +28,7 @@ export async function receive(location: PostgresLocation): Promise<Target> {
   try {
     await migrate(connection)
     await ask(sql.begin)
-    await ask(sql.limitLockWait)
+    await ask(sql.setLockTimeout, [LOCK_TIMEOUT])
     await ask(sql.lockRegistry)
     await ask(sql.liftLimits)
     const found = (await ask<[table: string]>(sql.findRows)).map(([table]) => table.replace('_', ' '))

@@ -345,11 +345,6 @@ export const lastTokenAt = `
 export const lockMigrations = `
   SELECT pg_advisory_xact_lock(7033017, 1)`
 
-// A table waits for the transactions that use it before it is changed, such as a pg_dump, and all others wait behind it:
-// shorter than they wait for an answer. But longer than the second after which an autovacuum makes way.
-export const limitLockWaits = `
-  SET LOCAL lock_timeout = '1200ms'`
-
 // With this column: other programs have a table of that name, too.
 export const findMigrations = `
   SELECT EXISTS (
@@ -378,9 +373,6 @@ export const countTables = `
      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')`
 
 // Copying a SQLite store. The pages are those of the other store: bytes are hex.
-
-export const limitLockWait = `
-  SELECT set_config('lock_timeout', '2s', true)`
 
 // Whatever the role or the database has: a copy may take minutes, and pauses between its statements.
 export const liftLimits = `
