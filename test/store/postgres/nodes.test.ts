@@ -96,14 +96,14 @@ async function addTokens(store: Stores[number], count: number) {
 t.test(
   'Many nodes: those that revoke the same tokens at once, in whatever order, do not stand in their way',
   async (t) => {
-    const stores = await openStores(t, 3)
+    const stores = await openStores(t, 4)
     const [first] = stores as [Stores[number]]
     const tokens = await addTokens(first, 300)
-    for (const time of [5, 7]) {
-      const orders = [tokens, tokens.toReversed(), tokens.toSorted(() => Math.random() - 0.5)]
-      await Promise.all(stores.flatMap((store, at) => orders[at]?.map(({ id }) => store.revokeToken(id, time + at))))
+    for (let time = 5; time < 25; time++) {
+      const orders = stores.map((_, at) => (at % 2 ? tokens : tokens.toReversed()))
+      await Promise.all(stores.flatMap((store, at) => orders[at]?.map(({ id }) => store.revokeToken(id, time))))
     }
-    for (const { id } of tokens) t.ok([5, 6, 7].includes((await first.findToken(id))?.stored.revokedAt as number))
+    for (const { id } of tokens) t.equal((await first.findToken(id))?.stored.revokedAt, 5)
   },
 )
 
