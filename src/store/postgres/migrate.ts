@@ -36,26 +36,22 @@ export async function migrate(
   const migrations = readMigrations(folder)
   const latest = migrations.length
   const found = await versionOf()
-  if (found >= latest) return stayAt(found)
-
-  if (found === 0 && !create) {
-    throw new OperatorError('There is no store in the database yet: run migrate, or look at DATABASE_URL.')
-  }
-  for (let tries = 1; ; tries++) {
-    try {
-      return await migrateOnce()
-    } catch (error) {
-      if (!isLockedOut(error) || tries === maxTries) throw error
-      await ask(sql.rollback)
-      await sleep(PAUSE_MS)
+  if (found < latest) {
+    if (found === 0 && !create) {
+      throw new OperatorError('There is no store in the database yet: run migrate, or look at DATABASE_URL.')
     }
+    return tryAgain(migrateOnce, () => ask(sql.rollback), maxTries)
   }
+  await assertAllowed(found)
+  return { from: found, to: found }
 
   async function migrateOnce(): Promise<{ from: number; to: number }> {
     await ask(sql.begin)
     await ask(sql.lockMigrations)
     await ask(sql.setLockTimeout, [LOCK_TIMEOUT])
+    // Another node may have been faster, also a newer one.
     const current = await versionOf()
+    await assertAllowed(current)
     if (current === 0) {
       await assertEmpty()
       await ask(sql.createMigrations)
@@ -66,7 +62,7 @@ export async function migrate(
       await ask(sql.insertMigration, [at + 1, name])
     }
     await ask(sql.commit)
-    return current >= latest ? stayAt(current) : { from: current, to: latest }
+    return { from: current, to: Math.max(current, latest) }
   }
 
   async function versionOf(): Promise<number> {
@@ -79,15 +75,32 @@ export async function migrate(
     return (row as [Value])[0]
   }
 
-  async function stayAt(version: number) {
-    if (version > latest) {
-      assertMayRun({ version, latest, oldestProgram: await one<string>(sql.oldestProgram), program })
-    }
-    return { from: version, to: version }
+  async function assertAllowed(version: number): Promise<void> {
+    if (version <= latest) return
+    assertMayRun({ version, latest, oldestProgram: await one<string>(sql.oldestProgram), program })
   }
 
   async function assertEmpty(): Promise<void> {
     if ((await one<number>(sql.countTables)) === 0) return
     throw new OperatorError('The database has tables of another program: name another database in DATABASE_URL.')
+  }
+}
+
+/** Tries something until others leave it the locks that it needs. */
+async function tryAgain<Result>(
+  attempt: () => Promise<Result>,
+  rollBack: () => Promise<unknown>,
+  maxTries: number,
+): Promise<Result> {
+  let tries = 0
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      tries++
+      if (!isLockedOut(error) || tries === maxTries) throw error
+    }
+    await rollBack()
+    await sleep(PAUSE_MS)
   }
 }

@@ -16,24 +16,28 @@ export function migrate(db: Database, { folder = FOLDER, program = VERSION } = {
   const migrations = readMigrations(folder)
   const latest = migrations.length
   const found = versionOf(db)
-  if (found >= latest) return stayAt(found)
+  if (found >= latest) {
+    assertAllowed(found)
+    return { from: found, to: found }
+  }
 
   return db
     .transaction(() => {
+      // Another process may have been faster, also a newer one.
       const current = versionOf(db)
-      if (current >= latest) return stayAt(current)
+      assertAllowed(current)
       if (current === 0 && db.prepare(sql.findTable).get()) {
         throw new OperatorError('The database has tables of another program: name another file in DATABASE_URL.')
       }
       for (const migration of migrations.slice(current)) db.exec(migration.sql)
-      db.pragma(`user_version = ${latest}`)
-      return { from: current, to: latest }
+      const to = Math.max(current, latest)
+      db.pragma(`user_version = ${to}`)
+      return { from: current, to }
     })
     .immediate()
 
-  function stayAt(version: number) {
+  function assertAllowed(version: number): void {
     if (version > latest) assertMayRun({ version, latest, oldestProgram: oldestProgramOf(db), program })
-    return { from: version, to: version }
   }
 }
 
