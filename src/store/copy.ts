@@ -100,8 +100,13 @@ async function copyTable(
   }
   const arrived = createSummary()
   for await (const rows of pagesOf(table, target.readPage, 0)) arrived.add(rows)
-  if (arrived.count() === sent.count() && arrived.digest() === sent.digest()) return sent.count()
-  throw new OperatorError(`What has arrived in ${target.place} differs in the table ${table}.`)
+  if (arrived.count() !== sent.count()) {
+    throw new OperatorError(`${target.place} has ${arrived.count()} of ${sent.count()} rows of the table ${table}.`)
+  }
+  if (arrived.digest() !== sent.digest()) {
+    throw new OperatorError(`What has arrived in ${target.place} differs in the table ${table}.`)
+  }
+  return sent.count()
 }
 
 class UnknownEnd extends OperatorError {
