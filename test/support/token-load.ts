@@ -1,6 +1,7 @@
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from './until.ts'
 
 interface Credentials {
   client_id: string
@@ -31,6 +32,8 @@ type Wrong = {
 
 const REVOKE = 0.3
 const PAUSE_MS = 20
+/** How many tokens are issued in a phase, at least. */
+const MANY = 20
 
 /**
  * Clients that ask for tokens, check them at the suite `store` and revoke some of them, and compare every answer with what
@@ -126,17 +129,24 @@ export function startTokenLoad(
   const running = Promise.all(Array.from({ length: clients }, (_, nth) => client(nth)))
 
   return {
-    ledger,
     wrong,
     unanswered,
     /** What is noted from now on. */
     enter(next: string): void {
       phase = next
     },
-    issuedIn: (name: string) => byPhase.get(name)?.length ?? 0,
-    /** When the tokens were issued that were revoked in a phase. */
-    revokedIn: (name: string) =>
-      new Set(ledger.flatMap(({ issuedIn, revokedIn }) => (revokedIn === name ? [issuedIn] : []))),
+    /**
+     * Waits until much was issued from now on, and tokens of now and of these phases before were revoked; or until something
+     * is wrong.
+     */
+    async spend(next: string, before: string[] = []): Promise<void> {
+      phase = next
+      await until(() => {
+        const revoked = new Set(ledger.filter(({ revokedIn }) => revokedIn === next).map(({ issuedIn }) => issuedIn))
+        const isMuch = (byPhase.get(next)?.length ?? 0) >= MANY
+        return wrong.length > 0 || (isMuch && [next, ...before].every((one) => revoked.has(one)))
+      })
+    },
     /** Ends the load, and checks every token once more. */
     async stop(): Promise<void> {
       isOver = true
