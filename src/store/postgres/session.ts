@@ -43,12 +43,9 @@ export interface Session {
 /** Opens a session with the primary. Rejects with StoreUnavailable; and with OperatorError, see `findPrimary`. */
 export async function openSession(location: PostgresLocation, monotonic: Clock): Promise<Session> {
   const { connection: reads, startedAt } = await findPrimary(location)
-  const connections = [reads]
-  let endedBecause: PostgresUnavailable | undefined
-  function end(reason: PostgresUnavailable): void {
-    endedBecause = reason
-    for (const connection of connections) connection.destroy(reason)
-  }
+  // A promise, so that a connection that comes when another one has failed ends, too.
+  const { promise: over, resolve: end } = Promise.withResolvers<PostgresUnavailable>()
+  void over.then(reads.destroy)
   try {
     await assertNothingIsStuck(reads)
     const [writes, commands] = await Promise.all([another(), another()])
@@ -62,9 +59,7 @@ export async function openSession(location: PostgresLocation, monotonic: Clock):
 
   async function another(): Promise<Connection> {
     const connection = await connect(location, reads.host)
-    connections.push(connection)
-    // The other one may have failed meanwhile.
-    if (endedBecause) connection.destroy(endedBecause)
+    void over.then(connection.destroy)
     const [row] = await connection.ask<unknown[]>(sql.lookAtServer, [], TIMEOUT_MS)
     if (row?.at(-1) !== startedAt) throw newReason('another server has the address now')
     return connection
