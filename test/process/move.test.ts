@@ -1,6 +1,6 @@
 import t from 'tap'
-import { freePort } from '../support/free-port.ts'
 import { startToMove } from '../support/move.ts'
+import { quietPort } from '../support/postgres/ports.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { startServer } from '../support/spawn.ts'
 import { startTokenLoad } from '../support/token-load.ts'
@@ -8,7 +8,7 @@ import { startTokenLoad } from '../support/token-load.ts'
 const { createDatabase } = await startDatabases(t)
 
 t.test('Moving, with a restart: no valid token stops working, no revoked one comes back', async (t) => {
-  const PORT = String(await freePort())
+  const PORT = String(await quietPort())
   const { after, owners, copy, old } = await startToMove(t, await createDatabase(), { PORT, WORKERS: '2' })
   const load = startTokenLoad(owners, { port: () => Number(PORT) })
   await load.spend('before')

@@ -170,7 +170,7 @@ t.test(
 )
 
 t.test('Previous store: it is asked for at least a lifetime, also where it has no token yet', async (t) => {
-  const { previous, store, mint, closed } = await openBoth(t, { lifetime: 300 })
+  const { previous, store, mint, closed } = await openBoth(t, { lifetime: 60_000 })
   await sleep(50)
   const token = mint()
   await previous.addToken(token)

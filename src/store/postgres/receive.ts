@@ -7,7 +7,7 @@ import { findPrimary } from './find-primary.ts'
 import { migrate } from './migrate.ts'
 import * as sql from './statements.ts'
 
-const ENDED = new PostgresUnavailable('the copy has ended', { cause: undefined, isSilent: false, isWrong: false })
+const ENDED = new PostgresUnavailable('the copy has ended')
 
 /** How long one step of a copy may take: a page, or the commit, which waits for the standbys. */
 const STEP_TIMEOUT_MS = 60_000

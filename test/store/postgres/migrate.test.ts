@@ -217,5 +217,5 @@ async function begin(t: Test, url: string, statement: string) {
 }
 
 function end(connection: Connection): void {
-  connection.destroy(new PostgresUnavailable('not needed', { cause: undefined, isSilent: false, isWrong: false }))
+  connection.destroy(new PostgresUnavailable('not needed'))
 }

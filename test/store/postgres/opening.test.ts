@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, copyFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type PostgresLocation, parseDatabaseUrl } from '../../../src/domain/database-location.ts'
@@ -127,16 +127,12 @@ t.test(
     const certificate = join(folder, 'server.crt')
     makeCertificate(folder, certificate)
     const secure = await startPostgres(t)
+    const { uid, gid } = statSync(secure.data)
     for (const name of ['server.crt', 'server.key']) {
       copyFileSync(join(folder, name), join(secure.data, name))
       chmodSync(join(secure.data, name), 0o600)
+      chownSync(join(secure.data, name), uid, gid)
     }
-    execFileSync('chown', [
-      '--reference',
-      secure.data,
-      join(secure.data, 'server.crt'),
-      join(secure.data, 'server.key'),
-    ])
     secure.configure({ ssl: 'on' })
     await secure.kill('SIGINT')
     await secure.start()

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { keepPrimary } from '../../../src/store/postgres/primary.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
 import { startPair } from '../../support/postgres/postgres.ts'
+import { until } from '../../support/until.ts'
 
 /** A session with the primary of a pair, with a clock that the test moves. */
 async function startSession(t: Test) {
@@ -59,7 +60,7 @@ t.test('Session: while a commit waits for a standby no other one is sent', async
   })
   await primary.session()
   primary.close()
-  t.equal(await waiting(), 0)
+  await until(async () => (await waiting()) === 0)
 })
 
 t.test('Session: of several hosts the primary is taken, whichever place it has', async (t) => {

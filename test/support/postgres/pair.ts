@@ -40,7 +40,6 @@ export async function runPair({ settings, ...options }: PostgresOptions = {}) {
     standby,
     /** What the standby hears of the primary goes through it. */
     network,
-    isStreaming,
     /** The same address, with both servers in it. */
     both: (url: string) => url.replace(`:${primary.port}`, `:${primary.port},127.0.0.1:${standby.port}`),
     /** Makes a primary of the standby. It takes writes when this resolves. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { AS_USER } from './user.ts'
 
 /** The process ids of a process's children. */
@@ -16,7 +16,17 @@ export function childrenOf(pid: number): number[] {
 
 /** Whether a process runs; one that has ended and that nobody has waited for does not. */
 export function isAlive(pid: number): boolean {
-  return process.platform === 'linux' ? existsSync(`/proc/${pid}/exe`) : signalTo(pid, 0)
+  return process.platform === 'linux' ? !['Z', undefined].includes(stateOf(pid)) : signalTo(pid, 0)
+}
+
+/** The state of a process, a letter; undefined where there is none. Its name, in parentheses, may have any character. */
+function stateOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat[stat.lastIndexOf(')') + 2]
+  } catch {
+    return undefined
+  }
 }
 
 /** Sends a signal, and says whether the process was still there. */

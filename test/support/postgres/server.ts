@@ -42,7 +42,7 @@ export async function preparePostgres({ durable = false, settings = {}, binaries
   configure({
     listen_addresses: '127.0.0.1',
     port: String(port),
-    unix_socket_directories: folder,
+    unix_socket_directories: '',
     fsync: durable ? 'on' : 'off',
     shared_buffers: '16MB',
     // Nothing is left in /dev/shm by a kill.

@@ -37,6 +37,7 @@ export function makeTemplate(found: string): Template {
     makeOnce(dirname(binaries), (folder) => cpSync(dirname(found), folder, { recursive: true, verbatimSymlinks: true }))
   const folder = `${today}-template`
   if (!existsSync(folder)) makeOnce(folder, (folder) => initialize(binaries, folder))
+  if (USER.uid !== undefined && statSync(folder).uid !== USER.uid) throw new Error(`${folder} is somebody else's`)
   return { binaries, folder }
 }
 
