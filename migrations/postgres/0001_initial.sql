@@ -80,8 +80,9 @@ CREATE TABLE token_counts (
   PRIMARY KEY (hour, application_id)
 );
 
--- Counts changes to the registry (applications, suites, their secrets and approvals), which invalidate the caches of
--- running servers. One row, which every check reads and every transaction that changes the registry locks first. Room in
+-- The version of the registry (applications, suites, their secrets and approvals): another one after each change, at which
+-- running servers forget what they have cached. Not counted, but drawn, so that no two servers call two states by one number,
+-- not even when one of them has lost the last changes. One row, which every check reads and every transaction that changes the registry locks first. Room in
 -- its page keeps it short. docs/adr/0018.
 CREATE TABLE changes (
   registry bigint NOT NULL
@@ -91,20 +92,20 @@ INSERT INTO changes (registry) VALUES (0);
 
 -- A trigger and not the program, so that a change by hand counts too, and one by a program of another version. Once in a
 -- transaction: each update leaves a version of the row behind, which the next one would have to pass.
-CREATE FUNCTION count_registry_change() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION renew_registry_version() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE changes SET registry = registry + 1 WHERE xmin <> pg_current_xact_id()::xid;
+  UPDATE changes SET registry = (random() * 9007199254740991)::bigint WHERE xmin <> pg_current_xact_id()::xid;
   RETURN NULL;
 END $$;
 
 CREATE TRIGGER applications_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON applications
-  FOR EACH STATEMENT EXECUTE FUNCTION count_registry_change();
+  FOR EACH STATEMENT EXECUTE FUNCTION renew_registry_version();
 CREATE TRIGGER suites_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON suites
-  FOR EACH STATEMENT EXECUTE FUNCTION count_registry_change();
+  FOR EACH STATEMENT EXECUTE FUNCTION renew_registry_version();
 CREATE TRIGGER approvals_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON approvals
-  FOR EACH STATEMENT EXECUTE FUNCTION count_registry_change();
+  FOR EACH STATEMENT EXECUTE FUNCTION renew_registry_version();
 CREATE TRIGGER secrets_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON secrets
-  FOR EACH STATEMENT EXECUTE FUNCTION count_registry_change();
+  FOR EACH STATEMENT EXECUTE FUNCTION renew_registry_version();
 
 -- The oldest version of the program that may run on this schema. A migration that takes something away raises it.
 CREATE TABLE compatibility (

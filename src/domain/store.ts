@@ -18,10 +18,10 @@ export interface Store extends Registry, Tokens, Usage {
   /** Resolves when the store can be read and, as far as is known, written, and its clock is this process's or near it. */
   ping(): Promise<void>
   /**
-   * By how many milliseconds the store's clock is ahead of this process's, as far as is known: negative where it is behind,
-   * 0 where it is the same clock.
+   * By how many milliseconds the store's clock is ahead of this process's: negative where it is behind, 0 where it is the
+   * same clock, undefined where nobody has looked yet.
    */
-  clockOffset(): number
+  clockOffset(): number | undefined
   /** Tidies up, where what is to be tidied up has become much; resolves to what is left where that was not possible. */
   backlog(): Promise<Backlog | undefined>
   /** Resolves soon, also while the disk hangs; the process is to end then. */

@@ -21,6 +21,7 @@ export function watchClockOffset({ store, monotonic, observe }: Options): () => 
 
   return () => {
     const offset = store.clockOffset()
+    if (offset === undefined) return false
     if (Math.abs(offset) <= CLOCK_TOLERANCE) {
       if (nextLine !== undefined) observe({ type: 'clock agrees' })
       nextLine = undefined

@@ -12,7 +12,7 @@ import { createWorld, START } from '../support/world.ts'
 const HOUR = 3_600_000
 
 /** A purge loop that looks every few milliseconds, with two clocks that the test moves. */
-async function startLoop(t: Test, start = START) {
+async function startLoop(t: Test, start = START, clockOffset = (): number | undefined => 0) {
   const file = join(temporaryFolder(t), 'store.db')
   const { store } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
   const db = new Database(file)
@@ -21,7 +21,7 @@ async function startLoop(t: Test, start = START) {
   const events: Event[] = []
   let steps = 0
   const loop = startPurgeLoop({
-    store,
+    store: { ...store, clockOffset },
     now: () => clocks.wall,
     monotonic: () => {
       steps++
@@ -58,6 +58,20 @@ t.test('Purge: a clock that is ahead for a while costs no token', async (t) => {
     { type: 'clock jumped', seconds: 7200 },
     { type: 'clock jumped', seconds: -7200 },
   ])
+})
+
+t.test('Purge: where the time of the database is not known yet, or is another one, nothing is deleted', async (t) => {
+  let offset: number | undefined
+  const { clocks, looked, tokens, issue } = await startLoop(t, START, () => offset)
+  await issue(START - 2 * HOUR)
+  await looked()
+  t.equal(tokens(), 1)
+  offset = -2 * HOUR
+  await looked()
+  t.equal(tokens(), 1)
+  offset = 0
+  clocks.steady += 10
+  await until(() => tokens() === 0)
 })
 
 t.test('Purge: after a jump it goes on when every token that was valid then has expired', async (t) => {

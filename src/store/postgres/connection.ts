@@ -12,6 +12,9 @@ const CONNECT_TIMEOUT_MS = 1000
 /** How soon a server that has vanished is noticed, 10 s later, where nobody waits for an answer. */
 const KEEP_ALIVE_MS = 5000
 
+/** The code of a notice that is only a word, such as of a table that is there already. */
+const SUCCESSFUL_COMPLETION = '00000'
+
 /** A connection to one server, for one thing at a time. */
 export interface Connection {
   readonly host: PostgresHost
@@ -32,7 +35,7 @@ export async function connect(location: PostgresLocation, host: PostgresHost): P
   const client = new pg.Client(await configOf(location, host))
   const broken = Promise.withResolvers<PostgresUnavailable>()
   let brokenBecause: PostgresUnavailable | undefined
-  /** A warning about what is done now, such as that a standby does not have it, which the answer does not tell. */
+  /** A warning about what is done now: that a standby does not have it, say, which the answer does not tell. */
   let warning: string | undefined
 
   function destroy(reason: PostgresUnavailable): void {
@@ -45,11 +48,13 @@ export async function connect(location: PostgresLocation, host: PostgresHost): P
   // Also where nobody waits for an answer. Without a listener the process would end.
   client.on('error', (cause) => destroy(unavailable(host, cause)))
   client.on('end', () => destroy(unavailable(host, new Error('the connection was closed'))))
-  client.on('notice', ({ severity, message }) => {
-    if (severity === 'WARNING') warning = message
+  // Whether it is a warning says its code alone: its severity is a word in the server's language.
+  client.on('notice', ({ code, message }) => {
+    if (code !== SUCCESSFUL_COMPLETION) warning = message
   })
   await client.connect().catch((cause) => {
-    throw unavailable(host, cause)
+    destroy(unavailable(host, cause))
+    throw brokenBecause
   })
 
   async function ask<Row extends unknown[]>(text: string, values: unknown[], timeout: number): Promise<Row[]> {
@@ -87,7 +92,8 @@ async function configOf(location: PostgresLocation, { host, port }: PostgresHost
     database,
     user,
     password: await passwordFor(location, { host, port }),
-    ssl: tls && { ca: await certificateOf(tls) },
+    // Not undefined, at which the driver would look at PGSSLMODE.
+    ssl: tls ? { ca: await certificateOf(tls) } : false,
     application_name: 'token-server',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,

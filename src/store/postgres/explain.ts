@@ -30,10 +30,16 @@ export class PostgresUnavailable extends StoreUnavailable {
   readonly isSilent: boolean
   /** Whether to try again is no use: the settings are wrong. */
   readonly isWrong: boolean
+  /** The SQLSTATE, where the server has answered. */
+  readonly code: string | undefined
 
-  constructor(message: string, { cause = undefined as unknown, isSilent = false, isWrong = false } = {}) {
+  constructor(
+    message: string,
+    { cause = undefined as unknown, isSilent = false, code = undefined as string | undefined, isWrong = false } = {},
+  ) {
     super(message, { cause })
     this.isSilent = isSilent
+    this.code = code
     this.isWrong = isWrong
   }
 }
@@ -41,14 +47,18 @@ export class PostgresUnavailable extends StoreUnavailable {
 /** The error for what a server, or the way to it, has answered. */
 export function unavailable(
   { host, port }: PostgresHost,
-  cause: unknown,
+  error: unknown,
   { isSilent = false } = {},
 ): PostgresUnavailable {
+  // Of a name with several addresses: one for each.
+  const cause = error instanceof AggregateError ? error.errors[0] : error
   const code = cause instanceof DatabaseError ? cause.code : undefined
   const text = cause instanceof Error ? cause.message : String(cause)
   const advice = ADVICE[text.includes(NO_PASSWORD) ? '28P01' : (code ?? '')]
   const message = `PostgreSQL at ${host}:${port}: ${said(text, code)}${advice ? ` (${advice})` : ''}`
-  return new PostgresUnavailable(message, { cause, isSilent, isWrong: isWrong(cause) })
+  // What the server has answered is not kept: it has details, such as values of rows, which the log would print.
+  const kept = code === undefined ? cause : undefined
+  return new PostgresUnavailable(message, { cause: kept, isSilent, code, isWrong: isWrong(cause) })
 }
 
 function said(text: string, code: string | undefined): string {
@@ -68,8 +78,7 @@ function isWrong(cause: unknown): boolean {
 
 /** Whether others kept a lock for too long, so that it is worth trying again. */
 export function isLockedOut(error: unknown): boolean {
-  if (!(error instanceof PostgresUnavailable) || !(error.cause instanceof DatabaseError)) return false
-  return error.cause.code === LOCK_TIMEOUT || error.cause.code === DEADLOCK
+  return error instanceof PostgresUnavailable && (error.code === LOCK_TIMEOUT || error.code === DEADLOCK)
 }
 
 /**
@@ -78,6 +87,7 @@ export function isLockedOut(error: unknown): boolean {
  */
 export function endsSession(cause: unknown): boolean {
   if (!(cause instanceof DatabaseError)) return true
-  const { code = '', severity = '' } = cause
-  return severity !== 'ERROR' || code === '25006' || code.startsWith('57P') || code.startsWith('08')
+  // By the code, and not by its severity, which is a word in the server's language.
+  const { code = '' } = cause
+  return code === '25006' || code.startsWith('57P') || code.startsWith('08')
 }

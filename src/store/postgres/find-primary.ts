@@ -67,7 +67,7 @@ async function lookAt(location: PostgresLocation, host: PostgresHost): Promise<P
     const [look] = await connection.ask<Look>(sql.lookAtServer, [], LOOK_TIMEOUT_MS)
     const [isInRecovery, readOnly, synchronousCommit, encoding, startedAt] = look as Look
     if (isInRecovery || readOnly === 'on') throw new NotPrimary(host)
-    assertDurable(synchronousCommit)
+    if (!isDurable(synchronousCommit)) throw notDurable(synchronousCommit)
     if (encoding !== 'UTF8') throw new OperatorError(`The database has the encoding ${encoding}: make it with UTF8.`)
     const timeline = location.hosts.length > 1 ? await timelineOf(connection) : ''
     return { connection, startedAt, timeline }
@@ -77,10 +77,13 @@ async function lookAt(location: PostgresLocation, host: PostgresHost): Promise<P
   }
 }
 
-/** With these settings a commit is answered that a crash, or a failover, takes back. */
-function assertDurable(synchronousCommit: string): void {
-  if (synchronousCommit !== 'off' && synchronousCommit !== 'local') return
-  throw new OperatorError(
+/** With the other settings a commit is answered that a crash, or a failover, takes back. */
+export function isDurable(synchronousCommit: string): boolean {
+  return synchronousCommit !== 'off' && synchronousCommit !== 'local'
+}
+
+function notDurable(synchronousCommit: string): OperatorError {
+  return new OperatorError(
     `synchronous_commit is ${synchronousCommit} for this role or database, which loses tokens that were issued: set it to on.`,
   )
 }

@@ -1,7 +1,7 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import type { RegistryView } from './registry-cache.ts'
-import { type Session, TIMEOUT_MS } from './session.ts'
+import type { Session } from './session.ts'
 import * as sql from './statements.ts'
 import { arrayOf, textArrayOf } from './values.ts'
 
@@ -14,10 +14,13 @@ export interface Wanted {
 
 type Row = [kind: 'changes' | 'application' | 'suite', json: string]
 
+/** Sends a statement. Rejects with StoreUnavailable. */
+export type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
+
 /** Reads a part of the registry, and puts it into the session's cache. Rejects with StoreUnavailable. */
-export async function readRegistry({ reads, cache }: Session, wanted: Wanted): Promise<RegistryView> {
+export async function readRegistry({ cache }: Session, ask: Ask, wanted: Wanted): Promise<RegistryView> {
   const values = [textArrayOf(wanted.clientIds), arrayOf([...wanted.keys]), textArrayOf(wanted.suiteIds)]
-  const rows = await reads.ask<Row>(sql.readRegistry, values, TIMEOUT_MS)
+  const rows = await ask<Row>(sql.readRegistry, values)
   const applications = new Map<string, Application>()
   const byKey = new Map<ApplicationKey, Application>()
   const suites = new Map<string, Suite>()

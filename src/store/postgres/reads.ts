@@ -1,11 +1,11 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Clock } from '../../domain/clock.ts'
-import type { FoundToken } from '../../domain/store.ts'
+import { type FoundToken, StoreUnavailable } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { tokenIdText } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
 import type { Primary } from './primary.ts'
-import { readRegistry, type Wanted } from './read-registry.ts'
+import { type Ask, readRegistry, type Wanted } from './read-registry.ts'
 import type { RegistryView } from './registry-cache.ts'
 import { type Session, TIMEOUT_MS } from './session.ts'
 import * as sql from './statements.ts'
@@ -39,7 +39,7 @@ type TokenRow = [
   version: number,
   clock: number,
   id: string | null,
-  secretHash: Buffer,
+  secretHash: string,
   applicationKey: ApplicationKey,
   generation: number,
   issuedAt: number,
@@ -56,19 +56,20 @@ const PENDING = Symbol('pending')
  */
 export function createReads({ primary, now }: ReadsOptions) {
   /** By how many milliseconds the database's clock is ahead. */
-  let clockOffset = 0
+  let clockOffset: number | undefined
 
   const read = createBatch<Read, unknown>(
     async (take) => {
       const session = await primary.session()
       await session.proveIfNeeded()
       const reads = take()
-      const tokens = await readTokens(session, reads)
-      if (reads.some(({ type }) => type === 'most imported secrets')) await readMostImportedSecrets(session)
+      const ask = askUntil(session, TIMEOUT_MS)
+      const tokens = await readTokens(session, ask, reads)
+      if (reads.some(({ type }) => type === 'most imported secrets')) await readMostImportedSecrets(session, ask)
       const answers = reads.map((read) => answer(read, tokens, session.cache))
       const pending = reads.filter((_, at) => answers[at] === PENDING)
       if (pending.length > 0) {
-        const registry = await readRegistry(session, wantedBy(pending, tokens))
+        const registry = await readRegistry(session, ask, wantedBy(pending, tokens))
         for (const [at, read] of reads.entries())
           if (answers[at] === PENDING) answers[at] = answer(read, tokens, registry)
       }
@@ -78,16 +79,15 @@ export function createReads({ primary, now }: ReadsOptions) {
     { maxTurns: READ_TURNS, maxItems: MAX_READS },
   )
 
-  async function readTokens(session: Session, reads: readonly Read[]): Promise<Map<string, TokenRow>> {
+  async function readTokens({ cache }: Session, ask: Ask, reads: readonly Read[]): Promise<Map<string, TokenRow>> {
     const ids = reads.flatMap((read) => (read.type === 'token' ? [read.idText] : []))
     const sentAt = now()
     const rows =
-      ids.length === 0
-        ? await session.reads.ask<TokenRow>(sql.readVersion, [], TIMEOUT_MS)
-        : await session.reads.ask<TokenRow>(sql.readTokens, [arrayOf(ids)], TIMEOUT_MS)
+      ids.length === 0 ? await ask<TokenRow>(sql.readVersion) : await ask<TokenRow>(sql.readTokens, [arrayOf(ids)])
     const took = now() - sentAt
-    const [version, clock] = rows[0] as TokenRow
-    session.cache.moveTo(version)
+    if (!rows[0]) throw new StoreUnavailable('the table changes has no row: was it restored without its contents?')
+    const [version, clock] = rows[0]
+    cache.moveTo(version)
     if (took < SHORT_MS) clockOffset = clock - sentAt - took / 2
     return new Map(rows.flatMap((row) => (row[2] === null ? [] : [[row[2], row]])))
   }
@@ -103,9 +103,15 @@ export function createReads({ primary, now }: ReadsOptions) {
   }
 }
 
-async function readMostImportedSecrets({ reads, cache }: Session): Promise<void> {
+/** Sends statements of a batch, which have some milliseconds together. */
+function askUntil({ reads }: Session, timeout: number): Ask {
+  const deadline = performance.now() + timeout
+  return (statement, values = []) => reads.ask(statement, values, Math.max(deadline - performance.now(), 1))
+}
+
+async function readMostImportedSecrets({ cache }: Session, ask: Ask): Promise<void> {
   if (cache.mostImportedSecrets !== undefined) return
-  const [row] = await reads.ask<[version: number, most: number]>(sql.mostImportedSecrets, [], TIMEOUT_MS)
+  const [row] = await ask<[version: number, most: number]>(sql.mostImportedSecrets)
   const [version, most] = row as [number, number]
   cache.moveTo(version)
   cache.mostImportedSecrets = most
@@ -152,5 +158,5 @@ function wantedBy(reads: readonly Read[], tokens: Map<string, TokenRow>): Wanted
 }
 
 function toToken(id: Buffer, [, , , secretHash, applicationKey, generation, issuedAt, revokedAt]: TokenRow) {
-  return { id, secretHash, applicationKey, generation, issuedAt, revokedAt }
+  return { id, secretHash: Buffer.from(secretHash, 'hex'), applicationKey, generation, issuedAt, revokedAt }
 }

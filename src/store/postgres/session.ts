@@ -2,14 +2,14 @@ import type { Clock } from '../../domain/clock.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import { type Connection, connect } from './connection.ts'
 import { PostgresUnavailable } from './explain.ts'
-import { findPrimary } from './find-primary.ts'
+import { findPrimary, isDurable } from './find-primary.ts'
 import { createRegistryCache, type RegistryCache } from './registry-cache.ts'
 import * as sql from './statements.ts'
 
-/** How long a round trip may take that a request waits for: two of them make up the 2 s in which it is answered. */
+/** How long a request waits for the database, for reads and then for a write. */
 export const TIMEOUT_MS = 1500
 
-/** How often something is committed, at least; and for how long after a commit was sent that came back the server is believed. */
+/** How often something is committed; and for how long after a commit was sent that came back the server is believed. */
 const HEARTBEAT_MS = 1000
 const BELIEVE_MS = 3000
 
@@ -49,7 +49,7 @@ export async function openSession(location: PostgresLocation, monotonic: Clock):
   try {
     await assertNothingIsStuck(reads)
     const [writes, commands] = await Promise.all([another(), another()])
-    const session = createSession({ reads, writes, commands }, end, monotonic)
+    const session = createSession({ reads, writes, commands }, { startedAt, end, monotonic })
     await session.proveIfNeeded()
     return session
   } catch (error) {
@@ -66,30 +66,34 @@ export async function openSession(location: PostgresLocation, monotonic: Clock):
   }
 }
 
-/** A commit that waits for a standby does so for as long as that takes, whatever its client does: one of them is enough. */
+/** What waits for a standby or a table does so for as long as that takes, whatever its client does: one of them is enough. */
 async function assertNothingIsStuck(connection: Connection): Promise<void> {
-  const [row] = await connection.ask<[number]>(sql.countStuckCommits, [], TIMEOUT_MS)
-  if (row?.[0] !== 0) throw newReason('commits wait for a standby that does not answer')
+  const [row] = await connection.ask<[number]>(sql.countStuck, [], TIMEOUT_MS)
+  if (row?.[0] !== 0)
+    throw newReason('commits wait for a standby that does not answer, or statements for a locked table')
+}
+
+interface SessionOptions {
+  /** When the server was started, by its own words. */
+  startedAt: string
+  end: (reason: PostgresUnavailable) => void
+  monotonic: Clock
 }
 
 function createSession(
   { reads, writes, commands }: Record<'reads' | 'writes' | 'commands', Connection>,
-  end: (reason: PostgresUnavailable) => void,
-  monotonic: Clock,
+  { startedAt, end, monotonic }: SessionOptions,
 ): Session {
   let provenAt = -Infinity
-  let underWay: Promise<void> | undefined
+  let underWay: Promise<unknown[][]> | undefined
   const ended = Promise.race([reads.broken, writes.broken, commands.broken])
-  const heart = setInterval(() => {
-    if (monotonic() - provenAt >= HEARTBEAT_MS / 2) void prove().catch(() => {})
-  }, HEARTBEAT_MS).unref()
+  const heart = setInterval(() => void prove().catch(() => {}), HEARTBEAT_MS).unref()
   void ended.then((reason) => {
     clearInterval(heart)
     end(reason)
   })
 
-  async function write(statement: string, values: unknown[]): Promise<void> {
-    // A heartbeat at most.
+  async function write(statement: string, values: unknown[] = []): Promise<unknown[][]> {
     while (underWay) await underWay.catch(() => {})
     underWay = send(statement, values).finally(() => {
       underWay = undefined
@@ -97,21 +101,27 @@ function createSession(
     return underWay
   }
 
-  async function send(statement: string, values: unknown[]): Promise<void> {
+  async function send(statement: string, values: unknown[]): Promise<unknown[][]> {
     const sentAt = monotonic()
-    await writes.ask(statement, values, TIMEOUT_MS)
+    const rows = await writes.ask(statement, values, TIMEOUT_MS)
     provenAt = sentAt
+    return rows
   }
 
-  /** By what is committed right now, or by a commit that is empty. */
-  function prove(): Promise<void> {
-    return underWay ?? write(sql.heartbeat, [])
+  /** By a commit that is empty, which tells whether this is the same server still, and keeps what it commits. */
+  async function prove(): Promise<void> {
+    const [row] = await write(sql.heartbeat)
+    const [, synchronousCommit, serverStartedAt] = row as [unknown, string, string]
+    if (serverStartedAt !== startedAt) end(newReason('another server has the address now'))
+    if (!isDurable(synchronousCommit)) end(newReason(`synchronous_commit is ${synchronousCommit} now`))
   }
 
   return {
     host: `${reads.host.host}:${reads.host.port}`,
     reads,
-    write,
+    async write(statement, values) {
+      await write(statement, values)
+    },
     commands,
     cache: createRegistryCache(),
     assertPrimary() {

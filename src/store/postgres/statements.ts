@@ -54,21 +54,25 @@ export const lookAtServer = `
 export const lookAtTimeline = `
   SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)`
 
-// Commits of this role that wait for a standby, which no timeout ends: one more would only wait as well.
-export const countStuckCommits = `
+// What waits for a standby, or for somebody who has locked a table: no timeout ends it, and one more would only wait as well.
+export const countStuck = `
   SELECT count(*)
     FROM pg_stat_activity
-   WHERE usename = current_user AND wait_event = 'SyncRep' AND query_start < now() - interval '1 second'`
+   WHERE usename = current_user
+     AND (wait_event = 'SyncRep' OR (wait_event_type = 'Lock' AND wait_event = 'relation'))
+     AND query_start < now() - interval '1 second'`
 
 // A commit that leaves no row behind, and that waits for the standbys as any other.
 export const heartbeat = `
-  SELECT pg_logical_emit_message(true, 'token-server', '')`
+  SELECT pg_logical_emit_message(true, 'token-server', ''),
+         current_setting('synchronous_commit'),
+         extract(epoch FROM pg_postmaster_start_time())::text`
 
 // Reads that are made for many requests at once.
 
 export const readTokens = `
   SELECT c.registry, extract(epoch FROM clock_timestamp()) * 1000,
-         t.id, t.secret_hash, t.application_id, t.generation, t.issued_at, t.revoked_at
+         t.id, encode(t.secret_hash, 'hex'), t.application_id, t.generation, t.issued_at, t.revoked_at
     FROM changes c
     LEFT JOIN tokens t ON t.id = ANY ($1::uuid[])`
 

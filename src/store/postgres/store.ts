@@ -38,7 +38,7 @@ export async function openPostgres(
 
     async ping() {
       await reads.nothing()
-      const apart = Math.round(Math.abs(reads.clockOffset()))
+      const apart = Math.round(Math.abs(reads.clockOffset() ?? 0))
       if (apart <= CLOCK_TOLERANCE) return
       throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: set them by NTP`)
     },

@@ -1,6 +1,5 @@
 /** The types of PostgreSQL that are not handed on as text, by their object ids in its catalogue. */
 const BOOLEAN = 16
-const BYTEA = 17
 const BIGINT = 20
 const INTEGER = 23
 const DOUBLE = 701
@@ -9,7 +8,6 @@ const NUMERIC = 1700
 /** How a value of this type is made of the text that PostgreSQL sends. Every number here is below 2^53. */
 export function parserOf(type: number): (text: string) => unknown {
   if (type === BIGINT || type === INTEGER || type === DOUBLE || type === NUMERIC) return Number
-  if (type === BYTEA) return toBuffer
   if (type === BOOLEAN) return toBoolean
   return toText
 }
@@ -17,10 +15,6 @@ export function parserOf(type: number): (text: string) => unknown {
 /** An array of ids or numbers, in the form in which PostgreSQL reads it. */
 export function arrayOf(items: readonly unknown[]): string {
   return `{${items.map((item) => item ?? 'NULL').join(',')}}`
-}
-
-function toBuffer(text: string): Buffer {
-  return Buffer.from(text.slice('\\x'.length), 'hex')
 }
 
 function toBoolean(text: string): boolean {

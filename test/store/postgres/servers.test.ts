@@ -1,0 +1,170 @@
+import { inspect } from 'node:util'
+import t, { type Test } from 'tap'
+import type { Application } from '../../../src/domain/application.ts'
+import { type PostgresLocation, parseDatabaseUrl } from '../../../src/domain/database-location.ts'
+import { type Store, StoreUnavailable } from '../../../src/domain/store.ts'
+import { mintToken } from '../../../src/domain/token.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { unavailable } from '../../../src/store/postgres/explain.ts'
+import { openSession } from '../../../src/store/postgres/session.ts'
+import { query } from '../../support/postgres/databases.ts'
+import { startPostgres } from '../../support/postgres/postgres.ts'
+import { startProxy } from '../../support/postgres/proxy.ts'
+import { until } from '../../support/until.ts'
+
+const server = await startPostgres(t)
+
+async function newLocation() {
+  const url = await server.createDatabase()
+  return { url, location: parseDatabaseUrl(url) as PostgresLocation }
+}
+
+async function open(t: Test, location: PostgresLocation) {
+  const store = await openStore(location, { lockTimeout: 1000 })
+  t.teardown(() => store.close())
+  return store
+}
+
+/** Registers an application, and finds its key. */
+async function newKey(store: Store) {
+  const secret = { digest: '$sha256$AAAA', createdAt: 1 }
+  const owner = { clientId: 'a', name: 'A', developerEmail: 'a@partner.example', createdAt: 1 }
+  await store.register({ suites: [], applications: [{ ...owner, secret, suites: [], skipNamesake: false }] })
+  return ((await store.findApplication('a')) as Application).key
+}
+
+async function startSession(t: Test) {
+  const session = await openSession((await newLocation()).location, () => performance.now())
+  t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
+  return session
+}
+
+t.test('A commit with a warning is none, in whatever language the server has its warnings', async (t) => {
+  const session = await startSession(t)
+  await session.write("DO $$ BEGIN RAISE NOTICE 'all is well'  USING ERRCODE = '00000'; END $$", [])
+  // As a German server says it: the severity is a word, and the code is the same everywhere.
+  const warning = "DO $$ BEGIN RAISE NOTICE 'WARNUNG: breche Warten ab' USING ERRCODE = '01000'; END $$"
+  await t.rejects(session.write(warning, []), { name: 'StoreUnavailable', message: /breche Warten ab/ })
+  await t.rejects(session.write('SELECT 1', []), StoreUnavailable, 'and the connection is used no more')
+})
+
+t.test('An error that is no end of the connection leaves the session as it is', async (t) => {
+  const session = await startSession(t)
+  await t.rejects(session.write('SELECT 1 / 0', []), { name: 'StoreUnavailable', code: '22012' })
+  await session.write('SELECT 1', [])
+})
+
+t.test('What a stranger has sent is in no error', async (t) => {
+  const session = await startSession(t)
+  const error = await session.write('SELECT $1::uuid', ['hunter2']).catch((error: Error) => error)
+  t.match(error, { name: 'StoreUnavailable', message: /error 22P02/ })
+  t.notMatch(inspect(error, { depth: null, showHidden: true }), /hunter2/)
+})
+
+t.test('A name with several addresses that do not answer: the first one says why, and it is tried again', async (t) => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED ::1:9'), { code: 'ECONNREFUSED', syscall: 'connect' })
+  const error = unavailable({ host: 'two.example', port: 9 }, new AggregateError([refused, refused]))
+  t.match(error, { message: 'PostgreSQL at two.example:9: connect ECONNREFUSED ::1:9', isWrong: false })
+})
+
+t.test('A login that fails leaves no connection behind', async (t) => {
+  const { url } = await newLocation()
+  const proxy = await startProxy(t, server.port)
+  const location = parseDatabaseUrl(proxy.through(url)) as PostgresLocation
+  await t.rejects(open(t, { ...location, password: undefined }), /there is none/)
+  await until(() => proxy.connections() === 0)
+})
+
+t.test('A locked table: what waits for it does not become more', async (t) => {
+  const { url, location } = await newLocation()
+  const store = await open(t, location)
+  const key = await newKey(store)
+  const waiting = async () => {
+    const where = "wait_event_type = 'Lock' AND usename = $1"
+    const [row] = await server.query(`SELECT count(*)::int AS n FROM pg_stat_activity WHERE ${where}`, [location.user])
+    return row.n as number
+  }
+  const locked = query(url, 'BEGIN; LOCK TABLE tokens; SELECT pg_sleep(7); COMMIT')
+  await until(async () => {
+    await store.addToken(mintToken(key, Date.now()).stored).catch(() => {})
+    return (await waiting()) > 0
+  })
+  let most = 0
+  let isOver = false
+  const done = locked.then(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    await Promise.allSettled([store.addToken(mintToken(key, Date.now()).stored), store.findToken(Buffer.alloc(16))])
+    most = Math.max(most, await waiting())
+  }
+  await done
+  t.ok(most <= 4, `${most} waited`)
+  await until(() =>
+    store.ping().then(
+      () => true,
+      () => false,
+    ),
+  )
+  const token = mintToken(key, Date.now()).stored
+  await store.addToken(token)
+  t.match(await store.findToken(token.id), { stored: token })
+})
+
+t.test('A server that no longer keeps what it commits is used no more', async (t) => {
+  const own = await startPostgres(t)
+  const store = await open(t, parseDatabaseUrl(await own.createDatabase()) as PostgresLocation)
+  await store.ping()
+  await own.query('ALTER SYSTEM SET synchronous_commit = off')
+  await own.query('SELECT pg_reload_conf()')
+  await until(() =>
+    store.ping().then(
+      () => false,
+      () => true,
+    ),
+  )
+  await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /synchronous_commit is off/ })
+})
+
+t.test('Settings of a role do not change what is read', async (t) => {
+  const { location } = await newLocation()
+  for (const setting of [
+    "bytea_output = 'escape'",
+    "default_transaction_isolation = 'serializable'",
+    "timezone = 'Asia/Kolkata'",
+  ])
+    await server.query(`ALTER ROLE ${location.user} SET ${setting}`)
+  const store = await open(t, location)
+  const token = mintToken(await newKey(store), Date.now()).stored
+  await store.addToken(token)
+  t.match(await store.findToken(token.id), { stored: token })
+  await store.ping()
+})
+
+t.test('A database without its row of changes answers nothing, and says what is missing', async (t) => {
+  const { url, location } = await newLocation()
+  const store = await open(t, location)
+  await query(url, 'DELETE FROM changes')
+  await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /table changes has no row/ })
+})
+
+t.test('Two databases never call two states of their registries by one version', async (t) => {
+  const versions = await Promise.all(
+    [1, 2].map(async () => {
+      const { url, location } = await newLocation()
+      const store = await open(t, location)
+      await newKey(store)
+      return (await query(url, 'SELECT registry FROM changes'))[0].registry as string
+    }),
+  )
+  t.not(versions[0], versions[1])
+})
+
+t.test('PGSSLMODE is not asked: TLS is what the URL says', async (t) => {
+  const { location } = await newLocation()
+  process.env.PGSSLMODE = 'require'
+  t.teardown(() => {
+    delete process.env.PGSSLMODE
+  })
+  await (await open(t, location)).ping()
+})
