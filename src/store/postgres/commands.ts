@@ -7,8 +7,8 @@ type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Pro
 
 export type Commands = ReturnType<typeof createCommands>
 
-/** How long a statement may take. Generous: where it takes longer the whole session is ended. */
-const TIMEOUT_MS = 10_000
+/** How long a statement may take besides waiting for a lock. Generous: where it takes longer the whole session is ended. */
+const WORK_MS = 8000
 
 interface CommandsOptions {
   primary: Primary
@@ -16,15 +16,20 @@ interface CommandsOptions {
   lockTimeout: number
 }
 
-/** Everything that no request for a token or a check waits for, one after the other on a connection of its own. */
+/**
+ * Everything that no check waits for, one after the other on a connection of its own. Of requests for a token only the first
+ * one of an application in an hour waits for it, where there is a quota.
+ */
 export function createCommands({ primary, lockTimeout }: CommandsOptions) {
+  // Longer than the server waits for a lock: its answer is that there was none, and the session is as good as before.
+  const timeout = lockTimeout + WORK_MS
   let last: Promise<unknown> = Promise.resolve()
 
   /** Waits for what was asked for before. */
   function enqueue<Result>(action: (ask: Ask) => Promise<Result>): Promise<Result> {
     const result = last.then(async () => {
       const { commands } = await primary.session()
-      return action((statement, values = []) => commands.ask(statement, values, TIMEOUT_MS))
+      return action((statement, values = []) => commands.ask(statement, values, timeout))
     })
     last = result.catch(() => {})
     return result
@@ -32,8 +37,26 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
 
   const ask: Ask = (statement, values) => enqueue((ask) => ask(statement, values))
 
+  /** Makes changes in one transaction. Rejects with StoreUnavailable, also where others keep a lock for too long. */
+  const transact = <Result>(action: (ask: Ask) => Promise<Result>) =>
+    enqueue(async (ask) => {
+      await ask(sql.begin)
+      const result = await rollBackOnError(ask, async () => {
+        await ask(sql.setLockTimeout, [`${lockTimeout}ms`])
+        return action(ask)
+      })
+      await ask(sql.commit).catch((cause: Error) => {
+        throw new StoreUnavailable(
+          `${cause.message}. It is not known whether the change was made: look before you repeat it`,
+          { cause },
+        )
+      })
+      return result
+    })
+
   return {
     ask,
+    transact,
 
     /** Sends a statement of which the result is one number. */
     async askNumber(statement: string, values?: unknown[]): Promise<number> {
@@ -43,20 +66,9 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
 
     /** Makes a change to the registry, in one transaction; those of all nodes are made one by one. */
     changeRegistry: <Result>(action: (ask: Ask) => Promise<Result>) =>
-      enqueue(async (ask) => {
-        await ask(sql.begin)
-        const result = await rollBackOnError(ask, async () => {
-          await ask(sql.setLockTimeout, [`${lockTimeout}ms`])
-          await ask(sql.lockRegistry)
-          return action(ask)
-        })
-        await ask(sql.commit).catch((cause: Error) => {
-          throw new StoreUnavailable(
-            `${cause.message}. It is not known whether the change was made: look before you repeat it`,
-            { cause },
-          )
-        })
-        return result
+      transact(async (ask) => {
+        await ask(sql.lockRegistry)
+        return action(ask)
       }),
   }
 }

@@ -125,9 +125,10 @@ export const countApplications = `
 // Changes to the registry, each in a transaction that begins with this lock: they are made one by one, whichever node makes
 // them. So what one looks for is still so when it writes.
 
-// A node whose machine has died does not end its connection: its locks would stay for the two hours of TCP's keepalive.
+// Whatever the role or the database has: at a higher level what had to wait for a lock fails. And a node whose machine has
+// died does not end its connection: its locks would stay for the two hours of TCP's keepalive.
 export const begin = `
-  BEGIN;
+  BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL idle_in_transaction_session_timeout = '5s'`
 
 export const commit = `
@@ -288,7 +289,9 @@ export const purgeTokens = `
   )
   SELECT count(*) FROM deleted`
 
-// Usage. In the order of the keys, for the same reason as above.
+// Usage. In the order of the keys, for the same reason as above. What is used is kept from being removed first, for the use
+// refers to it. One that is being removed is left out: a removal takes its rows in an order of its own, so whoever waits
+// for one of them may wait in a circle.
 
 export const addTokenCounts = `
   INSERT INTO token_counts AS old (hour, application_id, issued, refused)
@@ -301,13 +304,16 @@ export const addTokenCounts = `
   RETURNING application_id, hour, issued, refused`
 
 export const recordApplicationUses = `
+  WITH kept AS MATERIALIZED (
+    SELECT id FROM applications WHERE id = ANY ($1::bigint[]) ORDER BY id FOR KEY SHARE SKIP LOCKED
+  )
   INSERT INTO application_uses AS old (application_id, last_token_at)
-  SELECT a.id, max(used.last_token_at)
+  SELECT kept.id, max(used.last_token_at)
     FROM unnest($1::bigint[], $2::bigint[]) AS used (application_id, last_token_at)
-    JOIN applications a ON a.id = used.application_id
+    JOIN kept ON kept.id = used.application_id
    WHERE used.last_token_at IS NOT NULL
-   GROUP BY a.id
-   ORDER BY a.id
+   GROUP BY kept.id
+   ORDER BY kept.id
       ON CONFLICT (application_id) DO UPDATE SET last_token_at = greatest(old.last_token_at, excluded.last_token_at)`
 
 export const countTokens = `
@@ -330,12 +336,15 @@ export const purgeTokenCounts = `
   SELECT count(*) FROM deleted`
 
 export const recordSecretUses = `
+  WITH kept AS MATERIALIZED (
+    SELECT id FROM secrets WHERE id = ANY ($1::bigint[]) ORDER BY id FOR KEY SHARE SKIP LOCKED
+  )
   INSERT INTO secret_uses AS old (secret_id, last_used_at)
-  SELECT s.id, max(used.last_used_at)
+  SELECT kept.id, max(used.last_used_at)
     FROM unnest($1::bigint[], $2::bigint[]) AS used (secret_id, last_used_at)
-    JOIN secrets s ON s.id = used.secret_id
-   GROUP BY s.id
-   ORDER BY s.id
+    JOIN kept ON kept.id = used.secret_id
+   GROUP BY kept.id
+   ORDER BY kept.id
       ON CONFLICT (secret_id) DO UPDATE SET last_used_at = greatest(old.last_used_at, excluded.last_used_at)`
 
 export const listSecretUses = `

@@ -8,19 +8,20 @@ import { arrayOf } from './values.ts'
 type CountRow = [applicationKey: ApplicationKey, hour: number, issued: number, refused: number]
 
 /** What is known of use, in PostgreSQL. */
-export function createUsage({ ask, askNumber }: Commands): Usage {
+export function createUsage({ ask, askNumber, transact }: Commands): Usage {
   return {
     async addTokenCounts(changes) {
       if (changes.length === 0) return []
       const keys = arrayOf(changes.map(({ applicationKey }) => applicationKey))
-      // Before the counts, which are all or none: what is tried again then is the same.
-      await ask(sql.recordApplicationUses, [keys, arrayOf(changes.map(({ lastTokenAt }) => lastTokenAt))])
-      const rows = await ask<CountRow>(sql.addTokenCounts, [
-        arrayOf(changes.map(({ hour }) => hour)),
-        keys,
-        arrayOf(changes.map(({ issued }) => issued)),
-        arrayOf(changes.map(({ refused }) => refused)),
-      ])
+      const rows = await transact(async (ask) => {
+        await ask(sql.recordApplicationUses, [keys, arrayOf(changes.map(({ lastTokenAt }) => lastTokenAt))])
+        return ask<CountRow>(sql.addTokenCounts, [
+          arrayOf(changes.map(({ hour }) => hour)),
+          keys,
+          arrayOf(changes.map(({ issued }) => issued)),
+          arrayOf(changes.map(({ refused }) => refused)),
+        ])
+      })
       const sums = rows.map(toCount)
       return changes.map(
         ({ applicationKey, hour }) =>
@@ -41,10 +42,9 @@ export function createUsage({ ask, askNumber }: Commands): Usage {
     },
 
     async recordSecretUses(uses) {
-      await ask(sql.recordSecretUses, [
-        arrayOf(uses.map(({ secretId }) => secretId)),
-        arrayOf(uses.map(({ lastUsedAt }) => lastUsedAt)),
-      ])
+      const secretIds = arrayOf(uses.map(({ secretId }) => secretId))
+      const times = arrayOf(uses.map(({ lastUsedAt }) => lastUsedAt))
+      await transact((ask) => ask(sql.recordSecretUses, [secretIds, times]))
     },
 
     async listSecretUses(secretIds) {

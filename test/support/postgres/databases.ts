@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import pg from 'pg'
+import type { Test } from 'tap'
 
 /** Runs a statement on a connection of its own, and resolves to its rows. */
 // biome-ignore lint/suspicious/noExplicitAny: the rows of any statement
@@ -11,6 +12,15 @@ export async function query(url: string, text: string, values: unknown[] = []): 
   } finally {
     await client.end()
   }
+}
+
+/** Sends statements in a transaction that stays open until the function it resolves to is called, which undoes them. */
+export async function holdOpen(t: Test, url: string, statements: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.teardown(() => client.end())
+  await client.query(`BEGIN; ${statements}`)
+  return async () => void (await client.query('ROLLBACK'))
 }
 
 /** An empty database that belongs to a role without other rights, which logs in by a password, and how to remove both. */

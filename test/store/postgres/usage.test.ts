@@ -1,0 +1,120 @@
+import t, { type Test } from 'tap'
+import type { Application } from '../../../src/domain/application.ts'
+import type { Event } from '../../../src/domain/events.ts'
+import { type Opened, openStore } from '../../../src/store/open.ts'
+import { holdOpen } from '../../support/postgres/databases.ts'
+import { locationOf } from '../../support/postgres/location.ts'
+import { startDatabases } from '../../support/postgres/postgres.ts'
+
+const { createDatabase } = await startDatabases(t)
+
+const SECRET = { digest: '$sha256$AAAA', createdAt: 1 }
+
+/** Some stores on one database, and what they have told. */
+async function openStores(t: Test, count: number) {
+  const url = await createDatabase()
+  const events: Event[] = []
+  const stores: Opened[] = []
+  for (let n = 0; n < count; n++) {
+    const observe = (event: Event) => void events.push(event)
+    const store = await openStore(locationOf(url), { lockTimeout: 2000, observe })
+    t.teardown(() => store.close())
+    stores.push(store)
+  }
+  return { url, events, stores: stores as [Opened, ...Opened[]] }
+}
+
+/** Registers a suite and applications, each with several secrets. */
+async function register(store: Opened, suiteId: string, clientIds: string[]): Promise<Application[]> {
+  const applications = clientIds.map((clientId) => ({
+    clientId,
+    name: clientId,
+    developerEmail: 'a@b.example',
+    createdAt: 1,
+    secret: SECRET,
+    suites: [],
+    skipNamesake: false,
+  }))
+  await store.register({ suites: [{ suiteId, name: 'S', createdAt: 1, secret: SECRET }], applications })
+  for (const owner of [suiteId, ...clientIds]) await store.addSecret(owner, SECRET)
+  return Promise.all(clientIds.map(async (clientId) => (await store.findApplication(clientId)) as Application))
+}
+
+const countOf = ({ key }: Application, lastTokenAt = 7) => ({
+  applicationKey: key,
+  hour: 5,
+  issued: 1,
+  refused: 0,
+  lastTokenAt,
+})
+
+t.test('Usage: what somebody is removing is left out, and nobody waits for it', async (t) => {
+  const { url, events, stores } = await openStores(t, 1)
+  const [store] = stores
+  const [one, two] = (await register(store, 's', ['a', 'b'])) as [Application, Application]
+  const end = await holdOpen(t, url, "DELETE FROM applications WHERE client_id = 'a'")
+  t.strictSame(
+    (await store.addTokenCounts([countOf(one), countOf(two)])).map(({ issued }) => issued),
+    [1, 1],
+  )
+  await store.recordSecretUses([one, two].map(({ secrets }) => ({ secretId: secrets[0]?.id as number, lastUsedAt: 9 })))
+  t.equal(await store.lastTokenAt(one.key), undefined)
+  t.equal(await store.lastTokenAt(two.key), 7)
+  const secretIds = [one, two].map(({ secrets }) => secrets[0]?.id as number)
+  t.strictSame(await store.listSecretUses(secretIds), [{ secretId: secretIds[1], lastUsedAt: 9 }])
+  await end()
+  await store.addTokenCounts([countOf(one)])
+  t.equal(await store.lastTokenAt(one.key), 7)
+  t.strictSame(events, [])
+})
+
+t.test('Usage: where somebody keeps a lock it is refused whole, and checks go on', async (t) => {
+  const { url, events, stores } = await openStores(t, 1)
+  const [store] = stores
+  const [application] = (await register(store, 's', ['a'])) as [Application]
+  await store.addTokenCounts([countOf(application)])
+  const secretId = application.secrets[0]?.id as number
+  await store.recordSecretUses([{ secretId, lastUsedAt: 1 }])
+
+  const locks = 'UPDATE token_counts SET issued = issued; UPDATE secret_uses SET last_used_at = last_used_at'
+  const end = await holdOpen(t, url, locks)
+  const refused = { name: 'StoreUnavailable', message: /55P03/ }
+  await t.rejects(store.addTokenCounts([countOf(application, 8)]), refused)
+  await t.rejects(store.recordSecretUses([{ secretId, lastUsedAt: 2 }]), refused)
+  t.equal(await store.lastTokenAt(application.key), 7)
+  await store.ping()
+  t.strictSame(events, [])
+
+  await end()
+  t.match(await store.addTokenCounts([countOf(application, 8)]), [{ issued: 2 }])
+  t.equal(await store.lastTokenAt(application.key), 8)
+})
+
+t.test('Usage: it does not stand in the way of a removal, nor a removal in its way', async (t) => {
+  const { events, stores } = await openStores(t, 4)
+  const [first, second, third, fourth] = stores as [Opened, Opened, Opened, Opened]
+  for (let round = 0; round < 60; round++) {
+    const clientIds = Array.from({ length: 8 }, (_, n) => `a-${round}-${n}`)
+    const suiteId = `s-${round}`
+    const applications = await register(first, suiteId, clientIds)
+    // Rows that were changed are found in another order than that of their ids.
+    await first.revokeSecret(suiteId, (await first.findSuite(suiteId))?.secrets[0]?.id as number, 5)
+    for (const { clientId, secrets } of applications) await first.revokeSecret(clientId, secrets[0]?.id as number, 5)
+    const suiteSecrets = (await first.findSuite(suiteId))?.secrets ?? []
+    const secrets = [...suiteSecrets, ...applications.flatMap(({ secrets }) => secrets)]
+    const uses = secrets.map(({ id }) => ({ secretId: id, lastUsedAt: round }))
+    const counts = applications.map((application) => countOf(application))
+    await Promise.all([
+      ...[second, third].flatMap((store) => [
+        store.recordSecretUses(uses),
+        store.addTokenCounts(counts),
+        store.recordSecretUses(uses.toReversed()),
+        store.addTokenCounts(counts.toReversed()),
+      ]),
+      ...clientIds.map((clientId) => fourth.removeApplication(clientId)),
+      fourth.removeSuite(suiteId),
+    ])
+  }
+  t.equal(await first.countApplications(), 0)
+  t.strictSame(events, [])
+})
