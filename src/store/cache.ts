@@ -77,6 +77,6 @@ export function isLong(key: unknown): boolean {
 }
 
 /** A text that is part of a longer one, such as the body of a request, would keep all of that in memory. */
-function onItsOwn<Key>(key: Key): Key {
+export function onItsOwn<Key>(key: Key): Key {
   return typeof key === 'string' ? (Buffer.from(key).toString() as Key) : key
 }

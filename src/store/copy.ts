@@ -12,7 +12,7 @@ export interface Source {
   move: {
     begin(place: string, at: number): Promise<void>
     assertBegun(place: string, at: number): Promise<void>
-    complete(at: number): Promise<void>
+    complete(place: string, beganAt: number, at: number): Promise<void>
     abandon(place: string, at: number): Promise<void>
   }
 }
@@ -55,11 +55,11 @@ export async function copy(source: Source, openTarget: () => Promise<Target>, op
 }
 
 function isExpected(error: unknown): error is Error {
-  return (error instanceof OperatorError && !(error instanceof UnknownEnd)) || error instanceof StoreUnavailable
+  return (error instanceof OperatorError && !(error instanceof MaybeCopied)) || error instanceof StoreUnavailable
 }
 
 function nothingCopied(error: Error): OperatorError {
-  return new OperatorError(`${error.message.replace(/\.?$/, '.')} Nothing was copied.`, { cause: error })
+  return new OperatorError(`${withPeriod(error.message)} Nothing was copied.`, { cause: error })
 }
 
 async function copyInto(target: Target, source: Source, { now, onProgress }: CopyOptions): Promise<Copied> {
@@ -72,14 +72,15 @@ async function copyInto(target: Target, source: Source, { now, onProgress }: Cop
     for (const { name, seq } of await source.lastKeys()) await target.setLastKey(name, seq)
     await source.move.assertBegun(target.place, beganAt)
     await target.commit().catch((error) => {
-      throw new UnknownEnd(target.place, error)
+      throw new MaybeCopied(`It is not known whether the copy to ${target.place} was made`, error)
     })
-    // Without this note it looks as if the copy had not ended: no reason to say that nothing was copied.
-    await source.move.complete(now()).catch(() => {})
+    await source.move.complete(target.place, beganAt, now()).catch((error) => {
+      throw new MaybeCopied(`Everything was copied to ${target.place}, but that cannot be noted here`, error)
+    })
     return Object.fromEntries(counts) as Copied
   } catch (error) {
     // Where that is not possible, the next command says that the copy did not end, and what to do.
-    if (!(error instanceof UnknownEnd)) await source.move.abandon(target.place, beganAt).catch(() => {})
+    if (!(error instanceof MaybeCopied)) await source.move.abandon(target.place, beganAt).catch(() => {})
     throw error
   }
 }
@@ -109,9 +110,14 @@ async function copyTable(
   return sent.count()
 }
 
-class UnknownEnd extends OperatorError {
-  constructor(place: string, cause: Error) {
-    const look = 'Look whether it has applications: if so, it was. If not, copy again.'
-    super(`It is not known whether the copy to ${place} was made: ${cause.message}. ${look}`, { cause })
+/** The rows may be there. */
+class MaybeCopied extends OperatorError {
+  constructor(what: string, cause: Error) {
+    const again = 'Copy again, and empty that database first where it has applications by now.'
+    super(`${what}: ${withPeriod(cause.message)} ${again}`, { cause })
   }
+}
+
+function withPeriod(text: string): string {
+  return text.replace(/\.?$/, '.')
 }

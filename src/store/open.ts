@@ -76,15 +76,17 @@ export async function openStore(location: DatabaseLocation, options: OpenOptions
 
 /**
  * Opens the store that was copied to the present one and may still be in use. Throws StoreUnavailable where it cannot be
- * opened, and OperatorError where there is none or where it was not copied.
+ * opened, and OperatorError where there is none, or where it was not copied, or not to the end.
  */
 export async function openPrevious(location: SqliteLocation, options: OpenOptions): Promise<Previous> {
   const { openSqlite } = await import('./sqlite/store.ts')
   const store = openSqlite(location.file, { ...options, create: false })
-  if (store.movedTo !== undefined) return store
+  if (store.move.isCopied()) return store
   await store.close()
   throw new OperatorError(
-    `PREVIOUS_DATABASE_URL: ${store.database} was not copied to another database: "token-server store copy" does that.`,
+    store.movedTo === undefined
+      ? `PREVIOUS_DATABASE_URL: ${store.database} was not copied to another database: "token-server store copy" does that.`
+      : `PREVIOUS_DATABASE_URL: ${store.database} is being copied to ${store.movedTo}, or that did not end: wait, or copy it again.`,
   )
 }
 

@@ -46,7 +46,8 @@ export function withPrevious(
     await pause(lifetime)
     while (!stopping.signal.aborted && (await isNeeded())) await pause(lifetime / LOOKS)
     if (stopping.signal.aborted) return
-    await closePrevious()
+    // Whatever becomes of that, it is not asked any more.
+    await closePrevious().catch(() => {})
     observe({ type: 'previous database closed', database: previous.database, setting: 'PREVIOUS_DATABASE_URL' })
   }
 

@@ -27,22 +27,30 @@ t.test('Opening: a store that has moved is served with a warning', async (t) => 
   await moved.close()
 })
 
-t.test('Opening: the store that was copied is asked for tokens, too; one that was not copied is refused', async (t) => {
-  const file = join(temporaryFolder(t), 'old.db')
-  const locations = {
-    DATABASE_URL: { kind: 'sqlite', file: ':memory:' },
-    PREVIOUS_DATABASE_URL: { kind: 'sqlite', file },
-  } as const
-  const open = () => openStores(locations, LOCK, () => t.fail('nothing is to be said'))
-  await t.rejects(open(), { name: 'OperatorError', message: /^There is no database at / })
-  const previous = openSqlite(file, LOCK)
-  t.teardown(() => previous.close())
-  await t.rejects(open(), { name: 'OperatorError', message: /^PREVIOUS_DATABASE_URL: .*old\.db was not copied/ })
-  await previous.move.begin('postgres://h:5432/d', 0)
-  const { stored } = mintToken(1 as unknown as ApplicationKey, Date.now())
-  await previous.addToken(stored)
-  const store = await open()
-  t.equal(store.previous, previous.database)
-  t.match(await store.findToken(stored.id), { stored })
-  await store.close()
-})
+t.test(
+  'Opening: the store that was copied is asked for tokens, too; one that was not copied, or not to the end, is refused',
+  async (t) => {
+    const file = join(temporaryFolder(t), 'old.db')
+    const locations = {
+      DATABASE_URL: { kind: 'sqlite', file: ':memory:' },
+      PREVIOUS_DATABASE_URL: { kind: 'sqlite', file },
+    } as const
+    const open = () => openStores(locations, LOCK, () => t.fail('nothing is to be said'))
+    await t.rejects(open(), { name: 'OperatorError', message: /^There is no database at / })
+    const previous = openSqlite(file, LOCK)
+    t.teardown(() => previous.close())
+    await t.rejects(open(), { name: 'OperatorError', message: /^PREVIOUS_DATABASE_URL: .*old\.db was not copied/ })
+    await previous.move.begin('postgres://h:5432/d', 0)
+    await t.rejects(open(), {
+      name: 'OperatorError',
+      message: /^PREVIOUS_DATABASE_URL: .*old\.db is being copied to postgres:\/\/h:5432\/d, or that did not end/,
+    })
+    await previous.move.complete('postgres://h:5432/d', 0, 1)
+    const { stored } = mintToken(1 as unknown as ApplicationKey, Date.now())
+    await previous.addToken(stored)
+    const store = await open()
+    t.equal(store.previous, previous.database)
+    t.match(await store.findToken(stored.id), { stored })
+    await store.close()
+  },
+)

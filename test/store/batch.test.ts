@@ -147,7 +147,7 @@ t.test('Batch: when as many wait as may, the next one is refused at once, and is
   const first = [add('a'), add('b')]
   await turns(3)
   const next = add('c')
-  await t.rejects(add('d'), { name: 'StoreUnavailable', message: '3 writes wait already' })
+  await t.rejects(add('d'), { name: 'StoreUnavailable', message: '3 requests wait already' })
   lock.resolve()
   t.strictSame(await Promise.all([...first, next]), ['a', 'b', 'c'])
   t.equal(await add('e'), 'e', 'there is room again')

@@ -9,10 +9,11 @@ import { mintToken, TOKEN_LIFETIME } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
-import { query } from '../support/postgres/databases.ts'
+import { holdOpen, query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { startProxy } from '../support/postgres/proxy.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
 
 const NOW = Date.now()
 const SECRET = { digest: '$sha256$AAAA', createdAt: NOW }
@@ -231,6 +232,43 @@ t.test('Copy: where the store is opened again meanwhile nothing is copied, for i
   await assertNothingHappened(t, file, url)
 })
 
+t.test('Copy: where the store is opened again in the last moment, that is said, for it may have changed', async (t) => {
+  const { file, store } = await fillStore(t)
+  const url = await createDatabase()
+  await (await openTarget(t, url)).ping()
+  const wait = 'PERFORM pg_advisory_xact_lock(1); RETURN NULL'
+  await query(url, `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${wait}; END $$`)
+  const trigger = 'CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON suites DEFERRABLE INITIALLY DEFERRED'
+  await query(url, `${trigger} FOR EACH ROW EXECUTE FUNCTION wait()`)
+  const end = await holdOpen(t, url, 'SELECT pg_advisory_xact_lock(1)')
+  const refused = t.rejects(copy(file, url), {
+    name: 'OperatorError',
+    message:
+      /^Everything was copied to postgres:.*, but that cannot be noted here: The store was opened again .* empty/,
+  })
+  await until(
+    async () => (await query(url, "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")).length > 0,
+  )
+  await store.move.reopen()
+  await end()
+  await refused
+  t.equal(await store.setStatus('a', 'active'), true)
+  t.equal((await query(url, 'SELECT FROM applications')).length, 2)
+})
+
+t.test('Copy: it is not limited in time, but where its machine dies its locks do not stay for long', async (t) => {
+  const { file } = await fillStore(t)
+  const url = await createDatabase()
+  await (await openTarget(t, url)).ping()
+  const settings = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']
+  for (const name of settings) await query(url, `ALTER ROLE CURRENT_USER SET ${name} = '50s'`)
+  const values = settings.map((name) => `current_setting('${name}')`).join(", ' ', ")
+  const tell = `RAISE EXCEPTION '%', concat(${values})`
+  await query(url, `CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${tell}; END $$`)
+  await query(url, 'CREATE TRIGGER tell BEFORE INSERT ON suites FOR EACH ROW EXECUTE FUNCTION tell()')
+  await t.rejects(copy(file, url), { name: 'OperatorError', message: /P0001, 0 0 1min/ })
+})
+
 t.test(
   'Copy: where it is not known whether it was committed, the store stays as it is, and it can be copied again',
   async (t) => {
@@ -243,7 +281,7 @@ t.test(
     await query(url, `${trigger} FOR EACH ROW EXECUTE FUNCTION die()`)
     await t.rejects(copy(file, url), {
       name: 'OperatorError',
-      message: /^It is not known whether the copy .* was made/,
+      message: /^It is not known whether the copy .* was made: .*\. Copy again, and empty that database first/,
     })
     await t.rejects(store.setStatus('a', 'active'), { name: 'OperatorError', message: /or that did not end/ })
     await query(url, 'DROP TRIGGER die ON suites')

@@ -193,6 +193,18 @@ t.test('Previous store: where its last token cannot be looked for, it stays open
   t.equal(looks, 3)
 })
 
+t.test('Previous store: where closing it fails, the server goes on without it', async (t) => {
+  const { previous, present, mint } = await openBoth(t)
+  const closed: Event[] = []
+  const options = { now: () => NOW, lifetime: 60, observe: (event: Event) => closed.push(event) }
+  const store = withPrevious(present, { ...previous, close: () => Promise.reject(new Error('EIO')) }, options)
+  await until(() => closed.length > 0)
+  const token = mint()
+  await previous.addToken(token)
+  t.equal(await store.findToken(token.id), undefined)
+  await store.close()
+})
+
 t.test('Previous store: what is being looked up when it is closed is answered first', async (t) => {
   const { previous, present, mint } = await openBoth(t)
   const token = mint()

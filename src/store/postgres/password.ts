@@ -14,6 +14,15 @@ export async function passwordFor(
 ): Promise<string | undefined> {
   if (passwordFile !== undefined) return readPassword(passwordFile)
   if (password !== undefined) return password
+  const found = last.then(() => findPassword({ host, port, database, user }))
+  last = found.catch(() => {})
+  return found
+}
+
+/** One after the other: there is one place for the warnings of all. */
+let last: Promise<unknown> = Promise.resolve()
+
+async function findPassword(server: Parameters<typeof pgpass>[0]): Promise<string | undefined> {
   const warnings: string[] = []
   // Its words would go to standard error, where the log is.
   pgpass.warnTo(
@@ -24,7 +33,7 @@ export async function passwordFor(
       },
     }),
   )
-  const found = await new Promise<string | undefined>((resolve) => pgpass({ host, port, database, user }, resolve))
+  const found = await new Promise<string | undefined>((resolve) => pgpass(server, resolve))
   if (warnings.length > 0) throw new OperatorError(`PGPASSFILE is not used: ${warnings.join(' ').trim()}.`)
   return found
 }

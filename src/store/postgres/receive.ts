@@ -30,7 +30,7 @@ export async function receive(location: PostgresLocation): Promise<Target> {
     await ask(sql.begin)
     await ask(sql.setLockTimeout, [LOCK_TIMEOUT])
     await ask(sql.lockRegistry)
-    await ask(sql.liftLimits)
+    await ask(sql.limitCopy)
     const found = (await ask<[table: string]>(sql.findRows)).map(([table]) => table.replace('_', ' '))
     if (found.length > 0)
       throw new OperatorError(`${place} has ${found.join(', ')} already: copy to an empty database.`)

@@ -1,6 +1,6 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
-import { createCache, isLong, MISS_CAPACITY } from '../cache.ts'
+import { createCache, isLong, MISS_CAPACITY, onItsOwn } from '../cache.ts'
 
 /** A part of the registry as somebody has read it. Null: there is none of this name. Undefined: that was not read. */
 export interface RegistryView {
@@ -53,7 +53,7 @@ export function createRegistryCache(): RegistryCache {
       suites.set(suite.suiteId, suite)
     },
     addMissing(kind, name) {
-      if (!isLong(name)) missing[kind].set(name, true)
+      if (!isLong(name)) missing[kind].set(onItsOwn(name), true)
     },
   }
   return cache

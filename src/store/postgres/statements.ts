@@ -388,9 +388,10 @@ export const countTables = `
 // Copying a SQLite store. The pages are those of the other store: bytes are hex.
 
 // Whatever the role or the database has: a copy may take minutes, and pauses between its statements.
-export const liftLimits = `
-  SELECT set_config(name, '0', true)
-    FROM unnest(ARRAY['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']) AS name`
+export const limitCopy = `
+  SELECT set_config('lock_timeout', '0', true),
+         set_config('statement_timeout', '0', true),
+         set_config('idle_in_transaction_session_timeout', '60s', true)`
 
 export const findRows = `
   SELECT 'applications' WHERE EXISTS (SELECT FROM applications)

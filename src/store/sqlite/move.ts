@@ -28,6 +28,9 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
     /** Where the store has moved, if it has. Throws an SqliteError. */
     movedTo: () => find.get()?.place,
 
+    /** Whether it has moved, and that has ended. Throws an SqliteError. */
+    isCopied: () => (find.get()?.copiedAt ?? null) !== null,
+
     /** Throws OperatorError where the registry must not change. In a transaction. */
     assertNotMoved(): void {
       const move = find.get()
@@ -48,11 +51,14 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
       read(() => {
         const move = find.get()
         if (move?.place === place && move.beganAt === at) return
-        throw new OperatorError('The store was opened again meanwhile, or is copied a second time.')
+        throw markIsGone()
       }),
 
-    /** Notes when the copy was whole. */
-    complete: (at: number): Promise<void> => change(() => void complete.run(at)),
+    /** Notes when the copy was whole. Throws OperatorError where this mark is there no more. */
+    complete: (place: string, beganAt: number, at: number): Promise<void> =>
+      change(() => {
+        if (complete.run(at, place, beganAt).changes === 0) throw markIsGone()
+      }),
 
     /** Takes this mark away. */
     abandon: (place: string, at: number): Promise<void> => change(() => void abandon.run(place, at)),
@@ -65,6 +71,10 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
         return move?.place
       }),
   }
+}
+
+function markIsGone(): OperatorError {
+  return new OperatorError('The store was opened again meanwhile, or is copied a second time.')
 }
 
 function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {

@@ -215,7 +215,7 @@ export const beginMove = `
   INSERT INTO moved (place, began_at) VALUES (?, ?)`
 
 export const completeMove = `
-  UPDATE moved SET copied_at = ?`
+  UPDATE moved SET copied_at = ? WHERE place = ? AND began_at = ?`
 
 export const abandonMove = `
   DELETE FROM moved WHERE place = ? AND began_at = ?`

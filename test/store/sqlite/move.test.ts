@@ -61,7 +61,7 @@ t.test('Moved store: every change of its registry is refused, also in other proc
       await t.rejects(change(one), { name: 'OperatorError', message: `The store is being copied to ${PLACE}` }, name)
     }
   }
-  await store.move.complete(START + 1000)
+  await store.move.complete(PLACE, START, START + 1000)
   const since = new Date(START + 1000).toISOString()
   const message = `The store has moved to ${PLACE} at ${since}: name that in DATABASE_URL.`
   for (const change of Object.values(CHANGES)) await t.rejects(change(other), { name: 'OperatorError', message })
@@ -123,10 +123,17 @@ t.test('Moved store: a copy that did not end is no obstacle to the next; one tha
   await store.move.assertBegun(PLACE, START + 1)
   await store.move.abandon('elsewhere', START)
   t.equal(store.move.movedTo(), PLACE, 'each copy takes only its own mark away')
-  await store.move.complete(START + 2)
+  await t.rejects(store.move.complete('elsewhere', START, START + 2), {
+    name: 'OperatorError',
+    message: /opened again meanwhile, or is copied a second time/,
+  })
+  t.equal(store.move.isCopied(), false)
+  await store.move.complete(PLACE, START + 1, START + 2)
+  t.equal(store.move.isCopied(), true)
   await t.rejects(store.move.begin(PLACE, START + 3), { name: 'OperatorError', message: /has moved to/ })
   t.equal(await store.move.reopen(), PLACE)
   t.equal(await store.move.reopen(), undefined)
+  t.equal(store.move.isCopied(), false)
   await t.rejects(store.move.assertBegun(PLACE, START + 1), { name: 'OperatorError', message: /opened again/ })
   t.equal(await store.setStatus('a', 'suspended'), true)
   await store.move.begin(PLACE, START + 4)
