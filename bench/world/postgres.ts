@@ -33,7 +33,6 @@ export async function startPostgres() {
     query,
     /** Of all its processes, in microseconds. */
     cpuTime: () => cpuTime(server.pid()),
-    pid: server.pid(),
     stop: () => server.stop(),
   }
 }
