@@ -27,6 +27,8 @@ export async function openProxy(target: number) {
   let swallowed: Swallowed = 'nothing'
 
   const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
+    // It was on its way when others were cut: nobody would end it any more.
+    if (!listener.listening) return void client.resetAndDestroy()
     const pair = { client, server: connect({ port: target, host: '127.0.0.1', allowHalfOpen: true }) }
     pairs.add(pair)
     forward(client, pair.server)
