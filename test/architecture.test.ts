@@ -21,7 +21,7 @@ const ROOMS: Record<string, Room> = {
     packages: ['node:*', 'commander'],
   },
   server: {
-    rooms: ['config.ts', 'http', 'issuer', 'domain', 'telemetry', 'store'],
+    rooms: ['config.ts', 'version.ts', 'http', 'issuer', 'domain', 'telemetry', 'store'],
     packages: [
       'node:async_hooks',
       'node:cluster',

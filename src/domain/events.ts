@@ -129,7 +129,14 @@ export type ClosingReason =
 
 type ServerEvent =
   /** `database`: the store's place. `previous`: that of the one that is asked, too. `workers` is there where there are several. */
-  | { type: 'ready'; address: string; database: string; previous?: string | undefined; workers?: number }
+  | {
+      type: 'ready'
+      version: string
+      address: string
+      database: string
+      previous?: string | undefined
+      workers?: number
+    }
   /** The store was copied, and what serves it should be the copy: its registry cannot be changed. */
   | { type: 'database has moved'; movedTo: string }
   /** Its last token has expired: the setting is not needed any more. */

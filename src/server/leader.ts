@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Observer } from '../domain/events.ts'
 import type { Opened } from '../store/open.ts'
+import { VERSION } from '../version.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { tellWorker } from './messages.ts'
 import { oneAtATime } from './one-at-a-time.ts'
@@ -89,7 +90,7 @@ export async function runLeader(
     const address = await start()
     await Promise.all(Array.from({ length: workers - 1 }, start))
     purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
-    observe({ type: 'ready', address, database: store.database, previous: store.previous, workers })
+    observe({ type: 'ready', version: VERSION, address, database: store.database, previous: store.previous, workers })
   }
 
   /** Starts one more worker. Resolves to its address when it listens; throws OperatorError where it does not. */

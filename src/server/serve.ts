@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config.ts'
+import { VERSION } from '../version.ts'
 import { type LeaderOptions, runLeader } from './leader.ts'
 import { openStores } from './open-stores.ts'
 import { run } from './run.ts'
@@ -24,7 +25,7 @@ export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions
   const open = () => openStores(config, options, cluster.isWorker ? () => {} : telemetry.observe)
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
-  if (workers === 1) telemetry.observe({ type: 'ready', ...(await run(open, telemetry, config)) })
+  if (workers === 1) telemetry.observe({ type: 'ready', version: VERSION, ...(await run(open, telemetry, config)) })
   else await runLeader(open, telemetry, { workers, settingsNow })
   void telemetry.flush()
 }

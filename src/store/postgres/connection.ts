@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import pg, { type ClientConfig } from 'pg'
 import type { PostgresHost, PostgresLocation, Tls } from '../../domain/database-location.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
@@ -105,6 +106,6 @@ async function configOf(location: PostgresLocation, { host, port }: PostgresHost
 async function certificateOf({ rootCertificateFile: file }: Tls): Promise<string | undefined> {
   if (file === undefined) return undefined
   return readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new OperatorError(`The file of sslrootcert cannot be read: ${cause.code}.`, { cause })
+    throw new OperatorError(`The file of sslrootcert, ${resolve(file)}, cannot be read: ${cause.code}.`)
   })
 }

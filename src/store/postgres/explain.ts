@@ -10,10 +10,11 @@ const ADVICE: Record<string, string> = {
   '28000': 'look at pg_hba.conf',
   '28P01': 'look at DATABASE_PASSWORD_FILE, PGPASSWORD or PGPASSFILE',
   '3D000': 'create the database',
-  '42501': 'the role needs more rights: make it the owner of the database',
+  '42501': 'the role needs more rights; tables are made and changed by the owner: run migrate as that',
   '42P01': 'a table is missing: run migrate',
   '53100': 'its disk is full',
-  '53300': 'it has too many connections: raise max_connections, or use fewer nodes or workers',
+  '53300':
+    'too many connections: raise max_connections, or the CONNECTION LIMIT of the role, or use fewer nodes or workers',
   '25006': 'it is read-only',
   [LOCK_TIMEOUT]: 'another node or command is changing the same, or a pg_dump uses it: wait until that has ended',
 }
@@ -33,11 +34,8 @@ export class PostgresUnavailable extends StoreUnavailable {
   /** The SQLSTATE, where the server has answered. */
   readonly code: string | undefined
 
-  constructor(
-    message: string,
-    { cause = undefined as unknown, isSilent = false, code = undefined as string | undefined, isWrong = false } = {},
-  ) {
-    super(message, { cause })
+  constructor(message: string, { isSilent = false, code = undefined as string | undefined, isWrong = false } = {}) {
+    super(message)
     this.isSilent = isSilent
     this.code = code
     this.isWrong = isWrong
@@ -56,9 +54,8 @@ export function unavailable(
   const text = cause instanceof Error ? cause.message : String(cause)
   const advice = ADVICE[text.includes(NO_PASSWORD) ? '28P01' : (code ?? '')]
   const message = `PostgreSQL at ${host}:${port}: ${said(text, code)}${advice ? ` (${advice})` : ''}`
-  // What the server has answered is not kept: it has details, such as values of rows, which the log would print.
-  const kept = code === undefined ? cause : undefined
-  return new PostgresUnavailable(message, { cause: kept, isSilent, code, isWrong: isWrong(cause) })
+  // The cause is not kept. The message says what it says, and it has details, such as values of rows, that the log would print.
+  return new PostgresUnavailable(message, { isSilent, code, isWrong: isWrong(cause) })
 }
 
 function said(text: string, code: string | undefined): string {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { Writable } from 'node:stream'
 import pgpass from 'pgpass'
 import type { PostgresHost, PostgresLocation } from '../../domain/database-location.ts'
@@ -33,14 +34,14 @@ async function findPassword(server: Parameters<typeof pgpass>[0]): Promise<strin
       },
     }),
   )
-  const found = await new Promise<string | undefined>((resolve) => pgpass(server, resolve))
+  const found = await new Promise<string | undefined>((done) => pgpass(server, done))
   if (warnings.length > 0) throw new OperatorError(`PGPASSFILE is not used: ${warnings.join(' ').trim()}.`)
   return found
 }
 
 async function readPassword(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new OperatorError(`DATABASE_PASSWORD_FILE cannot be read: ${cause.code}.`, { cause })
+    throw new OperatorError(`DATABASE_PASSWORD_FILE, ${resolve(file)}, cannot be read: ${cause.code}.`)
   })
   return text.replace(/\r?\n$/, '')
 }

@@ -98,9 +98,7 @@ export async function keepPrimary(
     async session() {
       if (current) return current
       if (next) return next.promise
-      throw reason instanceof StoreUnavailable
-        ? reason
-        : new StoreUnavailable((reason as Error).message, { cause: reason })
+      throw reason instanceof StoreUnavailable ? reason : new StoreUnavailable((reason as Error).message)
     },
     close() {
       closing.abort()

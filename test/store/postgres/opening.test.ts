@@ -60,7 +60,7 @@ t.test('PostgreSQL: a wrong password, role or database is said at once, with no 
     [{ password: 'hunter2' }, /28P01, password authentication failed .* \(look at DATABASE_PASSWORD_FILE/],
     [{ password: undefined }, /asks for a password, and there is none \(look at DATABASE_PASSWORD_FILE/],
     [{ database: 'nowhere' }, /3D000, database "nowhere" does not exist \(create the database\)/],
-    [{ passwordFile: '/nowhere/hunter2' }, /DATABASE_PASSWORD_FILE cannot be read: ENOENT/],
+    [{ passwordFile: '/nowhere/secret' }, /DATABASE_PASSWORD_FILE, \/nowhere\/secret, cannot be read: ENOENT/],
   ]
   for (const [change, message] of wrong) {
     const error = await tryToOpen({ ...location, ...change }).catch((error: Error) => error)
@@ -162,7 +162,7 @@ t.test(
     await t.rejects(tryToOpen({ ...location, tls: { rootCertificateFile: undefined } }), /does not support SSL/)
     await t.rejects(
       tryToOpen({ ...location, tls: { rootCertificateFile: '/nowhere' } }),
-      /file of sslrootcert cannot be read: ENOENT/,
+      /file of sslrootcert, \/nowhere, cannot be read: ENOENT/,
     )
     const file = join(temporaryFolder(t), 'ca.pem')
     writeFileSync(file, 'nothing')
