@@ -10,6 +10,8 @@ export interface Source {
   /** The highest key that each table ever had: none is used twice. */
   lastKeys(): Promise<{ name: string; seq: number }[]>
   move: {
+    /** Before anything is asked of the target: whoever copies twice may have filled it. */
+    assertNotCopied(): Promise<void>
     begin(place: string, at: number): Promise<void>
     assertBegun(place: string, at: number): Promise<void>
     complete(place: string, beganAt: number, at: number): Promise<void>
@@ -47,6 +49,7 @@ export interface CopyOptions {
  */
 export async function copy(source: Source, openTarget: () => Promise<Target>, options: CopyOptions): Promise<Copied> {
   try {
+    await source.move.assertNotCopied()
     const target = await openTarget()
     return await copyInto(target, source, options).finally(() => target.close())
   } catch (error) {

@@ -80,7 +80,8 @@ export async function openStore(location: DatabaseLocation, options: OpenOptions
  */
 export async function openPrevious(location: SqliteLocation, options: OpenOptions): Promise<Previous> {
   const { openSqlite } = await import('./sqlite/store.ts')
-  const store = openSqlite(location.file, { ...options, create: false })
+  const { NoDatabase } = await import('./sqlite/place.ts')
+  const store = openExisting()
   if (store.move.isCopied()) return store
   await store.close()
   throw new OperatorError(
@@ -88,6 +89,17 @@ export async function openPrevious(location: SqliteLocation, options: OpenOption
       ? `PREVIOUS_DATABASE_URL: ${store.database} was not copied to another database: "token-server store copy" does that.`
       : `PREVIOUS_DATABASE_URL: ${store.database} is being copied to ${store.movedTo}, or that did not end: wait, or copy it again.`,
   )
+
+  function openExisting() {
+    try {
+      return openSqlite(location.file, { ...options, create: false })
+    } catch (error) {
+      // Its advice is for a store that may be made.
+      throw error instanceof NoDatabase
+        ? new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
+        : error
+    }
+  }
 }
 
 /** Copies a store, which may be in use, to an empty one. Throws OperatorError. */

@@ -36,7 +36,10 @@ t.test(
       PREVIOUS_DATABASE_URL: { kind: 'sqlite', file },
     } as const
     const open = () => openStores(locations, LOCK, () => t.fail('nothing is to be said'))
-    await t.rejects(open(), { name: 'OperatorError', message: /^There is no database at / })
+    await t.rejects(open(), {
+      name: 'OperatorError',
+      message: /^PREVIOUS_DATABASE_URL: there is no database at .*old\.db\.$/,
+    })
     const previous = openSqlite(file, LOCK)
     t.teardown(() => previous.close())
     await t.rejects(open(), { name: 'OperatorError', message: /^PREVIOUS_DATABASE_URL: .*old\.db was not copied/ })

@@ -142,8 +142,9 @@ t.test('Copy: it is refused where something is already, and the second time', as
   await t.rejects(copy(file, url), { name: 'OperatorError', message: /^postgres:.* has applications, secrets already/ })
   await target.removeApplication('there')
   await copy(file, url)
-  await t.rejects(copy(file, url), { name: 'OperatorError', message: /has applications, suites, secrets, tokens/ })
-  await t.rejects(copy(file, await createDatabase()), { name: 'OperatorError', message: /^The store has moved to/ })
+  for (const to of [url, await createDatabase()]) {
+    await t.rejects(copy(file, to), { name: 'OperatorError', message: /^The store has moved to/ })
+  }
   t.match(await reopenStore({ kind: 'sqlite', file }, { lockTimeout: 200 }), /^postgres:/)
   t.match(await copy(file, await createDatabase()), { applications: 2 })
 })

@@ -37,6 +37,13 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
       if (move) throw hasMoved(move)
     },
 
+    /** Throws OperatorError where the store has moved already. */
+    assertNotCopied: (): Promise<void> =>
+      read(() => {
+        const move = find.get()
+        if (move && move.copiedAt !== null) throw hasMoved(move)
+      }),
+
     /** Marks the store. Throws OperatorError where it has moved already; a copy that did not end is no obstacle. */
     begin: (place: string, at: number): Promise<void> =>
       change(() => {
