@@ -22,11 +22,8 @@ export function createUsage({ ask, askNumber, transact }: Commands): Usage {
           arrayOf(changes.map(({ refused }) => refused)),
         ])
       })
-      const sums = rows.map(toCount)
-      return changes.map(
-        ({ applicationKey, hour }) =>
-          sums.find((sum) => sum.applicationKey === applicationKey && sum.hour === hour) as TokenCount,
-      )
+      const sums = new Map(rows.map(toCount).map((sum) => [nameOf(sum), sum]))
+      return changes.map((change) => sums.get(nameOf(change)) as TokenCount)
     },
 
     async countTokens(applicationKey, hour) {
@@ -54,6 +51,10 @@ export function createUsage({ ask, askNumber, transact }: Commands): Usage {
 
     purgeTokenCounts: (beforeHour, limit) => askNumber(sql.purgeTokenCounts, [beforeHour, limit]),
   }
+}
+
+function nameOf({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'applicationKey'>): string {
+  return `${hour} ${applicationKey}`
 }
 
 function toCount([applicationKey, hour, issued, refused]: CountRow): TokenCount {
