@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { ApplicationKey } from '../../src/domain/application.ts'
@@ -40,6 +41,9 @@ t.test(
       name: 'OperatorError',
       message: /^PREVIOUS_DATABASE_URL: there is no database at .*old\.db\.$/,
     })
+    writeFileSync(file, 'no database'.repeat(100))
+    await t.rejects(open(), { name: 'StoreUnavailable', message: /old\.db cannot be opened: / })
+    rmSync(file)
     const previous = openSqlite(file, LOCK)
     t.teardown(() => previous.close())
     await t.rejects(open(), { name: 'OperatorError', message: /^PREVIOUS_DATABASE_URL: .*old\.db was not copied/ })

@@ -62,13 +62,20 @@ export async function connect(location: PostgresLocation, host: PostgresHost): P
     if (brokenBecause) throw brokenBecause
     warning = undefined
     // A moment later: where this process itself stood still, the answer may be there already.
-    const timer = setTimeout(() => setImmediate(giveUp), timeout)
-    let isAnswered = false
+    let moment: NodeJS.Immediate | undefined
+    const timer = setTimeout(() => {
+      moment = setImmediate(giveUp)
+    }, timeout)
     function giveUp(): void {
-      if (!isAnswered) destroy(unavailable(host, new Error(`no answer within ${timeout} ms`), { isSilent: true }))
+      destroy(unavailable(host, new Error(`no answer within ${timeout} ms`), { isSilent: true }))
     }
+    const query = { text, values, rowMode: 'array', types: { getTypeParser: parserOf } } as const
+    const answer = client.query<Row>(query).finally(() => {
+      clearTimeout(timer)
+      clearImmediate(moment)
+    })
     try {
-      const { rows } = await client.query<Row>({ text, values, rowMode: 'array', types: { getTypeParser: parserOf } })
+      const { rows } = await answer
       // After a failure each word of it counts: what it says is done is done here, and maybe nowhere else.
       if (warning !== undefined) throw new Error(warning)
       return rows
@@ -76,9 +83,6 @@ export async function connect(location: PostgresLocation, host: PostgresHost): P
       const error = brokenBecause ?? unavailable(host, cause as Error)
       if (endsSession(cause)) destroy(error)
       throw error
-    } finally {
-      isAnswered = true
-      clearTimeout(timer)
     }
   }
 

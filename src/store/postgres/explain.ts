@@ -45,17 +45,17 @@ export class PostgresUnavailable extends StoreUnavailable {
 /** The error for what a server, or the way to it, has answered. */
 export function unavailable(
   { host, port }: PostgresHost,
-  error: unknown,
+  error: Error,
   { isSilent = false } = {},
 ): PostgresUnavailable {
   // Of a name with several addresses: one for each.
-  const cause = error instanceof AggregateError ? error.errors[0] : error
+  const cause: Error = error instanceof AggregateError ? error.errors[0] : error
   const code = cause instanceof DatabaseError ? cause.code : undefined
-  const text = cause instanceof Error ? cause.message : String(cause)
+  const text = cause.message
   const advice = ADVICE[text.includes(NO_PASSWORD) ? '28P01' : (code ?? '')]
   const message = `PostgreSQL at ${host}:${port}: ${said(text, code)}${advice ? ` (${advice})` : ''}`
   // The cause is not kept. The message says what it says, and it has details, such as values of rows, that the log would print.
-  return new PostgresUnavailable(message, { isSilent, code, isWrong: isWrong(cause) })
+  return new PostgresUnavailable(message, { isSilent, code, isWrong: isWrong(cause, code) })
 }
 
 function said(text: string, code: string | undefined): string {
@@ -65,9 +65,8 @@ function said(text: string, code: string | undefined): string {
 }
 
 /** Whether a connection is refused for the settings: password, database, certificate. */
-function isWrong(cause: unknown): boolean {
-  if (cause instanceof DatabaseError) return /^(28|3D)/.test(cause.code ?? '')
-  if (!(cause instanceof Error)) return false
+function isWrong(cause: Error, code: string | undefined): boolean {
+  if (code !== undefined) return /^(28|3D)/.test(code)
   if (cause.message.includes('does not support SSL') || cause.message.includes(NO_PASSWORD)) return true
   // Errors of TLS have a code as those of the network have, but no system call.
   return 'code' in cause && !('syscall' in cause)
@@ -85,6 +84,6 @@ export function isLockedOut(error: unknown): boolean {
 export function endsSession(cause: unknown): boolean {
   if (!(cause instanceof DatabaseError)) return true
   // By the code, and not by its severity, which is a word in the server's language.
-  const { code = '' } = cause
+  const code = String(cause.code)
   return code === '25006' || code.startsWith('57P') || code.startsWith('08')
 }

@@ -26,20 +26,22 @@ interface PrimaryServer {
 export async function findPrimary(location: PostgresLocation): Promise<PrimaryServer> {
   const found: PrimaryServer[] = []
   const errors: unknown[] = []
-  let isOver = false
+  const { promise: choice, resolve: choose } = Promise.withResolvers<PrimaryServer | undefined>()
   const looks = location.hosts.map(async (host) => {
     const primary = await lookAt(location, host).catch((error) => {
       errors.push(error)
       throw error
     })
-    if (isOver) discard(primary)
-    else found.push(primary)
+    found.push(primary)
+    // Also where it comes late.
+    void choice.then((chosen) => {
+      if (primary !== chosen) discard(primary)
+    })
   })
   const firstAndSomeTime = Promise.any(looks).then(() => sleep(OTHERS_MS, undefined, { ref: false }))
   await Promise.race([Promise.allSettled(looks), firstAndSomeTime.catch(() => {})])
-  isOver = true
-  const [highest, ...others] = found.sort((a, b) => b.timeline.localeCompare(a.timeline))
-  others.forEach(discard)
+  const [highest] = found.sort((a, b) => b.timeline.localeCompare(a.timeline))
+  choose(highest)
   if (highest) return highest
   throw errors.find((error) => error instanceof OperatorError) ?? errors.find(isInformative) ?? errors[0]
 }

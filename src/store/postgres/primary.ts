@@ -43,6 +43,7 @@ export async function keepPrimary(
   let next: PromiseWithResolvers<Session> | undefined
   let patience: NodeJS.Timeout | undefined
   const closing = new AbortController()
+  const { promise: closed, resolve: close } = Promise.withResolvers<PostgresUnavailable>()
 
   const deadline = monotonic() + timeout
   const first = await open((error) => isFinal(error) || monotonic() > deadline)
@@ -67,8 +68,9 @@ export async function keepPrimary(
       current = session
       next?.resolve(session)
       stopWaiting()
-      if (closing.signal.aborted) session.end(CLOSED)
-      const loss = await session.ended
+      // Closed: maybe while it was being opened.
+      const loss = await Promise.race([closed, session.ended])
+      session.end(loss)
       current = undefined
       reason = loss
       closing.signal.throwIfAborted()
@@ -82,6 +84,7 @@ export async function keepPrimary(
   function waitForNext(loss: PostgresUnavailable): void {
     const waiting = Promise.withResolvers<Session>()
     waiting.promise.catch(() => {})
+    void closed.then(waiting.reject)
     next = waiting
     patience = setTimeout(() => {
       waiting.reject(loss)
@@ -102,9 +105,8 @@ export async function keepPrimary(
     },
     close() {
       closing.abort()
-      next?.reject(CLOSED)
       stopWaiting()
-      current?.end(CLOSED)
+      close(CLOSED)
     },
   }
 }

@@ -38,8 +38,9 @@ export async function openPostgres(
 
     async ping() {
       await reads.nothing()
-      const apart = Math.round(Math.abs(reads.clockOffset() ?? 0))
-      if (apart <= CLOCK_TOLERANCE) return
+      // NaN, and so not too far apart, where that is not known yet.
+      const apart = Math.round(Math.abs(Number(reads.clockOffset())))
+      if (!(apart > CLOCK_TOLERANCE)) return
       throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: set them by NTP`)
     },
 

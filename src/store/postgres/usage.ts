@@ -11,7 +11,6 @@ type CountRow = [applicationKey: ApplicationKey, hour: number, issued: number, r
 export function createUsage({ ask, askNumber, transact }: Commands): Usage {
   return {
     async addTokenCounts(changes) {
-      if (changes.length === 0) return []
       const keys = arrayOf(changes.map(({ applicationKey }) => applicationKey))
       const rows = await transact(async (ask) => {
         await ask(sql.recordApplicationUses, [keys, arrayOf(changes.map(({ lastTokenAt }) => lastTokenAt))])

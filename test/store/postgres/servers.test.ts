@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
@@ -10,6 +12,7 @@ import { openSession } from '../../../src/store/postgres/session.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
 
 const server = await startPostgres(t)
@@ -167,4 +170,65 @@ t.test('PGSSLMODE is not asked: TLS is what the URL says', async (t) => {
     delete process.env.PGSSLMODE
   })
   await (await open(t, location)).ping()
+})
+
+/** A database whose role has a function of its own in the place of one of PostgreSQL's. */
+async function newLocationWith(definition: string) {
+  const { url, location } = await newLocation()
+  await server.query(`ALTER ROLE ${location.user} SET search_path = public, pg_catalog`)
+  await query(server.url(location.database), definition)
+  return { url, location }
+}
+
+t.test('A session with two servers is none', async (t) => {
+  const { location } = await newLocationWith(
+    "CREATE FUNCTION pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.clock_timestamp()'",
+  )
+  await t.rejects(
+    openSession(location, () => performance.now()),
+    { name: 'StoreUnavailable', message: /another server has the address now/ },
+  )
+})
+
+t.test('A session ends when its connections lead to another server', async (t) => {
+  const { url, location } = await newLocationWith(`
+    CREATE TABLE public.started (at timestamptz); INSERT INTO started VALUES ('2026-01-01'); GRANT ALL ON started TO PUBLIC;
+    CREATE FUNCTION pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS 'SELECT at FROM public.started'`)
+  const session = await openSession(location, () => performance.now())
+  await query(url, "UPDATE started SET at = '2026-01-02'")
+  t.match(await session.ended, { message: /another server has the address now/ })
+})
+
+t.test('A node whose clock is not that of the database is not ready', async (t) => {
+  const { location } = await newLocationWith(
+    "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT pg_catalog.clock_timestamp() + interval '1 hour'$$",
+  )
+  await query(server.url(location.database), 'ALTER FUNCTION clock_timestamp() OWNER TO postgres')
+  const store = await openStore({ ...location }, { lockTimeout: 1000 })
+  t.teardown(() => store.close())
+  await t.rejects(store.ping(), { name: 'StoreUnavailable', message: /are 3[56]\d{5} ms apart/ })
+  t.ok((store.clockOffset() as number) > 3_500_000)
+})
+
+t.test('Settings that are wrong later are 503, and the reason is said until they are right again', async (t) => {
+  const { url, location } = await newLocation()
+  const passwordFile = join(temporaryFolder(t), 'password')
+  writeFileSync(passwordFile, location.password as string)
+  const store = await open(t, { ...location, passwordFile })
+  rmSync(passwordFile)
+  await query(
+    url,
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()',
+  )
+  await until(async () => {
+    const error = await store.findSuite('a').catch((error: Error) => error)
+    return error instanceof StoreUnavailable && /DATABASE_PASSWORD_FILE, .* cannot be read/.test(error.message)
+  })
+  writeFileSync(passwordFile, location.password as string)
+  await until(() =>
+    store.ping().then(
+      () => true,
+      () => false,
+    ),
+  )
 })
