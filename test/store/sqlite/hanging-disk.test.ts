@@ -1,24 +1,12 @@
-import fs from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { mintToken } from '../../../src/domain/token.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { disk } from '../../support/hanging-disk.ts'
 import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
-
-/** The disk: whether it hangs, and what waits for it meanwhile. */
-const disk = { isHanging: false, waiting: [] as (() => void)[] }
-const { fdatasync } = fs
-Object.assign(fs, {
-  fdatasync(file: number, done: fs.NoParamCallback) {
-    if (disk.isHanging) disk.waiting.push(() => fdatasync(file, done))
-    else fdatasync(file, done)
-  },
-})
-syncBuiltinESMExports()
-const { openStore } = await import('../../../src/store/open.ts')
 
 const newToken = () => mintToken(keyOf(1), START).stored
 
@@ -26,15 +14,10 @@ async function open(t: Test) {
   const file = join(temporaryFolder(t), 'store.db')
   const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
   t.teardown(() => {
-    recover()
+    disk.recover()
     return store.close()
   })
   return { file, store }
-}
-
-function recover() {
-  disk.isHanging = false
-  for (const sync of disk.waiting.splice(0)) sync()
 }
 
 t.test('Hanging disk: what nobody waits for makes no checkpoint, which would block', async (t) => {
@@ -52,7 +35,7 @@ t.test('Hanging disk: what nobody waits for makes no checkpoint, which would blo
     await store.addTokenCounts([])
   }
   t.equal(copied(), before)
-  recover()
+  disk.recover()
   await store.addToken(newToken())
   t.ok(copied() > before, 'and then the next change that waits for the disk does')
 })

@@ -1,5 +1,4 @@
-import fs, { chmodSync, renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+import { chmodSync, renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -8,21 +7,11 @@ import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import { disk } from '../../support/hanging-disk.ts'
 import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
 import { storeConformance } from '../conformance.ts'
-
-/** The disk of the store that is made to hang: what waits for it, while it hangs. */
-const disk = { isHanging: false, waiting: [] as (() => void)[] }
-const { fdatasync } = fs
-Object.assign(fs, {
-  fdatasync(file: number, done: fs.NoParamCallback) {
-    if (disk.isHanging) disk.waiting.push(() => fdatasync(file, done))
-    else fdatasync(file, done)
-  },
-})
-syncBuiltinESMExports()
 
 async function openFile(t: Test, file = join(temporaryFolder(t), 'store.db')) {
   const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
@@ -50,10 +39,7 @@ t.test('in a file', async (t) =>
       hang() {
         disk.isHanging = true
       },
-      recover() {
-        disk.isHanging = false
-        for (const sync of disk.waiting.splice(0)) sync()
-      },
+      recover: disk.recover,
     }),
   }),
 )
