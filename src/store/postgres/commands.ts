@@ -1,9 +1,7 @@
 import { StoreUnavailable } from '../../domain/store.ts'
+import type { Ask } from './connection.ts'
 import type { Primary } from './primary.ts'
 import * as sql from './statements.ts'
-
-/** Sends a statement. Rejects with StoreUnavailable. */
-type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
 
 export type Commands = ReturnType<typeof createCommands>
 

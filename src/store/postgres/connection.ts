@@ -16,6 +16,9 @@ const KEEP_ALIVE_MS = 5000
 /** The code of a notice that is only a word, such as of a table that is there already. */
 const SUCCESSFUL_COMPLETION = '00000'
 
+/** Sends a statement. Rejects with StoreUnavailable. */
+export type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
+
 /** A connection to one server, for one thing at a time. */
 export interface Connection {
   readonly host: PostgresHost

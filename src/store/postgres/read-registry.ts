@@ -1,5 +1,6 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
+import type { Ask } from './connection.ts'
 import type { RegistryView } from './registry-cache.ts'
 import type { Session } from './session.ts'
 import * as sql from './statements.ts'
@@ -13,9 +14,6 @@ export interface Wanted {
 }
 
 type Row = [kind: 'changes' | 'application' | 'suite', json: string]
-
-/** Sends a statement. Rejects with StoreUnavailable. */
-export type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
 
 /** Reads a part of the registry, and puts it into the session's cache. Rejects with StoreUnavailable. */
 export async function readRegistry({ cache }: Session, ask: Ask, wanted: Wanted): Promise<RegistryView> {
