@@ -6,6 +6,7 @@ import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
+import { isReady } from '../support/is-ready.ts'
 import { until } from '../support/until.ts'
 import { START } from '../support/world.ts'
 
@@ -59,13 +60,6 @@ async function newKey(store: Store, clientId = 'owner'): Promise<ApplicationKey>
 
 async function find(store: Store, id: Buffer): Promise<StoredToken | undefined> {
   return (await store.findToken(id))?.stored
-}
-
-function isReady(store: Store): Promise<boolean> {
-  return store.ping().then(
-    () => true,
-    () => false,
-  )
 }
 
 const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)

@@ -4,6 +4,7 @@ import { parseDatabaseUrl } from '../../../src/domain/database-location.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { isReady } from '../../support/is-ready.ts'
 import { startPair } from '../../support/postgres/postgres.ts'
 import { until } from '../../support/until.ts'
 
@@ -30,11 +31,7 @@ async function createWorld(t: Test) {
       const text = `SELECT pid FROM pg_stat_activity WHERE usename = $1 AND wait_event = 'SyncRep' AND query ~ $2`
       return pair.primary.query(text, [role, statements])
     },
-    isReady: () =>
-      store.ping().then(
-        () => true,
-        () => false,
-      ),
+    isReady: () => isReady(store),
   }
 }
 

@@ -9,6 +9,7 @@ import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { unavailable } from '../../../src/store/postgres/explain.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
+import { isReady } from '../../support/is-ready.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
@@ -103,12 +104,7 @@ t.test('A locked table: what waits for it does not become more', async (t) => {
   }
   await done
   t.ok(most <= 4, `${most} waited`)
-  await until(() =>
-    store.ping().then(
-      () => true,
-      () => false,
-    ),
-  )
+  await until(() => isReady(store))
   const token = mintToken(key, Date.now()).stored
   await store.addToken(token)
   t.match(await store.findToken(token.id), { stored: token })
@@ -120,12 +116,7 @@ t.test('A server that no longer keeps what it commits is used no more', async (t
   await store.ping()
   await own.query('ALTER SYSTEM SET synchronous_commit = off')
   await own.query('SELECT pg_reload_conf()')
-  await until(() =>
-    store.ping().then(
-      () => false,
-      () => true,
-    ),
-  )
+  await until(async () => !(await isReady(store)))
   await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /synchronous_commit is off/ })
 })
 
@@ -225,10 +216,5 @@ t.test('Settings that are wrong later are 503, and the reason is said until they
     return error instanceof StoreUnavailable && /DATABASE_PASSWORD_FILE, .* cannot be read/.test(error.message)
   })
   writeFileSync(passwordFile, location.password as string)
-  await until(() =>
-    store.ping().then(
-      () => true,
-      () => false,
-    ),
-  )
+  await until(() => isReady(store))
 })
