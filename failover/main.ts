@@ -2,10 +2,11 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeMachine, thisMachine } from '../bench/report/results.ts'
+import { print, runToEnd, UsageError } from '../trial/command-line.ts'
 import { createRandom } from '../trial/random.ts'
 import type { Cleanup } from '../trial/trial.ts'
 import { missingPackages } from './cluster/programs.ts'
-import { HELP, type Options, parseOptions, UsageError } from './options.ts'
+import { HELP, type Options, parseOptions } from './options.ts'
 import { isBroken, reportText } from './report.ts'
 import { runRounds } from './rounds.ts'
 import { tryVisibility } from './visibility.ts'
@@ -68,20 +69,4 @@ async function reportRounds(world: World, options: Options): Promise<void> {
   if (broken > 0 || isLost) process.exitCode = 1
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`)
-}
-
-process.on('exit', () => {
-  for (const undo of [...cleanup].reverse()) undo()
-})
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1))
-
-try {
-  await main()
-  // What a failed part has left behind would keep this process alive.
-  process.exit()
-} catch (error) {
-  console.error(error instanceof UsageError ? error.message : error)
-  process.exit(error instanceof UsageError ? 2 : 1)
-}
+await runToEnd(main, cleanup)

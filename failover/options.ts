@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { parseCommandLine, UsageError, whole } from '../trial/command-line.ts'
 import { type Fault, faults } from './faults.ts'
 
 export const HELP = `Usage: npm run test:failover -- [options] [parts]
@@ -20,9 +20,6 @@ ${[...faults, { name: 'visibility', title: 'revoke on one node, check on another
   --help            print this help
 
 The exit status is 1 if anything was lost or a part failed, and 2 for a wrong option or where a package is missing.`
-
-/** A wrong option, or something that has to be installed: one sentence for the user. */
-export class UsageError extends Error {}
 
 export interface Options {
   /** Each as often as it is to happen. */
@@ -58,34 +55,24 @@ export function parseOptions(args: string[]): Options | undefined {
 }
 
 function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        quick: { type: 'boolean', default: false },
-        kills: { type: 'string' },
-        tries: { type: 'string' },
-        ttl: { type: 'string' },
-        haproxy: { type: 'boolean', default: false },
-        seed: { type: 'string' },
-        keep: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return parseCommandLine({
+    args,
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      kills: { type: 'string' },
+      tries: { type: 'string' },
+      ttl: { type: 'string' },
+      haproxy: { type: 'boolean', default: false },
+      seed: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
 }
 
 function faultOf(name: string): Fault {
   const fault = faults.find((one) => one.name === name)
   if (!fault) throw new UsageError(`There is no part ${name}.`)
   return fault
-}
-
-function whole(name: string, text: string | undefined, defaultValue: number): number {
-  const number = text === undefined ? defaultValue : Number(text)
-  if (Number.isSafeInteger(number) && number >= 0) return number
-  throw new UsageError(`--${name} must be a whole number.`)
 }

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeMachine, thisMachine } from '../bench/report/results.ts'
 import { table } from '../bench/report/table.ts'
-import { HELP, type Options, parseOptions, UsageError } from './options.ts'
+import { print, runToEnd, UsageError } from './command-line.ts'
+import { HELP, type Options, parseOptions } from './options.ts'
 import { type Cleanup, type Finding, openWorld, Skipped, type Trial } from './trial.ts'
 
 type Line = Finding & { trial: string }
@@ -51,20 +52,4 @@ function temporaryFolder({ keep }: Options): string {
   return folder
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`)
-}
-
-process.on('exit', () => {
-  for (const undo of [...cleanup].reverse()) undo()
-})
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1))
-
-try {
-  await main()
-  // A server that a failed trial has left behind would keep this process alive.
-  process.exit()
-} catch (error) {
-  console.error(error instanceof UsageError ? error.message : error)
-  process.exit(error instanceof UsageError ? 2 : 1)
-}
+await runToEnd(main, cleanup)

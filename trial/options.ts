@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { parseCommandLine, UsageError, whole } from './command-line.ts'
 import type { Trial } from './trial.ts'
 import { trials } from './trials/index.ts'
 
@@ -20,9 +20,6 @@ ${trials.map(({ name, title }) => `  ${name.padEnd(8)} ${title}`).join('\n')}
   --help              print this help
 
 The exit status is 1 if anything was lost or a trial failed, and 2 for a wrong option.`
-
-/** A wrong option: one sentence for the user. */
-export class UsageError extends Error {}
 
 /** How large the trials are. */
 export interface Sizes {
@@ -61,30 +58,20 @@ export function parseOptions(args: string[]): Options | undefined {
 }
 
 function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        quick: { type: 'boolean', default: false },
-        seed: { type: 'string' },
-        kills: { type: 'string' },
-        cuts: { type: 'string' },
-        requests: { type: 'string' },
-        program: { type: 'string', default: join(import.meta.dirname, '..') },
-        keep: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
-}
-
-function whole(name: string, text: string | undefined, defaultValue: number): number {
-  const number = text === undefined ? defaultValue : Number(text)
-  if (Number.isSafeInteger(number) && number >= 0) return number
-  throw new UsageError(`--${name} must be a whole number.`)
+  return parseCommandLine({
+    args,
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      seed: { type: 'string' },
+      kills: { type: 'string' },
+      cuts: { type: 'string' },
+      requests: { type: 'string' },
+      program: { type: 'string', default: join(import.meta.dirname, '..') },
+      keep: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
 }
 
 function choose(names: string[]): Trial[] {
