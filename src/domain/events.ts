@@ -4,7 +4,7 @@ import type { AuthenticationReason, InactiveReason, RequestReason } from './refu
  * Everything that happens that an operator may want to know of: said once, where it happens, and observed by the log (and
  * whatever else observes). An event has no secret, no token and no text of a request but what its fields name.
  */
-export type Event = TokenEvent | RequestEvent | AdministrationEvent | ServerEvent
+export type Event = TokenEvent | RequestEvent | AdministrationEvent | ServerEvent | Measurement
 
 /** Receives each event as it happens. Must not throw, and must not wait. */
 export type Observer = (event: Event) => void
@@ -90,6 +90,34 @@ type RequestEvent =
   /** Answered with 5xx. */
   | (RefusedRequest & { type: 'request failed'; reason: RequestReason; err: unknown })
 
+/** What is counted and has no line in the log: it happens all the time. Durations are in seconds. */
+export type Measurement =
+  /** All of an answer has left. `endpoint`: as in the log. Where no request could be read, nobody knows how long it took. */
+  | { type: 'request answered'; endpoint: string | undefined; status: number; seconds: number | undefined }
+  /** The client ended the connection before the answer had left. */
+  | { type: 'request abandoned'; endpoint: string | undefined; seconds: number }
+  /** A check ended with yes. */
+  | { type: 'check passed' }
+  /** One transaction of the store, with so many writes of tokens. */
+  | { type: 'batch written'; size: number; seconds: number }
+  /** One fsync. */
+  | { type: 'disk synced'; seconds: number }
+  /** One statement to a database over the network, and its answer. */
+  | { type: 'round trip'; kind: RoundTrip; seconds: number }
+  /** They had expired. */
+  | { type: 'tokens purged'; count: number }
+  /** Another worker serves in the place of one. */
+  | { type: 'worker replaced'; reason: ReplacementReason }
+
+export const ROUND_TRIPS = ['read', 'write', 'command'] as const
+
+type RoundTrip = (typeof ROUND_TRIPS)[number]
+
+/** Why a worker gets a successor. */
+export const REPLACEMENT_REASONS = ['exited', 'silent', 'rolling restart'] as const
+
+type ReplacementReason = (typeof REPLACEMENT_REASONS)[number]
+
 /** A change that an operator made, and who did it. */
 type AdministrationEvent = (Change | Copying) & { actor: string }
 
@@ -121,11 +149,14 @@ export type Change =
   | { type: 'all tokens revoked'; clientId: string }
 
 /** Why connections are closed, new ones at once. */
-export type ClosingReason =
-  | 'too many connections'
-  | 'too many connections of one address'
-  | 'too many unanswered requests'
-  | 'answers not taken'
+export const CLOSING_REASONS = [
+  'too many connections',
+  'too many connections of one address',
+  'too many unanswered requests',
+  'answers not taken',
+] as const
+
+export type ClosingReason = (typeof CLOSING_REASONS)[number]
 
 type ServerEvent =
   /** `database`: the store's place. `previous`: that of the one that is asked, too. `workers` is there where there are several. */

@@ -1,49 +1,58 @@
 /** Why a client is not authenticated. For the log: the wire does not tell them apart. */
-export type AuthenticationReason =
-  | 'not a suite'
-  | 'unknown client'
-  | 'wrong secret'
-  | 'expired secret'
-  | 'revoked secret'
-  | 'suspended application'
+export const AUTHENTICATION_REASONS = [
+  'not a suite',
+  'unknown client',
+  'wrong secret',
+  'expired secret',
+  'revoked secret',
+  'suspended application',
+] as const
+
+export type AuthenticationReason = (typeof AUTHENTICATION_REASONS)[number]
 
 /** Why a token is not active (RFC 7662 §2.2). For the log: the wire does not tell them apart. */
-export type InactiveReason =
-  | 'no token'
-  | 'malformed token'
-  | 'unknown token'
-  | 'removed application'
-  | 'expired token'
-  | 'revoked token'
-  | 'suspended application'
+export const INACTIVE_REASONS = [
+  'no token',
+  'malformed token',
+  'unknown token',
+  'removed application',
+  'expired token',
+  'revoked token',
+  'suspended application',
+] as const
+
+export type InactiveReason = (typeof INACTIVE_REASONS)[number]
 
 /** Why a request is refused or fails. Each has its answer in http/wire/refusals.ts. */
-export type RequestReason =
-  | 'not HTTP'
-  | 'request too slow'
-  | 'headers too large'
-  | 'Host header missing'
-  | 'fragment in the address'
-  | 'query in the address'
-  | 'not a form'
-  | 'credentials in a header'
-  | 'field missing'
-  | 'field empty'
-  | 'field repeated'
-  | 'Authorization header repeated'
-  | 'Authorization header malformed'
-  | 'credentials given twice'
-  | 'request malformed'
-  | 'no such endpoint'
-  | 'method not allowed'
-  | 'body too large'
-  | 'unsupported grant type'
-  | 'no credentials'
-  | 'too many failures'
-  | 'token quota exceeded'
-  | 'too many imported secrets to check'
-  | 'store unavailable'
-  | 'unexpected error'
+export const REQUEST_REASONS = [
+  'not HTTP',
+  'request too slow',
+  'headers too large',
+  'Host header missing',
+  'fragment in the address',
+  'query in the address',
+  'not a form',
+  'credentials in a header',
+  'field missing',
+  'field empty',
+  'field repeated',
+  'Authorization header repeated',
+  'Authorization header malformed',
+  'credentials given twice',
+  'request malformed',
+  'no such endpoint',
+  'method not allowed',
+  'body too large',
+  'unsupported grant type',
+  'no credentials',
+  'too many failures',
+  'token quota exceeded',
+  'too many imported secrets to check',
+  'store unavailable',
+  'unexpected error',
+] as const
+
+export type RequestReason = (typeof REQUEST_REASONS)[number]
 
 /**
  * A request that is refused. It has no stack: it says what a caller did and not where the program failed, and collecting

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { Event, Observer } from '../domain/events.ts'
+import type { Event, Measurement, Observer } from '../domain/events.ts'
 
-type Type = Event['type']
+type Type = Exclude<Event, Measurement>['type']
 type EventOf<T extends Type, E = Event> = E extends { type: infer Types } ? (T extends Types ? E : never) : never
 type FieldOf<T extends Type> = Exclude<keyof EventOf<T>, 'type'> & string
 type SnakeCase<S extends string> = S extends `${infer Head}${infer Tail}`
@@ -128,13 +128,15 @@ export function isCheap(line: string): boolean {
   return CHEAP_ENDINGS.some((ending) => line.endsWith(ending))
 }
 
-/** The audit log: one line for each event, with its type as the message. A field that is undefined is left out. */
+/** The audit log: one line for each event that has one, its type as the message. A field that is undefined is left out. */
 export function createAuditLog(log: Logger): Observer {
-  const lines = new Map(
+  const lines = new Map<string, { level: Lines[Type]['level']; fields: [string, string][] }>(
     Object.entries(LINES).map(([type, { level, fields }]) => [type, { level, fields: Object.entries(fields) }]),
   )
   return (event) => {
-    const { level, fields } = lines.get(event.type) as { level: Lines[Type]['level']; fields: [string, string][] }
+    const known = lines.get(event.type)
+    if (!known) return
+    const { level, fields } = known
     const values = event as unknown as Record<string, unknown>
     const line: Record<string, unknown> = {}
     for (let at = 0; at < fields.length; at++) {

@@ -64,9 +64,15 @@ t.test('Audit log: every event has a level, and lines below the log level are no
   t.strictSame(
     lines.map((line) => JSON.parse(line).msg).sort(),
     Object.keys(LINES)
-      .filter((type) => ['error', 'fatal'].includes(LINES[type as Event['type']].level))
+      .filter((type) => ['error', 'fatal'].includes(LINES[type as keyof typeof LINES].level))
       .sort(),
   )
+})
+
+t.test('Audit log: a measurement has no line', async (t) => {
+  const lines: string[] = []
+  createAuditLog(createLineLog('trace', (line) => lines.push(line)))({ type: 'check passed' })
+  t.strictSame(lines, [])
 })
 
 t.test('Audit log: only what anyone can cause in any number may be dropped before others', async (t) => {

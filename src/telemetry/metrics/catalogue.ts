@@ -1,0 +1,114 @@
+import { CLOSING_REASONS, REPLACEMENT_REASONS, ROUND_TRIPS } from '../../domain/events.ts'
+import { AUTHENTICATION_REASONS, INACTIVE_REASONS, REQUEST_REASONS } from '../../domain/refusal.ts'
+
+export interface Metric {
+  type: 'counter' | 'gauge' | 'histogram'
+  help: string
+  /** Every value that each label can have: never a text of a request. Empty: known at the start of a server. */
+  labels: Record<string, readonly string[]>
+  /** The upper bounds of a histogram. */
+  buckets?: readonly number[]
+}
+
+/** Stands in front of every name. */
+export const PREFIX = 'token_server_'
+
+/** The patterns of the routes of the public port; what has no route is `other`. */
+export const ENDPOINTS = [
+  '/v1/oauth/accesstoken',
+  '/v1/oauth/introspect',
+  '/v1/oauth/revoke',
+  '/v1/oauth/verify',
+  '/v1/oauth/verify/:suite',
+  '/.well-known/oauth-authorization-server',
+  '/health/live',
+  '/health/ready',
+  'other',
+] as const
+
+/** Every status that is answered. */
+export const STATUSES = ['200', '400', '401', '403', '404', '405', '408', '413', '429', '431', '500', '503'] as const
+
+/** The results of a check: yes, or why not. */
+const RESULTS = ['active', ...INACTIVE_REASONS, 'application not approved', 'no such suite']
+
+/** How long requests take, in seconds. */
+const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+/** How long the disk and the database take, in seconds. */
+const STORE_BUCKETS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5]
+const SIZE_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+
+/** All that is counted and measured, without the prefix. docs/metrics.md is tested against this list. */
+export const CATALOGUE = {
+  http_requests_total: counter('Requests that were answered.', { endpoint: ENDPOINTS, status: STATUSES }),
+  http_requests_abandoned_total: counter('Requests whose client was gone before the answer.', { endpoint: ENDPOINTS }),
+  http_request_duration_seconds: histogram(
+    'From the request to the answer, or to the end of a client that did not wait.',
+    { endpoint: ENDPOINTS },
+    REQUEST_BUCKETS,
+  ),
+  http_requests_in_flight: gauge('Requests that are not answered yet.'),
+  connections: gauge('Open connections to the public port.'),
+  connections_closed_total: counter('Connections that were closed because of a limit.', { reason: CLOSING_REASONS }),
+
+  tokens_issued_total: counter('Access tokens that were issued.'),
+  tokens_revoked_total: counter('Access tokens that their applications revoked one by one.'),
+  authentication_refusals_total: counter('Applications and suites that were not authenticated.', {
+    reason: [...AUTHENTICATION_REASONS, 'no credentials'],
+  }),
+  request_refusals_total: counter('Requests that were refused or failed for another reason.', {
+    reason: REQUEST_REASONS.filter((reason) => reason !== 'no credentials'),
+  }),
+  token_checks_total: counter('Checks of access tokens, by what they came to.', { result: RESULTS }),
+
+  write_batch_size: histogram('Writes of tokens in one transaction.', {}, SIZE_BUCKETS),
+  commit_duration_seconds: histogram('Transactions that write tokens, without the fsync on SQLite.', {}, STORE_BUCKETS),
+  disk_sync_duration_seconds: histogram('Each fsync; SQLite only.', {}, STORE_BUCKETS),
+  database_round_trip_duration_seconds: histogram(
+    'Each statement to the database and its answer; PostgreSQL only.',
+    { kind: ROUND_TRIPS },
+    STORE_BUCKETS,
+  ),
+  store_up: gauge('Whether the store can be used: 1, or 0.'),
+  database_bytes: gauge('What the store takes up on its disk.'),
+  wal_bytes: gauge('What the write-ahead log takes up on its disk; SQLite only.'),
+  purged_tokens_total: counter('Expired tokens that were deleted.'),
+  oldest_expired_token_seconds: gauge('How long ago the oldest token that is still stored expired; 0: none has.'),
+  background_failures_total: counter('Work in the background that failed, and is tried again.', {
+    job: ['purge', 'usage', 'refusals'],
+  }),
+  database_losses_total: counter('How often a process lost its connection to the database; PostgreSQL only.'),
+  clock_offset_seconds: gauge("How far the database's clock is ahead of this machine's; 0 on SQLite."),
+  clock_jumps_total: counter("How often this machine's clock was seen to jump."),
+
+  scrypt_running: gauge('Imported secrets that are being checked.'),
+  scrypt_waiting: gauge('Imported secrets that wait to be checked.'),
+  log_lines_dropped_total: counter('Lines of the log for which there was no room.'),
+
+  workers: gauge('Processes that answer requests.'),
+  workers_expected: gauge('How many there are to be.'),
+  worker_restarts_total: counter('Workers that got a successor.', { reason: REPLACEMENT_REASONS }),
+  worker_cpu_seconds_total: counter('CPU time of the processes that answer requests.', { worker: [] }),
+  worker_resident_memory_bytes: gauge('Resident memory of a process that answers requests.', { worker: [] }),
+  worker_event_loop_lag_seconds: gauge('The longest that its event loop was late within the last second.', {
+    worker: [],
+  }),
+
+  secrets_ending: gauge('Applications and suites that have no secret any more soon, though they have one now.', {
+    within: ['1d', '7d'],
+  }),
+  last_backup_timestamp_seconds: gauge('When token-server backup last made one; 0: never.'),
+  build_info: gauge('Always 1; the labels say what runs.', { version: [], node: [], store: [] }),
+} satisfies Record<string, Metric>
+
+function counter(help: string, labels: Metric['labels'] = {}): Metric {
+  return { type: 'counter', help, labels }
+}
+
+function gauge(help: string, labels: Metric['labels'] = {}): Metric {
+  return { type: 'gauge', help, labels }
+}
+
+function histogram(help: string, labels: Metric['labels'], buckets: readonly number[]): Metric {
+  return { type: 'histogram', help, labels, buckets }
+}
