@@ -75,7 +75,7 @@ export const CATALOGUE = {
   purged_tokens_total: counter('Expired tokens that were deleted.'),
   oldest_expired_token_seconds: gauge('How long ago the oldest token that is still stored expired; 0: none has.'),
   background_failures_total: counter('Work in the background that failed, and is tried again.', {
-    job: ['purge', 'usage', 'refusals'],
+    task: ['purge', 'usage', 'refusals'],
   }),
   database_losses_total: counter('How often a process lost its connection to the database; PostgreSQL only.'),
   clock_offset_seconds: gauge("How far the database's clock is ahead of this machine's; 0 on SQLite."),

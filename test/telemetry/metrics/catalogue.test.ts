@@ -4,10 +4,11 @@ import { CATALOGUE, ENDPOINTS, type Metric, PREFIX, STATUSES } from '../../../sr
 import { createWorld } from '../../support/world.ts'
 
 t.test("Metrics: names follow Prometheus's conventions", async (t) => {
-  for (const [name, { type, help }] of Object.entries<Metric>(CATALOGUE)) {
+  for (const [name, { type, help, labels }] of Object.entries<Metric>(CATALOGUE)) {
     t.match(PREFIX + name, /^[a-z][a-z_]*[a-z]$/)
     t.equal(name.endsWith('_total'), type === 'counter', `${name}: counters end with _total, and nothing else does`)
     t.match(help, /^[A-Z].*\.$/, name)
+    t.notOk('job' in labels || 'instance' in labels || 'le' in labels, `${name}: no label has a name of Prometheus's own`)
   }
 })
 
