@@ -3,7 +3,7 @@ import type { Administration } from '../administration/administration.ts'
 import type { ShownApplication } from '../administration/applications.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
 import type { Application } from '../domain/application.ts'
-import { administer } from './shared/administer.ts'
+import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
   type JsonOption,
   print,
@@ -20,13 +20,12 @@ import { registeredApplicationText, SHOWN_ONCE, secretsTable } from './shared/wo
 const WITHOUT_SUITES =
   'It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.'
 
-interface RegisterOptions {
+interface RegisterOptions extends CreateOption, JsonOption {
   name: string
   developerEmail: string
   clientId?: string
   clientSecretFile?: string
   suite?: string[]
-  json?: boolean
 }
 
 interface UpdateOptions extends JsonOption {
@@ -45,13 +44,14 @@ export function applicationsCommand(terminal: Terminal): Command {
     .option('--client-id <id>', 'a client id that it has already (default: a new one)')
     .option('--client-secret-file <file>', 'a file with a secret that it has already, - for standard input')
     .option('--suite <id>', 'a suite to approve it for; may be repeated (default: every suite)', collect)
+    .addOption(createOption())
     .action(async (options: RegisterOptions) => {
-      const { name, developerEmail, clientId, clientSecretFile, suite } = options
+      const { name, developerEmail, clientId, clientSecretFile, suite, create } = options
       const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(terminal, clientSecretFile)
       const registered = await administer(
         terminal,
         ({ applications }) => applications.register({ name, developerEmail, clientId, clientSecret, suites: suite }),
-        { create: true },
+        { create },
       )
       const { suites } = registered
       const text = `${registeredApplicationText(registered)}\n  suites         ${suites.join(', ') || 'none'}`

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
-import { administer } from './shared/administer.ts'
+import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
 import { table } from './shared/text.ts'
 import { registeredSuiteText, SHOWN_ONCE, secretsTable } from './shared/words.ts'
@@ -16,10 +16,9 @@ export function suitesCommand(terminal: Terminal): Command {
     .description('register a suite and print its credentials, once')
     .argument('<id>', 'its id, the audience of tokens there')
     .requiredOption('--name <name>', 'the name of the suite')
-    .action(async (suiteId: string, options: { name: string; json?: boolean }) => {
-      const registered = await administer(terminal, ({ suites }) => suites.register({ suiteId, name: options.name }), {
-        create: true,
-      })
+    .addOption(createOption())
+    .action(async (suiteId: string, { name, create, ...options }: CreateOption & JsonOption & { name: string }) => {
+      const registered = await administer(terminal, ({ suites }) => suites.register({ suiteId, name }), { create })
       const { notApproved } = registered
       const lines = [registeredSuiteText(registered), SHOWN_ONCE]
       if (notApproved > 0) lines.push(`Applications that are not approved for it: ${notApproved}, which is all.`)

@@ -4,6 +4,7 @@ import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
 import type { Copied, CopyOptions } from './copy.ts'
+import { NoStore } from './no-store.ts'
 import type { Previous } from './previous.ts'
 
 export interface OpenOptions {
@@ -80,7 +81,6 @@ export async function openStore(location: DatabaseLocation, options: OpenOptions
  */
 export async function openPrevious(location: SqliteLocation, options: OpenOptions): Promise<Previous> {
   const { openSqlite } = await import('./sqlite/store.ts')
-  const { NoDatabase } = await import('./sqlite/place.ts')
   const store = openExisting()
   if (store.move.isCopied()) return store
   await store.close()
@@ -95,7 +95,7 @@ export async function openPrevious(location: SqliteLocation, options: OpenOption
       return openSqlite(location.file, { ...options, create: false })
     } catch (error) {
       // Its advice is for a store that may be made.
-      throw error instanceof NoDatabase
+      throw error instanceof NoStore
         ? new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
         : error
     }

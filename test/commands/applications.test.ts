@@ -8,7 +8,7 @@ import { temporaryDatabase } from '../support/temporary-database.ts'
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const WITHOUT_SUITES =
   'Warning: It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.\n'
-const REGISTER = ['applications', 'register', '--name', 'Ünï App', '--developer-email', 'a@b.example']
+const REGISTER = ['applications', 'register', '--create', '--name', 'Ünï App', '--developer-email', 'a@b.example']
 
 t.test('Commands: a registered application is shown with its credentials once, then without', async (t) => {
   const options = temporaryDatabase(t)
@@ -129,7 +129,7 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
 
 t.test('Commands: a registered application is shown with the suites that it is approved for', async (t) => {
   const options = temporaryDatabase(t)
-  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
   const { err, out } = await run(REGISTER, options)
   t.equal(err, '')
   t.match(out, /\n {2}suites {9}store\n/)
@@ -160,7 +160,7 @@ t.test('Commands: a list has all applications, or those with a text in their id,
     ['two', 'Störe', 'b@south.example'],
     ['shop-3', 'Third', 'c@south.example'],
   ] as const) {
-    await run(['apps', 'register', '--client-id', id, '--name', name, '--developer-email', email], options)
+    await run(['apps', 'register', '--create', '--client-id', id, '--name', name, '--developer-email', email], options)
   }
   const found = async (...args: string[]) =>
     (await runJson(['apps', 'list', ...args], options)).map(({ client_id }: { client_id: string }) => client_id)
@@ -174,7 +174,7 @@ t.test('Commands: a list has all applications, or those with a text in their id,
 t.test('Commands: an imported secret is added to an application, and its others stay as they are', async (t) => {
   const { folder, ...options } = temporaryDatabase(t)
   await run([...REGISTER, '--client-id', 'a'], options)
-  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
   const addSecret = (id: string, stdin: string, ...args: string[]) =>
     run(['apps', 'add-secret', id, '--client-secret-file', '-', ...args], { ...options, stdin })
   t.match(await addSecret('a', 'legacy-secret-16\n'), { status: 0, out: /is added to a; its others stay/ })
@@ -209,7 +209,7 @@ t.test(
 
 t.test('Commands: what was so before is said to have been so', async (t) => {
   const options = temporaryDatabase(t)
-  for (const id of ['s1', 's2']) await run(['suites', 'register', id, '--name', id], options)
+  for (const id of ['s1', 's2']) await run(['suites', 'register', id, '--name', id, '--create'], options)
   const suites = ['--suite', 's1', '--suite', 's1']
   const { events } = await run([...REGISTER, '--name', 'A', '--client-id', 'a', ...suites], options)
   t.match(events, [{ suites: ['s1'] }])
@@ -286,7 +286,10 @@ t.test('Commands: with --json an error, wrong usage and a warning are JSON too',
 t.test('Commands: columns are as wide as what is in them, and nothing commands the terminal', async (t) => {
   const options = temporaryDatabase(t)
   for (const [id, name] of Object.entries({ a: '株式会社テスト', b: 'e\u0301te', c: '👩‍💻 x', d: 'abc' })) {
-    await run(['apps', 'register', '--client-id', id, '--name', name, '--developer-email', 'a@b.example'], options)
+    await run(
+      ['apps', 'register', '--create', '--client-id', id, '--name', name, '--developer-email', 'a@b.example'],
+      options,
+    )
   }
   const db = new Database(options.file)
   db.exec("UPDATE applications SET name = 'ab' || char(0x202e, 0x9b) || 'c' WHERE client_id = 'd'")
@@ -335,7 +338,7 @@ t.test('Commands: a failure is one sentence on standard error, with status 1', a
   t.match(wrongSettings.err, /^HOST .*\nPORT .*\n$/)
 })
 
-t.test('Commands: where there is no database, what registers nothing says so and makes none', async (t) => {
+t.test('Commands: where there is no database, a command says so and makes none', async (t) => {
   const { env, file, folder } = temporaryDatabase(t)
   const commands = [
     'apps list',
@@ -344,6 +347,8 @@ t.test('Commands: where there is no database, what registers nothing says so and
     'suites list',
     'secrets list a',
     'tokens revoke-all a',
+    'suites register store --name Store',
+    'apps register --name A --developer-email a@b.example',
   ]
   for (const command of commands) {
     const { status, out, err } = await run(command.split(' '), { env })

@@ -7,7 +7,7 @@ import { startDatabases } from '../support/postgres/postgres.ts'
 import { run, runJson } from '../support/run.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
-const REGISTER = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.example', '--client-id', 'a']
+const REGISTER = ['apps', 'register', '--create', '--name', 'A', '--developer-email', 'a@b.example', '--client-id', 'a']
 
 const { createDatabase } = await startDatabases(t)
 
@@ -22,7 +22,7 @@ t.test('Audit: every change by a command is one line with who made it, on standa
   writeFileSync(secret, 'imported-secret')
   const actor = userInfo().username
   const changes: [args: string[], event: { msg: string; [field: string]: unknown }][] = [
-    [['suites', 'register', 'store', '--name', 'Store API'], { msg: 'suite registered', suite: 'store' }],
+    [['suites', 'register', 'store', '--name', 'Store API', '--create'], { msg: 'suite registered', suite: 'store' }],
     [['suites', 'update', 'store', '--name', 'Shop'], { msg: 'suite updated', suite: 'store', name: 'Shop' }],
     [REGISTER, { msg: 'application registered', client_id: 'a', name: 'A', suites: 'all' }],
     [
@@ -71,7 +71,7 @@ t.test('Audit: a seed is a line for each that it registered, and none for those 
 
 t.test('Audit: a change that was made before is no event', async (t) => {
   const options = temporaryDatabase(t)
-  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
   await run(REGISTER, options)
   const changes = [
     ['apps', 'approve', 'a', '--suite', 'store'],

@@ -16,7 +16,7 @@ import { temporaryDatabase } from '../support/temporary-database.ts'
 /** A database with a suite, two applications (a third was removed) and a token, in a folder of its own. */
 async function createDatabase(t: Parameters<typeof temporaryDatabase>[0]) {
   const options = temporaryDatabase(t)
-  await runJson(['suites', 'register', 'store', '--name', 'Store API'], options)
+  await runJson(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
   for (const id of ['a', 'b', 'removed']) await runJson([...REGISTER, '--client-id', id], options)
   await runJson(['apps', 'remove', 'removed'], options)
   const store = await openStore(readConfig(options.env).DATABASE_URL, { lockTimeout: 0 })

@@ -53,7 +53,7 @@ t.test('Seed: imported credentials are accepted, and the secret is not printed',
 t.test('Seed: a dry run says what would be registered, and changes nothing', async (t) => {
   const { options, write } = setting(t)
   t.match(await run(['seed', EXAMPLE, '--dry-run'], options), { status: 1, err: /There is no database/ })
-  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
   const { out, events } = await run(['seed', EXAMPLE, '--dry-run'], options)
   t.equal(
     out,
@@ -77,7 +77,7 @@ t.test('Seed: a dry run says what would be registered, and changes nothing', asy
 
 t.test('Seed: what exists with other values is said, with the command that changes it', async (t) => {
   const { options, write } = setting(t)
-  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
   const known = { name: 'Known', developer_email: 'a@b.example', client_id: 'known', suites: [] }
   const file = (name: string, developer_email: string) => write({ applications: [{ ...known, name, developer_email }] })
   t.equal((await run(['seed', file('Known', 'a@b.example')], options)).err, '')
@@ -96,7 +96,7 @@ t.test('Seed: what exists with other values is said, with the command that chang
 
 t.test('Seed: a suite with another name in the file is said, with the command that changes it', async (t) => {
   const { options, write } = setting(t)
-  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
   const file = write({ suites: [{ id: 'store', name: 'Shop' }] })
   const warning =
     'The suite store differs from the file in its name, and is left as it is. ' +
@@ -175,7 +175,7 @@ t.test('Seed: a byte order mark is accepted; what is not UTF-8 is refused with i
 t.test('Seed: every unknown suite and taken id is told with its place, before anything is changed', async (t) => {
   const { options, write } = setting(t)
   await run([...REGISTER, '--client-id', 'taken'], options)
-  await run(['suites', 'register', 'store', '--name', 'Store API'], options)
+  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
   const application = { name: 'A', developer_email: 'a@b.example' }
   const file = write({
     suites: [{ id: 'taken', name: 'A' }],

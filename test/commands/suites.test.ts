@@ -1,9 +1,10 @@
 import t from 'tap'
 import { REGISTER } from '../support/register.ts'
 import { run, runJson } from '../support/run.ts'
+import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
-const STORE = ['suites', 'register', 'store', '--name', 'Store API']
+const STORE = ['suites', 'register', 'store', '--name', 'Store API', '--create']
 const PRODUCTS = ['suites', 'register', 'product-information', '--name', 'Product information API']
 
 t.test('Suites: they are registered with credentials that are shown once, listed, shown and removed', async (t) => {
@@ -129,3 +130,24 @@ t.test(
     t.match(await run(['apps', 'approve', 'one'], options), { status: 2, err: /--suite/ })
   },
 )
+
+for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
+  t.test(
+    `Suites on ${name}: where there is no store the first one is refused, unless --create makes one`,
+    async (t) => {
+      const env = await createEnv(t)
+      const place = env.DATABASE_URL.replace(/^sqlite:|(?<=\/\/).*@/, '')
+      for (const args of [['suites', 'register', 'store', '--name', 'Store API'], REGISTER]) {
+        const { status, out, err, events } = await run(
+          args.filter((arg) => arg !== '--create'),
+          { env },
+        )
+        t.strictSame([status, out, events], [1, '', []])
+        t.match(err, /^(There is no database at \S+ yet|The database \S+ is empty); .* `register` with --create\./)
+        t.match(err, place)
+      }
+      t.match(await runJson(STORE, { env }), { id: 'store' })
+      t.match(await runJson(REGISTER, { env }), { suites: ['store'] })
+    },
+  )
+}

@@ -25,7 +25,7 @@ t.test(
   async (t) => {
     const { env, folder } = temporaryDatabase(t)
     const copy = join(folder, 'copy.db')
-    await runJson(['suites', 'register', 'store', '--name', 'Store API'], { env })
+    await runJson(['suites', 'register', 'store', '--name', 'Store API', '--create'], { env })
     const all = await Promise.all(Array.from({ length: 20 }, () => register(env)))
     const registry = await runJson(['apps', 'list'], { env })
     const server = await startServer(t, env)

@@ -7,7 +7,7 @@ import { temporaryDatabase } from './temporary-database.ts'
 /** A server on SQLite with a suite and two applications, about to move to a PostgreSQL database. */
 export async function startToMove(t: Test, databaseUrl: string, settings: NodeJS.ProcessEnv) {
   const { env: database, file } = temporaryDatabase(t)
-  await runJson(['suites', 'register', 'store', '--name', 'Store API'], { env: database })
+  await runJson(['suites', 'register', 'store', '--name', 'Store API', '--create'], { env: database })
   const owners = [await register(database), await register(database)] as const
   const url = new URL(databaseUrl)
   const PGPASSWORD = url.password

@@ -44,7 +44,7 @@ export function fillStore(
     if (status !== 0) throw new Error(`${args.join(' ')} failed: ${stderr}`)
     return JSON.parse(stdout)
   }
-  const suite = run(['suites', 'register', 'store', '--name', 'Store API'])
+  const suite = run(['suites', 'register', 'store', '--name', 'Store API', '--create'])
   const registrations = Array.from({ length: applications }, (_, index) => ({
     name: `Application ${index + 1}`,
     developer_email: 'dev@partner.example',

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os'
+import { Option } from 'commander'
 import { type Administration, createAdministration } from '../../administration/administration.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { isInMemory } from '../../domain/database-location.ts'
@@ -11,15 +12,25 @@ import type { Terminal } from './terminal.ts'
 /** How long a command waits for a server that is writing. */
 export const LOCK_TIMEOUT_MS = 10_000
 
+/** Whether a command that registers was given `--create`. */
+export interface CreateOption {
+  create?: boolean | undefined
+}
+
+/** What the first command may be given that registers something: without it a wrong DATABASE_URL would make a database. */
+export function createOption(): Option {
+  return new Option('--create', 'make the database where there is none')
+}
+
 /**
  * Does something to the store that DATABASE_URL names; a running server sees it from the next request on. Changes are
  * logged on standard error, with who made them: results go to standard output. Throws OperatorError where there is no
- * store, unless `create` says to make one: what is asked of an empty store is a mistake in DATABASE_URL.
+ * store, unless `create` says to make one: what is asked of an empty store is mostly a mistake in DATABASE_URL.
  */
 export async function administer<Result>(
   terminal: Terminal,
   action: (administration: Administration) => Promise<Result>,
-  { create = false } = {},
+  { create = false }: CreateOption = {},
 ): Promise<Result> {
   const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
   const { openStore } = await import('../../store/open.ts')

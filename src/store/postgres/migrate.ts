@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
+import { NoStore } from '../no-store.ts'
 import type { Connection } from './connection.ts'
 import { isLockedOut } from './explain.ts'
 import * as sql from './statements.ts'
@@ -29,7 +30,7 @@ const PAUSE_MS = 4000
  */
 export async function migrate(
   connection: Connection,
-  { folder = FOLDER, program = VERSION, create = true, maxTries = MAX_TRIES } = {},
+  { folder = FOLDER, program = VERSION, create = true, place = 'that was opened', maxTries = MAX_TRIES } = {},
 ): Promise<{ from: number; to: number }> {
   const ask = <Row extends unknown[]>(statement: string, values: unknown[] = []) =>
     connection.ask<Row>(statement, values, TIMEOUT_MS)
@@ -38,7 +39,8 @@ export async function migrate(
   const found = await versionOf()
   if (found < latest) {
     if (found === 0 && !create) {
-      throw new OperatorError('There is no store in the database yet: run migrate, or look at DATABASE_URL.')
+      await assertEmpty()
+      throw new NoStore(`The database ${place} is empty`)
     }
     return tryAgain(migrateOnce, () => ask(sql.rollback), maxTries)
   }

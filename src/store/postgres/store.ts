@@ -23,7 +23,7 @@ export async function openPostgres(
   const primary = await keepPrimary(location, { timeout: OPEN_TIMEOUT_MS, monotonic: () => performance.now(), observe })
   const migrated = await primary
     .session()
-    .then(({ commands }) => migrate(commands, { create }))
+    .then(({ commands }) => migrate(commands, { create, place: database }))
     .catch((error) => {
       primary.close()
       throw error

@@ -2,10 +2,11 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { leaveOpen } from '../left-open.ts'
+import { NoStore } from '../no-store.ts'
 import { explain } from './explain.ts'
 import { assertFilesUnchanged, fileNow, isUnsound } from './files.ts'
 import { migrate } from './migrate.ts'
-import { NoDatabase, preparePlace, tighten } from './place.ts'
+import { preparePlace, tighten } from './place.ts'
 import { recoverLog } from './recover.ts'
 import { isFsyncFailure } from './retry-locked.ts'
 import { markUnsound } from './unsound.ts'
@@ -38,7 +39,7 @@ export function openDatabase<Result>(
     db = connect(file)
     // While it waited for the lock, a restore may have put another file in its place.
     assertFilesUnchanged(opened)
-    const migrated = migrate(db)
+    const migrated = migrate(db, { create })
     if (file !== ':memory:') tighten(file)
     return use(db, migrated)
   } catch (error) {
@@ -75,7 +76,7 @@ function connect(file: string): Database.Database {
 
 /** What is said of what SQLite, the file system or the migrations answered; anything else is a bug, and stays as it is. */
 function cannotBeOpened(path: string, error: unknown): unknown {
-  if (!isExpected(error) || error instanceof NoDatabase) return error
+  if (!isExpected(error) || error instanceof NoStore) return error
   const cause = error instanceof OperatorError ? error.message : explain(error, path)
   return new StoreUnavailable(`The database ${path} cannot be opened: ${cause}`, { cause: error })
 }

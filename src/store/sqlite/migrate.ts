@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
+import { NoStore } from '../no-store.ts'
 import * as sql from './statements.ts'
 
 const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
@@ -9,10 +10,13 @@ const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
 /**
  * Brings a database to this program's version: each migrations/sqlite/NNNN_name.sql once, in order, all in one
  * transaction. The lock comes first, so of several processes one migrates and the others find it done. A database that a
- * newer program has migrated stays as it is. Throws OperatorError where that needs a newer program than this one, or where
- * it is another program's.
+ * newer program has migrated stays as it is. Throws OperatorError where that needs a newer program than this one, where it
+ * is another program's, and where it is empty and nothing is to be made.
  */
-export function migrate(db: Database, { folder = FOLDER, program = VERSION } = {}): { from: number; to: number } {
+export function migrate(
+  db: Database,
+  { folder = FOLDER, program = VERSION, create = true } = {},
+): { from: number; to: number } {
   const migrations = readMigrations(folder)
   const latest = migrations.length
   const found = versionOf(db)
@@ -29,6 +33,7 @@ export function migrate(db: Database, { folder = FOLDER, program = VERSION } = {
       if (current === 0 && db.prepare(sql.findTable).get()) {
         throw new OperatorError('The database has tables of another program: name another file in DATABASE_URL.')
       }
+      if (current === 0 && !create) throw new NoStore(`The database ${db.name} is empty`)
       for (const migration of migrations.slice(current)) db.exec(migration.sql)
       const to = Math.max(current, latest)
       db.pragma(`user_version = ${to}`)

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { NoStore } from '../no-store.ts'
 import { logSize, sideFilesOf } from './files.ts'
 
 const { R_OK, W_OK, X_OK } = constants
@@ -27,7 +28,7 @@ const NOT_THE_OWNER = 0o077
  */
 export function preparePlace(path: string, { create }: { create: boolean }): string {
   assertNotMissing(realPlace(path))
-  if (!create && !isDatabase(path)) throw new NoDatabase(resolve(path))
+  if (!create && !isDatabase(path)) throw new NoStore(`There is no database at ${resolve(path)} yet`)
   if (!exists(path)) {
     makeFolder(dirname(resolve(path)))
     closeSync(openSync(path, 'a', 0o600))
@@ -37,14 +38,6 @@ export function preparePlace(path: string, { create }: { create: boolean }): str
   for (const one of [file, ...sideFilesOf(file).filter(exists)]) accessSync(one, R_OK | W_OK)
   accessSync(dirname(file), R_OK | W_OK | X_OK)
   return file
-}
-
-/** There is none where one is named, and none is to be made. */
-export class NoDatabase extends OperatorError {
-  constructor(file: string) {
-    const make = '`token-server migrate` or `token-server serve` makes it'
-    super(`There is no database at ${file} yet; ${make}. Another one is named by DATABASE_URL.`)
-  }
 }
 
 /** An empty file is none yet. */

@@ -98,11 +98,14 @@ t.test(
     const url = server.url(location.database)
     await t.rejects(open(location, { create: false }), {
       name: 'OperatorError',
-      message: /no store in the database yet/,
+      message: /^The database postgres:\S+ is empty; /,
     })
     t.strictSame(await query(url, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'"), [])
     await query(url, 'CREATE TABLE theirs (id integer)')
-    await t.rejects(open(location), { name: 'OperatorError', message: /tables of another program/ })
+    for (const create of [true, false]) {
+      const refusal = { name: 'OperatorError', message: /tables of another program/ }
+      await t.rejects(open(location, { create }), refusal)
+    }
     await query(url, 'DROP TABLE theirs')
     const store = await open(location)
     t.match(store, { database: `postgres://127.0.0.1:${server.port}/${location.database}`, migrated: { from: 0 } })

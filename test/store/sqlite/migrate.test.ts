@@ -106,3 +106,11 @@ t.test("Migrations: somebody else's database is refused", async (t) => {
   db.exec('CREATE TABLE theirs (n INTEGER)')
   t.throws(() => migrate(db, { folder: folderOf(t, FIRST) }), { name: 'OperatorError', message: /of another program/ })
 })
+
+t.test('Migrations: an empty database stays empty where nothing is to be made', async (t) => {
+  const db = openDatabase(t)
+  t.throws(() => migrate(db, { create: false }), { name: 'OperatorError', message: /^The database .* is empty; / })
+  t.equal(db.pragma('user_version', { simple: true }), 0)
+  migrate(db)
+  t.strictSame(migrate(db, { create: false }), { from: LATEST, to: LATEST })
+})

@@ -60,7 +60,7 @@ t.test('Place: a database that others may read is theirs no more', async (t) => 
 t.test('Place: without a database, what only reads says where it looked, and makes nothing', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'deeper', 'store.db')
-  t.match(await refusal(file, { create: false }), `There is no database at ${file} yet; \`token-server migrate\` or`)
+  t.match(await refusal(file, { create: false }), `There is no database at ${file} yet; \`token-server serve\` and`)
   t.strictSame(readdirSync(folder), [])
 })
 
