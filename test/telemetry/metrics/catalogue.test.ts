@@ -8,7 +8,10 @@ t.test("Metrics: names follow Prometheus's conventions", async (t) => {
     t.match(PREFIX + name, /^[a-z][a-z_]*[a-z]$/)
     t.equal(name.endsWith('_total'), type === 'counter', `${name}: counters end with _total, and nothing else does`)
     t.match(help, /^[A-Z].*\.$/, name)
-    t.notOk('job' in labels || 'instance' in labels || 'le' in labels, `${name}: no label has a name of Prometheus's own`)
+    t.notOk(
+      'job' in labels || 'instance' in labels || 'le' in labels,
+      `${name}: no label has a name of Prometheus's own`,
+    )
   }
 })
 
