@@ -1,4 +1,5 @@
 import type { Application, ApplicationChanges, ApplicationKey, NewApplication } from './application.ts'
+import type { RefusalCount } from './refusal-count.ts'
 import type { NewSecret } from './secret.ts'
 import type { NewSuite, Suite, SuiteChanges, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
@@ -7,14 +8,14 @@ import type { SecretUse, TokenCount, TokenCountChange } from './usage.ts'
 /**
  * What a store promises; test/store/conformance.ts tests it. Times are milliseconds since the epoch.
  *
- * - A change is durable when its method resolves: it survives a power cut. (Not so a purge, which only tidies up, and usage,
- *   which is for people.)
+ * - A change is durable when its method resolves: it survives a power cut. (Not so a purge, which only tidies up, and usage
+ *   and refusals, which are for people.)
  * - A request that begins after a change was answered sees that change, whichever process made it.
  * - A method rejects with StoreUnavailable when the store cannot be read or written. A change is made whole or not at all.
  * - A change waits for some seconds at most. It is refused at once while the store is known not to answer, and where too
  *   many wait. What was refused before the store had begun to write it is never written.
  */
-export interface Store extends Registry, Tokens, Usage {
+export interface Store extends Registry, Tokens, Usage, Refusals, Figures {
   /** Resolves when the store can be read and, as far as is known, written, and its clock is this process's or near it. */
   ping(): Promise<void>
   /**
@@ -119,6 +120,40 @@ export interface Usage {
   listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
   /** Deletes at most `limit` counts of hours before this one, oldest first. Resolves to how many. */
   purgeTokenCounts(beforeHour: number, limit: number): Promise<number>
+}
+
+/** The last refusals, as far as the processes have told: for people. */
+export interface Refusals {
+  /**
+   * Adds refusals to what is known: those of one client, reason, endpoint, suite and address are one row that counts. Of an
+   * application the newest 20 rows stay, of unknown client ids 100 in all. Those of an application that is there no more are
+   * left out.
+   */
+  recordRefusals(refusals: readonly RefusalCount[]): Promise<void>
+  /**
+   * The last refusals of an application, newest first. Where the client id is not registered, those of unknown ones that are
+   * kept under this text, which is the beginning and the length of one.
+   */
+  listRefusals(clientId: string): Promise<RefusalCount[]>
+  /** Deletes at most `limit` that happened last before this time, oldest first. Resolves to how many. */
+  purgeRefusals(before: number, limit: number): Promise<number>
+}
+
+/** What is measured of a store from time to time. */
+export interface Figures {
+  /** What the store takes up on its disk, in bytes. `log`: its write-ahead log; undefined where that is not this server's. */
+  size(): Promise<StoreSize>
+  /** When the oldest token that is still stored was issued; undefined: there is none. */
+  oldestTokenAt(): Promise<number | undefined>
+  /** How many applications that are not suspended, and suites, have an active secret now and none at the time `before`. */
+  countEndingSecrets(now: number, before: number): Promise<number>
+  /** When the last backup by `token-server backup` was made; undefined: never, and always on PostgreSQL. */
+  lastBackupAt(): Promise<number | undefined>
+}
+
+export interface StoreSize {
+  readonly database: number
+  readonly log: number | undefined
 }
 
 /** A part of a list: at most `limit` rows, those that follow the row with the key `after`, or the first ones. */

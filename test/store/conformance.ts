@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Application, ApplicationKey, NewApplication } from '../../src/domain/application.ts'
-import { NOT_SHOWN_YET } from '../../src/domain/secret.ts'
+import type { RefusalCount } from '../../src/domain/refusal-count.ts'
+import { type NewSecret, NOT_SHOWN_YET } from '../../src/domain/secret.ts'
 import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
@@ -62,6 +63,23 @@ async function find(store: Store, id: Buffer): Promise<StoredToken | undefined> 
   return (await store.findToken(id))?.stored
 }
 
+function refusal(clientId: string, more: Partial<RefusalCount> = {}): RefusalCount {
+  return {
+    clientId,
+    isKnown: true,
+    reason: 'wrong secret',
+    endpoint: '/v1/oauth/accesstoken',
+    suite: undefined,
+    remoteAddress: '192.0.2.1',
+    count: 1,
+    firstAt: START,
+    lastAt: START,
+    requestId: undefined,
+    traceId: undefined,
+    ...more,
+  }
+}
+
 const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
 
 /** What every store must pass: a test for every promise of domain/store.ts. */
@@ -70,6 +88,8 @@ export function storeConformance(t: Test, harness: Harness): void {
   suiteConformance(t, harness)
   tokenConformance(t, harness)
   usageConformance(t, harness)
+  refusalConformance(t, harness)
+  figuresConformance(t, harness)
   sharingConformance(t, harness)
   failureConformance(t, harness)
   hangingConformance(t, harness)
@@ -547,6 +567,170 @@ function usageConformance(t: Test, { open }: Harness): void {
   })
 }
 
+function refusalConformance(t: Test, { open }: Harness): void {
+  t.test('Store: refusals are listed as they were recorded, the newest first', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a'), application('b')])
+    const ofSuite = { reason: 'expired token', suite: 'store', requestId: 'r-1', traceId: 'f'.repeat(32) }
+    const [old, late] = [
+      refusal('a', { ...ofSuite, firstAt: START - 9, count: 7 }),
+      refusal('a', { lastAt: START + 1 }),
+    ]
+    await store.recordRefusals([old, late, refusal('b')])
+    t.strictSame(await store.listRefusals('a'), [late, old])
+    t.strictSame(await store.listRefusals('b'), [refusal('b')])
+    t.strictSame(await store.listRefusals('nobody'), [])
+    await store.recordRefusals([])
+  })
+
+  t.test('Store: the same refusal counts, and what is known of the last one stays', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a')])
+    const at = (time: number, requestId?: string) =>
+      refusal('a', { firstAt: START + time, lastAt: START + time, requestId, traceId: requestId })
+    await store.recordRefusals([at(5, 'five'), at(7, 'seven'), at(6, 'six')])
+    const known = { ...at(7, 'seven'), firstAt: START + 5, count: 3 }
+    t.strictSame(await store.listRefusals('a'), [known])
+    await store.recordRefusals([at(1, 'one')])
+    t.strictSame(await store.listRefusals('a'), [{ ...known, firstAt: START + 1, count: 4 }])
+    await store.recordRefusals([{ ...at(9), count: 10 }])
+    t.strictSame(await store.listRefusals('a'), [{ ...at(9), firstAt: START + 1, count: 14 }])
+    for (const other of ['reason', 'endpoint', 'suite', 'remoteAddress']) {
+      await store.recordRefusals([{ ...at(0), [other]: 'another' }])
+    }
+    t.strictSame(
+      (await store.listRefusals('a')).map(({ count }) => count),
+      [14, 1, 1, 1, 1],
+    )
+  })
+
+  t.test('Store: refusals of unknown client ids are kept apart from those of applications', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a')])
+    const strange = [
+      '\0ab\u{1f4a9}... (9 characters)',
+      '\ud800... (1 characters)',
+      `{"',\\}... (9 characters)`,
+      'NULL',
+      '',
+    ]
+    const unknown = (clientId: string) => refusal(clientId, { isKnown: false })
+    await store.recordRefusals([refusal('a'), ...[...strange, 'a'].map(unknown)])
+    for (const clientId of strange)
+      t.match(await store.listRefusals(clientId), [{ isKnown: false, count: 1 }], clientId)
+    t.strictSame(await store.listRefusals('a'), [refusal('a')])
+    await store.removeApplication('a')
+    t.strictSame(await store.listRefusals('a'), [unknown('a')])
+  })
+
+  t.test('Store: of an application the newest 20 refusals stay, of unknown client ids 100 in all', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a'), application('b')])
+    const many = (clientId: string, length: number, more: Partial<RefusalCount> = {}) =>
+      Array.from({ length }, (_, n) =>
+        refusal(clientId, { ...more, remoteAddress: `192.0.2.${n}`, firstAt: START + n, lastAt: START + n }),
+      )
+    const newest = (refusals: RefusalCount[], count: number) => refusals.toReversed().slice(0, count)
+    const [ofA, ofB, unknown] = [many('a', 25), many('b', 20), many('x', 90, { isKnown: false })]
+    await store.recordRefusals([...ofB, ...ofA.toReversed(), ...unknown])
+    t.strictSame(await store.listRefusals('a'), newest(ofA, 20))
+    t.strictSame(await store.listRefusals('b'), newest(ofB, 20))
+    t.strictSame(await store.listRefusals('x'), newest(unknown, 90))
+    const again = { ...(ofA[5] as RefusalCount), firstAt: START + 99, lastAt: START + 99 }
+    await store.recordRefusals([again, refusal('a', { lastAt: START + 98 })])
+    t.match(await store.listRefusals('a'), [{ ...again, firstAt: START + 5, count: 2 }, { lastAt: START + 98 }])
+    t.equal((await store.listRefusals('a')).length, 20)
+    await store.recordRefusals(many('y', 15, { isKnown: false }).map((one) => ({ ...one, lastAt: START + 99 })))
+    t.strictSame(await store.listRefusals('x'), newest(unknown, 85))
+    t.equal((await store.listRefusals('y')).length, 15)
+  })
+
+  t.test('Store: a refusal of an application that was removed is left out, and its namesake has none', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a'), application('b')])
+    await store.recordRefusals([refusal('a')])
+    await store.removeApplication('a')
+    await store.recordRefusals([refusal('a'), refusal('b')])
+    t.strictSame(await store.listRefusals('a'), [])
+    t.strictSame(await store.listRefusals('b'), [refusal('b')])
+    await register(store, [application('a')])
+    t.strictSame(await store.listRefusals('a'), [])
+  })
+
+  t.test('Store: old refusals are purged, no more than the limit', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a')])
+    const times = [5, 3, 4, 2].map((time) => START + time)
+    await store.recordRefusals(times.map((lastAt) => refusal('a', { remoteAddress: `${lastAt}`, lastAt })))
+    const left = async () => (await store.listRefusals('a')).map(({ lastAt }) => lastAt - START)
+    t.equal(await store.purgeRefusals(START + 5, 2), 2)
+    t.strictSame(await left(), [5, 4])
+    t.equal(await store.purgeRefusals(START + 5, 2), 1)
+    t.equal(await store.purgeRefusals(START + 5, 2), 0)
+    t.strictSame(await left(), [5])
+  })
+}
+
+function figuresConformance(t: Test, { open }: Harness): void {
+  t.test('Store: when the oldest token was issued is known', async (t) => {
+    const store = await open(t)
+    t.equal(await store.oldestTokenAt(), undefined)
+    const key = await newKey(store)
+    for (const n of [2, 1, 3]) await store.addToken(mintToken(key, START + n).stored)
+    t.equal(await store.oldestTokenAt(), START + 1)
+    await store.purgeTokens(firstTokenIdAt(START + 2), 10)
+    t.equal(await store.oldestTokenAt(), START + 2)
+  })
+
+  t.test('Store: who has an active secret now and soon none is counted', async (t) => {
+    const store = await open(t)
+    const NOW = START + 1000
+    const SOON = NOW + 1000
+    const owners: Record<string, { isEnding: boolean; ends: (number | null)[] }> = {
+      'one secret without an end': { isEnding: false, ends: [null] },
+      'one that ends soon': { isEnding: true, ends: [NOW + 1] },
+      'one that ends at that very moment': { isEnding: true, ends: [SOON] },
+      'one that ends later': { isEnding: false, ends: [SOON + 1] },
+      'one that has ended': { isEnding: false, ends: [NOW] },
+      'two that end soon': { isEnding: true, ends: [NOW + 1, NOW + 2] },
+      'one that ends soon, and a successor': { isEnding: false, ends: [NOW + 1, null] },
+      'one that ends soon, and one that ends later': { isEnding: false, ends: [SOON + 1, NOW + 1] },
+      'one that ends soon, and one that has ended': { isEnding: true, ends: [NOW - 1, NOW + 1] },
+      'one that ends soon, and one that was not shown yet': { isEnding: true, ends: [NOW + 1, NOT_SHOWN_YET] },
+      'one that was not shown yet': { isEnding: false, ends: [NOT_SHOWN_YET] },
+    }
+    let expected = 0
+    for (const [name, { isEnding, ends }] of Object.entries(owners)) {
+      const [secret, ...others] = ends.map((endsAt) => ({ ...SECRET, endsAt })) as [NewSecret, ...NewSecret[]]
+      const suites = [{ ...suite(`suite ${name}`), secret }]
+      await store.register({ suites, applications: [application(name, { secret })] })
+      for (const other of others) for (const owner of [name, `suite ${name}`]) await store.addSecret(owner, other)
+      if (isEnding) expected += 2
+      t.equal(await store.countEndingSecrets(NOW, SOON), expected, name)
+    }
+    const revoked = application('revoked', { secret: { ...SECRET, endsAt: NOW + 1 } })
+    const successor = application('successor', { secret: { ...SECRET, endsAt: NOW + 1 } })
+    await register(store, [revoked, successor])
+    await store.addSecret('successor', SECRET)
+    t.equal(await store.countEndingSecrets(NOW, SOON), expected + 1)
+    const secretsOf = async (id: string) => (await store.findApplication(id))?.secrets.map(({ id }) => id) as number[]
+    await store.revokeSecret('revoked', (await secretsOf('revoked'))[0] as number, NOW + 1)
+    t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'a revoked one is not active, whatever its end')
+    await store.revokeSecret('successor', (await secretsOf('successor'))[1] as number, SOON + 5)
+    t.equal(await store.countEndingSecrets(NOW, SOON), expected + 1, 'and is no successor')
+    await store.setStatus('successor', 'suspended')
+    t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'nobody misses the secret of a suspended application')
+  })
+
+  t.test('Store: what it takes up is known, and that no backup was made', async (t) => {
+    const store = await open(t)
+    const { database, log } = await store.size()
+    t.type(database, 'number')
+    t.ok(log === undefined || log >= 0)
+    t.equal(await store.lastBackupAt(), undefined)
+  })
+}
+
 /** A request that begins after a change was answered sees that change, whichever process made it. */
 function sharingConformance(t: Test, { openTwo }: Harness): void {
   const test = (rule: string, run: (t: Test, one: Store, other: Store) => Promise<void>) =>
@@ -649,6 +833,22 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
     }
   })
 
+  test('refusals of both are one list, also where both record at once', async (t, one, other) => {
+    await register(one, [application('a')])
+    for (let round = 0; round < 20; round++) {
+      const refusals = Array.from({ length: 10 }, (_, n) =>
+        refusal(n % 2 ? 'a' : 'x', { isKnown: n % 2 === 1, remoteAddress: `${n}` }),
+      )
+      await Promise.all([one.recordRefusals(refusals), other.recordRefusals(refusals.toReversed())])
+    }
+    for (const clientId of ['a', 'x']) {
+      t.strictSame(
+        (await one.listRefusals(clientId)).map(({ count }) => count),
+        Array(5).fill(40),
+      )
+    }
+  })
+
   test('both write at once, and nothing is lost', async (t, one, other) => {
     const key = await newKey(one)
     const tokens = Array.from({ length: 200 }, (_, n) => mintToken(key, START + n).stored)
@@ -729,6 +929,13 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         recordSecretUses: () => store.recordSecretUses([{ secretId: 1, lastUsedAt: START }]),
         listSecretUses: () => store.listSecretUses([1]),
         purgeTokenCounts: () => store.purgeTokenCounts(1, 1),
+        recordRefusals: () => store.recordRefusals([refusal('owner')]),
+        listRefusals: () => store.listRefusals('owner'),
+        purgeRefusals: () => store.purgeRefusals(START, 1),
+        size: () => store.size(),
+        oldestTokenAt: () => store.oldestTokenAt(),
+        countEndingSecrets: () => store.countEndingSecrets(START, START + 1),
+        lastBackupAt: () => store.lastBackupAt(),
       }
       for (const [name, call] of Object.entries(calls)) await t.rejects(call(), StoreUnavailable, name)
       const together = await Promise.allSettled([

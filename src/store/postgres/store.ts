@@ -4,9 +4,11 @@ import { locationText } from '../../domain/database-location.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { Opened, OpenOptions } from '../open.ts'
 import { createCommands } from './commands.ts'
+import { createFigures } from './figures.ts'
 import { migrate } from './migrate.ts'
 import { keepPrimary } from './primary.ts'
 import { createReads } from './reads.ts'
+import { createRefusals } from './refusals.ts'
 import { createRegistry } from './registry.ts'
 import { createTokens } from './tokens.ts'
 import { createUsage } from './usage.ts'
@@ -35,6 +37,8 @@ export async function openPostgres(
     ...createRegistry({ reads, commands }),
     ...createTokens({ primary, reads, commands }),
     ...createUsage(commands),
+    ...createRefusals(commands),
+    ...createFigures(commands),
 
     async ping() {
       await reads.nothing()

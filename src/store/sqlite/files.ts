@@ -67,6 +67,11 @@ export function belongsTo(database: string, file: string): boolean {
   })
 }
 
+/** The size of a database, in bytes; 0: it is in memory. Throws StoreUnavailable where it cannot be seen. */
+export function databaseSize(file: string): number {
+  return look(file)?.size ?? 0
+}
+
 /** The size of a database's log, in bytes; 0: there is none. Throws StoreUnavailable where it cannot be seen. */
 export function logSize(file: string): number {
   return look(sideFilesOf(file)[0])?.size ?? 0

@@ -208,6 +208,66 @@ export const recordApplicationUse = `
 export const lastTokenAt = `
   SELECT last_token_at FROM application_uses WHERE application_id = ?`
 
+// Without the WHERE of the second SELECT, ON CONFLICT would be taken for the condition of a join.
+export const recordRefusal = `
+  INSERT INTO refusals (
+           application_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
+  SELECT owner.id, @clientId, @reason, @endpoint, @suite, @remoteAddress, @count, @firstAt, @lastAt, @requestId, @traceId
+    FROM (SELECT id FROM applications WHERE client_id = @clientId AND @isKnown
+           UNION ALL
+          SELECT 0 WHERE NOT @isKnown) owner
+   WHERE true
+      ON CONFLICT DO UPDATE
+     SET count = count + excluded.count,
+         first_at = min(first_at, excluded.first_at),
+         last_at = max(last_at, excluded.last_at),
+         request_id = iif(excluded.last_at < last_at, request_id, excluded.request_id),
+         trace_id = iif(excluded.last_at < last_at, trace_id, excluded.trace_id)
+  RETURNING application_id`
+
+export const keepNewestRefusals = `
+  DELETE FROM refusals
+   WHERE rowid IN (SELECT rowid FROM refusals WHERE application_id = ? ORDER BY last_at DESC LIMIT -1 OFFSET ?)`
+
+export const listRefusals = `
+  SELECT client_id AS clientId, application_id > 0 AS isKnown, reason, endpoint, suite, remote_address AS remoteAddress,
+         count, first_at AS firstAt, last_at AS lastAt, request_id AS requestId, trace_id AS traceId
+    FROM refusals
+   WHERE application_id = ifnull((SELECT id FROM applications WHERE client_id = @clientId), 0)
+     AND client_id = @clientId
+   ORDER BY last_at DESC`
+
+export const purgeRefusals = `
+  DELETE FROM refusals
+   WHERE rowid IN (SELECT rowid FROM refusals WHERE last_at < ? ORDER BY last_at LIMIT ?)`
+
+export const oldestTokenAt = `
+  SELECT issued_at FROM tokens ORDER BY id LIMIT 1`
+
+export const countEndingSecrets = `
+  SELECT count(*)
+    FROM (SELECT DISTINCT s.application_id, s.suite_id
+            FROM secrets s
+            LEFT JOIN applications a ON a.id = s.application_id
+           WHERE s.ends_at > @now AND s.ends_at <= @before
+             AND s.revoked_at IS NULL
+             AND ifnull(a.status, 'active') = 'active'
+             AND NOT EXISTS (
+                   SELECT 1
+                     FROM secrets other
+                    WHERE (other.application_id = s.application_id OR other.suite_id = s.suite_id)
+                      AND other.revoked_at IS NULL
+                      AND (other.ends_at IS NULL OR other.ends_at > @before)))`
+
+export const lastBackupAt = `
+  SELECT made_at FROM backups`
+
+export const forgetBackup = `
+  DELETE FROM backups`
+
+export const insertBackup = `
+  INSERT INTO backups (made_at) VALUES (?)`
+
 export const findMove = `
   SELECT place, began_at AS beganAt, copied_at AS copiedAt FROM moved`
 

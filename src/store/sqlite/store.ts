@@ -10,10 +10,12 @@ import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
 import { type Context, createAccess } from './context.ts'
 import { createDisk } from './disk.ts'
+import { createFigures } from './figures.ts'
 import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
 import { createMove } from './move.ts'
 import { createPages } from './pages.ts'
 import { createReader } from './reader.ts'
+import { createRefusals } from './refusals.ts'
 import { createRegistry } from './registry.ts'
 import { createRetryLocked } from './retry-locked.ts'
 import * as sql from './statements.ts'
@@ -104,6 +106,8 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
     ...registry,
     ...createTokens({ ...context, applicationOf }),
     ...createUsage(context),
+    ...createRefusals(context),
+    ...createFigures(context),
     ...createPages(context),
     move,
     newestTokenAt: () => context.read(() => newestToken.get() as number | undefined),

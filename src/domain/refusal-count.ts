@@ -1,0 +1,23 @@
+/** Refusals of one client for one reason, at one endpoint, about one suite, from one address. */
+export interface RefusalCount {
+  /** As the log has it: whole where it is registered, else its beginning and length. */
+  readonly clientId: string
+  /** Whether it is an application's. */
+  readonly isKnown: boolean
+  readonly reason: string
+  /** The route's pattern. */
+  readonly endpoint: string
+  /** Undefined: the request was about none, or about one that does not exist. */
+  readonly suite: string | undefined
+  readonly remoteAddress: string
+  readonly count: number
+  /** The first and the last of them. Milliseconds since the epoch. */
+  readonly firstAt: number
+  readonly lastAt: number
+  /** Of the last one. */
+  readonly requestId: string | undefined
+  readonly traceId: string | undefined
+}
+
+/** How many of them are kept of an application, and of all client ids that are not registered. */
+export const MAX_REFUSALS = { known: 20, unknown: 100 }

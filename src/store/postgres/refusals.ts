@@ -1,0 +1,74 @@
+import { MAX_REFUSALS, type RefusalCount } from '../../domain/refusal-count.ts'
+import type { Refusals } from '../../domain/store.ts'
+import type { Commands } from './commands.ts'
+import * as sql from './statements.ts'
+import { arrayOf } from './values.ts'
+
+/** The last refusals, in PostgreSQL. */
+export function createRefusals({ ask, askNumber, transact }: Commands): Refusals {
+  return {
+    recordRefusals: (refusals) =>
+      transact(async (ask) => {
+        await ask(sql.lockRefusals)
+        const rows = await ask<[owner: number]>(sql.recordRefusals, recordValues(refusals))
+        const owners = arrayOf([...new Set(rows.map(([owner]) => owner))])
+        await ask(sql.keepNewestRefusals, [owners, MAX_REFUSALS.known, MAX_REFUSALS.unknown])
+      }),
+
+    listRefusals: async (clientId) => (await ask<RefusalRow>(sql.listRefusals, [storable(clientId)])).map(toRefusal),
+
+    purgeRefusals: (before, limit) => askNumber(sql.purgeRefusals, [before, limit]),
+  }
+}
+
+function recordValues(refusals: readonly RefusalCount[]): unknown[] {
+  return [
+    refusals.map(({ clientId }) => storable(clientId)),
+    arrayOf(refusals.map(({ isKnown }) => isKnown)),
+    refusals.map(({ reason }) => reason),
+    refusals.map(({ endpoint }) => endpoint),
+    refusals.map(({ suite = '' }) => suite),
+    refusals.map(({ remoteAddress }) => remoteAddress),
+    arrayOf(refusals.map(({ count }) => count)),
+    arrayOf(refusals.map(({ firstAt }) => firstAt)),
+    arrayOf(refusals.map(({ lastAt }) => lastAt)),
+    refusals.map(({ requestId }) => requestId),
+    refusals.map(({ traceId }) => traceId),
+  ]
+}
+
+/** What strangers sent as their client id, without NUL, which PostgreSQL cannot hold. */
+function storable(clientId: string): string {
+  return clientId.replaceAll('\0', '\ufffd')
+}
+
+type RefusalRow = [
+  clientId: string,
+  isKnown: boolean,
+  reason: string,
+  endpoint: string,
+  suite: string,
+  remoteAddress: string,
+  count: number,
+  firstAt: number,
+  lastAt: number,
+  requestId: string | null,
+  traceId: string | null,
+]
+
+function toRefusal(row: RefusalRow): RefusalCount {
+  const [clientId, isKnown, reason, endpoint, suite, remoteAddress, count, firstAt, lastAt, requestId, traceId] = row
+  return {
+    clientId,
+    isKnown,
+    reason,
+    endpoint,
+    suite: suite || undefined,
+    remoteAddress,
+    count,
+    firstAt,
+    lastAt,
+    requestId: requestId ?? undefined,
+    traceId: traceId ?? undefined,
+  }
+}

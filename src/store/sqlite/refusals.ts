@@ -1,0 +1,46 @@
+import { MAX_REFUSALS, type RefusalCount } from '../../domain/refusal-count.ts'
+import type { Refusals } from '../../domain/store.ts'
+import type { Context } from './context.ts'
+import * as sql from './statements.ts'
+
+/** The last refusals, in SQLite. They are not brought to the disk: the next change takes them there. */
+export function createRefusals({ db, read, write }: Context): Refusals {
+  const recordRefusal = db.prepare(sql.recordRefusal).pluck()
+  const keepNewestRefusals = db.prepare(sql.keepNewestRefusals)
+  const listRefusals = db.prepare<{ clientId: string }, RefusalRow>(sql.listRefusals)
+  const purgeRefusals = db.prepare(sql.purgeRefusals)
+
+  const recordAll = db.transaction((refusals: readonly RefusalCount[]) => {
+    const owners = new Set(refusals.map((refusal) => recordRefusal.get(toRow(refusal)) as number | undefined))
+    // An application that is there no more.
+    owners.delete(undefined)
+    for (const owner of owners) keepNewestRefusals.run(owner, owner === 0 ? MAX_REFUSALS.unknown : MAX_REFUSALS.known)
+  }).immediate
+
+  return {
+    recordRefusals: (refusals) => write(() => recordAll(refusals)),
+    listRefusals: (clientId) => read(() => listRefusals.all({ clientId }).map(toRefusal)),
+    purgeRefusals: (before, limit) => write(() => purgeRefusals.run(before, limit).changes),
+  }
+}
+
+type RefusalRow = Omit<RefusalCount, 'isKnown' | 'suite' | 'requestId' | 'traceId'> & {
+  isKnown: number
+  suite: string
+  requestId: string | null
+  traceId: string | null
+}
+
+function toRow({ isKnown, suite = '', requestId, traceId, ...rest }: RefusalCount): RefusalRow {
+  return { ...rest, isKnown: isKnown ? 1 : 0, suite, requestId: requestId ?? null, traceId: traceId ?? null }
+}
+
+function toRefusal({ isKnown, suite, requestId, traceId, ...rest }: RefusalRow): RefusalCount {
+  return {
+    ...rest,
+    isKnown: isKnown === 1,
+    suite: suite || undefined,
+    requestId: requestId ?? undefined,
+    traceId: traceId ?? undefined,
+  }
+}
