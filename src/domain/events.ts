@@ -9,65 +9,67 @@ export type Event = TokenEvent | RequestEvent | AdministrationEvent | ServerEven
 /** Receives each event as it happens. Must not throw, and must not wait. */
 export type Observer = (event: Event) => void
 
-interface TokenIssued {
+/** Who asked for what happened, and how to find the request elsewhere. */
+interface Asked {
+  /** What the caller calls the request, or what this server calls it: the answer's X-Request-Id. */
+  requestId: string
+  /** The trace that the request is a part of: 32 hex characters (W3C Trace Context §3.2.2.3). */
+  traceId?: string | undefined
+  remoteAddress: string
+}
+
+interface TokenIssued extends Asked {
   type: 'token issued'
   clientId: string
   /** The token's public id, a UUID. */
   tokenId: string
   /** Which of the client's secrets proved it, as `secrets list` shows it. */
   secretId: number
-  remoteAddress: string
 }
 
 /** A check that ended with another answer than yes: the gateway check or introspection. */
-interface TokenRefused {
+interface TokenRefused extends Asked {
   type: 'token refused'
   reason: InactiveReason | 'application not approved' | 'no such suite'
   /** Undefined: the gateway named none, or one that does not exist. */
   suite: string | undefined
   clientId: string | undefined
   tokenId: string | undefined
-  remoteAddress: string
   method?: string | undefined
   /** The route's pattern. */
   endpoint?: string | undefined
   /** Where the suite does not exist: the words of the path. */
   path?: string | undefined
-  requestId?: string | undefined
 }
 
 /** A check that ended with yes: the gateway check or introspection. Only for who asked for details. */
-interface TokenAccepted {
+interface TokenAccepted extends Asked {
   type: 'token accepted'
   suite: string | undefined
   clientId: string
   tokenId: string
-  remoteAddress: string
 }
 
 type TokenEvent =
   | TokenIssued
   | TokenAccepted
   | TokenRefused
-  | { type: 'token revoked'; clientId: string; tokenId: string; remoteAddress: string }
+  | (Asked & { type: 'token revoked'; clientId: string; tokenId: string })
   /** More than anybody needs who uses a token until it expires. `hour`: when it began, RFC 3339. */
   | { type: 'many tokens issued'; clientId: string; hour: string }
   /** Requests were refused; the refusals themselves are no events. */
   | { type: 'token quota exceeded'; clientId: string; hour: string }
   /** The token to revoke is unknown, another client's or revoked already; RFC 7009 §2.2 answers 200 all the same. */
-  | { type: 'nothing to revoke'; clientId: string; remoteAddress: string }
+  | (Asked & { type: 'nothing to revoke'; clientId: string })
 
-interface RefusedRequest {
+interface RefusedRequest extends Asked {
   status: number
   /** The route's pattern, never the path as it came; undefined where there is no route. */
   endpoint: string | undefined
-  remoteAddress: string
   /** Undefined: it could not be read. */
   method?: string | undefined
   /** Where there is no route: the words of the path. */
   path?: string | undefined
-  /** What the caller calls the request. */
-  requestId?: string | undefined
 }
 
 type RequestEvent =

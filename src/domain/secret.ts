@@ -33,9 +33,17 @@ const HASH_BYTES = 32
 
 const IMPORTED = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w-]+)\$([\w-]+)$/
 
+const GENERATED_LENGTH = 40
+const GENERATED = new RegExp(`[A-Za-z0-9]{${GENERATED_LENGTH}}`)
+
 /** A new client secret: 40 characters, 238 bits. */
 export function generateSecret(): string {
-  return randomString(40)
+  return randomString(GENERATED_LENGTH)
+}
+
+/** Whether there may be a generated secret in a text: so many letters and digits in a row. */
+export function mayHoldSecret(text: string): boolean {
+  return GENERATED.test(text)
 }
 
 /** The stored form of a secret that this server generated: a fast hash is safe for 112 bits and more (SP 800-63B). */

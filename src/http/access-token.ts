@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Issuer } from '../issuer/issuer.ts'
+import { askedBy } from './wire/asked.ts'
 import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
-import { remoteAddressOf } from './wire/remote-address.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
 
@@ -45,14 +45,14 @@ export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer:
       const { grant_type, client_id, client_secret } = request.body
       if (grant_type !== 'client_credentials') throw new RequestRefused('unsupported grant type')
 
-      const remoteAddress = remoteAddressOf(request)
+      const asked = askedBy(request)
       const { client: application, secretId } = await issuer.authenticate(
         { clientId: client_id, clientSecret: client_secret },
-        remoteAddress,
+        asked.remoteAddress,
       )
       const { accessToken, tokenId, issuedAt, expiresIn } = await issuer.issue(application)
 
-      observe({ type: 'token issued', clientId: client_id, tokenId, secretId, remoteAddress })
+      observe({ type: 'token issued', clientId: client_id, tokenId, secretId, ...asked })
       return {
         access_token: accessToken,
         token_type: 'bearer',

@@ -18,7 +18,7 @@ import { createLateAnswers } from './wire/late-answers.ts'
 import { answerMalformed } from './wire/malformed.ts'
 import type { Proxies } from './wire/proxies.ts'
 import { ANSWER_HEADERS, refuse } from './wire/refuse.ts'
-import { returnRequestId } from './wire/request-id.ts'
+import { requestIdOf, tellRequestId } from './wire/request-id.ts'
 import { refuseUnknownRoutes } from './wire/routing.ts'
 import { assertTarget, originForm, withoutForeignPath } from './wire/target.ts'
 
@@ -68,6 +68,7 @@ export async function buildApp({
     schemaErrorFormatter: formRefusal,
     frameworkErrors: (error, request, reply) => refuse({ observe, issuer }, error, request, reply),
     clientErrorHandler: (error, socket) => answerMalformed(observe, error, socket),
+    genReqId: ({ headers }) => requestIdOf(headers),
     rewriteUrl: (request) => withoutForeignPath(originForm(request.url as string)),
   })
   app.removeAllContentTypeParsers()
@@ -79,16 +80,15 @@ export async function buildApp({
   // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // Node.js would close the connection without an answer.
-  app.server.on('connect', (_request, socket: Socket) => answerMalformed(observe, new Error('CONNECT'), socket))
+  app.server.on('connect', (request, socket: Socket) => answerMalformed(observe, new Error('CONNECT'), socket, request))
   const closed = countClosedConnections(observe)
   watchConnections(app, closed)
   limitConnections(app, { perPrefix: connectionLimit, isShared: proxies.isShared, closed })
   app.addHook('onClose', async () => closed.end())
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(ANSWER_HEADERS)
-    const { headers } = request
-    returnRequestId(headers, reply)
-    if (headers['x-forwarded-for'] !== undefined) proxies.notice(String(request.socket.remoteAddress))
+    tellRequestId(request, reply)
+    if (request.headers['x-forwarded-for'] !== undefined) proxies.notice(String(request.socket.remoteAddress))
     assertTarget(request.raw)
     done()
   })

@@ -5,10 +5,10 @@ import type { Suite } from '../domain/suite.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
 import type { ActiveToken } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
+import { askedBy, askedFor } from './wire/asked.ts'
 import { authorizationOf, basicCredentials } from './wire/authorization.ts'
 import { assertForm, formSchema } from './wire/form.ts'
-import { askedOf, type RouteConfig } from './wire/refuse.ts'
-import { remoteAddressOf } from './wire/remote-address.ts'
+import type { RouteConfig } from './wire/refuse.ts'
 
 export const INTROSPECT_PATH = '/v1/oauth/introspect'
 
@@ -75,12 +75,12 @@ export function introspect(
           suite: suite.suiteId,
           clientId,
           tokenId,
-          remoteAddress: remoteAddressOf(request),
+          ...askedBy(request),
         })
         return described(verdict, suite)
       }
       const { reason, tokenId, clientId } = verdict
-      const asked = askedOf(request, INTROSPECT_PATH)
+      const asked = askedFor(request, INTROSPECT_PATH)
       observe({ type: 'token refused', reason, suite: suite.suiteId, clientId, tokenId, ...asked })
       return { active: false }
     },

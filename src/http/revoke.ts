@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import type { Issuer } from '../issuer/issuer.ts'
+import { askedBy } from './wire/asked.ts'
 import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
-import { remoteAddressOf } from './wire/remote-address.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
 
@@ -24,13 +24,13 @@ export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issu
     },
     async (request, reply) => {
       const { token, client_id, client_secret } = request.body
-      const remoteAddress = remoteAddressOf(request)
+      const asked = askedBy(request)
       const { client: application } = await issuer.authenticate(
         { clientId: client_id, clientSecret: client_secret },
-        remoteAddress,
+        asked.remoteAddress,
       )
       const tokenId = await issuer.revoke(application, token)
-      const caller = { clientId: client_id, remoteAddress }
+      const caller = { clientId: client_id, ...asked }
       observe(tokenId ? { type: 'token revoked', tokenId, ...caller } : { type: 'nothing to revoke', ...caller })
       return reply.send()
     },

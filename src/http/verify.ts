@@ -5,11 +5,11 @@ import type { Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { ActiveToken, Verdict } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
+import { askedBy, askedFor } from './wire/asked.ts'
 import { bearerToken } from './wire/authorization.ts'
 import { headerValue } from './wire/header-value.ts'
 import { type ErrorAnswer, INVALID_TOKEN, NO_SUCH_SUITE, NOT_APPROVED } from './wire/refusals.ts'
-import { askedOf, sendError } from './wire/refuse.ts'
-import { remoteAddressOf } from './wire/remote-address.ts'
+import { sendError } from './wire/refuse.ts'
 import { VERIFY_PATH } from './wire/target.ts'
 
 interface VerifyRequest {
@@ -63,13 +63,13 @@ export function verify(
       const { application, tokenId } = verdict
       const { clientId } = application
       const { suite } = request.params
-      observeDetails?.({ type: 'token accepted', suite, clientId, tokenId, remoteAddress: remoteAddressOf(request) })
+      observeDetails?.({ type: 'token accepted', suite, clientId, tokenId, ...askedBy(request) })
       return
     }
     const { reason, tokenId, clientId } = verdict
     // What is no suite's id may be any text, even a token in the wrong place.
     const suite = verdict.kind === 'no such suite' ? undefined : request.params.suite
-    const asked = askedOf(request, verdict.kind === 'no such suite' ? undefined : request.routeOptions.url)
+    const asked = askedFor(request, verdict.kind === 'no such suite' ? undefined : request.routeOptions.url)
     observe({ type: 'token refused', reason, suite, clientId, tokenId, ...asked })
     if (verdict.kind === 'no such suite') sendError(reply, NO_SUCH_SUITE)
     else if (verdict.kind === 'not approved') refuse(NOT_APPROVED, reply)

@@ -19,25 +19,26 @@ type Lines = {
 }
 
 const remote = { remote_address: 'remoteAddress' } as const
-const asked = { method: 'method', endpoint: 'endpoint', path: 'path', request_id: 'requestId', ...remote } as const
-const answer = { status: 'status', ...asked } as const
+const asked = { request_id: 'requestId', trace_id: 'traceId', ...remote } as const
+const askedAt = { method: 'method', endpoint: 'endpoint', path: 'path', ...asked } as const
+const answer = { status: 'status', ...askedAt } as const
 const client = { client_id: 'clientId' } as const
 const operator = { actor: 'actor' } as const
 const error = { err: 'err' } as const
 
 /** Every line that there is. docs/log.md is tested against this list. */
 export const LINES: Lines = {
-  'token issued': { level: 'info', fields: { ...client, token_id: 'tokenId', secret_id: 'secretId', ...remote } },
+  'token issued': { level: 'info', fields: { ...client, token_id: 'tokenId', secret_id: 'secretId', ...asked } },
   'token refused': {
     cheap: true,
     level: 'info',
-    fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...asked },
+    fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...askedAt },
   },
-  'token accepted': { level: 'debug', fields: { suite: 'suite', ...client, token_id: 'tokenId', ...remote } },
-  'token revoked': { level: 'info', fields: { ...client, token_id: 'tokenId', ...remote } },
+  'token accepted': { level: 'debug', fields: { suite: 'suite', ...client, token_id: 'tokenId', ...asked } },
+  'token revoked': { level: 'info', fields: { ...client, token_id: 'tokenId', ...asked } },
   'many tokens issued': { level: 'warn', fields: { ...client, hour: 'hour' } },
   'token quota exceeded': { level: 'warn', fields: { ...client, hour: 'hour' } },
-  'nothing to revoke': { level: 'info', fields: { ...client, ...remote } },
+  'nothing to revoke': { level: 'info', fields: { ...client, ...asked } },
 
   'authentication refused': { level: 'warn', fields: { reason: 'reason', ...client, ...answer } },
   'request refused': {

@@ -80,27 +80,6 @@ t.test('Log: an application that introspects is no suite, and no unknown client'
   t.match(await line(), { reason: 'unknown client' })
 })
 
-t.test('Request ids: what a caller calls its request comes back, and is in the line of a refusal', async (t) => {
-  const { app, post, line } = await createLoggedWorld(t)
-  const id = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
-  const token = await post(undefined, { 'x-request-id': id, 'x-correlation-id': 'kong#12' })
-  t.match(token.headers, { 'x-request-id': id, 'x-correlation-id': 'kong#12' })
-  await line()
-
-  const idOf = async (headers: Record<string, string>) => {
-    const answer = await app.inject({ url: '/nowhere', headers })
-    const { request_id: requestId } = await line()
-    t.equal(answer.headers['x-request-id'] ?? answer.headers['x-correlation-id'], requestId)
-    return requestId
-  }
-  t.equal(await idOf({ 'x-request-id': id }), id)
-  t.equal(await idOf({ 'x-correlation-id': id }), id)
-  t.equal(await idOf({}), undefined)
-  for (const wrong of ['', 'a b', 'a"b', 'ü', 'x'.repeat(64)]) {
-    t.equal(await idOf({ 'x-request-id': wrong, 'x-correlation-id': wrong }), undefined, wrong)
-  }
-})
-
 t.test('Log: the address is one, whatever a trusted proxy forwards', async (t) => {
   const { post, line } = await createLoggedWorld(t, { trustProxy: ['127.0.0.1'] })
   const addressOf = async (forwarded: string) => {

@@ -16,7 +16,8 @@ function blamed(event: Event): string | undefined {
   return pattern.exec(line.trimEnd().replace(/"time":\d+,/, ''))?.groups?.host
 }
 
-const answered = { status: 401, endpoint: '/v1/oauth/accesstoken', remoteAddress: '192.0.2.1' }
+const asked = { requestId: 'r', remoteAddress: '192.0.2.1' }
+const answered = { status: 401, endpoint: '/v1/oauth/accesstoken', ...asked }
 
 t.test('fail2ban: a refused authentication is blamed on its address, whatever came as the client id', async (t) => {
   for (const clientId of ['a', undefined, '","remote_address":"192.0.2.9","msg":"authentication refused"}']) {
@@ -28,7 +29,6 @@ t.test('fail2ban: a refused authentication is blamed on its address, whatever ca
 })
 
 t.test('fail2ban: nobody is blamed for anything else', async (t) => {
-  const { remoteAddress } = answered
   t.equal(blamed({ ...answered, type: 'request refused', reason: 'not a form', field: undefined }), undefined)
-  t.equal(blamed({ type: 'token revoked', clientId: 'a', tokenId: 'b', remoteAddress }), undefined)
+  t.equal(blamed({ type: 'token revoked', clientId: 'a', tokenId: 'b', ...asked }), undefined)
 })

@@ -10,6 +10,7 @@ const refusal = {
   clientId: 'a',
   status: 401,
   endpoint: '/v1/oauth/accesstoken',
+  requestId: 'r',
   remoteAddress: '192.0.2.1',
 } as const
 

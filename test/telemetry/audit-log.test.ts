@@ -15,12 +15,14 @@ function logged(event: Event) {
 
 t.test('Audit log: an event is one line, with its type as the message and its fields in snake_case', async (t) => {
   const clientId = 'a'
-  const remoteAddress = '192.0.2.1'
-  t.strictSame(logged({ type: 'token issued', clientId, tokenId: 'x', secretId: 7, remoteAddress }), {
+  const asked = { requestId: 'r', remoteAddress: '192.0.2.1' }
+  t.strictSame(logged({ type: 'token issued', clientId, tokenId: 'x', secretId: 7, ...asked, traceId: 'f' }), {
     level: 'info',
     client_id: 'a',
     token_id: 'x',
     secret_id: 7,
+    request_id: 'r',
+    trace_id: 'f',
     remote_address: '192.0.2.1',
     msg: 'token issued',
   })
@@ -30,13 +32,14 @@ t.test('Audit log: an event is one line, with its type as the message and its fi
     suite: 'store',
     clientId,
     tokenId: undefined,
-    remoteAddress,
+    ...asked,
   }
   t.strictSame(logged(refused), {
     level: 'info',
     reason: 'expired token',
     suite: 'store',
     client_id: 'a',
+    request_id: 'r',
     remote_address: '192.0.2.1',
     msg: 'token refused',
   })

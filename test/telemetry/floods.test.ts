@@ -3,7 +3,8 @@ import type { Event } from '../../src/domain/events.ts'
 import { createFloods } from '../../src/telemetry/floods.ts'
 import { until } from '../support/until.ts'
 
-const answered = { status: 400, endpoint: '/', remoteAddress: '192.0.2.1' }
+const asked = { requestId: 'r', remoteAddress: '192.0.2.1' }
+const answered = { status: 400, endpoint: '/', ...asked }
 const wrongSecret: Event = { type: 'authentication refused', reason: 'wrong secret', clientId: 'a', ...answered }
 const malformed: Event = { type: 'request refused', reason: 'request malformed', field: undefined, ...answered }
 const tooMany: Event = { ...malformed, reason: 'too many failures' }
@@ -13,7 +14,7 @@ const junk: Event = {
   suite: undefined,
   clientId: undefined,
   tokenId: undefined,
-  remoteAddress: '192.0.2.1',
+  ...asked,
 }
 
 /** A log that nobody can flood, and what it has. The window is one that no test lives to see. */

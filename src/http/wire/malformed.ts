@@ -1,10 +1,13 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Observer } from '../../domain/events.ts'
 import type { RequestReason } from '../../domain/refusal.ts'
 import { endConnection } from './ending.ts'
+import { pipelineOf } from './pipeline.ts'
 import { errorBody, REFUSALS } from './refusals.ts'
 import { ANSWER_HEADERS, JSON_TYPE } from './refuse.ts'
+import { requestIdOf } from './request-id.ts'
+import { traceIdOf } from './trace-context.ts'
 
 /** Why there is no request, by Node.js's name for it. Undefined: the client is at fault for nothing that it could be told. */
 const REASONS: Record<string, RequestReason> = {
@@ -14,13 +17,26 @@ const REASONS: Record<string, RequestReason> = {
 
 /**
  * Answers what never became a request, behind the answers that are due, and ends the connection. The event has none of the
- * bytes: they may be a secret.
+ * bytes: they may be a secret. Of a request whose headers could be read it has the id.
  */
-export function answerMalformed(observe: Observer, error: Error & { code?: string }, socket: Socket): void {
+export function answerMalformed(
+  observe: Observer,
+  error: Error & { code?: string },
+  socket: Socket,
+  request: Pick<IncomingMessage, 'headers'> | undefined = unreadRequest(socket),
+): void {
   const reason = REASONS[String(error.code)] ?? 'not HTTP'
   const answer = REFUSALS[reason]
   const body = errorBody(answer)
-  const headers = { ...ANSWER_HEADERS, 'content-type': JSON_TYPE, 'content-length': body.length, connection: 'close' }
+  const asked = request?.headers ?? {}
+  const requestId = requestIdOf(asked)
+  const headers = {
+    ...ANSWER_HEADERS,
+    'x-request-id': requestId,
+    'content-type': JSON_TYPE,
+    'content-length': body.length,
+    connection: 'close',
+  }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const farewell = [`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`, ...lines, '', body].join('\r\n')
   if (!endConnection(socket, { farewell })) return
@@ -31,6 +47,14 @@ export function answerMalformed(observe: Observer, error: Error & { code?: strin
     field: undefined,
     status: answer.status,
     endpoint: undefined,
+    requestId,
+    traceId: traceIdOf(asked),
     remoteAddress,
   })
+}
+
+/** The request whose body could not be read to its end, if there is one. */
+function unreadRequest(socket: Socket): IncomingMessage | undefined {
+  const { last } = pipelineOf(socket)
+  return last?.req.complete === false ? last.req : undefined
 }

@@ -3,11 +3,10 @@ import type { Event, Observer } from '../../domain/events.ts'
 import { AuthenticationRefused, type RequestReason, RequestRefused } from '../../domain/refusal.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { Issuer } from '../../issuer/issuer.ts'
+import { askedFor } from './asked.ts'
 import type { LateAnswers } from './late-answers.ts'
 import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
-import { remoteAddressOf } from './remote-address.ts'
-import { requestIdOf } from './request-id.ts'
-import { shownPath } from './target.ts'
+import { tellRequestId } from './request-id.ts'
 
 /** What every answer says: no cache keeps it (RFC 6749 §5.1), and its type is the one that it has. */
 export const ANSWER_HEADERS = { 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' }
@@ -42,13 +41,14 @@ export function refuse(
   const answer = answerTo(error)
   // Read once: Fastify makes this object for every look at it.
   const { url: endpoint, config } = request.routeOptions
-  const event = eventOf(error, { status: answer.status, ...askedOf(request, endpoint) })
+  const event = eventOf(error, { status: answer.status, ...askedFor(request, endpoint) })
   // Who ends a connection within a body is said where that is seen, if it is said (malformed.ts).
   if (event && error !== request.raw.errored) say(event, request.body, { observe, issuer })
 
   const { challenge } = config as RouteConfig
   // Fastify refuses a malformed path before the hook that sets these for every answer.
   reply.headers(ANSWER_HEADERS)
+  tellRequestId(request, reply)
   if (answer.status === 401 && challenge !== undefined) reply.header('www-authenticate', challenge)
   const { field, headers, retryAfter } = error instanceof RequestRefused ? error.details : {}
   if (answer.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
@@ -62,17 +62,6 @@ export function refuse(
 /** Sends an error answer. */
 export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: string): void {
   reply.code(answer.status).type(JSON_TYPE).send(errorBody(answer, field))
-}
-
-/** How the log finds a request again. */
-export function askedOf(request: FastifyRequest, endpoint: string | undefined) {
-  return {
-    method: request.method,
-    endpoint,
-    path: endpoint === undefined ? shownPath(request.url) : undefined,
-    requestId: requestIdOf(request.headers),
-    remoteAddress: remoteAddressOf(request),
-  }
 }
 
 /**
@@ -101,7 +90,7 @@ function reasonOf(error: unknown): RequestReason {
   return statusCode < 500 ? 'request malformed' : 'unexpected error'
 }
 
-function eventOf(error: unknown, answered: { status: number } & ReturnType<typeof askedOf>): Event | undefined {
+function eventOf(error: unknown, answered: { status: number } & ReturnType<typeof askedFor>): Event | undefined {
   if (error instanceof AuthenticationRefused) {
     const { reason, clientId } = error
     return { type: 'authentication refused', reason, clientId, ...answered }

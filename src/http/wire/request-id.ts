@@ -1,22 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isRequestId, newRequestId } from '../../domain/request-id.ts'
 
-/** Shorter than a token, which has 64 characters and must not get into the log. */
-const WELL_FORMED = /^[\w.:#+/=-]{1,63}$/
-
-/** Gives a caller back the ids under which it knows its request. Ids are not made: who has none does not look for one. */
-export function returnRequestId(headers: IncomingHttpHeaders, reply: FastifyReply): void {
-  const requestId = headers['x-request-id']
-  const correlationId = headers['x-correlation-id']
-  if (requestId !== undefined && isWellFormed(requestId)) reply.header('x-request-id', requestId)
-  if (correlationId !== undefined && isWellFormed(correlationId)) reply.header('x-correlation-id', correlationId)
+/** The id of a request: the caller's X-Request-Id, or else its X-Correlation-Id, where that is one; or else a new one. */
+export function requestIdOf(headers: IncomingHttpHeaders): string {
+  return sentId(headers, 'x-request-id') ?? sentId(headers, 'x-correlation-id') ?? newRequestId()
 }
 
-/** The id of a request, if its caller gave it one. */
-export function requestIdOf(headers: IncomingHttpHeaders): string | undefined {
-  return [headers['x-request-id'], headers['x-correlation-id']].find(isWellFormed) as string | undefined
+/** Tells a caller the id of its request, and gives it back its X-Correlation-Id. */
+export function tellRequestId(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  const correlationId = sentId(request.headers, 'x-correlation-id')
+  if (correlationId !== undefined) reply.header('x-correlation-id', correlationId)
 }
 
-function isWellFormed(id: string | string[] | undefined): boolean {
-  return typeof id === 'string' && WELL_FORMED.test(id)
+function sentId(headers: IncomingHttpHeaders, name: 'x-request-id' | 'x-correlation-id'): string | undefined {
+  const id = headers[name]
+  return typeof id === 'string' && isRequestId(id) ? id : undefined
 }

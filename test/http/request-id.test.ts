@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import type { LightMyRequestResponse } from 'fastify'
+import t, { type Test } from 'tap'
+import { generateSecret } from '../../src/domain/secret.ts'
+import { answerMalformed } from '../../src/http/wire/malformed.ts'
+import { listening } from '../support/listening.ts'
+import { createWorldOfSuites } from '../support/suites.ts'
+
+const ID = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+const TRACEPARENT = `00-${TRACE}-00f067aa0ba902b7-01`
+const NEW = /^[0-9a-f]{20}$/
+
+const LIMITED = { tokenQuota: 3, logDetails: true }
+
+/** A world, and every kind of answer that it gives; each request says its id where it has one. */
+async function createAnsweringWorld(t: Test, headers: Record<string, string> = {}) {
+  const world = await createWorldOfSuites(t, LIMITED)
+  const { app, credentials, post, token, store, basic } = world
+  const accessToken = await token()
+  const revoked = await token()
+  world.lines.length = 0
+  const wrong = { ...credentials, client_secret: 'wrong' }
+  const check = (suite: string, bearer: string) =>
+    app.inject({ url: `/v1/oauth/verify/${suite}`, headers: { ...headers, authorization: `Bearer ${bearer}` } })
+  const introspect = (of: string) => post({ token: of }, { ...headers, authorization: basic }, '/v1/oauth/introspect')
+  const revoke = () => post({ ...credentials, token: revoked }, headers, '/v1/oauth/revoke')
+  const get = (url: string) => app.inject({ url, headers })
+  /** Each with the status that it has, and the line that the log has of it. */
+  const requests: [status: number, line: string | undefined, () => Promise<LightMyRequestResponse>][] = [
+    [200, 'token accepted', () => check('store', accessToken)],
+    [200, 'token accepted', () => introspect(accessToken)],
+    [200, 'token revoked', revoke],
+    [200, 'nothing to revoke', revoke],
+    [200, 'token refused', () => introspect(revoked)],
+    [401, 'token refused', () => check('store', revoked)],
+    [404, 'token refused', () => check('stroe', accessToken)],
+    [400, 'request refused', () => check('store', 'a b')],
+    [200, 'token issued', () => post(credentials, headers)],
+    [429, undefined, () => post(credentials, headers)],
+    [401, 'authentication refused', () => post(wrong, headers)],
+    [400, 'request refused', () => post({}, headers)],
+    [413, 'request refused', () => post('x'.repeat(9000), headers)],
+    [404, 'request refused', () => get('/nowhere')],
+    [400, 'request refused', () => get('/%zz')],
+    [405, 'request refused', () => get('/v1/oauth/accesstoken')],
+    [200, undefined, () => get('/health/live')],
+    [200, undefined, () => get('/.well-known/oauth-authorization-server')],
+    [500, 'request failed', () => store.close().then(() => check('store', accessToken))],
+  ]
+  return { ...world, requests, wrong }
+}
+
+/** Whatever the log has is written before the answer, or soon after: the line of a request that was just answered. */
+async function lineOf(lines: string[]): Promise<Record<string, unknown> | undefined> {
+  await new Promise(setImmediate)
+  const line = lines.splice(0).at(-1)
+  return line === undefined ? undefined : JSON.parse(line)
+}
+
+t.test('Request ids: every answer has one, and so has every line that a request causes', async (t) => {
+  const { requests, lines } = await createAnsweringWorld(t)
+  const ids = new Set<unknown>()
+  for (const [status, msg, send] of requests) {
+    const { statusCode, headers } = await send()
+    t.equal(statusCode, status)
+    t.match(headers['x-request-id'], NEW, `${status} ${msg}`)
+    ids.add(headers['x-request-id'])
+    const line = await lineOf(lines)
+    t.equal(line?.msg, msg)
+    if (line) t.equal(line.request_id, headers['x-request-id'], `${status} ${msg}`)
+    t.equal(line?.trace_id, undefined)
+  }
+  t.equal(ids.size, requests.length, 'each has its own')
+})
+
+t.test("Request ids: the caller's own is kept, and the trace that it names is in the line", async (t) => {
+  const { requests, lines } = await createAnsweringWorld(t, { 'x-request-id': ID, traceparent: TRACEPARENT })
+  for (const [status, msg, send] of requests) {
+    const { statusCode, headers } = await send()
+    t.equal(statusCode, status)
+    t.equal(headers['x-request-id'], ID, `${status} ${msg}`)
+    t.equal(headers.traceparent, undefined)
+    const line = await lineOf(lines)
+    if (msg) t.match(line, { msg, request_id: ID, trace_id: TRACE })
+  }
+})
+
+t.test('Request ids: X-Correlation-Id is the id where there is no other, and comes back as it is', async (t) => {
+  const { app } = await createWorldOfSuites(t)
+  const told = async (headers: Record<string, string>) => {
+    const answer = await app.inject({ url: '/health/live', headers })
+    return [answer.headers['x-request-id'], answer.headers['x-correlation-id']]
+  }
+  t.strictSame(await told({ 'x-request-id': ID, 'x-correlation-id': 'kong#12' }), [ID, 'kong#12'])
+  t.strictSame(await told({ 'x-correlation-id': 'kong#12' }), ['kong#12', 'kong#12'])
+  t.strictSame(await told({ 'x-request-id': 'a b', 'x-correlation-id': 'kong#12' }), ['kong#12', 'kong#12'])
+  t.match(await told({ 'x-correlation-id': 'a b' }), [NEW, undefined])
+})
+
+t.test('Request ids: usual ones are kept; what is none, or may be a secret, gets another one', async (t) => {
+  const { app, lines, token } = await createWorldOfSuites(t)
+  const idOf = async (id: string | string[]) => {
+    lines.length = 0
+    const { headers } = await app.inject({ url: '/nowhere', headers: { 'x-request-id': id, 'x-correlation-id': id } })
+    t.equal(JSON.parse(lines[0] as string).request_id, headers['x-request-id'])
+    return headers['x-request-id']
+  }
+  const usual = [
+    ID,
+    ID.toUpperCase(),
+    TRACE,
+    TRACEPARENT,
+    'Root=1-67891233-abcdef012345678912345678',
+    '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    `${ID}#12/a:b.c+d_e`,
+    `${'x'.repeat(39)}-`,
+    'x:'.repeat(32),
+  ]
+  for (const id of usual) t.equal(await idOf(id), id)
+  const secret = generateSecret()
+  const refused = [
+    '',
+    'a b',
+    'a"b',
+    'ü',
+    'x:'.repeat(32).concat('x'),
+    [ID, ID],
+    await token(),
+    secret,
+    `secret=${secret}`,
+    Buffer.alloc(48, 0xfb).toString('base64url'),
+  ]
+  for (const id of refused) t.match(await idOf(id), NEW, String(id))
+})
+
+t.test('Request ids: what waits for its answer keeps its id', async (t) => {
+  const { post, wrong } = await createAnsweringWorld(t)
+  const answers = await Promise.all(
+    Array.from({ length: 11 }, (_, n) => post(wrong, { 'x-request-id': `request-${n}` })),
+  )
+  t.equal(answers.filter(({ statusCode }) => statusCode === 429).length, 1)
+  t.strictSame(
+    answers.map(({ headers }) => headers['x-request-id']),
+    answers.map((_, n) => `request-${n}`),
+  )
+})
+
+t.test('Request ids: no two are the same, however many there are', async (t) => {
+  const { app } = await createWorldOfSuites(t)
+  const ids = new Set<unknown>()
+  for (let n = 0; n < 1000; n++) ids.add((await app.inject('/health/live')).headers['x-request-id'])
+  t.equal(ids.size, 1000)
+  const beginnings = new Set([...ids].map((id) => String(id).slice(0, 18)))
+  t.ok(beginnings.size >= 4, 'and what the next ones will be is not told for long')
+})
+
+t.test('Request ids: what never became a request has one, too: its own where its headers could be read', async (t) => {
+  const { app, lines } = await createWorldOfSuites(t)
+  const { dial, exchange } = await listening(t, app)
+  const lineFor = async (answer: string) => {
+    const [, id] = /\r\nx-request-id: (\S+)\r\n/i.exec(answer) ?? []
+    const line = await lineOf(lines)
+    t.match(line, { msg: 'request refused', reason: /^(not HTTP|headers too large|request too slow)$/, request_id: id })
+    return { id, line }
+  }
+  t.match((await lineFor(await exchange('nonsense\r\n\r\n'))).id, NEW)
+  const known = `Host: a\r\nX-Request-Id: ${ID}\r\nTraceparent: ${TRACEPARENT}\r\n`
+  const tooLarge = await exchange(`GET / HTTP/1.1\r\n${known}X: ${'x'.repeat(20_000)}\r\n\r\n`)
+  t.match((await lineFor(tooLarge)).id, NEW, 'headers that could not be read')
+  t.match(await lineFor(await exchange(`CONNECT a:1 HTTP/1.1\r\n${known}\r\n`)), { id: ID, line: { trace_id: TRACE } })
+
+  const form = 'Content-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n'
+  const unread = await exchange(`POST /v1/oauth/accesstoken HTTP/1.1\r\n${known}${form}\r\nno chunk\r\n`)
+  t.match(await lineFor(unread), { id: ID, line: { trace_id: TRACE } }, 'a body that is none')
+
+  const [[served], socket] = (await Promise.all([once(app.server, 'connection'), dial()])) as [[Socket], Socket]
+  socket.write(`POST /v1/oauth/accesstoken HTTP/1.1\r\n${known}${form}\r\n`)
+  await once(app.server, 'request')
+  const observed: unknown[] = []
+  const late = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  answerMalformed((event) => observed.push(event), late, served)
+  t.match(observed, [{ reason: 'request too slow', requestId: ID, traceId: TRACE }])
+  socket.destroy()
+})
