@@ -4,3 +4,6 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 
 /** This program's version, as `--version` tells it and databases record it. */
 export const VERSION: string = version
+
+/** The version of the Node.js that runs it. */
+export const NODE_VERSION: string = process.versions.node

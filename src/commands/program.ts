@@ -14,6 +14,7 @@ import type { Terminal } from './shared/terminal.ts'
 import { storeCommand } from './store.ts'
 import { suitesCommand } from './suites.ts'
 import { tokensCommand } from './tokens.ts'
+import { versionCommand } from './version.ts'
 
 /** The command line. Resolves to the exit status; after `serve` and `demo` the process lives on. */
 export async function main(args: string[], terminal: Terminal): Promise<number> {
@@ -32,5 +33,6 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
     .addCommand(storeCommand(terminal))
     .addCommand(healthcheckCommand(terminal))
     .addCommand(demoCommand(terminal))
+    .addCommand(versionCommand(terminal))
   return runCommand(program, args, terminal)
 }

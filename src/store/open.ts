@@ -154,6 +154,12 @@ export async function restoreStore(
   }
 }
 
+/** The version of the SQLite that the program brings along, whichever store it uses. */
+export async function sqliteVersion(): Promise<string> {
+  const { libraryVersion } = await import('./sqlite/version.ts')
+  return libraryVersion()
+}
+
 function ownTools(): OperatorError {
   return new OperatorError(
     'A store on PostgreSQL is backed up and restored with the tools of PostgreSQL: see docs/operations.md.',

@@ -9,6 +9,7 @@ import { migrate } from './migrate.ts'
 import { preparePlace, tighten } from './place.ts'
 import { recoverLog } from './recover.ts'
 import { isFsyncFailure } from './retry-locked.ts'
+import * as sql from './statements.ts'
 import { markUnsound } from './unsound.ts'
 import { assertSqliteVersion } from './version.ts'
 
@@ -63,7 +64,7 @@ function locate(path: string, options: Required<Options>): string {
 
 function connect(file: string): Database.Database {
   const db = new Database(file, { timeout: OPEN_TIMEOUT_MS, fileMustExist: true })
-  assertSqliteVersion(db.prepare('SELECT sqlite_version()').pluck().get() as string)
+  assertSqliteVersion(db.prepare(sql.sqliteVersion).pluck().get() as string)
   db.pragma('journal_mode = WAL')
   // better-sqlite3 is compiled with NORMAL for WAL, which loses the last commits in a power cut.
   db.pragma('synchronous = FULL')

@@ -334,6 +334,9 @@ export const copyPages = {
 export const lastKeys = `
   SELECT name, seq FROM sqlite_sequence WHERE seq > 0`
 
+export const sqliteVersion = `
+  SELECT sqlite_version()`
+
 export const ping = `
   SELECT id FROM applications LIMIT 1`
 

@@ -1,8 +1,18 @@
+import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { isAtLeast } from '../versions.ts'
+import * as sql from './statements.ts'
 
 /** The first SQLite that does not lose commits when one process writes while another one checkpoints. */
 const OLDEST = '3.51.3'
+
+/** The version of the SQLite that the driver brings along. */
+export function libraryVersion(): string {
+  const db = new Database(':memory:')
+  const version = db.prepare(sql.sqliteVersion).pluck().get()
+  db.close()
+  return version as string
+}
 
 /** Throws OperatorError where SQLite is so old that it can lose what was committed. */
 export function assertSqliteVersion(version: string): void {
