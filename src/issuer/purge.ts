@@ -1,7 +1,8 @@
 import type { Clock } from '../domain/clock.ts'
+import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
-import { hourOf } from '../domain/usage.ts'
+import { HOUR, hourOf } from '../domain/usage.ts'
 
 /** How many expired tokens one step deletes: about a millisecond's work. */
 const STEP = 500
@@ -9,11 +10,22 @@ const STEP = 500
 /** Counts of tokens are kept for two days. */
 const KEEP_COUNTS_HOURS = 48
 
-/** Deletes some expired tokens and old counts. Resolves to whether there may be more. Throws StoreUnavailable. */
-export async function purge({ store, now }: { store: Store; now: Clock }): Promise<boolean> {
+/** Refusals are kept for 30 days. */
+const KEEP_REFUSALS_MS = 30 * 24 * HOUR
+
+interface PurgeOptions {
+  store: Store
+  now: Clock
+  observe: Observer
+}
+
+/** Deletes some expired tokens, old counts and old refusals. Resolves to whether there may be more. Throws StoreUnavailable. */
+export async function purge({ store, now, observe }: PurgeOptions): Promise<boolean> {
   // Not before the epoch, from which a clock that was never set begins to count.
   const firstAlive = firstTokenIdAt(Math.max(now() - TOKEN_LIFETIME + 1, 0))
   const tokens = await store.purgeTokens(firstAlive, STEP)
+  if (tokens > 0) observe({ type: 'tokens purged', count: tokens })
   const counts = await store.purgeTokenCounts(hourOf(now()) - KEEP_COUNTS_HOURS, STEP)
-  return tokens === STEP || counts === STEP
+  const refusals = await store.purgeRefusals(now() - KEEP_REFUSALS_MS, STEP)
+  return [tokens, counts, refusals].includes(STEP)
 }

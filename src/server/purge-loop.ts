@@ -48,7 +48,7 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
       observe({ type: 'clock jumped', seconds: Math.round(jump / 1000) })
       pausedUntil = monotonic() + TOKEN_LIFETIME
     }
-    return clocksAgree() && monotonic() >= pausedUntil && purge({ store, now })
+    return clocksAgree() && monotonic() >= pausedUntil && purge({ store, now, observe })
   }
 
   const running = run()

@@ -17,7 +17,7 @@ export interface OpenOptions {
    * process of a server. Where an fsync has failed it is always done, and refused where another process uses the store.
    */
   recover?: boolean
-  /** Is told when the connection to the store is lost and found again; nobody by default. */
+  /** Is told what is measured, and when the connection to the store is lost and found again; nobody by default. */
   observe?: Observer
 }
 

@@ -15,11 +15,43 @@ t.test('Purge: counts of tokens are kept for two days', async (t) => {
   await token()
   await flushUsage()
   clock.time += 48 * HOUR
-  await purge({ store, now })
+  await purge({ store, now, observe() {} })
   t.equal((await store.listTokenCounts(0)).length, 1)
   clock.time += HOUR
-  t.equal(await purge({ store, now }), false)
+  t.equal(await purge({ store, now, observe() {} }), false)
   t.strictSame(await store.listTokenCounts(0), [])
+})
+
+t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
+  const { store, clock, administration, credentials } = await createWorld(t)
+  const now = () => clock.time
+  const refusal = {
+    clientId: credentials.client_id,
+    isKnown: true,
+    reason: 'wrong secret',
+    endpoint: '/v1/oauth/accesstoken',
+    suite: undefined,
+    remoteAddress: '192.0.2.1',
+    count: 1,
+    firstAt: START - HOUR,
+    lastAt: START,
+    requestId: undefined,
+    traceId: undefined,
+  }
+  await store.recordRefusals([refusal])
+  clock.time += 30 * 24 * HOUR
+  await purge({ store, now, observe() {} })
+  t.strictSame(await store.listRefusals(refusal.clientId), [refusal])
+  clock.time += 1
+  t.equal(await purge({ store, now, observe() {} }), false)
+  t.strictSame(await store.listRefusals(refusal.clientId), [])
+
+  for (let n = 0; n < 26; n++) {
+    const { clientId } = await administration.register({ name: `${n}`, developerEmail: 'a@b.example' })
+    await store.recordRefusals(Array.from({ length: 20 }, (_, m) => ({ ...refusal, clientId, reason: `${m}` })))
+  }
+  t.equal(await purge({ store, now, observe() {} }), true, 'there are more')
+  t.equal(await purge({ store, now, observe() {} }), false)
 })
 
 function rowsOf(t: Test, file: string): () => number {
@@ -35,9 +67,9 @@ t.test('The contract: a token lives 60 minutes, then the purge takes it and not 
   const rows = rowsOf(t, file)
   await store.addToken(mintToken(keyOf(1), START).stored)
   clock.time = START + HOUR - 1
-  t.equal(await purge({ store, now }), false)
+  t.equal(await purge({ store, now, observe() {} }), false)
   t.equal(rows(), 1)
   clock.time = START + HOUR
-  t.equal(await purge({ store, now }), false)
+  t.equal(await purge({ store, now, observe() {} }), false)
   t.equal(rows(), 0)
 })

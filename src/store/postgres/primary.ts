@@ -54,7 +54,7 @@ export async function keepPrimary(
   async function open(isOver: (error: unknown) => boolean): Promise<Session> {
     for (;;) {
       try {
-        return await openSession(location, monotonic)
+        return await openSession(location, { monotonic, observe })
       } catch (error) {
         reason = error
         if (isOver(error)) throw error

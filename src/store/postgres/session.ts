@@ -1,5 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
+import type { Measurement, Observer } from '../../domain/events.ts'
 import { type Connection, connect } from './connection.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary, isDurable } from './find-primary.ts'
@@ -40,8 +41,16 @@ export interface Session {
   end(reason: PostgresUnavailable): void
 }
 
+type RoundTrip = Extract<Measurement, { type: 'round trip' }>
+
+interface Watch {
+  /** Milliseconds of a clock that nobody sets. */
+  monotonic: Clock
+  observe: Observer
+}
+
 /** Opens a session with the primary. Rejects with StoreUnavailable; and with OperatorError, see `findPrimary`. */
-export async function openSession(location: PostgresLocation, monotonic: Clock): Promise<Session> {
+export async function openSession(location: PostgresLocation, { monotonic, observe }: Watch): Promise<Session> {
   const { connection: reads, startedAt } = await findPrimary(location)
   // A promise, so that a connection that comes when another one has failed ends, too.
   const { promise: over, resolve: end } = Promise.withResolvers<PostgresUnavailable>()
@@ -49,7 +58,12 @@ export async function openSession(location: PostgresLocation, monotonic: Clock):
   try {
     await assertNothingIsStuck(reads)
     const [writes, commands] = await Promise.all([another(), another()])
-    const session = createSession({ reads, writes, commands }, { startedAt, end, monotonic })
+    const connections = {
+      reads: timed(reads, 'read'),
+      writes: timed(writes, 'write'),
+      commands: timed(commands, 'command'),
+    }
+    const session = createSession(connections, { startedAt, end, monotonic })
     await session.proveIfNeeded()
     return session
   } catch (error) {
@@ -63,6 +77,19 @@ export async function openSession(location: PostgresLocation, monotonic: Clock):
     const [row] = await connection.ask<unknown[]>(sql.lookAtServer, [], TIMEOUT_MS)
     if (row?.at(-1) !== startedAt) throw newReason('another server has the address now')
     return connection
+  }
+
+  /** The same connection, which says how long each answer took. */
+  function timed(connection: Connection, kind: RoundTrip['kind']): Connection {
+    return {
+      ...connection,
+      async ask<Row extends unknown[]>(statement: string, values: unknown[], timeout: number): Promise<Row[]> {
+        const sentAt = monotonic()
+        const rows = await connection.ask<Row>(statement, values, timeout)
+        observe({ type: 'round trip', kind, seconds: (monotonic() - sentAt) / 1000 })
+        return rows
+      },
+    }
   }
 }
 

@@ -35,7 +35,7 @@ export async function openPostgres(
 
   return {
     ...createRegistry({ reads, commands }),
-    ...createTokens({ primary, reads, commands }),
+    ...createTokens({ primary, reads, commands, observe }),
     ...createUsage(commands),
     ...createRefusals(commands),
     ...createFigures(commands),

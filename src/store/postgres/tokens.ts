@@ -1,3 +1,4 @@
+import type { Observer } from '../../domain/events.ts'
 import type { Tokens } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
@@ -17,23 +18,29 @@ interface TokensOptions {
   primary: Primary
   reads: Reads
   commands: Commands
+  observe: Observer
 }
 
 /** One of the writes that are made in batches. */
 type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
 
 /** The tokens in PostgreSQL: issued, looked up, revoked, purged. */
-export function createTokens({ primary, reads, commands }: TokensOptions): Tokens {
+export function createTokens({ primary, reads, commands, observe }: TokensOptions): Tokens {
   // Not tried again where the answer was lost: nobody has the token, so it does not matter whether it was written; and a
   // revocation is asked for again.
   const write = createBatch<Write, void>(
     async (take) => {
       const session = await primary.session()
+      const send = async (statement: string, size: number, values: string[]) => {
+        const begin = performance.now()
+        await session.write(statement, values)
+        observe({ type: 'batch written', size, seconds: (performance.now() - begin) / 1000 })
+      }
       const writes = take()
       const tokens = writes.flatMap((write) => (write.type === 'add' ? [write.token] : []))
       const revocations = writes.filter((write) => write.type === 'revoke')
-      if (tokens.length > 0) await session.write(sql.insertTokens, insertValues(tokens))
-      if (revocations.length > 0) await session.write(sql.revokeTokensById, revocationValues(revocations))
+      if (tokens.length > 0) await send(sql.insertTokens, tokens.length, insertValues(tokens))
+      if (revocations.length > 0) await send(sql.revokeTokensById, revocations.length, revocationValues(revocations))
       return writes.map(() => undefined)
     },
     { maxTurns: COMMIT_TURNS, maxItems: MAX_WRITES },

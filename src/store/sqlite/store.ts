@@ -32,18 +32,20 @@ interface Movable extends ReturnType<typeof createPages> {
   newestTokenAt(): Promise<number | undefined>
 }
 
+type StoreOptions = Required<Pick<OpenOptions, 'lockTimeout' | 'observe'>>
+
 export interface SqliteStore extends Opened, Movable {}
 
 /** Opens a SQLite file, readable by its owner only, or `:memory:`, as a migrated store. */
-export function openSqlite(path: string, { lockTimeout, ...options }: OpenOptions): SqliteStore {
+export function openSqlite(path: string, { lockTimeout, observe = () => {}, ...options }: OpenOptions): SqliteStore {
   const use = (db: Database, migrated: Opened['migrated']) => {
-    const store = createStore(db, { lockTimeout })
+    const store = createStore(db, { lockTimeout, observe })
     return { ...store, migrated, database: db.name, movedTo: store.move.movedTo() }
   }
   return openDatabase(path, use, options)
 }
 
-function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): Store & Movable {
+function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Store & Movable {
   const files = filesOf(db)
   const wal = db.memory ? undefined : openSync(`${db.name}-wal`, 'r+')
 
@@ -53,7 +55,12 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
   // commit, holding the lock and blocking the event loop (docs/adr/0007).
   db.pragma('synchronous = NORMAL')
   const { toDisk, distrust, assertTrusted, assertAnswering } = createDisk({
-    fsync: async () => wal !== undefined && fdatasyncAsync(wal),
+    async fsync() {
+      if (wal === undefined) return
+      const begin = performance.now()
+      await fdatasyncAsync(wal)
+      observe({ type: 'disk synced', seconds: (performance.now() - begin) / 1000 })
+    },
     assertSound() {
       if (isUnsound(db.name)) throw unsound()
     },
@@ -104,7 +111,7 @@ function createStore(db: Database, { lockTimeout }: { lockTimeout: number }): St
 
   return {
     ...registry,
-    ...createTokens({ ...context, applicationOf }),
+    ...createTokens({ ...context, applicationOf, observe }),
     ...createUsage(context),
     ...createRefusals(context),
     ...createFigures(context),

@@ -1,4 +1,5 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
+import type { Observer } from '../../domain/events.ts'
 import type { Tokens } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
@@ -8,6 +9,7 @@ import * as sql from './statements.ts'
 interface Options extends Context {
   /** The application that a token was issued to; undefined where it was removed. */
   applicationOf: (key: ApplicationKey) => Application | undefined
+  observe: Observer
 }
 
 /** How many turns of the event loop a commit waits for more writes: it costs as much as dozens of them. */
@@ -30,6 +32,7 @@ export function createTokens({
   assertRoom,
   committed,
   applicationOf,
+  observe,
 }: Options): Tokens {
   const insertToken = db.prepare(sql.insertToken)
   const selectToken = db.prepare(sql.findToken)
@@ -47,7 +50,11 @@ export function createTokens({
     async (take) => {
       const results = await retryLocked(() => {
         assertRoom()
-        return writeAll(take())
+        const writes = take()
+        const begin = performance.now()
+        const results = writeAll(writes)
+        observe({ type: 'batch written', size: writes.length, seconds: (performance.now() - begin) / 1000 })
+        return results
       })
       await committed()
       return results

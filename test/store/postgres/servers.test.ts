@@ -38,7 +38,10 @@ async function newKey(store: Store) {
 }
 
 async function startSession(t: Test) {
-  const session = await openSession((await newLocation()).location, () => performance.now())
+  const session = await openSession((await newLocation()).location, {
+    monotonic: () => performance.now(),
+    observe() {},
+  })
   t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
   return session
 }
@@ -175,17 +178,17 @@ t.test('A session with two servers is none', async (t) => {
   const { location } = await newLocationWith(
     "CREATE FUNCTION pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.clock_timestamp()'",
   )
-  await t.rejects(
-    openSession(location, () => performance.now()),
-    { name: 'StoreUnavailable', message: /another server has the address now/ },
-  )
+  await t.rejects(openSession(location, { monotonic: () => performance.now(), observe() {} }), {
+    name: 'StoreUnavailable',
+    message: /another server has the address now/,
+  })
 })
 
 t.test('A session ends when its connections lead to another server', async (t) => {
   const { url, location } = await newLocationWith(`
     CREATE TABLE public.started (at timestamptz); INSERT INTO started VALUES ('2026-01-01'); GRANT ALL ON started TO PUBLIC;
     CREATE FUNCTION pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS 'SELECT at FROM public.started'`)
-  const session = await openSession(location, () => performance.now())
+  const session = await openSession(location, { monotonic: () => performance.now(), observe() {} })
   await query(url, "UPDATE started SET at = '2026-01-02'")
   t.match(await session.ended, { message: /another server has the address now/ })
 })

@@ -11,7 +11,7 @@ async function startSession(t: Test) {
   const pair = await startPair(t)
   const location = parseDatabaseUrl(await pair.primary.createDatabase()) as PostgresLocation
   const clock = { time: 0 }
-  const session = await openSession(location, () => clock.time)
+  const session = await openSession(location, { monotonic: () => clock.time, observe() {} })
   t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
   return { pair, location, clock, session }
 }
@@ -46,10 +46,7 @@ t.test('Session: while a commit waits for a standby no other one is sent', async
   }
   t.equal(await waiting(), 1)
   for (let n = 0; n < 3; n++) {
-    await t.rejects(
-      openSession(location, () => clock.time),
-      /commits wait for a standby/,
-    )
+    await t.rejects(openSession(location, { monotonic: () => clock.time, observe() {} }), /commits wait for a standby/)
   }
   t.equal(await waiting(), 1)
   pair.standby.resume()
@@ -67,16 +64,16 @@ t.test('Session: of several hosts the primary is taken, whichever place it has',
   const { pair, location } = await startSession(t)
   const hosts = [pair.standby.port, 1, pair.primary.port].map((port) => ({ host: '127.0.0.1', port }))
   for (const order of [hosts, hosts.toReversed()]) {
-    const session = await openSession({ ...location, hosts: order }, () => 0)
+    const session = await openSession({ ...location, hosts: order }, { monotonic: () => 0, observe() {} })
     t.equal(session.reads.host.port, pair.primary.port)
     session.end(new StoreUnavailable('enough') as never)
   }
+  await t.rejects(openSession({ ...location, hosts: hosts.slice(0, 1) }, { monotonic: () => 0, observe() {} }), {
+    name: 'StoreUnavailable',
+    message: /is a standby, or read-only/,
+  })
   await t.rejects(
-    openSession({ ...location, hosts: hosts.slice(0, 1) }, () => 0),
-    { name: 'StoreUnavailable', message: /is a standby, or read-only/ },
-  )
-  await t.rejects(
-    openSession({ ...location, hosts: hosts.slice(0, 2) }, () => 0),
+    openSession({ ...location, hosts: hosts.slice(0, 2) }, { monotonic: () => 0, observe() {} }),
     /ECONNREFUSED/,
   )
 })
@@ -89,7 +86,7 @@ t.test('Session: of two primaries that of the higher timeline is taken', async (
   await pair.primary.query('SELECT pg_reload_conf()')
   const hosts = [pair.primary.port, pair.standby.port].map((port) => ({ host: '127.0.0.1', port }))
   for (const order of [hosts, hosts.toReversed()]) {
-    const session = await openSession({ ...location, hosts: order }, () => 0)
+    const session = await openSession({ ...location, hosts: order }, { monotonic: () => 0, observe() {} })
     t.equal(session.reads.host.port, pair.standby.port)
     session.end(new StoreUnavailable('enough') as never)
   }

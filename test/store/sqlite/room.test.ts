@@ -31,7 +31,7 @@ t.test('Full log: whether there is room again is looked at outside of a transact
     async committed() {},
   }
   const { registry, applicationOf } = createRegistry({ ...context, change: createChange(context), assertNotMoved() {} })
-  const tokens = createTokens({ ...context, applicationOf })
+  const tokens = createTokens({ ...context, applicationOf, observe() {} })
   const usage = createUsage(context)
   const token = mintToken(keyOf(1), START).stored
   await tokens.addToken(token)
