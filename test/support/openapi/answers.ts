@@ -1,0 +1,59 @@
+import type { DocumentedAnswer } from './description.ts'
+import type { Answered } from './exchange.ts'
+import { problems } from './schemas.ts'
+
+/** Headers of the body and of the connection, not of what is said. */
+const FRAMING = ['content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding']
+
+type Described = Pick<DocumentedAnswer, 'status' | 'name' | 'response'>
+
+/**
+ * Where an answer is not what is described: its status, its headers and no others, its body and the example of it. To
+ * `HEAD` there may be no body. Fields that vary are not compared with the example.
+ */
+export function differences(
+  answer: Answered,
+  described: Described,
+  { isHead = false, varying = [] as string[] } = {},
+): string[] {
+  const found = answer.status === described.status ? [] : [`status ${answer.status}`]
+  found.push(...headerDifferences(answer, described))
+  if (!isHead || answer.body !== '') found.push(...bodyDifferences(answer, described, varying))
+  return found
+}
+
+function headerDifferences({ headers }: Answered, { name, response }: Described): string[] {
+  const described = Object.entries(response.headers ?? {}).map(([title, header]) => ({
+    ...header,
+    title: title.toLowerCase(),
+  }))
+  const known = [...described.map(({ title }) => title), ...FRAMING]
+  const unknown = Object.keys(headers).filter((title) => !known.includes(title))
+  return [
+    ...unknown.map((title) => `${title} is not described`),
+    ...described.flatMap(({ title, required, schema, example, examples }) => {
+      const value = headers[title]
+      if (value === undefined) return required ? [`${title} is missing`] : []
+      const expected = name === undefined ? example : examples?.[name]?.value
+      const isOther = expected !== undefined && expected !== value
+      return [...problems(schema, value), ...(isOther ? ['is not the example'] : [])].map(
+        (problem) => `${title} ${value}: ${problem}`,
+      )
+    }),
+  ]
+}
+
+function bodyDifferences({ headers, body }: Answered, { name, response }: Described, varying: string[]): string[] {
+  const [[type, content] = []] = Object.entries(response.content ?? {})
+  const example = name === undefined ? undefined : content?.examples[name]
+  if (!content || (name !== undefined && !example)) return body === '' ? [] : [`a body: ${body}`]
+  if (headers['content-type']?.split(';')[0] !== type) return [`content-type ${headers['content-type']}`]
+  const value = JSON.parse(body)
+  const isOther = example && without(value, varying) !== without(example.value, varying)
+  return [...problems(content.schema, value), ...(isOther ? [`is not the example: ${body}`] : [])]
+}
+
+/** JSON without these fields: the order of the others counts. */
+function without(value: unknown, names: string[]): string {
+  return JSON.stringify(value, (key, field) => (names.includes(key) ? undefined : field))
+}

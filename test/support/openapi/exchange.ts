@@ -1,0 +1,47 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** A request as text, so that it need not be right. A header that is a list goes once for each. */
+export interface Sent {
+  method: string
+  target: string
+  headers: Record<string, string | string[]>
+  body?: string
+  /** Ends like this, and not with the body; `open` leaves the client's side open, as if more came. */
+  raw?: { headers: string; open?: boolean }
+}
+
+export interface Answered {
+  status: number
+  /** By their names in lower case. */
+  headers: Record<string, string>
+  body: string
+}
+
+/** Sends a request on a connection of its own and reads its answer. */
+export async function exchange(port: number, sent: Sent): Promise<Answered> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  const bytes = bytesOf(sent)
+  if (sent.raw?.open) socket.write(bytes)
+  else socket.end(bytes)
+  const answer = await text(socket)
+  socket.end()
+  return parsed(answer)
+}
+
+function bytesOf({ method, target, headers, body = '', raw }: Sent): string {
+  const lines = Object.entries(headers).flatMap(([name, values]) => [values].flat().map((value) => `${name}: ${value}`))
+  if (body !== '') lines.push(`Content-Length: ${Buffer.byteLength(body)}`)
+  const head = [`${method} ${target} HTTP/1.1`, ...lines, ''].join('\r\n')
+  return raw ? head + raw.headers : `${head}\r\n${body}`
+}
+
+function parsed(answer: string): Answered {
+  const [head = '', body = ''] = answer.split('\r\n\r\n', 2)
+  const [first = '', ...lines] = head.split('\r\n')
+  const headers = lines.map((line) => [
+    line.slice(0, line.indexOf(':')).toLowerCase(),
+    line.slice(line.indexOf(':') + 2),
+  ])
+  return { status: Number(first.split(' ')[1]), headers: Object.fromEntries(headers), body }
+}

@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto'
+import { renameSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { digestGenerated } from '../../../src/domain/secret.ts'
+import { parseToken } from '../../../src/domain/token.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
+import { createWorld } from '../world.ts'
+import { type Answered, exchange, type Sent } from './exchange.ts'
+
+/** What the examples of docs/openapi.yaml are about. */
+export const EXAMPLES = {
+  clientId: 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z',
+  clientSecret: 'EXAMPLEexampleEXAMPLEexampleEXAMPLEexamp',
+  token: 'AaH8MKAkc-eG5SXJZtAxxEEXAMPLE_token_EXAMPLE_token_EXAMPLE_token_',
+  issuedAt: 1_795_232_407_588,
+  suite: 'store',
+  suiteSecret: 'EXAMPLEexampleEXAMPLEexampleEXAMPLEsuite',
+}
+
+/** What can be wrong with a server: its store is gone or closed; an application has had its tokens. */
+export type Trouble = 'store gone' | 'store closed' | 'quota exceeded'
+
+export type DescribedWorld = Awaited<ReturnType<typeof createDescribedWorld>>
+
+/** A world that listens and has all that the examples of the description are about, at the time of the examples. */
+export async function createDescribedWorld(t: Test, trouble?: Trouble) {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { app, store, administration, clock } = await createWorld(t, {
+    databaseUrl: trouble === 'store gone' ? `sqlite:${file}` : 'sqlite::memory:',
+    tokenQuota: trouble === 'quota exceeded' ? 1 : Infinity,
+  })
+  const { clientId, clientSecret, issuedAt, suite, suiteSecret } = EXAMPLES
+  clock.time = issuedAt
+  await administration.registerSuite({ suiteId: suite, name: 'Store API' })
+  await store.addSecret(suite, { digest: digestGenerated(suiteSecret), createdAt: issuedAt })
+  const names = { name: 'Demo application', developerEmail: 'developer@demo.example' }
+  await administration.register({ ...names, clientId, clientSecret })
+  await administration.approve(clientId, suite)
+  await administration.registerSuite({ suiteId: 'other', name: 'Another API' })
+  const application = await store.findApplication(clientId)
+  const { id, secret } = parseToken(EXAMPLES.token) as { id: Buffer; secret: Buffer }
+  const { key: applicationKey, tokenGeneration: generation } = application as NonNullable<typeof application>
+  await store.addToken({
+    id,
+    secretHash: hash('sha256', secret, 'buffer'),
+    applicationKey,
+    generation,
+    issuedAt,
+    revokedAt: null,
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const ask = (sent: Sent): Promise<Answered> => exchange(port, sent)
+
+  if (trouble === 'store gone') renameSync(file, `${file}.gone`)
+  if (trouble === 'store closed') await store.close()
+  return { ask }
+}
