@@ -20,7 +20,7 @@ export function backupCommand(terminal: Terminal): Command {
       const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
       const { backUpStore } = await import('../store/open.ts')
       const withoutTokens = options.withoutTokens === true
-      const contents = await backUpStore(DATABASE_URL, targetOf(terminal, file), { withoutTokens })
+      const contents = await backUpStore(DATABASE_URL, targetOf(terminal, file), { withoutTokens, now: Date.now })
       const observe = commandLog(terminal, LOG_LEVEL)
       observe({ type: 'backup made', file, withoutTokens, actor: operatingSystemUser() })
       const out = file === '-' ? { ...terminal, stdout: terminal.stderr } : terminal

@@ -122,16 +122,23 @@ export async function reopenStore({ file }: SqliteLocation, options: OpenOptions
   return store.move.reopen().finally(() => store.close())
 }
 
-/** Makes a copy of the store at a location, which may be in use, as it is at one moment. Throws OperatorError. */
+/**
+ * Makes a copy of the store at a location, which may be in use, as it is at one moment, and notes in the store when that was.
+ * Throws OperatorError.
+ */
 export async function backUpStore(
   location: DatabaseLocation,
   target: BackupTarget,
-  options: { withoutTokens: boolean },
+  { now, ...options }: { withoutTokens: boolean; now: Clock },
 ): Promise<CopyContents> {
   switch (location.kind) {
     case 'sqlite': {
       const { backUpSqlite } = await import('./sqlite/backup.ts')
-      return backUpSqlite(location.file, target, options)
+      const { recordBackup } = await import('./sqlite/record-backup.ts')
+      const madeAt = now()
+      const contents = await backUpSqlite(location.file, target, options)
+      await recordBackup(location.file, madeAt)
+      return contents
     }
     case 'postgres':
       throw ownTools()

@@ -46,6 +46,7 @@ function schemaOf(file: string) {
 
 t.test('Backup: the copy has every row, is for its owner only, and says what is in it', async (t) => {
   const { copy, file, issuedAt, ...options } = await createDatabase(t)
+  const rows = rowsOf(file)
   const result = await runJson(['backup', copy], options)
   t.strictSame(result, {
     file: copy,
@@ -54,7 +55,7 @@ t.test('Backup: the copy has every row, is for its owner only, and says what is 
     newest_token_issued_at: new Date(issuedAt).toISOString(),
   })
   t.equal(statSync(copy).mode & 0o777, 0o600)
-  t.strictSame(rowsOf(copy), rowsOf(file))
+  t.strictSame(rowsOf(copy), rows)
   t.strictSame(schemaOf(copy), schemaOf(file))
   t.notOk(
     readdirSync(options.folder).some((name) => /partial|copy\.db-/.test(name)),
@@ -70,9 +71,9 @@ t.test(
   'Backup: --without-tokens leaves out the tokens and nothing else, the keys that were used included',
   async (t) => {
     const { copy, file, ...options } = await createDatabase(t)
+    const rows = rowsOf(file)
     const result = await runJson(['backup', copy, '--without-tokens'], options)
     t.match(result, { applications: 2, newest_token_issued_at: null })
-    const rows = rowsOf(file)
     t.equal(rows.tokens?.length, 1)
     t.strictSame(rowsOf(copy), { ...rows, tokens: [] })
     t.strictSame(schemaOf(copy), schemaOf(file))
@@ -138,6 +139,18 @@ t.test('Backup: the database itself, and what is no file, is not replaced', asyn
   t.match((await run(['backup', '/dev/null'], options)).err, /^\/dev\/null is not a file\.\n$/)
   t.match((await run(['backup', join(folder, 'no/where')], options)).err, /could not be backed up: ENOENT/)
   t.strictSame(rowsOf(file), before)
+})
+
+t.test('Backup: it leaves the database as it is, but for the time of the backup', async (t) => {
+  const { copy, file, ...options } = await createDatabase(t)
+  const rows = rowsOf(file)
+  const before = Date.now()
+  await runJson(['backup', copy], options)
+  const { backups, ...others } = rowsOf(file)
+  t.strictSame({ ...others, backups: [] }, rows)
+  const [backup, ...none] = backups as { made_at: number }[]
+  t.strictSame(none, [])
+  t.ok(Number(backup?.made_at) >= before && Number(backup?.made_at) <= Date.now())
 })
 
 t.test('Backup: the database is only read: an old one is not migrated', async (t) => {

@@ -3,16 +3,29 @@ import type { Context } from './context.ts'
 import { databaseSize, logSize } from './files.ts'
 import * as sql from './statements.ts'
 
+/** What else is known of backups. */
+export interface BackupNotes {
+  /** Notes when a backup was made, in the place of the one before. */
+  recordBackup(madeAt: number): Promise<void>
+}
+
 /** What is measured of the store, in SQLite. */
-export function createFigures({ db, read }: Context): Figures {
+export function createFigures({ db, read, write }: Context): Figures & BackupNotes {
   const oldestTokenAt = db.prepare(sql.oldestTokenAt).pluck()
   const countEndingSecrets = db.prepare(sql.countEndingSecrets).pluck()
   const lastBackupAt = db.prepare(sql.lastBackupAt).pluck()
+  const forgetBackup = db.prepare(sql.forgetBackup)
+  const insertBackup = db.prepare(sql.insertBackup)
+  const replaceBackup = db.transaction((madeAt: number) => {
+    forgetBackup.run()
+    insertBackup.run(madeAt)
+  }).immediate
 
   return {
     size: () => read(() => ({ database: databaseSize(db.name), log: logSize(db.name) })),
     oldestTokenAt: () => read(() => oldestTokenAt.get() as number | undefined),
     countEndingSecrets: (now, before) => read(() => countEndingSecrets.get({ now, before }) as number),
     lastBackupAt: () => read(() => lastBackupAt.get() as number | undefined),
+    recordBackup: (madeAt) => write(() => replaceBackup(madeAt)),
   }
 }

@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3'
+import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
@@ -14,7 +14,7 @@ const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
  * is another program's, and where it is empty and nothing is to be made.
  */
 export function migrate(
-  db: Database,
+  db: Database.Database,
   { folder = FOLDER, program = VERSION, create = true } = {},
 ): { from: number; to: number } {
   const migrations = readMigrations(folder)
@@ -46,12 +46,22 @@ export function migrate(
   }
 }
 
-function versionOf(db: Database): number {
+/** Whether a database is at this program's version, or at a newer one. Throws an SqliteError. */
+export function isMigrated(file: string): boolean {
+  const db = new Database(file, { readonly: true })
+  try {
+    return versionOf(db) >= readMigrations(FOLDER).length
+  } finally {
+    db.close()
+  }
+}
+
+function versionOf(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number
 }
 
 /** The oldest program that may run on a database; undefined: its schema is from before that was recorded. */
-function oldestProgramOf(db: Database): string | undefined {
+function oldestProgramOf(db: Database.Database): string | undefined {
   const isRecorded = db.prepare(sql.findCompatibility).get() !== undefined
   return isRecorded ? (db.prepare(sql.oldestProgram).pluck().get() as string) : undefined
 }

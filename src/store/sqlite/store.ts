@@ -10,7 +10,7 @@ import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
 import { type Context, createAccess } from './context.ts'
 import { createDisk } from './disk.ts'
-import { createFigures } from './figures.ts'
+import { type BackupNotes, createFigures } from './figures.ts'
 import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
 import { createMove } from './move.ts'
 import { createPages } from './pages.ts'
@@ -25,8 +25,8 @@ import { createUsage } from './usage.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
 
-/** What else a SQLite store has, which can move to another one. */
-interface Movable extends ReturnType<typeof createPages> {
+/** What else a SQLite store has, of which there are backups, and which can move to another one. */
+interface Extras extends ReturnType<typeof createPages>, BackupNotes {
   move: ReturnType<typeof createMove>
   /** When the newest token was issued, in milliseconds since the epoch; undefined: there is none. */
   newestTokenAt(): Promise<number | undefined>
@@ -34,7 +34,7 @@ interface Movable extends ReturnType<typeof createPages> {
 
 type StoreOptions = Required<Pick<OpenOptions, 'lockTimeout' | 'observe'>>
 
-export interface SqliteStore extends Opened, Movable {}
+export interface SqliteStore extends Opened, Extras {}
 
 /** Opens a SQLite file, readable by its owner only, or `:memory:`, as a migrated store. */
 export function openSqlite(path: string, { lockTimeout, observe = () => {}, ...options }: OpenOptions): SqliteStore {
@@ -45,7 +45,7 @@ export function openSqlite(path: string, { lockTimeout, observe = () => {}, ...o
   return openDatabase(path, use, options)
 }
 
-function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Store & Movable {
+function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Store & Extras {
   const files = filesOf(db)
   const wal = db.memory ? undefined : openSync(`${db.name}-wal`, 'r+')
 

@@ -118,7 +118,7 @@ t.test(
 
 t.test('PostgreSQL: backup and restore are left to its own tools', async (t) => {
   const location = await newLocation()
-  await t.rejects(backUpStore(location, '-', { withoutTokens: false }), OperatorError)
+  await t.rejects(backUpStore(location, '-', { withoutTokens: false, now: Date.now }), OperatorError)
   await t.rejects(restoreStore(location, '-', { revokeAllTokens: false, now: Date.now }), OperatorError)
 })
 
