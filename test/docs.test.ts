@@ -73,7 +73,7 @@ t.test('Docs: docs/log.md lists every reason of a refused or failed request with
   t.strictSame(Object.fromEntries(documented), Object.fromEntries(real.map(([reason, { status }]) => [reason, status])))
 })
 
-const PAGES = globSync(['*.md', '{docs,examples,bench,trial,failover}/**/*.md'], {
+const PAGES = globSync(['*.md', '{docs,deploy,examples,bench,trial,failover}/**/*.md'], {
   cwd: ROOT,
   exclude: ['**/node_modules/**'],
 })
