@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { Ask } from './connection.ts'
 import type { Primary } from './primary.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/transactions.ts'
 
 export type Commands = ReturnType<typeof createCommands>
 

@@ -72,6 +72,7 @@ export async function connect(location: PostgresLocation, host: PostgresHost): P
     function giveUp(): void {
       destroy(unavailable(host, new Error(`no answer within ${timeout} ms`), { isSilent: true }))
     }
+    // Without a name: named statements need a PgBouncer that knows them (docs/adr/0018).
     const query = { text, values, rowMode: 'array', types: { getTypeParser: parserOf } } as const
     const answer = client.query<Row>(query).finally(() => {
       clearTimeout(timer)

@@ -1,6 +1,6 @@
 import type { Figures } from '../../domain/store.ts'
 import type { Commands } from './commands.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/figures.ts'
 
 /** What is measured of the store, in PostgreSQL. */
 export function createFigures({ ask, askNumber }: Commands): Figures {

@@ -3,7 +3,7 @@ import type { PostgresHost, PostgresLocation } from '../../domain/database-locat
 import { OperatorError } from '../../domain/operator-error.ts'
 import { type Connection, connect } from './connection.ts'
 import { PostgresUnavailable } from './explain.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/session.ts'
 
 /** How long a statement may take that only looks at the server. */
 const LOOK_TIMEOUT_MS = 1000

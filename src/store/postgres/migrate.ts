@@ -5,7 +5,8 @@ import { assertMayRun, readMigrations } from '../migrations.ts'
 import { NoStore } from '../no-store.ts'
 import type { Connection } from './connection.ts'
 import { isLockedOut } from './explain.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/migrations.ts'
+import { begin, commit, rollback, setLockTimeout } from './statements/transactions.ts'
 
 const FOLDER = new URL('../../../migrations/postgres/', import.meta.url)
 
@@ -42,15 +43,15 @@ export async function migrate(
       await assertEmpty()
       throw new NoStore(`The database ${place} is empty`)
     }
-    return tryAgain(migrateOnce, () => ask(sql.rollback), maxTries)
+    return tryAgain(migrateOnce, () => ask(rollback), maxTries)
   }
   await assertAllowed(found)
   return { from: found, to: found }
 
   async function migrateOnce(): Promise<{ from: number; to: number }> {
-    await ask(sql.begin)
+    await ask(begin)
     await ask(sql.lockMigrations)
-    await ask(sql.setLockTimeout, [LOCK_TIMEOUT])
+    await ask(setLockTimeout, [LOCK_TIMEOUT])
     // Another node may have been faster, also a newer one.
     const current = await versionOf()
     await assertAllowed(current)
@@ -63,7 +64,7 @@ export async function migrate(
       await ask(statements)
       await ask(sql.insertMigration, [at + 1, name])
     }
-    await ask(sql.commit)
+    await ask(commit)
     return { from: current, to: Math.max(current, latest) }
   }
 

@@ -9,7 +9,7 @@ import type { Primary } from './primary.ts'
 import { readRegistry, type Wanted } from './read-registry.ts'
 import type { RegistryView } from './registry-cache.ts'
 import { type Session, TIMEOUT_MS } from './session.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/reads.ts'
 import { arrayOf } from './values.ts'
 
 /** How many turns of the event loop a round trip waits for more reads: it costs as much as dozens of them. */

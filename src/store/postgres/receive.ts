@@ -5,7 +5,8 @@ import type { Target } from '../copy.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary } from './find-primary.ts'
 import { migrate } from './migrate.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/copy.ts'
+import { begin, commit, lockRegistry, setLockTimeout } from './statements/transactions.ts'
 
 const ENDED = new PostgresUnavailable('the copy has ended')
 
@@ -27,9 +28,9 @@ export async function receive(location: PostgresLocation): Promise<Target> {
   const close = () => connection.destroy(ENDED)
   try {
     await migrate(connection)
-    await ask(sql.begin)
-    await ask(sql.setLockTimeout, [LOCK_TIMEOUT])
-    await ask(sql.lockRegistry)
+    await ask(begin)
+    await ask(setLockTimeout, [LOCK_TIMEOUT])
+    await ask(lockRegistry)
     await ask(sql.limitCopy)
     const found = (await ask<[table: string]>(sql.findRows)).map(([table]) => table.replace('_', ' '))
     if (found.length > 0)
@@ -52,7 +53,7 @@ export async function receive(location: PostgresLocation): Promise<Target> {
       await ask(sql.setLastKey, [table, key])
     },
     async commit() {
-      await ask(sql.commit)
+      await ask(commit)
     },
     close,
   }

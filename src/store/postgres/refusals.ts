@@ -1,7 +1,7 @@
 import { MAX_REFUSALS, type RefusalCount } from '../../domain/refusal-count.ts'
 import type { Refusals } from '../../domain/store.ts'
 import type { Commands } from './commands.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/refusals.ts'
 import { arrayOf } from './values.ts'
 
 /** The last refusals, in PostgreSQL. */

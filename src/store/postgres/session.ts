@@ -5,7 +5,7 @@ import { type Connection, connect } from './connection.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary, isDurable } from './find-primary.ts'
 import { createRegistryCache, type RegistryCache } from './registry-cache.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/session.ts'
 
 /** How long a request waits for the database, for reads and then for a write. */
 export const TIMEOUT_MS = 1500

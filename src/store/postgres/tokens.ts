@@ -5,7 +5,7 @@ import { createBatch } from '../batch.ts'
 import type { Commands } from './commands.ts'
 import type { Primary } from './primary.ts'
 import type { Reads } from './reads.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/tokens.ts'
 import { arrayOf } from './values.ts'
 
 /** How many turns of the event loop a round trip waits for more writes: it costs as much as dozens of them. */

@@ -6,7 +6,7 @@ import type { BackupTarget, CopyContents } from '../open.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
 import { belongsTo } from './files.ts'
 import { assertNotMissing, realPlace } from './place.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/database.ts'
 
 /** How long the beginning of a backup waits for a process that is opening or closing the database, in milliseconds. */
 const LOCK_TIMEOUT_MS = 10_000

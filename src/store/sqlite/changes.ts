@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { type CachedLookup, type CacheOptions, cacheLookup } from '../cache.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/database.ts'
 
 /** What is cached: of the registry (applications, suites, secrets, approvals), or tokens. */
 export type Subject = 'registry' | 'tokens'

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { type Backlog, StoreUnavailable } from '../../domain/store.ts'
 import { logSize } from './files.ts'
 import { isFsyncFailure } from './retry-locked.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/database.ts'
 
 /** How many commits there are between two looks at the log. */
 const COMMITS = 16

@@ -9,7 +9,7 @@ import { migrate } from './migrate.ts'
 import { preparePlace, tighten } from './place.ts'
 import { recoverLog } from './recover.ts'
 import { isFsyncFailure } from './retry-locked.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/database.ts'
 import { markUnsound } from './unsound.ts'
 import { assertSqliteVersion } from './version.ts'
 

@@ -4,7 +4,8 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import type { CopyContents } from '../open.ts'
 import { isExpected } from './connection.ts'
 import { explain } from './explain.ts'
-import * as sql from './statements.ts'
+import { newestTokenAt } from './statements/figures.ts'
+import { countApplications } from './statements/registry.ts'
 
 /** What a copy that is whole contains. Throws OperatorError where it is damaged or not of this program. */
 export function inspectCopy(file: string): CopyContents {
@@ -17,8 +18,8 @@ export function inspectCopy(file: string): CopyContents {
     if (db.pragma('user_version', { simple: true }) === 0) throw new OperatorError('it is not of this program')
     return {
       bytes,
-      applications: db.prepare(sql.countApplications).pluck().get() as number,
-      newestTokenAt: db.prepare(sql.newestToken).pluck().get() as number | undefined,
+      applications: db.prepare(countApplications).pluck().get() as number,
+      newestTokenAt: db.prepare(newestTokenAt).pluck().get() as number | undefined,
     }
   } finally {
     db.close()

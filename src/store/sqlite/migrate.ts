@@ -3,7 +3,7 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
 import { NoStore } from '../no-store.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/database.ts'
 
 const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
 

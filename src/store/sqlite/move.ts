@@ -1,7 +1,7 @@
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { Change } from './change.ts'
 import type { Context } from './context.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/move.ts'
 
 /** That a store is being copied to another one, or was. */
 interface Move {

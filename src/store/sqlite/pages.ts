@@ -1,6 +1,6 @@
 import type { ReadPage, Row, Table } from '../copied.ts'
 import type { Context } from './context.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/copy.ts'
 
 /** The highest key that a table ever had: no key is used twice, so also of a row that is there no more. */
 export interface LastKey {

@@ -1,7 +1,7 @@
 import { MAX_REFUSALS, type RefusalCount } from '../../domain/refusal-count.ts'
 import type { Refusals } from '../../domain/store.ts'
 import type { Context } from './context.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/refusals.ts'
 
 /** The last refusals, in SQLite. They are not brought to the disk: the next change takes them there. */
 export function createRefusals({ db, read, write }: Context): Refusals {

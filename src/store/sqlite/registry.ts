@@ -4,7 +4,7 @@ import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
 import type { Change } from './change.ts'
 import type { Context } from './context.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/registry.ts'
 
 /** The key of no row: ids begin with 1. */
 const BEFORE_THE_FIRST = 0

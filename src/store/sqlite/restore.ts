@@ -20,7 +20,7 @@ import { migrate } from './migrate.ts'
 import { isLogAlone, preparePlace, realPlace } from './place.ts'
 import { recoverLog } from './recover.ts'
 import { isLocked } from './retry-locked.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/tokens.ts'
 
 /**
  * Puts a copy in the place of a database that nobody uses, and keeps what was there under another name. Until the last

@@ -10,7 +10,7 @@ import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
 import { type Context, createAccess } from './context.ts'
 import { createDisk } from './disk.ts'
-import { type BackupNotes, createFigures } from './figures.ts'
+import { createFigures, type OwnFigures } from './figures.ts'
 import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
 import { createMove } from './move.ts'
 import { createPages } from './pages.ts'
@@ -18,7 +18,7 @@ import { createReader } from './reader.ts'
 import { createRefusals } from './refusals.ts'
 import { createRegistry } from './registry.ts'
 import { createRetryLocked } from './retry-locked.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/database.ts'
 import { createTokens } from './tokens.ts'
 import { markUnsound } from './unsound.ts'
 import { createUsage } from './usage.ts'
@@ -26,10 +26,8 @@ import { createUsage } from './usage.ts'
 const fdatasyncAsync = promisify(fdatasync)
 
 /** What else a SQLite store has, of which there are backups, and which can move to another one. */
-interface Extras extends ReturnType<typeof createPages>, BackupNotes {
+interface Extras extends ReturnType<typeof createPages>, OwnFigures {
   move: ReturnType<typeof createMove>
-  /** When the newest token was issued, in milliseconds since the epoch; undefined: there is none. */
-  newestTokenAt(): Promise<number | undefined>
 }
 
 type StoreOptions = Required<Pick<OpenOptions, 'lockTimeout' | 'observe'>>
@@ -107,7 +105,6 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
   const change = createChange(context)
   const move = createMove(context, change)
   const { registry, applicationOf } = createRegistry({ ...context, change, assertNotMoved: move.assertNotMoved })
-  const newestToken = db.prepare(sql.newestToken).pluck()
 
   return {
     ...registry,
@@ -117,7 +114,6 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
     ...createFigures(context),
     ...createPages(context),
     move,
-    newestTokenAt: () => context.read(() => newestToken.get() as number | undefined),
 
     ping: () =>
       retryLocked(() => {

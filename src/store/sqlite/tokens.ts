@@ -4,7 +4,7 @@ import type { Tokens } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
 import type { Context } from './context.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/tokens.ts'
 
 interface Options extends Context {
   /** The application that a token was issued to; undefined where it was removed. */

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { isAtLeast } from '../versions.ts'
-import * as sql from './statements.ts'
+import * as sql from './statements/database.ts'
 
 /** The first SQLite that does not lose commits when one process writes while another one checkpoints. */
 const OLDEST = '3.51.3'

@@ -149,7 +149,7 @@ t.test(
     t.teardown(() => db.close())
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").pluck()
     const own = ['backups', 'changes', 'compatibility', 'moved', 'refusals']
-    const { copyPages } = await import('../../../src/store/sqlite/statements.ts')
+    const { copyPages } = await import('../../../src/store/sqlite/statements/copy.ts')
     for (const table of (tables.all() as string[]).filter((name) => !own.includes(name))) {
       const statement = copyPages[table as keyof typeof copyPages]
       const columns = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table) as string[]

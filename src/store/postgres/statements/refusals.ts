@@ -1,0 +1,60 @@
+// The last refusals. The lock: one node at a time, so that none waits for rows of another in a circle.
+
+export const lockRefusals = `
+  SELECT pg_advisory_xact_lock(7033017, 3)`
+
+// Those of one row are one row first: none can be changed twice.
+export const recordRefusals = `
+  INSERT INTO refusals AS old (
+           application_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
+  SELECT coalesce(a.id, 0), r.client_id, r.reason, r.endpoint, r.suite, r.remote_address,
+         sum(r.count), min(r.first_at), max(r.last_at),
+         (array_agg(r.request_id ORDER BY r.last_at DESC))[1], (array_agg(r.trace_id ORDER BY r.last_at DESC))[1]
+    FROM unnest(
+           $1::text[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
+           $9::bigint[], $10::text[], $11::text[])
+      AS r (
+           client_id, is_known, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
+    LEFT JOIN applications a ON r.is_known AND a.client_id = r.client_id
+   WHERE a.id IS NOT NULL OR NOT r.is_known
+   GROUP BY a.id, r.client_id, r.reason, r.endpoint, r.suite, r.remote_address
+      ON CONFLICT (application_id, client_id, reason, endpoint, suite, remote_address) DO UPDATE
+     SET count = old.count + excluded.count,
+         first_at = least(old.first_at, excluded.first_at),
+         last_at = greatest(old.last_at, excluded.last_at),
+         request_id = CASE WHEN excluded.last_at < old.last_at THEN old.request_id ELSE excluded.request_id END,
+         trace_id = CASE WHEN excluded.last_at < old.last_at THEN old.trace_id ELSE excluded.trace_id END
+  RETURNING application_id`
+
+export const keepNewestRefusals = `
+  DELETE FROM refusals
+   WHERE ctid = ANY (ARRAY(
+           SELECT ranked.ctid
+             FROM (SELECT ctid, application_id, row_number() OVER (PARTITION BY application_id ORDER BY last_at DESC) AS place
+                     FROM refusals
+                    WHERE application_id = ANY ($1::bigint[])) ranked
+            WHERE place > CASE application_id WHEN 0 THEN $3::integer ELSE $2::integer END))`
+
+export const listRefusals = `
+  SELECT client_id, application_id > 0, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id
+    FROM refusals
+   WHERE application_id = coalesce((SELECT id FROM applications WHERE client_id = $1), 0)
+     AND client_id = $1
+   ORDER BY last_at DESC`
+
+export const purgeRefusals = `
+  WITH old AS (
+    SELECT application_id, client_id, reason, endpoint, suite, remote_address
+      FROM refusals
+     WHERE last_at < $1
+     ORDER BY last_at
+     LIMIT $2
+       FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM refusals r
+     USING old
+     WHERE (r.application_id, r.client_id, r.reason, r.endpoint, r.suite, r.remote_address)
+         = (old.application_id, old.client_id, old.reason, old.endpoint, old.suite, old.remote_address)
+    RETURNING 1
+  )
+  SELECT count(*) FROM deleted`

@@ -1,0 +1,63 @@
+// Usage. In the order of the keys, so that two nodes that count the same wait for each other and not in a circle. What is used
+// is kept from being removed first, for the use refers to it. One that is being removed is left out: a removal takes its rows
+// in an order of its own, so whoever waits for one of them may wait in a circle.
+
+export const addTokenCounts = `
+  INSERT INTO token_counts AS old (hour, application_id, issued, refused)
+  SELECT hour, application_id, issued, refused
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+      AS more (hour, application_id, issued, refused)
+   ORDER BY hour, application_id
+      ON CONFLICT (hour, application_id) DO UPDATE
+     SET issued = old.issued + excluded.issued, refused = old.refused + excluded.refused
+  RETURNING application_id, hour, issued, refused`
+
+export const recordApplicationUses = `
+  WITH kept AS MATERIALIZED (
+    SELECT id FROM applications WHERE id = ANY ($1::bigint[]) ORDER BY id FOR KEY SHARE SKIP LOCKED
+  )
+  INSERT INTO application_uses AS old (application_id, last_token_at)
+  SELECT kept.id, max(used.last_token_at)
+    FROM unnest($1::bigint[], $2::bigint[]) AS used (application_id, last_token_at)
+    JOIN kept ON kept.id = used.application_id
+   WHERE used.last_token_at IS NOT NULL
+   GROUP BY kept.id
+   ORDER BY kept.id
+      ON CONFLICT (application_id) DO UPDATE SET last_token_at = greatest(old.last_token_at, excluded.last_token_at)`
+
+export const countTokens = `
+  SELECT issued FROM token_counts WHERE application_id = $1 AND hour = $2`
+
+export const listTokenCounts = `
+  SELECT application_id, hour, issued, refused FROM token_counts WHERE hour >= $1`
+
+export const purgeTokenCounts = `
+  WITH old AS (
+    SELECT hour, application_id
+      FROM token_counts
+     WHERE hour < $1
+     ORDER BY hour, application_id
+     LIMIT $2
+       FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM token_counts t USING old WHERE (t.hour, t.application_id) = (old.hour, old.application_id) RETURNING 1
+  )
+  SELECT count(*) FROM deleted`
+
+export const recordSecretUses = `
+  WITH kept AS MATERIALIZED (
+    SELECT id FROM secrets WHERE id = ANY ($1::bigint[]) ORDER BY id FOR KEY SHARE SKIP LOCKED
+  )
+  INSERT INTO secret_uses AS old (secret_id, last_used_at)
+  SELECT kept.id, max(used.last_used_at)
+    FROM unnest($1::bigint[], $2::bigint[]) AS used (secret_id, last_used_at)
+    JOIN kept ON kept.id = used.secret_id
+   GROUP BY kept.id
+   ORDER BY kept.id
+      ON CONFLICT (secret_id) DO UPDATE SET last_used_at = greatest(old.last_used_at, excluded.last_used_at)`
+
+export const listSecretUses = `
+  SELECT secret_id, last_used_at FROM secret_uses WHERE secret_id = ANY ($1::bigint[])`
+
+export const lastTokenAt = `
+  SELECT last_token_at FROM application_uses WHERE application_id = $1`

@@ -1,0 +1,35 @@
+// The database as a whole: its version and schema, its changes, its log.
+
+export const sqliteVersion = `
+  SELECT sqlite_version()`
+
+export const ping = `
+  SELECT id FROM applications LIMIT 1`
+
+// A change that is one: SQLite does not write what is the same.
+export const tryToWrite = `
+  UPDATE changes SET revocations = revocations + 1`
+
+export const countChanges = `
+  SELECT registry, revocations FROM changes`
+
+export const findTable = `
+  SELECT 1 FROM sqlite_schema LIMIT 1`
+
+export const findCompatibility = `
+  SELECT 1 FROM sqlite_schema WHERE name = 'compatibility'`
+
+export const oldestProgram = `
+  SELECT oldest_program FROM compatibility`
+
+export const listSchema = `
+  SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
+
+export const lookAtLog = `
+  PRAGMA wal_checkpoint(NOOP)`
+
+export const copyLog = `
+  PRAGMA wal_checkpoint(PASSIVE)`
+
+export const emptyLog = `
+  PRAGMA wal_checkpoint(TRUNCATE)`
