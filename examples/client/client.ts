@@ -24,16 +24,20 @@ export class TokenRequestError extends Error {
   readonly errorDescription: string | undefined
   /** In seconds, if the server said when to retry, as it does with 503. */
   readonly retryAfter: number | undefined
+  /** What the server calls the request (X-Request-Id): its operator finds the true reason by it. */
+  readonly requestId: string | undefined
 
   constructor(response?: Response, body: Record<string, unknown> = {}, options?: ErrorOptions) {
     const [error, description] = [body.error, body.error_description].map((text) => text as string | undefined)
-    const said = [response?.status ?? 'no answer', error, description].filter(Boolean).join(', ')
-    super(`The token request failed: ${said}`, options)
+    const requestId = response?.headers.get('x-request-id') ?? undefined
+    const said = [response?.status ?? 'no answer', error, description, requestId && `request ${requestId}`]
+    super(`The token request failed: ${said.filter(Boolean).join(', ')}`, options)
     this.name = 'TokenRequestError'
     this.status = response?.status
     this.error = error
     this.errorDescription = description
     this.retryAfter = Number(response?.headers.get('retry-after')) || undefined
+    this.requestId = requestId
   }
 }
 

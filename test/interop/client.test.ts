@@ -163,12 +163,15 @@ t.test('Client: a second 401 is handed back', async (t) => {
 })
 
 t.test('Client: a refused token request is an error with what the server said, without the secret', async (t) => {
-  const { api, calls, client } = await createParties(t)
+  const { api, calls, client, lines } = await createParties(t)
   const clientSecret = 'a-secret-that-is-wrong'
   const error = await failure(client({ clientSecret }).request(api))
   t.ok(error instanceof TokenRequestError)
   t.match(error, { status: 401, error: 'invalid_client', errorDescription: 'Unknown client or wrong secret' })
-  t.equal(error.message, 'The token request failed: 401, invalid_client, Unknown client or wrong secret')
+  const said = 'The token request failed: 401, invalid_client, Unknown client or wrong secret, request '
+  t.equal(error.message, said + error.requestId)
+  const { reason, request_id } = JSON.parse(lines.at(-1) as string)
+  t.strictSame([reason, request_id], ['wrong secret', error.requestId], 'by which the operator finds the reason')
   t.notMatch(`${error.stack} ${JSON.stringify(error)}`, clientSecret)
   t.equal(calls.length, 0)
 })

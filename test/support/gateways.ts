@@ -90,7 +90,8 @@ function spawnNginx(folder: string, { gateway, tokenServer, store, productInform
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   )
-  replace('\nhttp {\n', `\nhttp {\n${paths.join(' ')} access_log ${folder}/access.log;\n`)
+  replace('\nhttp {\n', `\nhttp {\n${paths.join(' ')}\n`)
+  replace('/var/log/nginx/access.log', `${folder}/access.log`)
   const file = join(folder, 'nginx.conf')
   writeFileSync(file, conf)
   // One process only, so that no worker outlives the test.
@@ -133,7 +134,8 @@ function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInform
 
 function answerAsSuite(response: ServerResponse, headers: IncomingHttpHeaders): void {
   const status = Number(headers['x-answer-with'] ?? 200)
-  response.writeHead(status, { 'www-authenticate': 'Suite', location: '/elsewhere' }).end('from the suite')
+  const more = { 'www-authenticate': 'Suite', location: '/elsewhere', 'x-request-id': 'of-the-suite' }
+  response.writeHead(status, more).end('from the suite')
 }
 
 /** A certificate for `localhost`, signed by itself. */

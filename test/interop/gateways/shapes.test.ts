@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { parse } from 'yaml'
 import { CLIENT_HEADERS, EXAMPLES } from '../../support/gateways.ts'
 import { sendBytes } from '../../support/send.ts'
 import { createWorldOfSuites, ID } from '../../support/suites.ts'
@@ -9,6 +10,10 @@ t.test('Traefik: the request of forwardAuth is answered as in its example', asyn
   const { app, token, credentials } = await createWorldOfSuites(t)
   const example = readFileSync(join(EXAMPLES, 'traefik/dynamic.yml'), 'utf8')
   const addresses = [...example.matchAll(/address: http:\/\/127\.0\.0\.1:8080(\S+)/g)].map(([, url]) => url as string)
+  const { http } = parse(example, { merge: true })
+  const passedOn: string[] = http.middlewares['check-store'].forwardAuth.authResponseHeaders
+  t.strictSame(passedOn, http.middlewares['check-product-information'].forwardAuth.authResponseHeaders)
+  t.ok(passedOn.includes('X-Request-Id'), 'the id that the check has is that of the request')
   const authorization = `Bearer ${await token()}`
   const forwarded = {
     'x-forwarded-method': 'POST',
@@ -31,6 +36,7 @@ t.test('Traefik: the request of forwardAuth is answered as in its example', asyn
       )
     const valid = await ask({ authorization })
     t.strictSame(statusesOf(valid), [200, 403])
+    for (const name of passedOn) t.ok(valid[0]?.headers[name.toLowerCase()], name)
     t.match(valid[0]?.headers, { 'x-client-id': credentials.client_id, 'x-token-id': ID })
     t.strictSame(statusesOf(await ask({})), [401, 401])
     t.strictSame(statusesOf(await ask({ authorization: 'Bearer x' })), [401, 401])
@@ -72,13 +78,12 @@ t.test('Envoy: the request of ext_authz, with the path behind the prefix, is ans
 t.test('Gateways: every example passes on every header of the check', async (t) => {
   const { verify, token } = await createWorldOfSuites(t)
   const { headers } = await verify(await token())
-  const ofEveryAnswer = ['x-content-type-options', 'x-request-id']
-  const names = Object.keys(headers).filter((name) => name.startsWith('x-') && !ofEveryAnswer.includes(name))
-  t.strictSame(names.sort(), [...CLIENT_HEADERS].sort())
+  const names = Object.keys(headers).filter((name) => name.startsWith('x-') && name !== 'x-content-type-options')
+  t.strictSame(names.sort(), [...CLIENT_HEADERS, 'x-request-id'].sort())
   for (const file of ['nginx/nginx.conf', 'caddy/Caddyfile', 'traefik/dynamic.yml', 'envoy/envoy.yaml']) {
     const example = readFileSync(join(EXAMPLES, file), 'utf8').toLowerCase()
     // Once where the client's own is dropped or replaced, and once where the check's is taken; nginx writes it with _.
-    for (const name of names) {
+    for (const name of CLIENT_HEADERS) {
       const times = example.split(name).length + example.split(`$upstream_http_${name.replaceAll('-', '_')}`).length - 2
       t.ok(times >= 2, `${file}: ${name}`)
     }

@@ -31,6 +31,28 @@ t.test('haproxy, two nodes: both get requests, and one that is killed loses none
   await Promise.all(clients)
 })
 
+t.test("haproxy, two nodes: a gateway's id of a request is kept, and what has none gets one", { skip }, async (t) => {
+  const { nodes, front } = await startTwoNodes(t)
+  for (const [headers, id] of [
+    [{ 'x-request-id': 'of-a-gateway' }, /^of-a-gateway$/],
+    [{}, /^[0-9a-f-]{36}$/],
+    [{ 'x-request-id': 'is none' }, /^[0-9a-f]{20}$/],
+  ] as const) {
+    const answer = await front.token(headers)
+    const told = String(answer.headers['x-request-id'])
+    t.match(told, id)
+    await until(() =>
+      nodes.flatMap((node) => node.logged('token issued')).some(({ request_id }) => request_id === told),
+    )
+    await until(() => front.said().includes(` ${told}\n`))
+  }
+  for (const { child } of nodes) child.kill('SIGKILL')
+  await until(() => front.said().includes("backend 'ready' has no server available"))
+  const { status, headers } = await front.token()
+  t.equal(status, 503)
+  await until(() => front.said().includes(` ${headers['x-request-id']}\n`))
+})
+
 t.test(
   'haproxy, two nodes: where none is ready a node answers, and then a token as soon as it can',
   { skip },
@@ -82,12 +104,14 @@ async function startTwoNodes(t: Test) {
 async function startHaproxy(t: Test, address: string, env: NodeJS.ProcessEnv): Promise<() => string> {
   const haproxy = spawn('haproxy', ['-db', '-f', join(EXAMPLES, 'haproxy/haproxy.cfg')], {
     env,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''
-  haproxy.stderr.on('data', (chunk) => {
-    said += chunk
-  })
+  for (const stream of [haproxy.stdout, haproxy.stderr]) {
+    stream.on('data', (chunk) => {
+      said += chunk
+    })
+  }
   const exited = once(haproxy, 'exit')
   t.teardown(async () => {
     haproxy.kill('SIGKILL')
