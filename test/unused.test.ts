@@ -5,7 +5,7 @@ import t from 'tap'
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
-const FILES = globSync('{src,test,bench,mutate,trial,failover,examples}/**/*.ts', {
+const FILES = globSync('{src,test,bench,mutate,trial,failover,examples,reference}/**/*.ts', {
   cwd: ROOT,
   exclude: ['**/node_modules/**', '**/*.d.ts'],
 })

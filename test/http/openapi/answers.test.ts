@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { differences } from '../../support/openapi/answers.ts'
 import { CAUSES, type Cause, usualRequest } from '../../support/openapi/causes.ts'
-import { answersOf, type DocumentedAnswer, operationsOf, readDescription } from '../../support/openapi/description.ts'
+import { answersOf, type DocumentedAnswer, operationsOf, readDescription } from '../../../reference/description.ts'
 import type { Answered } from '../../support/openapi/exchange.ts'
 import { createDescribedWorld, type DescribedWorld } from '../../support/openapi/world.ts'
 

@@ -8,7 +8,7 @@ import {
   REFUSALS,
 } from '../../../src/http/wire/refusals.ts'
 import { VERSION } from '../../../src/version.ts'
-import { answersOf, type DocumentedResponse, operationsOf, readDescription } from '../../support/openapi/description.ts'
+import { answersOf, type DocumentedResponse, operationsOf, readDescription } from '../../../reference/description.ts'
 import { describedRoutesOf, routesOf } from '../../support/openapi/routes.ts'
 import { problems } from '../../support/openapi/schemas.ts'
 import { createWorld } from '../../support/world.ts'

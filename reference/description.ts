@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-/** A description, as far as these tests read it, without `$ref`. */
+/** An OpenAPI description without `$ref`, as far as the reference page and the tests read it. */
 export interface Description {
   openapi: string
-  info: { version: string }
+  info: { title: string; summary: string; version: string; description: string }
+  servers: { url: string; variables?: Record<string, { default: string }> }[]
+  tags: { name: string; description: string }[]
   paths: Record<string, PathItem>
-  components: { examples: Record<string, Example>; schemas: Record<string, Schema> }
+  components: {
+    examples: Record<string, Example>
+    schemas: Record<string, Schema>
+    parameters: Record<string, Parameter>
+    headers: Record<string, Header>
+    securitySchemes: Record<string, SecurityScheme>
+  }
 }
 
 interface PathItem {
@@ -16,16 +24,36 @@ interface PathItem {
   [method: string]: unknown
 }
 
-interface Parameter {
+/** What is the same at every endpoint; the page says it once. */
+interface Everywhere {
+  'x-everywhere'?: boolean
+}
+
+export interface Parameter extends Everywhere {
   name: string
   in: string
+  description: string
+  schema: Schema
+  required?: boolean
   example?: string
 }
 
-export type Schema = Record<string, unknown>
+/** A JSON Schema, 2020-12. */
+export interface Schema {
+  type?: string
+  description?: string
+  const?: unknown
+  enum?: unknown[]
+  format?: string
+  items?: Schema
+  required?: string[]
+  properties?: Record<string, Schema>
+  oneOf?: Schema[]
+  [keyword: string]: unknown
+}
 
-export interface Example {
-  summary?: string
+export interface Example extends Everywhere {
+  summary: string
   value: unknown
 }
 
@@ -35,15 +63,23 @@ export interface Content {
 }
 
 export interface DocumentedResponse {
-  headers?: Record<string, DocumentedHeader>
+  description?: string
+  headers?: Record<string, Header>
   content?: Record<string, Content>
 }
 
-interface DocumentedHeader {
+export interface Header extends Everywhere {
+  description: string
   required?: boolean
   schema: Schema
   example?: string
   examples?: Record<string, Example>
+}
+
+interface SecurityScheme {
+  scheme: string
+  description: string
+  'x-example': string
 }
 
 export interface Operation {
@@ -51,9 +87,12 @@ export interface Operation {
   /** In capitals. */
   method: string
   path: string
+  tags: string[]
+  summary: string
+  description?: string
   parameters: Parameter[]
   security: Record<string, string[]>[]
-  requestBody?: Pick<DocumentedResponse, 'content'>
+  requestBody?: Pick<DocumentedResponse, 'description' | 'content'>
   responses: Record<string, DocumentedResponse>
 }
 
