@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { answersOf, type DocumentedAnswer, operationsOf, readDescription } from '../../../reference/description.ts'
 import { differences } from '../../support/openapi/answers.ts'
 import { CAUSES, type Cause, usualRequest } from '../../support/openapi/causes.ts'
-import { answersOf, type DocumentedAnswer, operationsOf, readDescription } from '../../../reference/description.ts'
 import type { Answered } from '../../support/openapi/exchange.ts'
 import { createDescribedWorld, type DescribedWorld } from '../../support/openapi/world.ts'
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { answersOf, type DocumentedResponse, operationsOf, readDescription } from '../../../reference/description.ts'
 import {
   INVALID_TOKEN,
   NO_SUCH_SUITE,
@@ -8,7 +9,6 @@ import {
   REFUSALS,
 } from '../../../src/http/wire/refusals.ts'
 import { VERSION } from '../../../src/version.ts'
-import { answersOf, type DocumentedResponse, operationsOf, readDescription } from '../../../reference/description.ts'
 import { describedRoutesOf, routesOf } from '../../support/openapi/routes.ts'
 import { problems } from '../../support/openapi/schemas.ts'
 import { createWorld } from '../../support/world.ts'
