@@ -49,3 +49,11 @@ export interface ApplicationChanges {
 export function generateClientId(): string {
   return randomString(32)
 }
+
+/** A client id that is none: it may be a secret in the wrong field, so only its beginning and length are kept. */
+export function abbreviated(clientId: string): string {
+  return `${clientId.slice(0, 4)}... (${clientId.length} characters)`
+}
+
+/** What `abbreviated` makes: the beginning and the length. */
+export const ABBREVIATED = /^(.{0,4})\.\.\. \((\d+) characters\)$/s

@@ -57,7 +57,7 @@ type TokenEvent =
   | (Asked & { type: 'token revoked'; clientId: string; tokenId: string })
   /** More than anybody needs who uses a token until it expires. `hour`: when it began, RFC 3339. */
   | { type: 'many tokens issued'; clientId: string; hour: string }
-  /** Requests were refused; the refusals themselves are no events. */
+  /** Requests were refused: see `quota refusal`. */
   | { type: 'token quota exceeded'; clientId: string; hour: string }
   /** The token to revoke is unknown, another client's or revoked already; RFC 7009 §2.2 answers 200 all the same. */
   | (Asked & { type: 'nothing to revoke'; clientId: string })
@@ -100,6 +100,8 @@ export type Measurement =
   | { type: 'request abandoned'; endpoint: string | undefined; seconds: number }
   /** A check ended with yes. */
   | { type: 'check passed' }
+  /** An authenticated application has no tokens left in this hour. The log has `token quota exceeded`, once. */
+  | (RefusedRequest & { type: 'quota refusal'; clientId: string })
   /** One transaction of the store, with so many writes of tokens. */
   | { type: 'batch written'; size: number; seconds: number }
   /** One fsync. */
@@ -213,6 +215,8 @@ type ServerEvent =
   | { type: 'purge failed'; err: unknown }
   /** Last uses and counts of tokens; it is tried again. */
   | { type: 'usage not recorded'; err: unknown }
+  /** The last refusals, for `why`; it is tried again. */
+  | { type: 'refusals not recorded'; err: unknown }
   /** Once a minute while it lasts: what the store could not tidy up, in bytes, and why. */
   | { type: 'store backlog'; bytes: number; cause: string }
   | { type: 'store backlog cleared' }

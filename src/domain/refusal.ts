@@ -97,6 +97,8 @@ export interface RefusalDetails {
   field?: string
   /** Whether that is a name of this server's. Another one is not logged: it may be a secret. */
   isKnownField?: boolean
+  /** The client that asks: one that is registered. */
+  clientId?: string | undefined
   /** The suite that the request is about: one that is registered. */
   suite?: string | undefined
   headers?: Record<string, string>

@@ -60,6 +60,11 @@ export async function digestImported(secret: string): Promise<string> {
 /** An imported secret that nobody knows: refusing an unknown client must cost what refusing a known one costs. */
 export const DECOY = { digest: importedForm(Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES)) }
 
+/** Whether a secret was to be shown first, and was not. */
+export function isNotShownYet({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>): boolean {
+  return endsAt === NOT_SHOWN_YET && revokedAt === null
+}
+
 /** The state of a secret at this time, in milliseconds since the epoch. */
 export function secretState({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>, now: number): SecretState {
   if (revokedAt !== null) return 'revoked'

@@ -132,9 +132,9 @@ export interface Refusals {
   recordRefusals(refusals: readonly RefusalCount[]): Promise<void>
   /**
    * The last refusals of an application, newest first. Where the client id is not registered, those of unknown ones that are
-   * kept under this text, which is the beginning and the length of one.
+   * kept under this text, which is the beginning and the length of one. Undefined: those of all unknown client ids.
    */
-  listRefusals(clientId: string): Promise<RefusalCount[]>
+  listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
   /** Deletes at most `limit` that happened last before this time, oldest first. Resolves to how many. */
   purgeRefusals(before: number, limit: number): Promise<number>
 }

@@ -1,4 +1,4 @@
-import { type Application, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { type Application, abbreviated, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type AuthenticationReason, AuthenticationRefused } from '../domain/refusal.ts'
 import { DECOY, findGenerated, importedCandidates, type Secret, secretState } from '../domain/secret.ts'
@@ -48,7 +48,7 @@ export async function authenticate(
 
   const first = await recognize()
   if (first.kind === 'authenticated') return first
-  const caller = { clientId, remoteAddress }
+  const caller = { clientId, remoteAddress, isRegistered: first.client !== undefined }
   return failures.attempt(caller, async () => {
     const checks = await store.mostImportedSecrets()
     if (checks === 0) return authenticated(first, credentials)
@@ -113,10 +113,5 @@ function authenticated<Client extends Application | Suite>(
   { clientId }: Credentials,
 ): Authenticated<Client> {
   if (judgement.kind === 'authenticated') return judgement
-  throw new AuthenticationRefused(judgement.reason, judgement.client ? clientId : abbreviate(clientId))
-}
-
-/** What came as the client id and is none may be a secret in the wrong field: the log gets its beginning and length. */
-function abbreviate(clientId: string): string {
-  return `${clientId.slice(0, 4)}... (${clientId.length} characters)`
+  throw new AuthenticationRefused(judgement.reason, judgement.client ? clientId : abbreviated(clientId))
 }

@@ -16,6 +16,8 @@ const CLIENT_ID_LENGTH = 201
 export interface Caller {
   clientId: string
   remoteAddress: string
+  /** Whether a client has this id, for the log; false where that is not known. */
+  isRegistered?: boolean
 }
 
 export interface FailureOptions {
@@ -58,7 +60,9 @@ export function createFailures({ isLimited, isShared, monotonic }: FailureOption
       // A client that tries on and on does not use up what its neighbours may.
       if (wait > 0 && spendsPrefix) budgets.giveBack(prefix, PER_PREFIX)
     }
-    if (wait > 0) throw new RequestRefused('too many failures', { retryAfter: Math.ceil(wait / 1000) })
+    if (wait === 0) return
+    const clientId = caller.isRegistered ? caller.clientId : undefined
+    throw new RequestRefused('too many failures', { retryAfter: Math.ceil(wait / 1000), clientId })
   }
 
   function takeBack(caller: Caller): void {

@@ -1,5 +1,5 @@
+import { inSteps } from '../domain/in-steps.ts'
 import type { Store } from '../domain/store.ts'
-import { inSteps } from './in-steps.ts'
 
 export type SecretUses = ReturnType<typeof createSecretUses>
 

@@ -1,9 +1,9 @@
 import type { Application, ApplicationKey } from '../domain/application.ts'
 import type { Observer } from '../domain/events.ts'
+import { inSteps } from '../domain/in-steps.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { HOUR, hourOf, type TokenCount } from '../domain/usage.ts'
-import { inSteps } from './in-steps.ts'
 
 /** A token lives an hour: whoever gets more than this in one asks for a token per call, it seems. */
 const MANY_TOKENS = 360
@@ -58,7 +58,8 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     if (counter.stored + counter.issued >= tokenQuota) {
       counter.refused++
       const left = (counter.hour + 1) * HOUR - at
-      throw new RequestRefused('token quota exceeded', { retryAfter: Math.ceil(left / 1000) })
+      const { clientId } = counter
+      throw new RequestRefused('token quota exceeded', { retryAfter: Math.ceil(left / 1000), clientId })
     }
     counter.issued++
   }

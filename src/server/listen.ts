@@ -2,14 +2,20 @@ import { lookup } from 'node:dns/promises'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
+import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
 import { buildApp } from '../http/app.ts'
 import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
+import { createRefusals } from '../telemetry/refusals.ts'
+import { startFlushLoop } from './flush-loop.ts'
 import type { Telemetry } from './telemetry.ts'
-import { startUsageLoop } from './usage-loop.ts'
+
+/** How often the store is told what was used, and how often what was refused: somebody may be on the phone. */
+const USAGE_INTERVAL_MS = 60_000
+const REFUSALS_INTERVAL_MS = 5000
 
 export type ListenConfig = Pick<
   Config,
@@ -19,9 +25,14 @@ export type ListenConfig = Pick<
 /** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. */
 export async function listenAndServe(
   store: Store,
-  { observe, observeDetails }: Pick<Telemetry, 'observe' | 'observeDetails'>,
+  { observe: log, observeDetails }: Pick<Telemetry, 'observe' | 'observeDetails'>,
   { HOST, PORT, TRUST_PROXY, CONNECTION_LIMIT, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL }: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string }> {
+  const refusals = createRefusals({ now: Date.now })
+  const observe: Observer = (event) => {
+    refusals.observe(event)
+    log(event)
+  }
   const proxies = createProxies({ trustProxy: TRUST_PROXY, observe })
   const failures = createFailures({
     isLimited: FAILURE_LIMIT,
@@ -38,12 +49,21 @@ export async function listenAndServe(
     connectionLimit: CONNECTION_LIMIT,
     publicUrl: PUBLIC_URL,
   })
-  let usageLoop: ReturnType<typeof startUsageLoop> | undefined
-  app.addHook('onClose', () => usageLoop?.stop())
+  const loops: ReturnType<typeof startFlushLoop>[] = []
+  app.addHook('onClose', async () => void (await Promise.all(loops.map((loop) => loop.stop()))))
   const address = await listen(app, HOST, PORT).catch((cause: Error) => {
     throw new OperatorError(`Cannot listen on port ${PORT} of ${HOST}: ${cause.message}.`, { cause })
   })
-  usageLoop = startUsageLoop({ issuer, observe })
+  loops.push(
+    startFlushLoop(() => issuer.flushUsage(observe), {
+      interval: USAGE_INTERVAL_MS,
+      onError: (err) => observe({ type: 'usage not recorded', err }),
+    }),
+    startFlushLoop(() => refusals.flush(store), {
+      interval: REFUSALS_INTERVAL_MS,
+      onError: (err) => observe({ type: 'refusals not recorded', err }),
+    }),
+  )
   return { app, address }
 }
 

@@ -107,6 +107,7 @@ export const LINES: Lines = {
   'settings wrong': { level: 'warn', fields: { problems: 'problems' } },
   'purge failed': { level: 'warn', fields: error },
   'usage not recorded': { level: 'warn', fields: error },
+  'refusals not recorded': { level: 'warn', fields: error },
   'store backlog': { level: 'warn', fields: { bytes: 'bytes', cause: 'cause' } },
   'store backlog cleared': { level: 'info', fields: {} },
   'clock jumped': { level: 'warn', fields: { seconds: 'seconds' } },

@@ -57,12 +57,17 @@ t.test('Quota: a token that could not be stored does not count', async (t) => {
 })
 
 t.test('Quota: the log says once an hour who exceeded it, and not each refusal', async (t) => {
-  const { post, credentials, lines, clock, flushUsage } = await createWorld(t, { tokenQuota: 1 })
+  const { post, credentials, lines, clock, flushUsage, flushRefusals, administration } = await createWorld(t, {
+    tokenQuota: 1,
+  })
   for (let n = 0; n < 5; n++) await post()
   t.strictSame(
     lines.map((line) => JSON.parse(line).msg),
     ['token issued'],
   )
+  await flushRefusals()
+  const [refusal] = await administration.why(credentials.client_id).then(({ refusals }) => refusals)
+  t.match(refusal, { reason: 'token quota exceeded', endpoint: '/v1/oauth/accesstoken', count: 4 }, 'why counts them')
   const about = { type: 'token quota exceeded', clientId: credentials.client_id }
   t.strictSame(await flushUsage(), [{ ...about, hour: '2027-01-15T08:00:00.000Z' }])
   await post()

@@ -46,6 +46,11 @@ t.test('Log: a refusal names the client that was sent, if it is registered, and 
   t.equal(await clientOf({ client_id: client_secret, grant_type: 'x' }), undefined, 'a secret in the wrong field')
   t.equal(await clientOf({ client_id: 'x'.repeat(201), grant_type: 'x' }), undefined)
   t.equal(await clientOf(`client_id=${client_id}&client_id=${client_id}`), undefined)
+  const inHeader = (authorization: string) => clientOf('', undefined, { authorization })
+  t.equal(await inHeader(`Basic ${btoa(`${client_id}:${client_secret}`)}`), client_id)
+  for (const other of [`Basic ${btoa(`nobody:${client_secret}`)}`, `Bearer ${client_id}`, 'Basic YQ=', 'Basic']) {
+    t.equal(await inHeader(other), undefined, other)
+  }
   const twice = { ...credentials, token: 'x' }
   t.equal(await clientOf(twice, '/v1/oauth/introspect', { authorization: basic }), client_id)
 })

@@ -4,13 +4,14 @@ import { type Administration, createAdministration } from '../../src/administrat
 import type { Seeded } from '../../src/administration/seed.ts'
 import type { Seeds } from '../../src/administration/seed-plan.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Event } from '../../src/domain/events.ts'
+import type { Event, Observer } from '../../src/domain/events.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { createProxies } from '../../src/http/wire/proxies.ts'
 import { createFailures } from '../../src/issuer/failures.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
+import { createRefusals } from '../../src/telemetry/refusals.ts'
 
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */
 export const START = 1_800_000_000_000
@@ -37,7 +38,12 @@ export async function createWorld(
   const { DATABASE_URL } = readConfig({ DATABASE_URL: databaseUrl })
   const store = await openStore(DATABASE_URL, { lockTimeout })
   const lines: string[] = []
-  const observe = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
+  const log = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
+  const refusals = createRefusals({ now })
+  const observe: Observer = (event) => {
+    refusals.observe(event)
+    log(event)
+  }
   const proxies = createProxies({ trustProxy, observe })
   const failures = createFailures({
     isLimited: failureLimit,
@@ -91,12 +97,28 @@ export async function createWorld(
     return told
   }
 
+  /** Stores what was refused. */
+  const flushRefusals = () => refusals.flush(store)
+
   /** An access token of the application. */
   async function token(): Promise<string> {
     return (await post()).json().access_token
   }
 
-  return { app, store, issuer, administration, changes, clock, lines, credentials, post, token, flushUsage }
+  return {
+    app,
+    store,
+    issuer,
+    administration,
+    changes,
+    clock,
+    lines,
+    credentials,
+    post,
+    token,
+    flushUsage,
+    flushRefusals,
+  }
 }
 
 /** Registers what is missing of a seed, to the end. */
@@ -110,7 +132,7 @@ async function seedAll({ plan, register }: Administration['seed'], seeds: Seeds)
 }
 
 /** The administration under one name per action, as tests call it. */
-function flat({ applications, suites, secrets, seed }: Administration) {
+function flat({ applications, suites, secrets, seed, why }: Administration) {
   return {
     ...applications,
     seed: (seeds: Seeds) => seedAll(seed, seeds),
@@ -121,5 +143,6 @@ function flat({ applications, suites, secrets, seed }: Administration) {
     listSecrets: secrets.list,
     rotateSecret: secrets.rotate,
     revokeSecret: secrets.revoke,
+    why,
   }
 }

@@ -60,6 +60,15 @@ export function basicCredentials(authorization: string): Credentials | undefined
   return { clientId, clientSecret }
 }
 
+/** The client id of `Authorization: Basic …`, for the log; undefined for whatever else. */
+export function basicClientId(authorization: string | undefined): string | undefined {
+  try {
+    return authorization === undefined ? undefined : basicCredentials(authorization)?.clientId
+  } catch {
+    return undefined
+  }
+}
+
 /** RFC 6749 appendix A: `VSCHAR = %x20-7E`. Bytes that are not UTF-8 were decoded to U+FFFD, which is none. */
 const VSCHARS = /^[\x20-\x7e]*$/
 

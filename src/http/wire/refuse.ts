@@ -4,6 +4,7 @@ import { AuthenticationRefused, type RequestReason, RequestRefused } from '../..
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { Issuer } from '../../issuer/issuer.ts'
 import { askedFor } from './asked.ts'
+import { basicClientId } from './authorization.ts'
 import type { LateAnswers } from './late-answers.ts'
 import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
 import { tellRequestId } from './request-id.ts'
@@ -43,7 +44,7 @@ export function refuse(
   const { url: endpoint, config } = request.routeOptions
   const event = eventOf(error, { status: answer.status, ...askedFor(request, endpoint) })
   // Who ends a connection within a body is said where that is seen, if it is said (malformed.ts).
-  if (event && error !== request.raw.errored) say(event, request.body, { observe, issuer })
+  if (error !== request.raw.errored) say(event, request, { observe, issuer })
 
   const { challenge } = config as RouteConfig
   // Fastify refuses a malformed path before the hook that sets these for every answer.
@@ -64,18 +65,37 @@ export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: stri
   reply.code(answer.status).type(JSON_TYPE).send(errorBody(answer, field))
 }
 
+function say(
+  event: Event,
+  request: FastifyRequest,
+  { observe, issuer }: Pick<RefuseOptions, 'observe' | 'issuer'>,
+): void {
+  const named = event.type === 'request refused' ? withClient(event, request, issuer) : undefined
+  if (named) void named.then(observe)
+  else observe(event)
+}
+
 /**
- * Says it with the client id that was sent, if there is such a client: what is none may be a secret in the wrong field.
- * Nobody is looked for where there were too many failures: those are counted and have no line (telemetry/floods.ts).
+ * The event with the client id that was sent, if there is such a client: what is none may be a secret in the wrong field.
+ * Undefined where there is nobody to be looked for. So it is where too many failed: who that was is known by then.
  */
-function say(event: Event, body: unknown, { observe, issuer }: Pick<RefuseOptions, 'observe' | 'issuer'>): void {
+function withClient(
+  event: Extract<Event, { type: 'request refused' }>,
+  request: FastifyRequest,
+  issuer: RefuseOptions['issuer'],
+): Promise<Event> | undefined {
+  const clientId = event.reason === 'too many failures' ? undefined : sentClientId(request)
+  if (clientId === undefined) return undefined
+  return issuer.isRegistered(clientId).then(
+    (isRegistered) => (isRegistered ? { ...event, clientId } : event),
+    () => event,
+  )
+}
+
+/** In the body; or in a header, where that is what is wrong. */
+function sentClientId({ body, headers }: FastifyRequest): string | undefined {
   const { client_id: clientId } = (body ?? {}) as { client_id?: unknown }
-  if (event.type !== 'request refused' || event.reason === 'too many failures' || typeof clientId !== 'string') {
-    observe(event)
-    return
-  }
-  const found = issuer.isRegistered(clientId).catch(() => false)
-  void found.then((isRegistered) => observe(isRegistered ? { ...event, clientId } : event))
+  return typeof clientId === 'string' ? clientId : basicClientId(headers.authorization)
 }
 
 function answerTo(error: unknown): ErrorAnswer {
@@ -90,16 +110,15 @@ function reasonOf(error: unknown): RequestReason {
   return statusCode < 500 ? 'request malformed' : 'unexpected error'
 }
 
-function eventOf(error: unknown, answered: { status: number } & ReturnType<typeof askedFor>): Event | undefined {
+function eventOf(error: unknown, answered: { status: number } & ReturnType<typeof askedFor>): Event {
   if (error instanceof AuthenticationRefused) {
     const { reason, clientId } = error
     return { type: 'authentication refused', reason, clientId, ...answered }
   }
   const reason = reasonOf(error)
-  // Said once an hour, by server/usage-loop.ts, and not once a request.
-  if (reason === 'token quota exceeded') return undefined
+  const { field, isKnownField, clientId, suite } = error instanceof RequestRefused ? error.details : {}
+  if (reason === 'token quota exceeded') return { type: 'quota refusal', clientId: String(clientId), ...answered }
   if (reason === 'no credentials') return { type: 'authentication refused', reason, clientId: undefined, ...answered }
   if (answered.status >= 500) return { type: 'request failed', reason, err: error, ...answered }
-  const { field, isKnownField, suite } = error instanceof RequestRefused ? error.details : {}
-  return { type: 'request refused', reason, field: isKnownField ? field : undefined, suite, ...answered }
+  return { type: 'request refused', reason, field: isKnownField ? field : undefined, clientId, suite, ...answered }
 }

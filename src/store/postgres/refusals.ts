@@ -15,7 +15,10 @@ export function createRefusals({ ask, askNumber, transact }: Commands): Refusals
         await ask(sql.keepNewestRefusals, [owners, MAX_REFUSALS.known, MAX_REFUSALS.unknown])
       }),
 
-    listRefusals: async (clientId) => (await ask<RefusalRow>(sql.listRefusals, [storable(clientId)])).map(toRefusal),
+    async listRefusals(clientId) {
+      const rows = await ask<RefusalRow>(sql.listRefusals, [clientId === undefined ? null : storable(clientId)])
+      return rows.map(toRefusal)
+    },
 
     purgeRefusals: (before, limit) => askNumber(sql.purgeRefusals, [before, limit]),
   }

@@ -7,7 +7,7 @@ import * as sql from './statements/refusals.ts'
 export function createRefusals({ db, read, write }: Context): Refusals {
   const recordRefusal = db.prepare(sql.recordRefusal).pluck()
   const keepNewestRefusals = db.prepare(sql.keepNewestRefusals)
-  const listRefusals = db.prepare<{ clientId: string }, RefusalRow>(sql.listRefusals)
+  const listRefusals = db.prepare<{ clientId: string | null }, RefusalRow>(sql.listRefusals)
   const purgeRefusals = db.prepare(sql.purgeRefusals)
 
   const recordAll = db.transaction((refusals: readonly RefusalCount[]) => {
@@ -19,7 +19,7 @@ export function createRefusals({ db, read, write }: Context): Refusals {
 
   return {
     recordRefusals: (refusals) => write(() => recordAll(refusals)),
-    listRefusals: (clientId) => read(() => listRefusals.all({ clientId }).map(toRefusal)),
+    listRefusals: (clientId) => read(() => listRefusals.all({ clientId: clientId ?? null }).map(toRefusal)),
     purgeRefusals: (before, limit) => write(() => purgeRefusals.run(before, limit).changes),
   }
 }

@@ -39,7 +39,7 @@ export const listRefusals = `
   SELECT client_id, application_id > 0, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id
     FROM refusals
    WHERE application_id = coalesce((SELECT id FROM applications WHERE client_id = $1), 0)
-     AND client_id = $1
+     AND (client_id = $1 OR $1::text IS NULL)
    ORDER BY last_at DESC`
 
 export const purgeRefusals = `

@@ -26,7 +26,7 @@ export const listRefusals = `
          count, first_at AS firstAt, last_at AS lastAt, request_id AS requestId, trace_id AS traceId
     FROM refusals
    WHERE application_id = ifnull((SELECT id FROM applications WHERE client_id = @clientId), 0)
-     AND client_id = @clientId
+     AND (client_id = @clientId OR @clientId IS NULL)
    ORDER BY last_at DESC`
 
 export const purgeRefusals = `

@@ -1,0 +1,145 @@
+import t from 'tap'
+import type { Event } from '../../src/domain/events.ts'
+import type { RefusalCount } from '../../src/domain/refusal-count.ts'
+import { createRefusals } from '../../src/telemetry/refusals.ts'
+import { START } from '../support/world.ts'
+
+const asked = {
+  status: 401,
+  endpoint: '/v1/oauth/accesstoken',
+  remoteAddress: '192.0.2.1',
+  requestId: 'r1',
+  traceId: 't1',
+}
+const wrongSecret = { type: 'authentication refused', reason: 'wrong secret', clientId: 'a', ...asked } as const
+const unknownClient = { ...wrongSecret, reason: 'unknown client', clientId: 'abcd... (9 characters)' } as const
+const expired = {
+  type: 'token refused',
+  reason: 'expired token',
+  suite: 'store',
+  clientId: 'a',
+  tokenId: undefined,
+  ...asked,
+} as const
+
+/** Refusals with a clock, and a store that keeps what it is given in pieces. */
+function createWorld() {
+  const clock = { time: START }
+  const refusals = createRefusals({ now: () => clock.time })
+  const see = (...events: Event[]) => events.forEach(refusals.observe)
+
+  /** What the next flush gives to the store. */
+  async function flushed(): Promise<RefusalCount[]> {
+    const steps: RefusalCount[] = []
+    await refusals.flush({ recordRefusals: async (step) => void steps.push(...step) })
+    return steps
+  }
+
+  return { clock, refusals, see, flushed }
+}
+
+t.test(
+  'Refusals: those of one client, reason, endpoint, suite and address are one, with the last request',
+  async (t) => {
+    const { clock, see, flushed } = createWorld()
+    see(wrongSecret)
+    clock.time += 1000
+    see({ ...wrongSecret, requestId: 'r2', traceId: 't2' })
+    const one = {
+      clientId: 'a',
+      isKnown: true,
+      reason: 'wrong secret',
+      endpoint: '/v1/oauth/accesstoken',
+      suite: undefined,
+      remoteAddress: '192.0.2.1',
+      count: 2,
+      firstAt: START,
+      lastAt: START + 1000,
+      requestId: 'r2',
+      traceId: 't2',
+    }
+    t.strictSame(await flushed(), [one])
+    t.strictSame(await flushed(), [], 'once')
+
+    see(wrongSecret, { ...wrongSecret, clientId: 'b' }, { ...wrongSecret, reason: 'expired secret' })
+    see({ ...wrongSecret, endpoint: '/v1/oauth/revoke' }, { ...wrongSecret, remoteAddress: '192.0.2.2' })
+    see(expired, { ...expired, suite: 'other' }, expired)
+    t.strictSame((await flushed()).map(({ count }) => count).sort(), [1, 1, 1, 1, 1, 1, 2])
+  },
+)
+
+t.test('Refusals: of each kind of event those are kept of which the client is known, or looks like one', async (t) => {
+  const { see, flushed } = createWorld()
+  const quota: Event = { type: 'quota refusal', clientId: 'a', ...asked, status: 429 }
+  const malformed: Event = { type: 'request refused', reason: 'field missing', field: 'x', clientId: 'a', ...asked }
+  see(wrongSecret, unknownClient, expired, quota, malformed)
+  t.match(await flushed(), [
+    { clientId: 'a', isKnown: true, reason: 'wrong secret', suite: undefined },
+    { clientId: 'a', isKnown: true, reason: 'expired token', suite: 'store' },
+    { clientId: 'a', isKnown: true, reason: 'token quota exceeded' },
+    { clientId: 'a', isKnown: true, reason: 'field missing' },
+    { clientId: 'abcd... (9 characters)', isKnown: false, reason: 'unknown client' },
+  ])
+  see({ ...wrongSecret, clientId: undefined, reason: 'no credentials' }, { ...expired, clientId: undefined })
+  see(
+    { ...malformed, clientId: undefined },
+    { type: 'stopped' },
+    { type: 'usage not recorded', err: new Error('full') },
+  )
+  t.strictSame(await flushed(), [])
+  see({ ...malformed, endpoint: undefined })
+  t.match(await flushed(), [{ endpoint: 'other' }])
+})
+
+t.test('Refusals: what happened longest ago goes where there is no room', async (t) => {
+  const { see, flushed } = createWorld()
+  for (let n = 0; n < 30; n++) see({ ...wrongSecret, remoteAddress: `192.0.2.${n}` })
+  see({ ...wrongSecret, remoteAddress: '192.0.2.10' })
+  for (let n = 0; n < 110; n++) see({ ...unknownClient, remoteAddress: `192.0.2.${n}` })
+  const kept = await flushed()
+  const addresses = (isKnown: boolean) =>
+    kept.filter((row) => row.isKnown === isKnown).map(({ remoteAddress }) => Number(remoteAddress.split('.')[3]))
+  t.strictSame(addresses(true), [...Array.from({ length: 19 }, (_, n) => n + 11), 10])
+  t.strictSame(
+    addresses(false),
+    Array.from({ length: 100 }, (_, n) => n + 10),
+  )
+  t.match(
+    kept.find(({ remoteAddress, isKnown }) => isKnown && remoteAddress === '192.0.2.10'),
+    { count: 2 },
+  )
+})
+
+t.test('Refusals: 100,000 from as many addresses, of as many clients, take no more memory than a few', async (t) => {
+  const { see, flushed } = createWorld()
+  const address = (n: number) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`
+  for (let n = 0; n < 100_000; n++) {
+    see({ ...wrongSecret, remoteAddress: address(n) })
+    see({ ...unknownClient, clientId: `${n % 10_000}... (${n} characters)`, remoteAddress: address(n) })
+  }
+  t.equal((await flushed()).length, 120)
+  for (let n = 0; n < 100_000; n++) see({ ...wrongSecret, clientId: `client ${n}`, remoteAddress: address(n) })
+  const kept = await flushed()
+  t.equal(kept.length, 1000)
+  t.match(kept.at(-1), { clientId: 'client 99999' }, 'the newest')
+})
+
+t.test('Refusals: what could not be stored is stored later, and nothing twice', async (t) => {
+  const { refusals, clock, see, flushed } = createWorld()
+  for (let n = 0; n < 600; n++) see({ ...wrongSecret, clientId: `client ${n}` })
+  const stored: RefusalCount[] = []
+  const failing = async (step: readonly RefusalCount[]) => {
+    if (stored.length > 0) {
+      clock.time += 1000
+      see({ ...wrongSecret, clientId: 'client 599', requestId: 'r2' })
+      throw new Error('full')
+    }
+    stored.push(...step)
+  }
+  await t.rejects(refusals.flush({ recordRefusals: failing }), { message: 'full' })
+  t.equal(stored.length, 500)
+  const later = await flushed()
+  t.strictSame(new Set([...stored, ...later].map(({ clientId }) => clientId)).size, 600)
+  t.equal(later.length, 100)
+  t.match(later.at(-1), { clientId: 'client 599', count: 2, firstAt: START, lastAt: START + 1000, requestId: 'r2' })
+})
