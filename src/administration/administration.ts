@@ -5,6 +5,7 @@ import { createApplications } from './applications.ts'
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
 import { createSuites } from './suites.ts'
+import { createWhy } from './why.ts'
 
 /** What the parts of administration work with. */
 export interface Context {
@@ -32,5 +33,6 @@ export function createAdministration({ store, now, observe, actor }: Administrat
     suites: createSuites(context),
     secrets: createSecrets(context),
     seed: createSeed(context),
+    why: createWhy(context),
   }
 }

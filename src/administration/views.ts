@@ -1,9 +1,11 @@
 import type { Application } from '../domain/application.ts'
+import type { RefusalCount } from '../domain/refusal-count.ts'
 import { isImported } from '../domain/secret.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { ListedApplication, RegisteredApplication, ShownApplication } from './applications.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { RegisteredSuite } from './suites.ts'
+import type { Explanation } from './why.ts'
 
 // What operators are shown, as JSON: one set of views for the command line and whatever else administers.
 
@@ -71,6 +73,41 @@ export function secretView(secret: ListedSecret) {
     ends_at: secret.endsAt === null ? null : timestamp(secret.endsAt),
     revoked_at: secret.revokedAt === null ? null : timestamp(secret.revokedAt),
     last_used_at: secret.lastUsedAt === undefined ? null : timestamp(secret.lastUsedAt),
+  }
+}
+
+/** Why a client is refused. `application` is null where the client id is a suite's, or nobody's. */
+export function explanationView(explanation: Explanation) {
+  const { clientId, diagnosis, application, refusals, similarRefusals, similarApplications } = explanation
+  return {
+    client_id: clientId,
+    diagnosis,
+    application: application
+      ? {
+          ...shownApplicationView(application),
+          tokens_this_hour: application.tokensThisHour,
+          tokens_refused_this_hour: application.refusedThisHour,
+        }
+      : null,
+    refusals: refusals.map(refusalView),
+    similar_refusals: similarRefusals.map(refusalView),
+    similar_applications: similarApplications.map(({ clientId, name }) => ({ client_id: clientId, name })),
+  }
+}
+
+/** Refusals of one kind: how often, and the last one. */
+function refusalView(refusal: RefusalCount) {
+  return {
+    client_id: refusal.clientId,
+    reason: refusal.reason,
+    endpoint: refusal.endpoint,
+    suite: refusal.suite ?? null,
+    remote_address: refusal.remoteAddress,
+    count: refusal.count,
+    first_at: timestamp(refusal.firstAt),
+    last_at: timestamp(refusal.lastAt),
+    request_id: refusal.requestId ?? null,
+    trace_id: refusal.traceId ?? null,
   }
 }
 

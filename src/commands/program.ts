@@ -15,6 +15,7 @@ import { storeCommand } from './store.ts'
 import { suitesCommand } from './suites.ts'
 import { tokensCommand } from './tokens.ts'
 import { versionCommand } from './version.ts'
+import { whyCommand } from './why.ts'
 
 /** The command line. Resolves to the exit status; after `serve` and `demo` the process lives on. */
 export async function main(args: string[], terminal: Terminal): Promise<number> {
@@ -28,6 +29,7 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
     .addCommand(suitesCommand(terminal))
     .addCommand(secretsCommand(terminal))
     .addCommand(tokensCommand(terminal))
+    .addCommand(whyCommand(terminal))
     .addCommand(backupCommand(terminal))
     .addCommand(restoreCommand(terminal))
     .addCommand(storeCommand(terminal))

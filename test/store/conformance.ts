@@ -618,6 +618,7 @@ function refusalConformance(t: Test, { open }: Harness): void {
     await store.recordRefusals([refusal('a'), ...[...strange, 'a'].map(unknown)])
     for (const clientId of strange)
       t.match(await store.listRefusals(clientId), [{ isKnown: false, count: 1 }], clientId)
+    t.equal((await store.listRefusals(undefined)).length, strange.length + 1)
     t.strictSame(await store.listRefusals('a'), [refusal('a')])
     await store.removeApplication('a')
     t.strictSame(await store.listRefusals('a'), [unknown('a')])

@@ -1,0 +1,14 @@
+const UNITS = [
+  ['day', 24 * 60 * 60_000],
+  ['h', 60 * 60_000],
+  ['min', 60_000],
+  ['s', 1000],
+] as const
+
+/** How long ago a time was, in one unit: `3 min ago`. */
+export function ago(time: number, now: number): string {
+  const age = Math.max(now - time, 0)
+  const [unit, length] = UNITS.find(([, length]) => age >= 2 * length) ?? ['s', 1000]
+  const count = Math.floor(age / length)
+  return `${count} ${unit === 'day' ? 'days' : unit} ago`
+}

@@ -1,0 +1,105 @@
+import type { RefusalCount } from '../domain/refusal-count.ts'
+import { isNotShownYet } from '../domain/secret.ts'
+import { ago } from './age.ts'
+import { remedyOf } from './remedies.ts'
+import { hasTokenSince, howOften, isOfTokens, isOver, type Trouble, troublesOf } from './troubles.ts'
+import { timestamp } from './views.ts'
+import type { ApplicationInTrouble } from './why.ts'
+
+/** What is known of an application. Newest refusals first; `now` in milliseconds since the epoch. */
+export interface Findings {
+  application: ApplicationInTrouble
+  refusals: readonly RefusalCount[]
+  similarRefusals: readonly RefusalCount[]
+  /** Whether there is any suite: else tokens are checked without one. */
+  hasSuites: boolean
+  now: number
+}
+
+const NOT_HERE =
+  'What the partner sends now does not reach this server (DNS, TLS, a gateway in between), or has no client id that ' +
+  'can be read, such as JSON in place of a form: search the log by address and time.'
+
+/** What is most likely wrong with an application now, and what to do. */
+export function diagnose(findings: Findings): string {
+  const { application, refusals, hasSuites, now } = findings
+  const { clientId, suites, lastTokenAt } = application
+  const state = wrongState(findings)
+  if (state) return state
+  const troubles = troublesOf(refusals)
+  const current = troubles.find((trouble) => !isOver(trouble, application, now))
+  if (current) return `${whatHappens(current, findings)} ${remedyOf(current, findings)}`
+  if (suites.length === 0 && hasSuites) {
+    return `It is approved for no suite, so its tokens are valid nowhere: "applications approve ${clientId} --suite ID".`
+  }
+  const meant = similarText(findings)
+  if (meant) return meant
+  if (lastTokenAt === undefined) return `It has never got a token, and no refusal of it is known. ${NOT_HERE}`
+  const [last] = troubles.toSorted((one, other) => other.lastAt - one.lastAt)
+  const before = last ? `, after its last refusal (${last.reason}, ${ago(last.lastAt, now)})` : ''
+  return `Nothing is refused now: the last token was issued ${ago(lastTokenAt, now)}${before}. ${NOT_HERE}`
+}
+
+/** What keeps an application from any token, whatever it sends. */
+function wrongState({ application, now }: Findings): string | undefined {
+  const { clientId, status, secrets } = application
+  if (status === 'suspended') {
+    return `It is suspended: it gets no tokens, and those that it has are refused. If that is over: "applications resume ${clientId}".`
+  }
+  if (secrets.some(({ state }) => state === 'active')) return undefined
+  if (secrets.every(isNotShownYet)) {
+    return 'Its secret is not valid yet, because it was not shown to the end: run the seed again, and hand over the secret that it prints.'
+  }
+  const ends = secrets.map(({ endsAt }) => Number(endsAt))
+  const last = Math.max(...ends)
+  return (
+    `None of its secrets is valid: the last one ended at ${timestamp(last)} (${ago(last, now)}). ` +
+    `"secrets rotate ${clientId}" makes a new one: hand it over.`
+  )
+}
+
+function whatHappens(trouble: Trouble, { application, now }: Findings): string {
+  const often = howOften(trouble, now)
+  if (trouble.reason === 'suspended application' || isOfTokens(trouble.reason))
+    return `Its tokens are refused, ${often}.`
+  if (!hasTokenSince(trouble, application)) return `Its requests are refused, ${often}.`
+  return `It got a token ${ago(Number(application.lastTokenAt), now)}, but other requests of it were refused, ${often}.`
+}
+
+/** What looks like a mistyped client id, where that has happened since the last token. */
+function similarText({ application, similarRefusals, now }: Findings): string | undefined {
+  const [trouble] = troublesOf(similarRefusals)
+  if (!trouble || hasTokenSince(trouble, application)) return undefined
+  const { clientId } = application
+  return (
+    `Nothing of it is refused, but an unknown client id that looks like it is, ${howOften(trouble, now)}: ` +
+    `${trouble.last.clientId}. Compare what the partner sends with ${clientId} (${clientId.length} characters).`
+  )
+}
+
+/** A suite's id, in the place of an application's. */
+export function diagnoseSuite(suiteId: string, similarRefusals: readonly RefusalCount[], now: number): string {
+  const [trouble] = troublesOf(similarRefusals)
+  const refused = trouble ? ` A client id like this was refused, ${howOften(trouble, now)}.` : ''
+  return (
+    `${suiteId} is a suite: it asks about tokens, and gets none.${refused} ` +
+    'Who needs tokens needs the credentials of an application: "applications register".'
+  )
+}
+
+/** A client id that is nobody's. */
+export function diagnoseUnknown(
+  clientId: string,
+  {
+    similarRefusals,
+    similarApplications,
+    now,
+  }: { similarRefusals: readonly RefusalCount[]; similarApplications: readonly { clientId: string }[]; now: number },
+): string {
+  const [trouble] = troublesOf(similarRefusals) as [Trouble]
+  const ids = similarApplications.map((application) => application.clientId).join(', ')
+  const advice = ids
+    ? `Is it ${ids}? Compare character by character.`
+    : 'Compare it with "applications list"; another database? a removed application?'
+  return `No application has the client id ${clientId}. One like it was refused, ${howOften(trouble, now)}. ${advice}`
+}

@@ -1,0 +1,49 @@
+import { ABBREVIATED } from '../domain/application.ts'
+import type { RefusalCount } from '../domain/refusal-count.ts'
+
+/** So many characters may be wrong, missing or too many. */
+const MAX_SLIPS = 2
+
+/** So many characters longer or shorter: two quotes and a line break, for example. */
+const MAX_EXTRA = 4
+
+/** A shorter client id is like any other one. */
+const SHORTEST = 6
+
+/** What gets around a client id by mistake: quotes, spaces. */
+const WRAPPING = /^["'\s<]+|["'\s>]+$/g
+
+/** Whether the beginning of a client id that is not registered may be this one's: quoted, cut off, or in another case. */
+export function looksLike({ clientId: shown }: Pick<RefusalCount, 'clientId'>, clientId: string): boolean {
+  const [, beginning = '', length] = ABBREVIATED.exec(shown) ?? []
+  const kept = plain(beginning)
+  if (kept.length < 2) return false
+  return plain(clientId).startsWith(kept) && Math.abs(Number(length) - clientId.length) <= MAX_EXTRA
+}
+
+/** Whether one client id is the other one with a slip or two. */
+export function isNear(one: string, other: string): boolean {
+  const [a, b] = [plain(one), plain(other)]
+  if (a === b) return true
+  return Math.min(a.length, b.length) >= SHORTEST && distance(a, b) <= MAX_SLIPS
+}
+
+function plain(clientId: string): string {
+  return clientId.replace(WRAPPING, '').toLowerCase()
+}
+
+/** How many characters must be changed, added or left out to make one text the other (Levenshtein); at most one too many. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > MAX_SLIPS) return MAX_SLIPS + 1
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const changed = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(changed, (row[j] as number) + 1, (next[j - 1] as number) + 1))
+    }
+    if (Math.min(...next) > MAX_SLIPS) return MAX_SLIPS + 1
+    row = next
+  }
+  return row[b.length] as number
+}

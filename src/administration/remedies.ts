@@ -1,0 +1,86 @@
+import { isNotShownYet } from '../domain/secret.ts'
+import { HOUR, hourOf } from '../domain/usage.ts'
+import { ago } from './age.ts'
+import type { Findings } from './diagnosis.ts'
+import type { ListedSecret } from './secrets.ts'
+import type { Trouble } from './troubles.ts'
+import { timestamp } from './views.ts'
+
+/** Why an application is refused, and what to do, in a sentence or two. */
+export function remedyOf(trouble: Trouble, findings: Findings): string {
+  const remedy = REMEDIES[trouble.reason]
+  return remedy ? remedy(findings, trouble) : malformed(trouble)
+}
+
+const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string> = {
+  'wrong secret': wrongSecret,
+  'expired secret': (findings) => endedSecret(findings, 'expired'),
+  'revoked secret': (findings) => endedSecret(findings, 'revoked'),
+  'not a suite': () => 'It asks for introspection, which only suites may: it is to send its token to the suite.',
+  'too many failures': () =>
+    'It has sent wrong credentials too often, and has to wait: that ends by itself within a minute after the last one. ' +
+    'The right secret is never refused for that.',
+  'token quota exceeded': ({ now, application: { refusedThisHour } }) =>
+    `It has got all tokens that it may get in an hour of the clock (${refusedThisHour} more refused in this one, as far as ` +
+    `is counted): it should use a token until it expires. The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}.`,
+  'credentials in a header': () =>
+    'It sends its credentials in the Authorization header: they belong in the body, client_id and client_secret.',
+  'unsupported grant type': () => 'Its grant_type is another one than client_credentials.',
+  'expired token': ({ application: { lastTokenAt }, now }) =>
+    'It uses tokens for longer than their 60 minutes: it has to ask for a new one before the old one ends. ' +
+    (lastTokenAt === undefined ? '' : `The last one was issued ${ago(lastTokenAt, now)}.`),
+  'revoked token': ({ application: { tokensValidFrom }, now }) =>
+    (tokensValidFrom === 0
+      ? 'It uses a token that it has revoked itself'
+      : `It uses a token that was revoked; the last revoke-all was ${ago(tokensValidFrom, now)}`) +
+    ': it has to ask for a new one.',
+  'application not approved': ({ application: { clientId, suites } }, trouble) => {
+    const missing = [...trouble.suites].filter((suite) => !suites.includes(suite))
+    const options = missing.map((suite) => `--suite ${suite}`).join(' ')
+    return `It is not approved for ${missing.join(', ')}: "applications approve ${clientId} ${options}", if it should be.`
+  },
+}
+
+function wrongSecret({ application: { clientId, secrets }, now }: Findings): string {
+  const active = secrets.filter(({ state }) => state === 'active')
+  const lastUsedAt = Math.max(...active.map(({ lastUsedAt = 0 }) => lastUsedAt))
+  const known =
+    lastUsedAt === 0
+      ? 'What it sends was never one of its secrets, and none that is valid now was ever used.'
+      : `What it sends is none of its secrets; the right one was last used ${ago(lastUsedAt, now)}.`
+  return (
+    `${known} Often a secret is cut off, quoted, or not percent-encoded in the form. ` +
+    `If the partner does not have it any more: "secrets rotate ${clientId}", and hand over the new one.`
+  )
+}
+
+function endedSecret({ application: { clientId, secrets }, now }: Findings, state: 'expired' | 'revoked'): string {
+  const used = lastUsed(secrets.filter((secret) => secret.state === state && !isNotShownYet(secret)))
+  // Where there is none, that comes first.
+  const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret
+  const ended = used
+    ? `The secret that it uses (${used.id}) ${state === 'expired' ? 'ended' : 'was revoked'} at ${timestamp(Number(used.endsAt))}`
+    : 'The secret that it uses is not valid'
+  const rotate = `if it is lost, "secrets rotate ${clientId}" makes another one.`
+  return newest.lastUsedAt === undefined
+    ? `${ended}: it has a newer one (${newest.id}), which was never used. Hand that over; ${rotate}`
+    : `${ended}: the newer one (${newest.id}) was last used ${ago(newest.lastUsedAt, now)}, so one of its instances has the old one still.`
+}
+
+/** The secret that was used last; where none was, the one that ended last. */
+function lastUsed(secrets: readonly ListedSecret[]): ListedSecret | undefined {
+  const [last] = secrets.toSorted(
+    (one, other) => usedAt(other) - usedAt(one) || Number(other.endsAt) - Number(one.endsAt),
+  )
+  return last
+}
+
+function usedAt({ lastUsedAt = 0 }: ListedSecret): number {
+  return lastUsedAt
+}
+
+/** A request that breaks a rule of the contract. */
+function malformed({ reason, last: { requestId, endpoint } }: Trouble): string {
+  const where = requestId === undefined ? '' : `, and the log what it is about: search for ${requestId}`
+  return `Its request to ${endpoint} breaks a rule (${reason}): docs/contract.md has the rules${where}.`
+}

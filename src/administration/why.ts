@@ -1,0 +1,76 @@
+import type { Application } from '../domain/application.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import type { RefusalCount } from '../domain/refusal-count.ts'
+import { hourOf } from '../domain/usage.ts'
+import type { Context } from './administration.ts'
+import { createApplications, type ShownApplication } from './applications.ts'
+import { diagnose, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
+import { isNear, looksLike } from './look-alikes.ts'
+import { allPages } from './pages.ts'
+
+/** Why a client is refused, as far as is known. */
+export interface Explanation {
+  clientId: string
+  /** What is most likely wrong now, and what to do about it: a few sentences. */
+  diagnosis: string
+  /** Undefined: the client id is a suite's, or nobody's. */
+  application: ApplicationInTrouble | undefined
+  /** Those of the application, newest first. */
+  refusals: RefusalCount[]
+  /** Those of client ids that are not registered and may be meant for this one, newest first. */
+  similarRefusals: RefusalCount[]
+  /** Where the client id is nobody's: applications whose id is nearly the same. */
+  similarApplications: Application[]
+}
+
+export interface ApplicationInTrouble extends ShownApplication {
+  /** In this hour of the clock so far. */
+  tokensThisHour: number
+  /** In this hour, because they were more than its quota. */
+  refusedThisHour: number
+}
+
+/**
+ * Explains why a client is refused. What is shown is up to a minute old. Throws OperatorError where neither an application,
+ * nor a suite, nor any refusal of such a client id is known.
+ */
+export function createWhy(context: Context) {
+  const { store, now } = context
+  const applications = createApplications(context)
+
+  return async (clientId: string): Promise<Explanation> => {
+    const similarRefusals = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
+    if (await store.findApplication(clientId)) {
+      const application = await inTrouble(clientId)
+      const refusals = await store.listRefusals(clientId)
+      const hasSuites = (await store.listSuites({ limit: 1 })).length > 0
+      const diagnosis = diagnose({ application, refusals, similarRefusals, hasSuites, now: now() })
+      return { clientId, diagnosis, application, refusals, similarRefusals, similarApplications: [] }
+    }
+    const nobody = { clientId, application: undefined, refusals: [], similarRefusals }
+    if (await store.findSuite(clientId)) {
+      return { ...nobody, diagnosis: diagnoseSuite(clientId, similarRefusals, now()), similarApplications: [] }
+    }
+    const all = await allPages<Application>((page) => store.listApplications(page))
+    const similarApplications = all.filter((application) => isNear(application.clientId, clientId))
+    if (similarRefusals.length === 0) throw nothingKnown(clientId, similarApplications)
+    const diagnosis = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now() })
+    return { ...nobody, diagnosis, similarApplications }
+  }
+
+  async function inTrouble(clientId: string): Promise<ApplicationInTrouble> {
+    const application = await applications.show(clientId)
+    const hour = hourOf(now())
+    const counts = await store.listTokenCounts(hour)
+    const count = counts.find((one) => one.applicationKey === application.key && one.hour === hour)
+    return { ...application, tokensThisHour: count?.issued ?? 0, refusedThisHour: count?.refused ?? 0 }
+  }
+}
+
+function nothingKnown(clientId: string, similar: readonly Application[]): OperatorError {
+  const ids = similar.map((application) => application.clientId).join(', ')
+  return new OperatorError(
+    `There is no application with the client id ${clientId}, and no refusal of one like it is known. ` +
+      (ids ? `Is it ${ids}?` : 'Look for its name: applications list --search TEXT.'),
+  )
+}

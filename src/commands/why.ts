@@ -1,0 +1,70 @@
+import { Command } from 'commander'
+import { ago } from '../administration/age.ts'
+import { explanationView, secretView, timestamp } from '../administration/views.ts'
+import type { ApplicationInTrouble, Explanation } from '../administration/why.ts'
+import type { RefusalCount } from '../domain/refusal-count.ts'
+import { administer } from './shared/administer.ts'
+import { show, type Terminal, withJson } from './shared/terminal.ts'
+import { table } from './shared/text.ts'
+import { secretsTable } from './shared/words.ts'
+
+/** `why`: what is wrong with a client, for whoever has its developer on the phone. */
+export function whyCommand(terminal: Terminal): Command {
+  return withJson(new Command('why'))
+    .description('say why a client is refused, and what to do')
+    .argument('<client-id>', 'as the partner tells it')
+    .action(async (clientId: string, options) => {
+      const explanation = await administer(terminal, ({ why }) => why(clientId))
+      await show(terminal, options, explanationView(explanation), explanationText(explanation, Date.now()))
+    })
+}
+
+function explanationText(explanation: Explanation, now: number): string {
+  const { diagnosis, application, refusals, similarRefusals, similarApplications } = explanation
+  const parts = [diagnosis]
+  if (application) {
+    parts.push(applicationText(application, now), secretsTable(application.secrets.map(secretView)))
+    parts.push(refusals.length > 0 ? refusalsTable(refusals, now) : 'No refusal of it is known.')
+  }
+  if (similarRefusals.length > 0) {
+    parts.push(`Refused client ids that look like it:\n${refusalsTable(similarRefusals, now, { withClient: true })}`)
+  }
+  if (similarApplications.length > 0) {
+    const rows = similarApplications.map(({ clientId, name }) => [clientId, name])
+    parts.push(`Applications with nearly the same client id:\n${table(['client id', 'name'], rows)}`)
+  }
+  return parts.join('\n\n')
+}
+
+function applicationText(application: ApplicationInTrouble, now: number): string {
+  const { clientId, name, developerEmail, status, suites, lastTokenAt, tokensThisHour, refusedThisHour } = application
+  const lines = {
+    'client id': clientId,
+    name: `${name} (${developerEmail})`,
+    status,
+    suites: suites.join(', ') || 'none',
+    'last token': lastTokenAt === undefined ? 'never' : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}`,
+    'tokens this hour': `${tokensThisHour}${refusedThisHour > 0 ? `, and ${refusedThisHour} refused by the quota` : ''}`,
+  }
+  return Object.entries(lines)
+    .map(([label, value]) => `${label.padEnd(18)} ${value}`)
+    .join('\n')
+}
+
+function refusalsTable(refusals: readonly RefusalCount[], now: number, { withClient = false } = {}): string {
+  const heading = ['last refused', 'times', 'reason', 'endpoint', 'suite', 'address', 'request id']
+  const rows = refusals.map((refusal) => [
+    ago(refusal.lastAt, now),
+    String(refusal.count),
+    refusal.reason,
+    refusal.endpoint,
+    refusal.suite ?? '-',
+    refusal.remoteAddress,
+    refusal.requestId ?? '-',
+  ])
+  if (!withClient) return table(heading, rows)
+  return table(
+    ['client id', ...heading],
+    rows.map((row, at) => [(refusals[at] as RefusalCount).clientId, ...row]),
+  )
+}

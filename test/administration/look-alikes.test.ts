@@ -1,0 +1,44 @@
+import t from 'tap'
+import { ago } from '../../src/administration/age.ts'
+import { isNear, looksLike } from '../../src/administration/look-alikes.ts'
+import { abbreviated } from '../../src/domain/application.ts'
+
+const ID = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'
+
+t.test(
+  'Look-alikes: a client id that is quoted, cut off, longer or in another case looks like the right one',
+  async (t) => {
+    const looks = (sent: string, id = ID) => looksLike({ clientId: abbreviated(sent) }, id)
+    for (const sent of [ID, `"${ID}"`, `${ID}\n`, ID.slice(0, -2), ID.toLowerCase(), ` ${ID}`]) t.ok(looks(sent), sent)
+    for (const sent of ['fGRX0YkSebqKmtSvwMb7Sfa1sR97KK3Z', ID.slice(0, 20), '', '"', ID.repeat(2)])
+      t.notOk(looks(sent), sent)
+    t.ok(looks('abc', 'abcd'))
+    t.notOk(looksLike({ clientId: 'fGRB' }, ID), 'what is not abbreviated')
+  },
+)
+
+t.test('Look-alikes: a client id is near another one with two slips at most', async (t) => {
+  const swapped = 'fGRB0YkSbeqKmtSvwMb7Sfa1sR97KK3Z'
+  for (const other of [ID, ID.toLowerCase(), `"${ID}"`, swapped, ID.slice(2), `${ID}xx`, ID.replace('7K', '1k')]) {
+    t.ok(isNear(ID, other), other)
+  }
+  for (const other of ['', 'fGRB', ID.slice(3), `xyz${ID.slice(3)}`, ID.split('').reverse().join('')]) {
+    t.notOk(isNear(ID, other), other)
+  }
+  t.notOk(isNear('abcde', 'abcdf'), 'short ones are all alike')
+  t.ok(isNear('ABCDE', 'abcde'))
+})
+
+t.test('Age: a time is so long ago, in one unit', async (t) => {
+  for (const [age, text] of [
+    [0, '0 s ago'],
+    [-5000, '0 s ago'],
+    [119_000, '119 s ago'],
+    [120_000, '2 min ago'],
+    [119 * 60_000, '119 min ago'],
+    [120 * 60_000, '2 h ago'],
+    [47 * 3_600_000, '47 h ago'],
+    [48 * 3_600_000, '2 days ago'],
+  ] as const)
+    t.equal(ago(1e12 - age, 1e12), text)
+})

@@ -1,0 +1,295 @@
+import t, { type Test } from 'tap'
+import { createWorldOfSuites } from '../support/suites.ts'
+import type { createWorld } from '../support/world.ts'
+
+const MINUTE = 60_000
+
+/** A world of suites, and what is said of its application or of another client id. */
+async function createAskedWorld(t: Test, options?: Parameters<typeof createWorld>[1]) {
+  const world = await createWorldOfSuites(t, options)
+  const { credentials, flushUsage, flushRefusals, administration } = world
+  const id = credentials.client_id
+  async function explain(clientId = id) {
+    // Whose a refused request was is looked up after the answer.
+    await new Promise(setImmediate)
+    await flushUsage()
+    await flushRefusals()
+    return administration.why(clientId)
+  }
+  const diagnosis = async (clientId?: string) => (await explain(clientId)).diagnosis
+  return { ...world, id, explain, diagnosis }
+}
+
+t.test('Why: where nothing was ever refused or issued, it says what that means', async (t) => {
+  const { diagnosis, token, clock, explain, verify } = await createAskedWorld(t)
+  t.match(await diagnosis(), /^It has never got a token, and no refusal of it is known\. .*does not reach this server/)
+  await token()
+  clock.time += 12 * MINUTE
+  t.match(await diagnosis(), /^Nothing is refused now: the last token was issued 12 min ago\. /)
+  t.match(await explain(), { refusals: [], application: { tokensThisHour: 1, refusedThisHour: 0 } })
+  t.equal((await verify(await token())).statusCode, 200)
+})
+
+t.test('Why: a wrong secret is told from one that was right before', async (t) => {
+  const { diagnosis, post, credentials, clock, token, explain, id } = await createAskedWorld(t)
+  const wrong = () => post({ ...credentials, client_secret: 'wrong' }, { 'x-request-id': 'mine' })
+  await wrong()
+  clock.time += 3 * MINUTE
+  t.match(
+    await diagnosis(),
+    /^Its requests are refused, once, 3 min ago, from 127\.0\.0\.1\. What it sends was never one of its secrets/,
+  )
+  await token()
+  clock.time += MINUTE
+  await wrong()
+  clock.time += MINUTE
+  const { diagnosis: second, refusals } = await explain()
+  t.match(
+    second,
+    /^Its requests are refused, 2 times, first 5 min ago, last 60 s ago, .*the right one was last used 2 min ago/,
+  )
+  t.match(second, new RegExp(`"secrets rotate ${id}"`))
+  t.match(refusals, [{ reason: 'wrong secret', endpoint: '/v1/oauth/accesstoken', requestId: 'mine', count: 2 }])
+})
+
+t.test('Why: while one instance gets tokens and another is refused, both are said; later it is over', async (t) => {
+  const { diagnosis, post, credentials, clock, token } = await createAskedWorld(t)
+  await post({ ...credentials, client_secret: 'wrong' })
+  clock.time += MINUTE
+  await token()
+  clock.time += MINUTE
+  t.match(await diagnosis(), /^It got a token 60 s ago, but other requests of it were refused, once, 2 min ago/)
+  clock.time += 10 * MINUTE
+  t.match(
+    await diagnosis(),
+    /^Nothing is refused now: .* 11 min ago, after its last refusal \(wrong secret, 12 min ago\)/,
+  )
+})
+
+t.test('Why: a secret that has ended while a newer one is not used is the first thing that is said', async (t) => {
+  const { diagnosis, post, credentials, clock, token, administration, id } = await createAskedWorld(t)
+  await token()
+  const { clientSecret } = await administration.rotateSecret(id, MINUTE)
+  clock.time += 3 * MINUTE
+  t.equal((await post()).statusCode, 401)
+  t.match(
+    await diagnosis(),
+    /The secret that it uses \(1\) ended at 20\d\d-.*Z: it has a newer one \(\d+\), which was never used\. Hand that over;/,
+  )
+  await post({ ...credentials, client_secret: clientSecret })
+  clock.time += MINUTE
+  await post()
+  t.match(
+    await diagnosis(),
+    /the newer one \(\d+\) was last used 60 s ago, so one of its instances has the old one still/,
+  )
+})
+
+t.test('Why: a secret that an operator has revoked, and one that was never shown to the end', async (t) => {
+  const { diagnosis, post, credentials, administration, id, store, clock } = await createAskedWorld(t)
+  await administration.rotateSecret(id, 1000 * MINUTE)
+  const [first] = await administration.listSecrets(id)
+  await administration.revokeSecret(id, first?.id as number)
+  await post()
+  t.match(await diagnosis(), /The secret that it uses \(1\) was revoked at /)
+
+  const digest = (await administration.listSecrets(id))[0]?.digest as string
+  const seeded = await administration.register({ name: 'B', developerEmail: 'a@b.example' })
+  await store.addSecret(seeded.clientId, { digest, createdAt: clock.time, endsAt: 0 })
+  await post({ ...credentials, client_id: seeded.clientId })
+  t.match(await diagnosis(seeded.clientId), /The secret that it uses is not valid: it has a newer one/)
+})
+
+t.test('Why: of several secrets that have ended the one that was used last is meant', async (t) => {
+  const { diagnosis, post, credentials, clock, administration, id } = await createAskedWorld(t)
+  const second = await administration.rotateSecret(id, MINUTE)
+  await post({ ...credentials, client_secret: second.clientSecret })
+  clock.time += 1
+  await administration.rotateSecret(id, MINUTE)
+  clock.time += 2 * MINUTE
+  await post()
+  const [, used] = await administration.listSecrets(id)
+  t.match(await diagnosis(), new RegExp(`The secret that it uses \\(${used?.id}\\) ended at `))
+})
+
+t.test('Why: of several secrets that have ended and were never used the last one is meant', async (t) => {
+  const { diagnosis, post, clock, administration, id } = await createAskedWorld(t)
+  await administration.rotateSecret(id, MINUTE)
+  await administration.rotateSecret(id, 2 * MINUTE)
+  clock.time += 3 * MINUTE
+  await post()
+  const [, second] = await administration.listSecrets(id)
+  t.match(await diagnosis(), new RegExp(`The secret that it uses \\(${second?.id}\\) ended at `))
+})
+
+t.test('Why: an application that gets no token whatever it sends is told first', async (t) => {
+  const { diagnosis, post, administration, id, clock, store } = await createAskedWorld(t)
+  await administration.suspend(id)
+  await post()
+  t.match(await diagnosis(), /^It is suspended: .*"applications resume/)
+  await administration.resume(id)
+  t.match(await diagnosis(), /^It has never got a token/, 'then that is over')
+  await administration.revokeSecret(id, 1, { force: true })
+  clock.time += 2 * MINUTE
+  t.match(await diagnosis(), /^None of its secrets is valid: the last one ended at .* \(2 min ago\)\. "secrets rotate/)
+
+  await store.register({
+    suites: [],
+    applications: [
+      {
+        clientId: 'seeded',
+        name: 'B',
+        developerEmail: 'a@b.example',
+        createdAt: clock.time,
+        secret: { digest: '$sha256$A', createdAt: clock.time, endsAt: 0 },
+        suites: 'all',
+        skipNamesake: false,
+      },
+    ],
+  })
+  t.match(await diagnosis('seeded'), /^Its secret is not valid yet, .*run the seed again/)
+})
+
+t.test('Why: tokens that are refused at a suite that it is not approved for, or at every one', async (t) => {
+  const { diagnosis, token, verify, administration, id } = await createAskedWorld(t)
+  t.equal((await verify(await token(), '/product-information')).statusCode, 403)
+  t.match(
+    await diagnosis(),
+    /^Its tokens are refused, once, .* It is not approved for product-information: "applications approve \w+ --suite product-information"/,
+  )
+  await administration.approve(id, 'product-information')
+  t.match(await diagnosis(), /^Nothing is refused now/)
+  await administration.withdraw(id, 'product-information', 'store')
+  t.match(await diagnosis(), /It is not approved for product-information/)
+  const other = await administration.register({ name: 'B', developerEmail: 'a@b.example', suites: [] })
+  t.match(await diagnosis(other.clientId), /^It is approved for no suite/)
+})
+
+t.test('Why: tokens that are used for too long, or after they were revoked', async (t) => {
+  const { diagnosis, token, verify, administration, id, clock, post, credentials } = await createAskedWorld(t)
+  const first = await token()
+  clock.time += 65 * MINUTE
+  await verify(first)
+  t.match(await diagnosis(), /^Its tokens are refused, once, .*longer than their 60 minutes: .* issued 65 min ago\.$/)
+  const second = await token()
+  await administration.revokeAllTokens(id)
+  clock.time += 5 * MINUTE
+  await verify(second)
+  t.match(await diagnosis(), /a token that was revoked; the last revoke-all was 5 min ago: it has to ask for a new one/)
+  clock.time += 1
+  const third = await token()
+  t.match(await diagnosis(), /^Nothing is refused now: .*after its last refusal \(revoked token, /)
+  const other = await administration.register({ name: 'B', developerEmail: 'a@b.example', suites: ['store'] })
+  const theirs = { ...credentials, client_id: other.clientId, client_secret: other.clientSecret as string }
+  const fourth = (await post(theirs)).json().access_token
+  await post({ ...theirs, token: fourth }, {}, '/v1/oauth/revoke')
+  await verify(fourth)
+  clock.time += 1
+  t.match(await diagnosis(other.clientId), /Its tokens are refused, once.*It uses a token that it has revoked itself/)
+  t.equal((await verify(third)).statusCode, 200)
+})
+
+t.test('Why: too many failures come with their cause, and so does a quota', async (t) => {
+  const { diagnosis, post, credentials, explain, id } = await createAskedWorld(t)
+  for (let n = 0; n < 12; n++) await post({ ...credentials, client_secret: 'wrong' })
+  t.match(await diagnosis(), /^Its requests are refused, 10 times.*What it sends was never one of its secrets/)
+  const { refusals } = await explain()
+  t.match(
+    refusals.find(({ reason }) => reason === 'too many failures'),
+    { clientId: id, isKnown: true, count: 2 },
+  )
+
+  const other = await createAskedWorld(t, { tokenQuota: 1 })
+  for (let n = 0; n < 3; n++) await other.post()
+  t.match(
+    await other.diagnosis(),
+    /2 times.*It has got all tokens that it may get in an hour of the clock \(2 more refused in this one.*2027-01-15T09:00:00\.000Z/,
+  )
+  t.match(await other.explain(), { application: { tokensThisHour: 1, refusedThisHour: 2 } })
+})
+
+t.test('Why: where only too many failures are known, the way out is said', async (t) => {
+  const { store, diagnosis, id, clock } = await createAskedWorld(t)
+  const row = {
+    clientId: id,
+    isKnown: true,
+    endpoint: '/',
+    suite: undefined,
+    count: 1,
+    requestId: undefined,
+    traceId: undefined,
+  }
+  const at = { firstAt: clock.time, lastAt: clock.time }
+  const addresses = ['192.0.2.1', '192.0.2.2']
+  await store.recordRefusals(
+    addresses.map((remoteAddress) => ({ ...row, ...at, remoteAddress, reason: 'too many failures' })),
+  )
+  t.match(await diagnosis(), /from 2 addresses\. It has sent wrong credentials too often, and has to wait/)
+  await store.recordRefusals([{ ...row, ...at, remoteAddress: '192.0.2.1', reason: 'field missing' }])
+  t.match(await diagnosis(), /Its request to \/ breaks a rule \(field missing\): docs\/contract\.md has the rules\.$/)
+  const expired = { ...row, ...at, remoteAddress: '192.0.2.1', reason: 'expired token' }
+  const other = await createAskedWorld(t)
+  await other.store.recordRefusals([{ ...expired, clientId: other.id }])
+  t.match(await other.diagnosis(), /before the old one ends\. ?$/)
+})
+
+t.test('Why: requests that break a rule', async (t) => {
+  for (const [send, expected] of [
+    [{ grant_type: 'password' }, /Its grant_type is another one than client_credentials\./],
+    [
+      { client_secret: '' },
+      /Its request to \/v1\/oauth\/accesstoken breaks a rule \(field empty\).*search for [\w-]+\.$/,
+    ],
+  ] as const) {
+    const { diagnosis, post, credentials } = await createAskedWorld(t)
+    await post({ ...credentials, ...send })
+    t.match(await diagnosis(), expected)
+  }
+  const { diagnosis, post, credentials, clock } = await createAskedWorld(t)
+  const basic = btoa(`${credentials.client_id}:${credentials.client_secret}`)
+  t.equal((await post(undefined, { authorization: `Basic ${basic}` })).statusCode, 400)
+  t.match(await diagnosis(), /It sends its credentials in the Authorization header: they belong in the body/)
+  clock.time += 1
+  await post({ ...credentials, token: 'x' }, {}, '/v1/oauth/introspect')
+  t.match(await diagnosis(), /It asks for introspection, which only suites may/)
+})
+
+t.test('Why: a client id that is nobody’s: what looks like it, and whose it may be', async (t) => {
+  const { diagnosis, post, credentials, id, clock, explain, token, administration } = await createAskedWorld(t)
+  const cut = id.slice(0, -1)
+  await t.rejects(explain(cut), {
+    name: 'OperatorError',
+    message: new RegExp(`no application with the client id ${cut}, .* Is it ${id}\\?$`),
+  })
+  await t.rejects(explain('nobody'), { message: /applications list --search/ })
+  await post({ ...credentials, client_id: cut })
+  await post({ ...credentials, client_id: 'xyz' })
+  clock.time += 3 * MINUTE
+  const unknown = await explain(cut)
+  t.match(
+    unknown.diagnosis,
+    new RegExp(`^No application has the client id ${cut}\\. .* once, 3 min ago.* Is it ${id}\\?`),
+  )
+  t.match(unknown, {
+    application: undefined,
+    similarApplications: [{ clientId: id }],
+    similarRefusals: [{ clientId: `${id.slice(0, 4)}... (31 characters)`, reason: 'unknown client' }],
+  })
+  t.equal(unknown.similarRefusals.length, 1)
+  t.match(await diagnosis('xyz'), /^No application has the client id xyz\. .*"applications list"/)
+
+  const known = await explain()
+  t.match(known.diagnosis, /^Nothing of it is refused, but an unknown client id that looks like it is, once, 3 min ago/)
+  t.match(known.diagnosis, /\(31 characters\)\. Compare what the partner sends with \w+ \(32 characters\)\.$/)
+  await token()
+  t.match(await diagnosis(), /^Nothing is refused now/, 'it was another one’s')
+  t.ok(administration)
+})
+
+t.test('Why: a suite’s id is told from an application’s', async (t) => {
+  const { diagnosis, post, credentials, explain } = await createAskedWorld(t)
+  t.match(await diagnosis('store'), /^store is a suite: it asks about tokens, and gets none\. Who needs tokens/)
+  await post({ ...credentials, client_id: 'store' })
+  t.match(await diagnosis('store'), /A client id like this was refused, once, 0 s ago, from 127\.0\.0\.1\. Who needs/)
+  t.match(await explain('store'), { application: undefined, refusals: [], similarApplications: [] })
+})
