@@ -17,8 +17,12 @@ const ROOMS: Record<string, Room> = {
   'config.ts': { rooms: ['domain'], packages: ['node:net', 'node:os', 'zod'] },
   'version.ts': { rooms: [], packages: ['node:fs'] },
   commands: {
-    rooms: ['config.ts', 'version.ts', 'server', 'http', 'administration', 'domain', 'telemetry', 'store'],
+    rooms: ['config.ts', 'version.ts', 'doctor', 'server', 'http', 'administration', 'domain', 'telemetry', 'store'],
     packages: ['node:*', 'commander'],
+  },
+  doctor: {
+    rooms: ['config.ts', 'version.ts', 'http', 'domain', 'store'],
+    packages: ['node:*'],
   },
   server: {
     rooms: ['config.ts', 'version.ts', 'http', 'issuer', 'domain', 'telemetry', 'store'],
@@ -54,6 +58,8 @@ const ROOMS: Record<string, Room> = {
       'node:stream/promises',
       'node:timers/promises',
       'node:util',
+      'node:sqlite',
+      'node:url',
       'better-sqlite3',
       'pg',
       'pgpass',
@@ -97,7 +103,7 @@ t.test('Architecture: a room imports the packages that it is allowed, and no oth
 })
 
 /** The packages that only one kind of store knows. */
-const DRIVERS = { sqlite: ['better-sqlite3'], postgres: ['pg', 'pgpass'] }
+const DRIVERS = { sqlite: ['better-sqlite3', 'node:sqlite'], postgres: ['pg', 'pgpass'] }
 
 t.test('Architecture: only a kind of store knows its driver, and only store/open knows the kinds', async (t) => {
   for (const [kind, drivers] of Object.entries(DRIVERS)) {

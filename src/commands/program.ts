@@ -3,6 +3,7 @@ import { VERSION } from '../version.ts'
 import { applicationsCommand } from './applications.ts'
 import { backupCommand } from './backup.ts'
 import { demoCommand } from './demo.ts'
+import { doctorCommand } from './doctor.ts'
 import { healthcheckCommand } from './healthcheck.ts'
 import { migrateCommand } from './migrate.ts'
 import { restoreCommand } from './restore.ts'
@@ -33,6 +34,7 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
     .addCommand(backupCommand(terminal))
     .addCommand(restoreCommand(terminal))
     .addCommand(storeCommand(terminal))
+    .addCommand(doctorCommand(terminal))
     .addCommand(healthcheckCommand(terminal))
     .addCommand(demoCommand(terminal))
     .addCommand(versionCommand(terminal))

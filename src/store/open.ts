@@ -4,6 +4,7 @@ import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
 import type { Copied, CopyOptions } from './copy.ts'
+import type { Inspector, StoreFiles } from './inspect.ts'
 import { NoStore } from './no-store.ts'
 import type { Previous } from './previous.ts'
 
@@ -159,6 +160,26 @@ export async function restoreStore(
     case 'postgres':
       throw ownTools()
   }
+}
+
+/** Opens the store at a location to look at it, and changes nothing. Throws StoreUnavailable or OperatorError. */
+export async function inspectStore(location: DatabaseLocation): Promise<Inspector> {
+  switch (location.kind) {
+    case 'sqlite': {
+      const { inspectSqlite } = await import('./sqlite/inspect.ts')
+      return inspectSqlite(location.file)
+    }
+    case 'postgres': {
+      const { inspectPostgres } = await import('./postgres/inspect.ts')
+      return inspectPostgres(location)
+    }
+  }
+}
+
+/** Looks at the files of a store, and opens none. Rejects with the file system's error. */
+export async function lookAtStore({ file }: SqliteLocation): Promise<StoreFiles> {
+  const { lookAtFiles } = await import('./sqlite/look.ts')
+  return lookAtFiles(file)
 }
 
 /** The version of the SQLite that the program brings along, whichever store it uses. */

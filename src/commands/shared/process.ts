@@ -71,12 +71,14 @@ function useTerminal(command: Command, terminal: Terminal, outputError: (usage: 
 
 /** Runs the program in this process, with the settings in `.env`, and sets its exit status. */
 export async function runProcess(main: () => Promise<number>): Promise<void> {
+  const args = process.argv.slice(2)
   handleBrokenOutput()
   // Compiled code starts in two thirds of the time. In the program's own folder, where nobody else can write; where that is
   // read-only the cache is off.
   enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compiled'))
   // A worker has its settings from its leader: those of the start, whatever is in the file by now.
-  const isReady = cluster.isWorker || loadSettings(process, wantsJson(process.argv.slice(2)))
+  // The doctor reads them itself: what is wrong with them is what it is asked for.
+  const isReady = cluster.isWorker || args[0] === 'doctor' || loadSettings(process, wantsJson(args))
   const status = isReady ? await main() : FAILED
   // What a worker began before it failed, its channel to the leader first of all, would keep it alive; and a
   // database whose disk has failed is left open, which the driver would close (docs/adr/0015), also after a success.

@@ -89,6 +89,11 @@ export async function migrate(
   }
 }
 
+/** The version that this program migrates a database to. */
+export function latestVersion(): number {
+  return readMigrations(FOLDER).length
+}
+
 /** Tries something until others leave it the locks that it needs. */
 async function tryAgain<Result>(
   attempt: () => Promise<Result>,

@@ -50,10 +50,15 @@ export function migrate(
 export function isMigrated(file: string): boolean {
   const db = new Database(file, { readonly: true })
   try {
-    return versionOf(db) >= readMigrations(FOLDER).length
+    return versionOf(db) >= latestVersion()
   } finally {
     db.close()
   }
+}
+
+/** The version that this program migrates a database to. */
+export function latestVersion(): number {
+  return readMigrations(FOLDER).length
 }
 
 function versionOf(db: Database.Database): number {

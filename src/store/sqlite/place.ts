@@ -40,8 +40,8 @@ export function preparePlace(path: string, { create }: { create: boolean }): str
   return file
 }
 
-/** An empty file is none yet. */
-function isDatabase(path: string): boolean {
+/** Whether there is a database: an empty file is none yet. */
+export function isDatabase(path: string): boolean {
   const stat = statSync(path, { throwIfNoEntry: false })
   return stat !== undefined && !(stat.isFile() && stat.size === 0)
 }

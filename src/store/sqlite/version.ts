@@ -1,10 +1,7 @@
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { isAtLeast } from '../versions.ts'
+import { isAtLeast, OLDEST_SQLITE } from '../versions.ts'
 import * as sql from './statements/database.ts'
-
-/** The first SQLite that does not lose commits when one process writes while another one checkpoints. */
-const OLDEST = '3.51.3'
 
 /** The version of the SQLite that the driver brings along. */
 export function libraryVersion(): string {
@@ -16,8 +13,8 @@ export function libraryVersion(): string {
 
 /** Throws OperatorError where SQLite is so old that it can lose what was committed. */
 export function assertSqliteVersion(version: string): void {
-  if (isAtLeast(version, OLDEST)) return
+  if (isAtLeast(version, OLDEST_SQLITE)) return
   throw new OperatorError(
-    `SQLite is ${version}, and before ${OLDEST} it can lose commits: run npm ci, which installs a newer one.`,
+    `SQLite is ${version}, and before ${OLDEST_SQLITE} it can lose commits: run npm ci, which installs a newer one.`,
   )
 }

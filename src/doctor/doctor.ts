@@ -1,0 +1,57 @@
+import type { Clock } from '../domain/clock.ts'
+import { isInMemory } from '../domain/database-location.ts'
+import { examineClock } from './clock.ts'
+import { examineDisk } from './disk.ts'
+import { type Check, type Diagnosis, examine } from './examine.ts'
+import { examineExposure } from './exposure.ts'
+import { examineFiles } from './files.ts'
+import { examinePassword } from './password.ts'
+import { examinePrevious } from './previous.ts'
+import { examineLimits, examineProgram } from './program.ts'
+import { examineServer } from './server.ts'
+import { examineSettings, type ReadSettings, readSettings, type SettingsSource } from './settings.ts'
+import { examineStore } from './store.ts'
+
+/** Looks at everything that can be looked at from outside, and changes nothing. Resolves to what was found. */
+export async function diagnose(source: SettingsSource, now: Clock): Promise<Diagnosis[]> {
+  const read = readSettings(source)
+  const { config, wrong } = read
+  const isStoreKnown = !wrong.includes('DATABASE_URL') && !isInMemory(config.DATABASE_URL)
+  const [before, store, after] = await Promise.all([
+    examine(checksBefore(source, read, now)),
+    isStoreKnown ? examineStore(config.DATABASE_URL, now) : [],
+    examine(checksAfter(read, now)),
+  ])
+  return [...before, ...store, ...after]
+}
+
+function checksBefore(source: SettingsSource, read: ReadSettings, now: Clock): Check[] {
+  const { DATABASE_URL } = read.config
+  const checks: Check[] = [
+    { subject: 'settings', examine: () => examineSettings(source, read) },
+    { subject: 'settings', examine: () => examineExposure(source, read) },
+    { subject: 'program', examine: examineProgram },
+    { subject: 'limits', examine: () => examineLimits() },
+    { subject: 'clock', examine: () => examineClock(now()) },
+  ]
+  if (read.wrong.includes('DATABASE_URL') || isInMemory(DATABASE_URL)) return checks
+  if (DATABASE_URL.kind === 'postgres') {
+    return [...checks, { subject: 'password', examine: () => examinePassword(DATABASE_URL) }]
+  }
+  return [
+    ...checks,
+    { subject: 'files', examine: () => examineFiles(DATABASE_URL) },
+    { subject: 'disk', examine: () => examineDisk(DATABASE_URL) },
+  ]
+}
+
+function checksAfter({ config, wrong }: ReadSettings, now: Clock): Check[] {
+  const { PREVIOUS_DATABASE_URL } = config
+  const checks: Check[] = []
+  if (PREVIOUS_DATABASE_URL)
+    checks.push({ subject: 'previous', examine: () => examinePrevious(PREVIOUS_DATABASE_URL, now) })
+  if (!wrong.includes('HOST') && !wrong.includes('PORT')) {
+    checks.push({ subject: 'server', examine: () => examineServer(config) })
+  }
+  return checks
+}

@@ -1,0 +1,108 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import Database from 'better-sqlite3'
+import { OperatorError } from '../../domain/operator-error.ts'
+import { type Inspector, judgeSchema, type Move, type SecretOwner } from '../inspect.ts'
+import { NoStore } from '../no-store.ts'
+import { withSentence } from './copy.ts'
+import { sideFilesOf } from './files.ts'
+import { latestVersion } from './migrate.ts'
+import { assertNotMissing, isDatabase, realPlace } from './place.ts'
+import * as database from './statements/database.ts'
+import * as figures from './statements/figures.ts'
+import * as sql from './statements/inspection.ts'
+import { findMove } from './statements/move.ts'
+import { libraryVersion } from './version.ts'
+
+/** How long it waits for a process that has locked the database, blocking. Milliseconds. */
+const LOCK_TIMEOUT_MS = 1000
+
+/** What both drivers have. */
+interface Connection {
+  prepare(statement: string): { get(...values: unknown[]): unknown; all(...values: unknown[]): unknown[] }
+  close(): unknown
+}
+
+/** Opens a database to look at it. Throws OperatorError where it cannot be read. */
+export function inspectSqlite(path: string, access = accessSync): Inspector {
+  const db = openToRead(path, access)
+  const row = <Row>(statement: string, ...values: unknown[]) => db.prepare(statement).get(...values) as Row | undefined
+  const has = (table: string) => row(sql.findTableNamed, table) !== undefined
+
+  return {
+    software: async () => `SQLite ${libraryVersion()}`,
+
+    async schema() {
+      const version = versionOf(db)
+      const oldest = has('compatibility') ? row<{ oldest_program: string }>(database.oldestProgram) : undefined
+      const found = { version, latest: latestVersion(), oldestProgram: oldest?.oldest_program }
+      return judgeSchema(found, { theirs: version === 0 && row(database.findTable) !== undefined })
+    },
+
+    move: async () => (has('moved') ? row<Move>(findMove) : undefined),
+    clockOffset: async () => 0,
+
+    async tokens() {
+      const oldest = row<{ issued_at: number }>(figures.oldestTokenAt)
+      const newest = row<{ issued_at: number }>(figures.newestTokenAt)
+      return oldest && newest && { oldestAt: oldest.issued_at, newestAt: newest.issued_at }
+    },
+
+    ownersWithoutSecret: async (at) => db.prepare(sql.listOwnersWithoutSecret).all(at) as SecretOwner[],
+
+    async lastBackupAt() {
+      return has('backups') ? row<{ made_at: number }>(figures.lastBackupAt)?.made_at : undefined
+    },
+
+    close: () => void db.close(),
+  }
+}
+
+function openToRead(path: string, access: typeof accessSync): Connection {
+  let db: Connection | undefined
+  try {
+    const file = realPlace(path)
+    assertNotMissing(file)
+    if (!isDatabase(file)) throw new NoStore(`There is no database at ${file} yet`)
+    assertReadable(file, access)
+    db = connect(file)
+    versionOf(db)
+    return db
+  } catch (error) {
+    db?.close()
+    throw error instanceof NoStore
+      ? error
+      : withSentence(`The database ${path} cannot be read`, asExpected(error), path)
+  }
+}
+
+function versionOf(db: Connection): number {
+  return (db.prepare(sql.schemaVersion).get() as { user_version: number }).user_version
+}
+
+/** SQLite alone would say that it cannot open the file. */
+function assertReadable(file: string, access: typeof accessSync): void {
+  try {
+    access(file, constants.R_OK)
+  } catch (cause) {
+    const user = process.getuid?.()
+    throw new OperatorError(`this process, uid ${user}, may not read it: run this as the server's user`, { cause })
+  }
+}
+
+/**
+ * While nobody has the database open there is no index of its log, which every other way to open it would make: by this one
+ * the file alone is read, as it is. The driver of the store cannot do that.
+ */
+function connect(file: string): Connection {
+  const [, index] = sideFilesOf(file)
+  if (existsSync(index)) return new Database(file, { readonly: true, timeout: LOCK_TIMEOUT_MS })
+  return new DatabaseSync(`${pathToFileURL(file)}?immutable=1`, { readOnly: true }) as Connection
+}
+
+/** The errors of Node.js's own driver are no bugs, either. */
+function asExpected(error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === 'ERR_SQLITE_ERROR' ? new OperatorError(message, { cause: error }) : error
+}

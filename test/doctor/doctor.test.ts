@@ -1,0 +1,35 @@
+import t from 'tap'
+import { diagnose } from '../../src/doctor/doctor.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+
+/** What is looked at with these settings, each subject once, and the texts of what is wrong. */
+async function look(env: NodeJS.ProcessEnv) {
+  const source = { env: { PORT: '0', ...env }, file: {}, fileName: '.env', warnings: [], errors: [] }
+  const found = await diagnose(source, Date.now)
+  const errors = found.filter(({ level }) => level === 'error')
+  return { subjects: [...new Set(found.map(({ subject }) => subject))], errors }
+}
+
+const ALWAYS = ['settings', 'program', 'limits', 'clock']
+
+t.test('Doctor: what is looked at depends on where the store is', async (t) => {
+  const { env } = temporaryDatabase(t)
+  t.strictSame((await look(env)).subjects, [...ALWAYS, 'disk', 'store', 'server'])
+  const postgres = await look({ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' })
+  t.strictSame(postgres.subjects, [...ALWAYS, 'password', 'store', 'server'])
+  t.strictSame((await look({ DATABASE_URL: 'sqlite::memory:' })).subjects, [...ALWAYS, 'server'])
+})
+
+t.test('Doctor: what a wrong setting leaves unknown is not looked at, and all else is', async (t) => {
+  const { env } = temporaryDatabase(t)
+  t.strictSame((await look({ DATABASE_URL: 'nonsense' })).subjects, [...ALWAYS, 'server'])
+  for (const wrong of [{ PORT: 'http' }, { HOST: '' }]) {
+    t.strictSame((await look({ ...env, ...wrong })).subjects, [...ALWAYS, 'disk', 'store'])
+  }
+})
+
+t.test('Doctor: a previous store that is missing is an error', async (t) => {
+  const { env, file } = temporaryDatabase(t)
+  const { errors } = await look({ ...env, PREVIOUS_DATABASE_URL: `sqlite:${file}.old` })
+  t.match(errors, [{ subject: 'store' }, { subject: 'previous', text: `There is no database at ${file}.old yet` }])
+})

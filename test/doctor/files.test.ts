@@ -1,0 +1,122 @@
+import { chmodSync, chownSync, mkdirSync, readdirSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { examineAccess, examineFiles, judgeRefusal } from '../../src/doctor/files.ts'
+import { examinePassword } from '../../src/doctor/password.ts'
+import type { PostgresLocation } from '../../src/domain/database-location.ts'
+import { openStore } from '../../src/store/open.ts'
+import { markUnsound } from '../../src/store/sqlite/unsound.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const isRoot = process.getuid?.() === 0
+
+/** A store that is open, and what is found of its files. */
+async function createFiles(t: Test) {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'store.db')
+  const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
+  t.teardown(() => store.close())
+  const findings = () => examineFiles({ kind: 'sqlite', file })
+  const wrong = async () => (await findings()).filter(({ level }) => level !== 'ok')
+  return { folder, file, findings, wrong, close: () => store.close() }
+}
+
+t.test('Doctor: the files of a store that is in use are all right', async (t) => {
+  const { file, findings } = await createFiles(t)
+  t.match(await findings(), [
+    { level: 'ok', text: `The database is ${file}, ` },
+    { level: 'ok', text: /^The write-ahead log has / },
+  ])
+})
+
+t.test('Doctor: files that others may read or change are warnings, with the command that mends it', async (t) => {
+  const { folder, file, wrong } = await createFiles(t)
+  chmodSync(file, 0o640)
+  chmodSync(`${file}-wal`, 0o602)
+  chmodSync(folder, 0o775)
+  t.match(await wrong(), [
+    { level: 'warning', text: `Others may write to ${folder} (mode 775).`, advice: `chmod go-w ${folder}` },
+    {
+      level: 'warning',
+      text: `Others may read ${file} (mode 640): it has personal data.`,
+      advice: `chmod go= ${file}`,
+    },
+    { level: 'warning', text: `Others may write to ${file}-wal (mode 602).` },
+  ])
+  chmodSync(folder, 0o755)
+  t.equal((await wrong()).length, 2, 'others may see the names')
+})
+
+t.test('Doctor: files of several owners are a warning', { skip: !isRoot && 'needs root' }, async (t) => {
+  const { file, folder, wrong } = await createFiles(t)
+  chownSync(file, 65534, 65534)
+  t.match(await wrong(), [{ level: 'warning', text: `${file} belongs to uid 65534, and ${folder} to uid 0.` }])
+})
+
+t.test('Doctor: what this process may not write to is an error, with whose it is', async (t) => {
+  const own = process.getuid?.() as number
+  const path = join(temporaryFolder(t), 'gone')
+  const gone = { path, size: 0, mode: 0o600, isFolder: false }
+  t.match(await examineAccess({ ...gone, uid: own }), [{ level: 'error', text: `Its owner may not write to ${path}.` }])
+  t.match(await examineAccess({ ...gone, uid: own + 1 }), [{ level: 'error', text: `belongs to uid ${own + 1}, and` }])
+  t.match(judgeRefusal({ path, uid: own }, 'EROFS'), {
+    level: 'error',
+    text: `The file system of ${path} is read-only.`,
+  })
+})
+
+t.test('Doctor: a log that is large, marked or left over is said', async (t) => {
+  const { file, wrong, close } = await createFiles(t)
+  await close()
+  const log = `${file}-wal`
+  writeFileSync(log, 'x', { mode: 0o600 })
+  t.match(await wrong(), [{ level: 'note', text: 'The write-ahead log has 1 bytes, which the next start copies' }])
+  writeFileSync(`${file}-shm`, '', { mode: 0o600 })
+  t.match(await wrong(), [])
+  truncateSync(log, 64 * 1024 ** 2)
+  t.match(await wrong(), [{ level: 'warning', text: 'The write-ahead log has 64 MiB.' }])
+  truncateSync(log, 1024 ** 3)
+  t.match(await wrong(), [{ level: 'error', text: 'The write-ahead log has 1.0 GiB: changes are refused.' }])
+  markUnsound(file)
+  t.match(await wrong(), [{ level: 'error', text: `An fsync of ${log} has failed` }])
+})
+
+t.test('Doctor: where there is no database, or only its log, the files are not what is wrong', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'deeper', 'store.db')
+  const location = { kind: 'sqlite', file } as const
+  t.match(await examineFiles(location), [{ level: 'note', text: 'The folder of the database does not exist yet.' }])
+  t.strictSame(readdirSync(folder), [])
+  mkdirSync(join(folder, 'deeper'), { mode: 0o700 })
+  t.strictSame(await examineFiles(location), [])
+  writeFileSync(`${file}-wal`, 'x', { mode: 0o600 })
+  t.match(await examineFiles(location), [{ level: 'note' }])
+  unlinkSync(`${file}-wal`)
+  writeFileSync(join(folder, 'file'), '')
+  const odd = { kind: 'sqlite', file: join(folder, 'file', 'store.db') } as const
+  await t.rejects(examineFiles(odd), { code: 'ENOTDIR' })
+})
+
+t.test('Doctor: the file with the password is looked at, and what is in it is not said', async (t) => {
+  const file = join(temporaryFolder(t), 'password')
+  const location = { kind: 'postgres', hosts: [], database: 'd', user: 'u', tls: undefined } as const
+  const look = (passwordFile?: string, password?: string) =>
+    examinePassword({ ...location, passwordFile, password } satisfies PostgresLocation)
+  t.match(await look(), [{ level: 'ok', text: /PGPASSFILE, or nowhere/ }])
+  t.match(await look(undefined, 'hunter2'), [{ level: 'ok', text: /comes from DATABASE_URL or PGPASSWORD\.$/ }])
+  t.match(await look(file), [{ level: 'error', text: `DATABASE_PASSWORD_FILE, ${file}, cannot be read: ENOENT.` }])
+  writeFileSync(file, '\n', { mode: 0o600 })
+  t.match(await look(file), [{ level: 'error', text: /is empty\.$/ }])
+  writeFileSync(file, 'hunter2\n')
+  for (const [mode, level] of [
+    [0o600, 'ok'],
+    [0o644, 'note'],
+    [0o640, 'note'],
+    [0o620, 'warning'],
+  ] as const) {
+    chmodSync(file, mode)
+    const findings = await look(file)
+    t.match(findings, [{ level }])
+    t.notMatch(JSON.stringify(findings), 'hunter2')
+  }
+})

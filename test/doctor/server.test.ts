@@ -1,0 +1,29 @@
+import t from 'tap'
+import { examineServer } from '../../src/doctor/server.ts'
+import { freePort } from '../support/free-port.ts'
+import { startRecorder } from '../support/recorder.ts'
+
+t.test('Doctor: a server that is ready is all right, and every other answer is an error that says which', async (t) => {
+  let status = 200
+  const { address } = await startRecorder(t, (response) => {
+    response.statusCode = status
+    response.end()
+  })
+  const PORT = Number(address.split(':')[1])
+  const examine = () => examineServer({ HOST: '127.0.0.1', PORT })
+  t.match(await examine(), [{ level: 'ok', text: `The server at http://127.0.0.1:${PORT} is ready.` }])
+  status = 503
+  t.match(await examine(), [{ level: 'error', text: `The server at http://127.0.0.1:${PORT} is not ready.` }])
+  status = 404
+  t.match(await examine(), [{ level: 'error', text: /is not this server: 404\.$/ }])
+})
+
+t.test(
+  'Doctor: where no server answers, the address is said; of a port that the server picks nothing is known',
+  async (t) => {
+    const PORT = await freePort()
+    const text = `No server answers at http://localhost:${PORT} (ECONNREFUSED).`
+    t.match(await examineServer({ HOST: '0.0.0.0', PORT }), [{ level: 'error', text }])
+    t.match(await examineServer({ HOST: '::1', PORT: 0 }), [{ level: 'note', text: /^PORT is 0/ }])
+  },
+)

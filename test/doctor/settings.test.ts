@@ -1,0 +1,110 @@
+import t from 'tap'
+import { settings } from '../../src/config.ts'
+import { examineExposure } from '../../src/doctor/exposure.ts'
+import { examineSettings, readSettings } from '../../src/doctor/settings.ts'
+
+const sourceOf = (env: NodeJS.ProcessEnv, file = {}) => ({ env, file, fileName: '.env', warnings: [], errors: [] })
+
+function found(env: NodeJS.ProcessEnv, file: NodeJS.Dict<string> = {}) {
+  const source = sourceOf(env, file)
+  return examineSettings(source, readSettings(source))
+}
+
+/** What settings that are right may not mean together. */
+function exposure(env: NodeJS.ProcessEnv) {
+  const source = sourceOf(env)
+  return examineExposure(source, readSettings(source)).map(({ level, text }) => `${level}: ${text}`)
+}
+
+t.test('Doctor: every setting is said with its value and where that comes from', async (t) => {
+  const findings = found({ PORT: '9000', HOST: '::1' }, { HOST: '127.0.0.2', LOG_LEVEL: 'warn' })
+  const texts = findings.map(({ level, text }) => `${level}: ${text}`)
+  t.equal(texts.length, Object.keys(settings).length)
+  t.match(texts, [
+    'ok: HOST is ::1 (environment)',
+    'ok: PORT is 9000 (environment)',
+    'ok: DATABASE_URL is sqlite:./data/token-server.db (default)',
+  ])
+  t.ok(texts.includes('ok: LOG_LEVEL is warn (.env)'))
+})
+
+t.test('Doctor: a password is never said, neither of a right address nor of a wrong one', async (t) => {
+  const right = found({ DATABASE_URL: 'postgres://u:hunter2@db.example:5433/tokens?sslmode=disable' })
+  t.match(right, [
+    {},
+    {},
+    { text: 'DATABASE_URL is postgres://u:…@db.example:5433/tokens?sslmode=disable (environment)' },
+  ])
+  for (const wrong of ['postgres://u:hunter2@/d', 'postgres:/u:hunter2@h/d', 'mysql://u:hunter2@h/d']) {
+    const findings = found({ DATABASE_URL: wrong })
+    t.match(findings, [{ level: 'error', text: /^DATABASE_URL must / }])
+    t.notMatch(JSON.stringify(findings), 'hunter2')
+  }
+})
+
+t.test('Doctor: every wrong setting is an error of its own, and the others are read', async (t) => {
+  const source = sourceOf({ PORT: 'http', WORKERS: '4', DATABASE_URL: 'sqlite::memory:' }, { TOKEN_QUOTA: '-1' })
+  const read = readSettings(source)
+  t.strictSame(read.wrong, ['PORT', 'TOKEN_QUOTA', 'WORKERS'], 'a rule on two settings comes after those on one')
+  t.match(read.config, { PORT: 8080, TOKEN_QUOTA: Infinity, WORKERS: 1, DATABASE_URL: { file: ':memory:' } })
+  const errors = examineSettings(source, read).filter(({ level }) => level === 'error')
+  t.strictSame(errors, [
+    { level: 'error', text: 'PORT must be a number from 0 to 65535.', advice: 'Its value comes from: environment.' },
+    {
+      level: 'error',
+      text: 'TOKEN_QUOTA must be a number from 1 to 999999999, or off.',
+      advice: 'Its value comes from: .env.',
+    },
+    {
+      level: 'error',
+      text: 'WORKERS must be 1 where the store is in memory.',
+      advice: 'Its value comes from: environment.',
+    },
+  ])
+  t.strictSame(examineExposure(source, read), [], 'what they mean together is not known')
+})
+
+t.test(
+  'Doctor: what cannot be read of .env is an error, what looks misspelt a warning, what is unknown a note',
+  async (t) => {
+    const file = { PROT: '1', COMPOSE_FILE: 'x', TZ: 'UTC' }
+    const source = {
+      ...sourceOf({}, file),
+      errors: ['Line 2 of .env is not KEY=value.'],
+      warnings: ['There is no setting PROT (in .env). Is PORT meant?'],
+    }
+    const findings = examineSettings(source, readSettings(source)).filter(({ level }) => level !== 'ok')
+    t.match(findings, [
+      { level: 'error', text: 'Line 2 of .env is not KEY=value.' },
+      { level: 'warning', text: 'There is no setting PROT (in .env). Is PORT meant?' },
+      { level: 'note', text: '.env has what is no setting: COMPOSE_FILE, TZ.' },
+    ])
+  },
+)
+
+t.test('Doctor: settings that contradict each other are said, and those that agree are not', async (t) => {
+  const good = { PUBLIC_URL: 'https://token.example', TRUST_PROXY: '10.0.0.1', HOST: '0.0.0.0' }
+  t.strictSame(exposure(good), [])
+  const cases: [NodeJS.ProcessEnv, RegExp][] = [
+    [{ PUBLIC_URL: 'http://token.example' }, /^warning: PUBLIC_URL .* in clear\.$/],
+    [
+      { PUBLIC_URL: settings.PUBLIC_URL.default },
+      /^warning: PUBLIC_URL is left at its default, http:\/\/localhost:8080/,
+    ],
+    [{ PUBLIC_URL: settings.PUBLIC_URL.default, HOST: '127.0.0.1' }, /^note: PUBLIC_URL is left/],
+    [{ TRUST_PROXY: 'off' }, /^warning: TRUST_PROXY is off though PUBLIC_URL is https/],
+    [{ LOG_LEVEL: 'silent' }, /^warning: LOG_LEVEL is silent/],
+    [{ WORKERS: '99' }, /^note: WORKERS is 99, and this machine has \d+ cores\.$/],
+    [{ DATABASE_URL: 'sqlite::memory:' }, /^warning: DATABASE_URL names a store in memory/],
+    [{ FAILURE_LIMIT: 'off' }, /^note: FAILURE_LIMIT is off/],
+  ]
+  for (const [env, expected] of cases) {
+    const findings = exposure({ ...good, ...env })
+    t.equal(findings.length, 1, JSON.stringify(env))
+    t.match(findings[0], expected)
+  }
+  for (const PUBLIC_URL of ['http://localhost:8081', 'http://[::1]:80', 'http://127.0.0.1:80']) {
+    t.strictSame(exposure({ ...good, PUBLIC_URL }), [], 'nothing leaves this machine')
+  }
+  t.strictSame(exposure({ ...good, LOG_LEVEL: 'debug' }), [])
+})

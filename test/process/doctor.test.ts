@@ -1,0 +1,156 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Diagnosis } from '../../src/doctor/examine.ts'
+import { freePort } from '../support/free-port.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
+import { register } from '../support/register.ts'
+import { command, MAIN, startServer } from '../support/spawn.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const isRoot = process.getuid?.() === 0
+const NOBODY = 65534
+
+/** What `doctor --json` says in a folder, and its exit status. */
+async function examine(t: Test, env: NodeJS.ProcessEnv, cwd = temporaryFolder(t)) {
+  const { out, err, status } = await command(t, ['doctor', '--json'], env, '', { cwd })
+  const { findings, ...rest } = JSON.parse(out) as { findings: Diagnosis[]; status: string }
+  const wrong = findings.filter(({ level }) => level === 'error' || level === 'warning')
+  return { ...rest, findings, wrong, err, exit: status }
+}
+
+/** Everything that can be seen of the files of a folder, but for the memory that readers share. */
+function stateOf(folder: string) {
+  return readdirSync(folder)
+    .sort()
+    .map((name) => {
+      const path = join(folder, name)
+      const { ino, mode, uid, mtimeMs } = statSync(path)
+      return name.endsWith('-shm') ? [name, ino, mode, uid] : [name, ino, mode, uid, mtimeMs, readFileSync(path, 'hex')]
+    })
+}
+
+t.test('Doctor: beside a server it finds all right, with its status 0, and changes nothing', async (t) => {
+  const { env: database, folder } = temporaryDatabase(t)
+  const credentials = await register(database)
+  const PORT = String(await freePort())
+  const env = { ...database, PORT, PUBLIC_URL: 'https://token.example', TRUST_PROXY: '127.0.0.1' }
+  const server = await startServer(t, env)
+  t.equal((await server.token(credentials)).status, 200)
+  t.equal((await command(t, ['backup', join(temporaryFolder(t), 'copy.db')], env)).status, 0)
+  const before = stateOf(folder)
+  const { findings, wrong, status, exit, err } = await examine(t, env)
+  t.strictSame([wrong, status, exit, err], [[], 'ok', 0, ''])
+  t.strictSame(stateOf(folder), before)
+  t.ok(findings.some(({ text }) => text === `The server at http://127.0.0.1:${PORT} is ready.`))
+  const { out } = await command(t, ['doctor'], env, '', { cwd: temporaryFolder(t) })
+  t.match(out, /^ok {7}settings {2}HOST is 127\.0\.0\.1 \(default\)\n/)
+  t.match(out, /\n\nerrors: 0, warnings: 0, notes: \d+, ok: \d+\n$/)
+
+  server.child.kill('SIGKILL')
+  await once(server.child, 'exit')
+  const left = stateOf(folder)
+  const down = await examine(t, env)
+  t.match(down.wrong, [{ subject: 'server', level: 'error', text: /^No server answers at / }])
+  t.strictSame([down.status, down.exit, down.err], ['error', 1, '{"error":"Something is wrong."}\n'])
+  t.match(
+    down.findings.find(({ subject }) => subject === 'backup'),
+    { level: 'ok' },
+  )
+  t.strictSame(stateOf(folder), left, 'what a crash has left is left')
+})
+
+t.test('Doctor: what is wrong with .env is found, and so is all else', async (t) => {
+  const { env, file } = temporaryDatabase(t)
+  await register(env)
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, '.env'), `DATABASE_URL=sqlite:${file}\nPORT=0\nPROT=1\nCOMPOSE_FILE=x\n`)
+  const read = await examine(t, {}, folder)
+  t.match(
+    read.findings
+      .filter(({ subject }) => subject === 'settings')
+      .map(({ text }) => text)
+      .join('\n'),
+    `sqlite:${file} (.env)`,
+  )
+  t.match(read.wrong, [
+    { subject: 'settings', level: 'warning', text: 'There is no setting PROT (in .env). Is PORT meant?' },
+    { subject: 'backup' },
+  ])
+  t.equal(read.exit, 0, 'warnings are no errors')
+  writeFileSync(join(folder, '.env'), 'PORT: 80\n')
+  const { wrong, exit } = await examine(t, env, folder)
+  t.match(wrong, [{ subject: 'settings', level: 'error', text: 'Line 1 of .env is not KEY=value.' }, {}])
+  t.equal(exit, 1)
+})
+
+t.test('Doctor: on PostgreSQL nothing is wrong but that no server runs, and a password is not said', async (t) => {
+  const { createDatabase } = await startDatabases(t)
+  const DATABASE_URL = await createDatabase()
+  const { password } = new URL(DATABASE_URL)
+  const env = { DATABASE_URL, PORT: '0', PUBLIC_URL: 'https://token.example', TRUST_PROXY: '127.0.0.1' }
+  const empty = await examine(t, env)
+  t.match(empty.wrong, [{ subject: 'store', level: 'error', text: /^The database postgres:\S+ is empty\.$/ }])
+  await register({ DATABASE_URL })
+  const { wrong, findings, exit } = await examine(t, env)
+  t.strictSame([wrong, exit], [[], 0])
+  t.notMatch(JSON.stringify(findings), password)
+})
+
+const canNobodyRun = !isRoot || spawnSync(process.execPath, ['--version'], { uid: NOBODY, cwd: '/' }).status === 0
+
+t.test(
+  'Doctor: another user, who may not read the store, is told so',
+  { skip: !canNobodyRun && 'needs a place that every user can read' },
+  async (t) => {
+    const { env, file, folder } = temporaryDatabase(t)
+    await register(env)
+    chmodSync(folder, 0o755)
+    if (!isRoot) chmodSync(file, 0)
+    const options = { env: { PATH: process.env.PATH, ...env, PORT: '0' }, cwd: '/', encoding: 'utf8' } as const
+    const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+    const { stdout, status } = spawnSync(process.execPath, [MAIN, 'doctor', '--json'], { ...options, ...user })
+    const errors = JSON.parse(stdout).findings.filter(({ level }: Diagnosis) => level === 'error')
+    t.equal(status, 1)
+    t.match(
+      errors.at(-1).text,
+      /cannot be read: this process, uid \d+, may not read it: run this as the server's user\.$/,
+    )
+    t.strictSame(readdirSync(folder), ['store.db'])
+  },
+)
+
+function canMount(): boolean {
+  if (!isRoot || process.platform !== 'linux') return false
+  try {
+    execFileSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+t.test(
+  'Doctor: on a full disk, and on a read-only one, it looks at everything all the same',
+  { skip: !canMount() && 'needs to mount file systems' },
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const mount = (...options: string[]) => execFileSync('mount', [...options, folder])
+    mount('-t', 'tmpfs', '-o', 'size=4m,mode=700', 'none')
+    t.teardown(() => execFileSync('umount', ['-l', folder]))
+    const data = join(folder, 'data')
+    mkdirSync(data, { mode: 0o700 })
+    const env = { DATABASE_URL: `sqlite:${join(data, 'store.db')}`, PORT: '0' }
+    await register(env)
+    spawnSync('dd', ['if=/dev/zero', `of=${join(folder, 'ballast')}`, 'bs=4096'])
+    const errors = async () => (await examine(t, env)).findings.filter(({ level }) => level === 'error')
+    t.match(await errors(), [{ subject: 'disk', text: /^0 bytes are free on the disk of/ }])
+    mount('-o', 'remount,ro')
+    const readOnly = await errors()
+    t.match(readOnly[0], { subject: 'files', text: `The file system of ${data} is read-only.` })
+    t.notOk(readOnly.some(({ subject }) => subject === 'store'))
+  },
+)
