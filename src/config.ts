@@ -98,6 +98,17 @@ export const settings = {
         'must be an http or https URL without a query, a fragment or a slash at the end',
       ),
   ),
+  DOCS_URL: setting(
+    'none',
+    'Where people read about this server, the service_documentation of its metadata: an http or https URL, or none',
+    z
+      .string()
+      .refine(
+        (text) => text === 'none' || (/^https?:\/\/[^\s"\\]+$/.test(text) && URL.canParse(text)),
+        'must be an http or https URL, or none',
+      )
+      .transform((text) => (text === 'none' ? undefined : text)),
+  ),
 }
 
 type Settings = typeof settings

@@ -17,6 +17,7 @@ t.test('Settings: without any, each has its default', async (t) => {
     TOKEN_QUOTA: Infinity,
     WORKERS: 1,
     PUBLIC_URL: 'http://localhost:8080',
+    DOCS_URL: undefined,
   })
 })
 
@@ -34,6 +35,7 @@ t.test('Settings: valid values are accepted', async (t) => {
     TOKEN_QUOTA: Infinity,
     WORKERS: 1,
     PUBLIC_URL: 'http://localhost:0',
+    DOCS_URL: undefined,
     TRUST_PROXY: ['10.0.0.0/8', '::1', 'fd00::/128'],
   })
   for (const PUBLIC_URL of ['https://auth.example', 'http://auth.example:8443/token-server']) {
@@ -47,6 +49,7 @@ t.test('Settings: valid values are accepted', async (t) => {
   t.equal(readConfig({ CONNECTION_LIMIT: 'off' }).CONNECTION_LIMIT, Infinity)
   t.equal(readConfig({ FAILURE_LIMIT: 'off' }).FAILURE_LIMIT, false)
   t.equal(readConfig({ TOKEN_QUOTA: '3600' }).TOKEN_QUOTA, 3600)
+  t.equal(readConfig({ DOCS_URL: 'https://docs.example/a?b#c' }).DOCS_URL, 'https://docs.example/a?b#c')
   t.equal(readConfig({ WORKERS: '12' }).WORKERS, 12)
   t.equal(readConfig({ WORKERS: 'auto' }).WORKERS, availableParallelism())
 })
@@ -72,6 +75,7 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
     TOKEN_QUOTA: '0',
     WORKERS: 'x',
     PUBLIC_URL: 'x',
+    DOCS_URL: 'hunter2',
   }
   const error = t.throws(() => readConfig(env)) as OperatorError
   t.type(error, OperatorError)
@@ -88,6 +92,7 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
       'TOKEN_QUOTA',
       'WORKERS',
       'PUBLIC_URL',
+      'DOCS_URL',
     ],
   )
   t.notMatch(error.message, /hunter2/)
@@ -116,6 +121,7 @@ for (const [name, values] of Object.entries({
     'https://a"b',
     'https://[a',
   ],
+  DOCS_URL: ['', 'off', 'docs.example', 'ftp://a.example', 'https://[a', 'https://a.example/b c'],
   TRUST_PROXY: ['', 'true', '1', '10.0.0.0/33', '::1/129', '10.0.0.0/x', '10.0.0.1,', 'localhost'],
 })) {
   t.test(`Settings: an invalid ${name} is refused, never replaced by the default`, async (t) => {

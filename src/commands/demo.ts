@@ -42,6 +42,7 @@ async function demo(terminal: Terminal): Promise<void> {
     FAILURE_LIMIT: true,
     TOKEN_QUOTA: Infinity,
     PUBLIC_URL: address,
+    DOCS_URL: undefined,
   })
   terminal.stdout.write(`
 A demo server listens on ${address}. Everything in it is gone when it stops (Ctrl-C).

@@ -34,6 +34,8 @@ export interface AppOptions {
   connectionLimit: number
   /** Where clients find this server, without a slash at the end: the issuer of RFC 8414. */
   publicUrl: string
+  /** Where people read about this server, if anywhere: the service_documentation of RFC 8414. */
+  docsUrl?: string | undefined
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
@@ -48,6 +50,7 @@ export async function buildApp({
   trustProxy,
   connectionLimit,
   publicUrl,
+  docsUrl,
 }: AppOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: BODY_LIMIT,
@@ -98,7 +101,7 @@ export async function buildApp({
   introspect(app, { issuer, observe, observeDetails, publicUrl })
   revoke(app, { issuer, observe })
   verify(app, { issuer, observe, observeDetails, publicUrl })
-  metadata(app, { publicUrl })
+  metadata(app, { publicUrl, docsUrl })
   health(app, { issuer })
   return app
 }

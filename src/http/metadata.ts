@@ -4,7 +4,10 @@ import { INTROSPECT_PATH } from './introspect.ts'
 import { REVOKE_PATH } from './revoke.ts'
 
 /** What clients can find out about this server by themselves, RFC 8414 §2. The only answer that may be cached. */
-export function metadata(app: FastifyInstance, { publicUrl }: { publicUrl: string }): void {
+export function metadata(
+  app: FastifyInstance,
+  { publicUrl, docsUrl }: { publicUrl: string; docsUrl: string | undefined },
+): void {
   app.get('/.well-known/oauth-authorization-server', async (_request, reply) => {
     reply.removeHeader('cache-control').removeHeader('pragma')
     return {
@@ -17,6 +20,7 @@ export function metadata(app: FastifyInstance, { publicUrl }: { publicUrl: strin
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
       revocation_endpoint: publicUrl + REVOKE_PATH,
       revocation_endpoint_auth_methods_supported: ['client_secret_post'],
+      service_documentation: docsUrl,
     }
   })
 }

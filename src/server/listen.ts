@@ -19,14 +19,14 @@ const REFUSALS_INTERVAL_MS = 5000
 
 export type ListenConfig = Pick<
   Config,
-  'HOST' | 'PORT' | 'TRUST_PROXY' | 'CONNECTION_LIMIT' | 'FAILURE_LIMIT' | 'TOKEN_QUOTA' | 'PUBLIC_URL'
+  'HOST' | 'PORT' | 'TRUST_PROXY' | 'CONNECTION_LIMIT' | 'FAILURE_LIMIT' | 'TOKEN_QUOTA' | 'PUBLIC_URL' | 'DOCS_URL'
 >
 
 /** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. */
 export async function listenAndServe(
   store: Store,
   { observe: log, observeDetails }: Pick<Telemetry, 'observe' | 'observeDetails'>,
-  { HOST, PORT, TRUST_PROXY, CONNECTION_LIMIT, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL }: ListenConfig,
+  { HOST, PORT, TRUST_PROXY, CONNECTION_LIMIT, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL, DOCS_URL }: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string }> {
   const refusals = createRefusals({ now: Date.now })
   const observe: Observer = (event) => {
@@ -48,6 +48,7 @@ export async function listenAndServe(
     trustProxy: TRUST_PROXY,
     connectionLimit: CONNECTION_LIMIT,
     publicUrl: PUBLIC_URL,
+    docsUrl: DOCS_URL,
   })
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map((loop) => loop.stop()))))

@@ -23,3 +23,9 @@ t.test('RFC 8414 §2: the metadata names the issuer, each endpoint and how to au
     t.ok(app.hasRoute({ method: 'POST', url }), url)
   }
 })
+
+t.test('RFC 8414 §2: the metadata say where people read about the server, if the operator did', async (t) => {
+  const { app } = await createWorld(t, { docsUrl: 'https://docs.example/tokens?v=1' })
+  const answer = await app.inject('/.well-known/oauth-authorization-server')
+  t.equal(answer.json().service_documentation, 'https://docs.example/tokens?v=1')
+})

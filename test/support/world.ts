@@ -30,6 +30,7 @@ export async function createWorld(
     tokenQuota = Infinity,
     connectionLimit = Infinity,
     logDetails = false,
+    docsUrl = undefined as string | undefined,
   } = {},
 ) {
   /** `monotonic` is the clock that nobody sets. */
@@ -59,6 +60,7 @@ export async function createWorld(
     trustProxy,
     connectionLimit,
     publicUrl: PUBLIC_URL,
+    docsUrl,
   })
   t.teardown(async () => {
     await app.close()
