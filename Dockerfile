@@ -9,7 +9,7 @@ RUN npm ci --omit=dev --ignore-scripts && mkdir /data \
 
 # No shell, no package manager; user nonroot (65532).
 FROM gcr.io/distroless/nodejs24-debian12:nonroot
-ENV HOST=0.0.0.0 DATABASE_URL=sqlite:/data/token-server.db
+ENV HOST=0.0.0.0 OPS_ADDRESS=0.0.0.0:9464 DATABASE_URL=sqlite:/data/token-server.db
 # Before WORKDIR, which would make a folder that the user of the process owns: only /data is to be written to.
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY package.json /app/
@@ -18,7 +18,7 @@ COPY src /app/src
 WORKDIR /app
 COPY --from=dependencies --chown=65532:65532 --chmod=700 /data /data
 VOLUME /data
-EXPOSE 8080
+EXPOSE 8080 9464
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
   CMD ["/nodejs/bin/node", "/app/src/main.ts", "healthcheck"]
 # 8 MiB for young objects: more makes no request faster, and the process a hundred MiB larger.

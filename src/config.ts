@@ -88,6 +88,18 @@ export const settings = {
       .regex(/^([1-9]\d?|auto)$/, 'must be a number from 1 to 99, or auto')
       .transform((text) => (text === 'auto' ? availableParallelism() : Number(text))),
   ),
+  OPS_ADDRESS: setting(
+    'off',
+    'Where operators ask for metrics and health, a port of its own: HOST:PORT, [HOST]:PORT, or off',
+    z.string().transform((text, context): { host: string; port: number } | undefined => {
+      if (text === 'off') return undefined
+      const [, inBrackets = '::', plain, port] = /^(?:\[([^\]]+)\]|([^\s:]+)):(\d{1,5})$/.exec(text) ?? []
+      const isAddress = port !== undefined && isIP(inBrackets) === 6
+      if (isAddress && Number(port) <= 65535) return { host: plain ?? inBrackets, port: Number(port) }
+      context.addIssue({ code: 'custom', message: 'must be an address and a port, such as 127.0.0.1:9464, or off' })
+      return z.NEVER
+    }),
+  ),
   PUBLIC_URL: setting(
     LOCAL_URL,
     'Where clients reach this server, the {auth_url} of the contract; without a slash at the end',

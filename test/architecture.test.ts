@@ -25,7 +25,7 @@ const ROOMS: Record<string, Room> = {
     packages: ['node:*'],
   },
   server: {
-    rooms: ['config.ts', 'version.ts', 'http', 'issuer', 'domain', 'telemetry', 'store'],
+    rooms: ['config.ts', 'version.ts', 'http', 'ops', 'issuer', 'domain', 'telemetry', 'store'],
     packages: [
       'node:async_hooks',
       'node:cluster',
@@ -40,12 +40,13 @@ const ROOMS: Record<string, Room> = {
     rooms: ['issuer', 'domain'],
     packages: ['node:events', 'node:http', 'node:net', 'fastify', '@fastify/formbody'],
   },
+  ops: { rooms: ['domain'], packages: ['node:http', 'node:net'] },
   issuer: { rooms: ['domain'], packages: ['node:crypto'] },
   administration: { rooms: ['domain'], packages: ['zod'] },
   domain: { rooms: [], packages: ['node:crypto', 'node:net', 'node:util'] },
   telemetry: {
     rooms: ['domain'],
-    packages: ['node:fs', 'node:timers/promises', 'node:util', 'pino', 'pino-pretty'],
+    packages: ['node:fs', 'node:timers/promises', 'node:util', '@prometheus-io/client', 'pino', 'pino-pretty'],
   },
   store: {
     rooms: ['version.ts', 'domain'],

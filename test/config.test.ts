@@ -16,6 +16,7 @@ t.test('Settings: without any, each has its default', async (t) => {
     FAILURE_LIMIT: true,
     TOKEN_QUOTA: Infinity,
     WORKERS: 1,
+    OPS_ADDRESS: undefined,
     PUBLIC_URL: 'http://localhost:8080',
     DOCS_URL: undefined,
   })
@@ -34,6 +35,7 @@ t.test('Settings: valid values are accepted', async (t) => {
     FAILURE_LIMIT: true,
     TOKEN_QUOTA: Infinity,
     WORKERS: 1,
+    OPS_ADDRESS: undefined,
     PUBLIC_URL: 'http://localhost:0',
     DOCS_URL: undefined,
     TRUST_PROXY: ['10.0.0.0/8', '::1', 'fd00::/128'],
@@ -63,6 +65,26 @@ t.test('TRUST_PROXY: everybody, a zone and what is no range are refused', async 
   }
 })
 
+t.test('OPS_ADDRESS: an address and a port', async (t) => {
+  const parsed = (OPS_ADDRESS: string) => readConfig({ OPS_ADDRESS }).OPS_ADDRESS
+  t.strictSame(parsed('127.0.0.1:9464'), { host: '127.0.0.1', port: 9464 })
+  t.strictSame(parsed('[::1]:9464'), { host: '::1', port: 9464 })
+  t.strictSame(parsed('localhost:0'), { host: 'localhost', port: 0 })
+  for (const wrong of [
+    '',
+    '9464',
+    ':9464',
+    '127.0.0.1',
+    '127.0.0.1:65536',
+    '::1:9464',
+    '[a]:1:2',
+    '[localhost]:1',
+    'a b:1',
+  ]) {
+    t.throws(() => parsed(wrong), /^OPS_ADDRESS must be an address and a port/, wrong)
+  }
+})
+
 t.test('Settings: invalid values are reported all at once, and none is repeated', async (t) => {
   const env = {
     HOST: '',
@@ -74,6 +96,7 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
     FAILURE_LIMIT: '5',
     TOKEN_QUOTA: '0',
     WORKERS: 'x',
+    OPS_ADDRESS: 'x',
     PUBLIC_URL: 'x',
     DOCS_URL: 'hunter2',
   }
@@ -91,6 +114,7 @@ t.test('Settings: invalid values are reported all at once, and none is repeated'
       'FAILURE_LIMIT',
       'TOKEN_QUOTA',
       'WORKERS',
+      'OPS_ADDRESS',
       'PUBLIC_URL',
       'DOCS_URL',
     ],

@@ -5,6 +5,7 @@ import { settings } from '../src/config.ts'
 import { REFUSALS } from '../src/http/wire/refusals.ts'
 import { openDatabase } from '../src/store/sqlite/connection.ts'
 import { LINES } from '../src/telemetry/audit-log.ts'
+import { CATALOGUE, type Metric } from '../src/telemetry/metrics/catalogue.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -71,6 +72,19 @@ t.test('Docs: docs/log.md lists every reason of a refused or failed request with
   ])
   const real = Object.entries(REFUSALS).filter(([, { code }]) => code !== 'invalid_client')
   t.strictSame(Object.fromEntries(documented), Object.fromEntries(real.map(([reason, { status }]) => [reason, status])))
+})
+
+t.test('Docs: docs/metrics.md lists every metric with its type and labels, and no other', async (t) => {
+  const rows = read('docs/metrics.md').matchAll(/^\| `([a-z_]+)` \| (counter|gauge|histogram) \| (.*?)\| .+ \|$/gm)
+  const documented = [...rows].map(([, name, type, labels]) => {
+    return [name, { type, labels: [...(labels as string).matchAll(/`([a-z]+)`/g)].map(([, label]) => label) }]
+  })
+  const real = Object.entries<Metric>(CATALOGUE).map(([name, { type, labels }]) => [
+    name,
+    { type, labels: Object.keys(labels) },
+  ])
+  t.strictSame(Object.fromEntries(documented), Object.fromEntries(real))
+  t.equal(documented.length, real.length, 'each is listed once')
 })
 
 const PAGES = globSync(['*.md', '{docs,deploy,examples,bench,trial,failover}/**/*.md'], {

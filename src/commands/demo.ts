@@ -23,7 +23,8 @@ async function demo(terminal: Terminal): Promise<void> {
   const { openStore } = await import('../store/open.ts')
 
   const telemetry = await createTelemetry('info', { isTTY: terminal.stdout.isTTY === true })
-  const store = await openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
+  const database = { kind: 'sqlite', file: ':memory:' } as const
+  const store = await openStore(database, { lockTimeout: 0 })
   const { observe } = telemetry
   const { applications, suites } = createAdministration({ store, now: Date.now, observe, actor: operatingSystemUser() })
   await suites.register({ suiteId: 'store', name: 'Store API' })
@@ -43,6 +44,8 @@ async function demo(terminal: Terminal): Promise<void> {
     TOKEN_QUOTA: Infinity,
     PUBLIC_URL: address,
     DOCS_URL: undefined,
+    OPS_ADDRESS: undefined,
+    DATABASE_URL: database,
   })
   terminal.stdout.write(`
 A demo server listens on ${address}. Everything in it is gone when it stops (Ctrl-C).

@@ -94,10 +94,12 @@ type RequestEvent =
 
 /** What is counted and has no line in the log: it happens all the time. Durations are in seconds. */
 export type Measurement =
-  /** All of an answer has left. `endpoint`: as in the log. Where no request could be read, nobody knows how long it took. */
-  | { type: 'request answered'; endpoint: string | undefined; status: number; seconds: number | undefined }
-  /** The client ended the connection before the answer had left. */
-  | { type: 'request abandoned'; endpoint: string | undefined; seconds: number }
+  /** All of an answer has left. `endpoint`: the route's pattern, or `other`. `seconds`: undefined where there was no request. */
+  | { type: 'request answered'; endpoint: string; status: number; seconds: number | undefined }
+  /** The client was gone before all of the answer had left. */
+  | { type: 'request abandoned'; endpoint: string; seconds: number }
+  /** One connection, because of a limit. */
+  | { type: 'connection closed'; reason: ClosingReason }
   /** A check ended with yes. */
   | { type: 'check passed' }
   /** An authenticated application has no tokens left in this hour. The log has `token quota exceeded`, once. */
@@ -112,6 +114,9 @@ export type Measurement =
   | { type: 'tokens purged'; count: number }
   /** Another worker serves in the place of one. */
   | { type: 'worker replaced'; reason: ReplacementReason }
+
+/** There are so many that one is made for all. */
+export const CHECK_PASSED: Measurement = { type: 'check passed' }
 
 export const ROUND_TRIPS = ['read', 'write', 'command'] as const
 
@@ -168,6 +173,8 @@ type ServerEvent =
       type: 'ready'
       version: string
       address: string
+      /** That of the ops listener, where there is one. */
+      ops?: string | undefined
       database: string
       previous?: string | undefined
       workers?: number

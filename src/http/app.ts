@@ -16,6 +16,7 @@ import { watchConnections } from './wire/connections.ts'
 import { BODY_LIMIT, formRefusal } from './wire/form.ts'
 import { createLateAnswers } from './wire/late-answers.ts'
 import { answerMalformed } from './wire/malformed.ts'
+import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
 import { ANSWER_HEADERS, refuse } from './wire/refuse.ts'
 import { requestIdOf, tellRequestId } from './wire/request-id.ts'
@@ -27,6 +28,10 @@ export interface AppOptions {
   observe: Observer
   /** For every check that ends with yes. */
   observeDetails?: Observer | undefined
+  /** For what is only counted. */
+  measure?: Observer | undefined
+  /** Is given the connections that are open. */
+  connections?: Set<Socket> | undefined
   proxies: Proxies
   /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
   trustProxy: false | string[]
@@ -46,6 +51,8 @@ export async function buildApp({
   issuer,
   observe,
   observeDetails,
+  measure,
+  connections,
   proxies,
   trustProxy,
   connectionLimit,
@@ -57,6 +64,7 @@ export async function buildApp({
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: {
       ...COUNTED,
+      ...(measure && { ServerResponse: measuredAnswer(measure) }),
       headersTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
       // Node.js would answer with a bare 400.
@@ -70,7 +78,7 @@ export async function buildApp({
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     schemaErrorFormatter: formRefusal,
     frameworkErrors: (error, request, reply) => refuse({ observe, issuer }, error, request, reply),
-    clientErrorHandler: (error, socket) => answerMalformed(observe, error, socket),
+    clientErrorHandler: (error, socket) => answerMalformed({ observe, measure }, error, socket),
     genReqId: ({ headers }) => requestIdOf(headers),
     rewriteUrl: (request) => withoutForeignPath(originForm(request.url as string)),
   })
@@ -83,9 +91,11 @@ export async function buildApp({
   // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // Node.js would close the connection without an answer.
-  app.server.on('connect', (request, socket: Socket) => answerMalformed(observe, new Error('CONNECT'), socket, request))
-  const closed = countClosedConnections(observe)
-  watchConnections(app, closed)
+  app.server.on('connect', (request, socket: Socket) =>
+    answerMalformed({ observe, measure }, new Error('CONNECT'), socket, request),
+  )
+  const closed = countClosedConnections(observe, { measure })
+  watchConnections(app, closed, { connections })
   limitConnections(app, { perPrefix: connectionLimit, isShared: proxies.isShared, closed })
   app.addHook('onClose', async () => closed.end())
   app.addHook('onRequest', (request, reply, done) => {
@@ -96,11 +106,12 @@ export async function buildApp({
     done()
   })
   refuseUnknownRoutes(app)
+  if (measure) measureRequests(app)
 
   accessToken(app, { issuer, observe })
-  introspect(app, { issuer, observe, observeDetails, publicUrl })
+  introspect(app, { issuer, observe, observeDetails, measure, publicUrl })
   revoke(app, { issuer, observe })
-  verify(app, { issuer, observe, observeDetails, publicUrl })
+  verify(app, { issuer, observe, observeDetails, measure, publicUrl })
   metadata(app, { publicUrl, docsUrl })
   health(app, { issuer })
   return app

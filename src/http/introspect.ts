@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Observer } from '../domain/events.ts'
+import { CHECK_PASSED, type Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
@@ -47,8 +47,15 @@ export function introspect(
     issuer,
     observe,
     observeDetails,
+    measure,
     publicUrl,
-  }: { issuer: Issuer; observe: Observer; observeDetails?: Observer | undefined; publicUrl: string },
+  }: {
+    issuer: Issuer
+    observe: Observer
+    observeDetails?: Observer | undefined
+    measure?: Observer | undefined
+    publicUrl: string
+  },
 ): void {
   app.post<IntrospectionRequest>(
     INTROSPECT_PATH,
@@ -70,6 +77,7 @@ export function introspect(
       if (verdict.kind === 'active') {
         const { application, tokenId } = verdict
         const { clientId } = application
+        measure?.(CHECK_PASSED)
         observeDetails?.({
           type: 'token accepted',
           suite: suite.suiteId,

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Application } from '../domain/application.ts'
-import type { Observer } from '../domain/events.ts'
+import { CHECK_PASSED, type Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { ActiveToken, Verdict } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
@@ -26,8 +26,15 @@ export function verify(
     issuer,
     observe,
     observeDetails,
+    measure,
     publicUrl,
-  }: { issuer: Issuer; observe: Observer; observeDetails?: Observer | undefined; publicUrl: string },
+  }: {
+    issuer: Issuer
+    observe: Observer
+    observeDetails?: Observer | undefined
+    measure?: Observer | undefined
+    publicUrl: string
+  },
 ): void {
   const challenge = `Bearer realm="${publicUrl}"`
   const clientHeaders = createClientHeaders()
@@ -63,6 +70,7 @@ export function verify(
       const { application, tokenId } = verdict
       const { clientId } = application
       const { suite } = request.params
+      measure?.(CHECK_PASSED)
       observeDetails?.({ type: 'token accepted', suite, clientId, tokenId, ...askedBy(request) })
       return
     }

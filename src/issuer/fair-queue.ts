@@ -7,8 +7,8 @@ export interface FairQueueOptions {
 }
 
 /**
- * A queue in which parties take turns: who brings more waits for longer, and nobody else does. Returns a function that runs
- * a task when it is its turn, and undefined at once where too many wait.
+ * A queue in which parties take turns: who brings more waits for longer, and nobody else does. `run` runs a task when it is
+ * its turn, and returns undefined at once where too many wait.
  */
 export function createFairQueue({ concurrency, perParty, total }: FairQueueOptions) {
   /** Who waits: the party whose turn is next comes first. */
@@ -51,5 +51,5 @@ export function createFairQueue({ concurrency, perParty, total }: FairQueueOptio
     begin?.()
   }
 
-  return run
+  return { run, load: () => ({ running: underWay, waiting: size }) }
 }

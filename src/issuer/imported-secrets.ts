@@ -18,7 +18,7 @@ export type ImportedSecrets = ReturnType<typeof createImportedSecrets>
 export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAPACITY } = {}) {
   const key = randomBytes(32)
   const verified = new Map<string, Buffer>()
-  const inTurn = createFairQueue(queue)
+  const checks = createFairQueue(queue)
 
   const fingerprint = (presented: string) => createHmac('sha256', key).update(presented).digest()
 
@@ -36,7 +36,7 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
    * Compares with all of these the slow way, when it is this party's turn. Refuses when too many checks are waiting already.
    */
   async function verify(secrets: readonly Imported[], presented: string, party: string): Promise<boolean> {
-    const matched = await inTurn(party, () => findMatch(secrets, presented))
+    const matched = await checks.run(party, () => findMatch(secrets, presented))
     if (matched === undefined) throw new RequestRefused('too many imported secrets to check')
     if (matched) cache(matched, presented)
     return matched !== false
@@ -53,5 +53,5 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
     verified.set(secret.digest, fingerprint(presented))
   }
 
-  return { findVerified, verify }
+  return { findVerified, verify, load: checks.load }
 }

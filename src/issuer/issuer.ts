@@ -25,7 +25,8 @@ export interface IssuerOptions {
 export function createIssuer({ store, now, failures, tokenQuota = Infinity }: IssuerOptions) {
   const secretUses = createSecretUses({ store })
   const tokenCounts = createTokenCounts({ store, tokenQuota })
-  const issuer = { store, now, failures, imported: createImportedSecrets(), secretUses, tokenCounts }
+  const imported = createImportedSecrets()
+  const issuer = { store, now, failures, imported, secretUses, tokenCounts }
   return {
     authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
     authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),
@@ -41,6 +42,8 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
       await secretUses.flush()
       await tokenCounts.flush(now(), tell)
     },
+    /** How many imported secrets are being checked, and how many wait to be. */
+    importedSecretChecks: imported.load,
     /** Resolves when the store can be used; throws StoreUnavailable. */
     ready: () => store.ping(),
   }

@@ -2,10 +2,12 @@ import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Observer } from '../domain/events.ts'
 import type { Opened } from '../store/open.ts'
+import type { Member } from '../telemetry/metrics/fleet.ts'
 import { VERSION } from '../version.ts'
 import { createHeartbeat } from './heartbeat.ts'
-import { tellWorker } from './messages.ts'
+import { onWorkerMessage, tellWorker } from './messages.ts'
 import { oneAtATime } from './one-at-a-time.ts'
+import { type Ops, type OpsConfig, startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal, type OperatorSignal } from './signals.ts'
 import { type Exit, startWorker } from './start-worker.ts'
@@ -34,6 +36,7 @@ export interface LeaderOptions {
   workers: number
   /** The names of the settings whose new values the running server does not have, and what is wrong with them. */
   settingsNow: () => { changed: string[]; problems: string[] }
+  config: OpsConfig
   patience?: Patience
 }
 
@@ -46,13 +49,15 @@ export interface LeaderOptions {
 export async function runLeader(
   open: () => Promise<Opened>,
   telemetry: Telemetry,
-  { workers, settingsNow, patience = PATIENCE }: LeaderOptions,
+  { workers, settingsNow, config, patience = PATIENCE }: LeaderOptions,
 ): Promise<void> {
-  const { observe } = telemetry
+  const { observe, measure } = telemetry
   const serving = new Set<Worker>()
   /** Those that serve or have served: they are ended in order. */
-  const known = new WeakSet<Worker>()
+  const known = new WeakMap<Worker, Member>()
+  const silent = new WeakSet<Worker>()
   let isClosing = false
+  let ops: Ops | undefined
   let store: Opened | undefined
   let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
 
@@ -63,6 +68,7 @@ export async function runLeader(
     limit: patience.questions,
     onSilent(worker) {
       observe({ type: 'worker silent', worker: worker.process.pid })
+      silent.add(worker)
       worker.process.kill('SIGKILL')
     },
   })
@@ -81,37 +87,59 @@ export async function runLeader(
     isClosing = true
     killAll()
     await store?.close()
+    await ops?.close()
     throw error
   })
 
   async function begin(): Promise<void> {
+    ops = await startOps(config, telemetry.numbers, {
+      expected: workers,
+      serving: () => (isClosing ? 0 : serving.size),
+    })
     store = await open()
+    ops.measure(store)
     // One first: an error that would stop them all is then reported once.
     const address = await start()
-    await Promise.all(Array.from({ length: workers - 1 }, start))
+    await Promise.all(Array.from({ length: workers - 1 }, () => start()))
     purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
-    observe({ type: 'ready', version: VERSION, address, database: store.database, previous: store.previous, workers })
+    const { database, previous } = store
+    observe({ type: 'ready', version: VERSION, address, ops: ops.address, database, previous, workers })
   }
 
-  /** Starts one more worker. Resolves to its address when it listens; throws OperatorError where it does not. */
-  async function start(): Promise<string> {
+  /**
+   * Starts one more worker, which takes the place of another one where there is one. Resolves to its address when it listens;
+   * throws OperatorError where it does not.
+   */
+  async function start(predecessor?: Worker): Promise<string> {
     const { worker, address } = await startWorker(report, {
       timeout: patience.start,
       isAnotherListening: () => [...serving].some((other) => other.isConnected()),
       onExit: (worker, exit) => {
-        if (serving.delete(worker) && !isClosing) void replace({ worker: worker.process.pid, ...exit })
+        known.get(worker)?.leave()
+        const reason = silent.has(worker) ? 'silent' : 'exited'
+        if (serving.delete(worker) && !isClosing) void replace(reason, { worker: worker.process.pid, ...exit })
       },
     })
+    if (predecessor) known.get(predecessor)?.retire()
+    const member = (ops as Ops).join()
+    onWorkerMessage(worker, { report: ({ report }) => member.take(report) })
     serving.add(worker)
-    known.add(worker)
+    known.set(worker, member)
     heartbeat.watch(worker)
     return address
   }
 
-  async function replace(exit: { worker?: number | undefined } & Partial<Exit>): Promise<void> {
+  async function replace(
+    reason: 'exited' | 'silent',
+    exit: { worker?: number | undefined } & Partial<Exit>,
+  ): Promise<void> {
     report({ type: 'worker exited unexpectedly', ...exit })
     await sleep(RESPAWN_DELAY_MS)
-    if (serving.size < workers && !isClosing) await start().catch((err) => replace({ err }))
+    if (serving.size >= workers || isClosing) return
+    await start().then(
+      () => measure?.({ type: 'worker replaced', reason }),
+      (err) => replace(reason, { err }),
+    )
   }
 
   async function restart(): Promise<void> {
@@ -128,7 +156,8 @@ export async function runLeader(
   }
 
   async function supersede(worker: Worker): Promise<void> {
-    await start()
+    await start(worker)
+    measure?.({ type: 'worker replaced', reason: 'rolling restart' })
     if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
   }
 
@@ -144,6 +173,7 @@ export async function runLeader(
     await purgeLoop?.stop()
     await store?.close()
     await telemetry.flush()
+    await ops?.close()
     observe({ type: 'stopped' })
   }
 

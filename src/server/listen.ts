@@ -1,16 +1,18 @@
 import { lookup } from 'node:dns/promises'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
 import { buildApp } from '../http/app.ts'
+import { countUnanswered } from '../http/wire/pipeline.ts'
 import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
 import { startFlushLoop } from './flush-loop.ts'
+import type { Load } from './sampler.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** How often the store is told what was used, and how often what was refused: somebody may be on the phone. */
@@ -22,12 +24,12 @@ export type ListenConfig = Pick<
   'HOST' | 'PORT' | 'TRUST_PROXY' | 'CONNECTION_LIMIT' | 'FAILURE_LIMIT' | 'TOKEN_QUOTA' | 'PUBLIC_URL' | 'DOCS_URL'
 >
 
-/** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. */
+/** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. `load`: what it does. */
 export async function listenAndServe(
   store: Store,
-  { observe: log, observeDetails }: Pick<Telemetry, 'observe' | 'observeDetails'>,
+  { observe: log, observeDetails, measure }: Pick<Telemetry, 'observe' | 'observeDetails' | 'measure'>,
   { HOST, PORT, TRUST_PROXY, CONNECTION_LIMIT, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL, DOCS_URL }: ListenConfig,
-): Promise<{ app: FastifyInstance; address: string }> {
+): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
   const refusals = createRefusals({ now: Date.now })
   const observe: Observer = (event) => {
     refusals.observe(event)
@@ -40,10 +42,13 @@ export async function listenAndServe(
     monotonic: () => performance.now(),
   })
   const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: TOKEN_QUOTA })
+  const connections = new Set<Socket>()
   const app = await buildApp({
     issuer,
     observe,
     observeDetails,
+    measure,
+    connections,
     proxies,
     trustProxy: TRUST_PROXY,
     connectionLimit: CONNECTION_LIMIT,
@@ -65,7 +70,17 @@ export async function listenAndServe(
       onError: (err) => observe({ type: 'refusals not recorded', err }),
     }),
   )
-  return { app, address }
+  return { app, address, load }
+
+  function load(): Load {
+    const { running, waiting } = issuer.importedSecretChecks()
+    return {
+      requestsInFlight: countUnanswered(connections),
+      connections: connections.size,
+      scryptRunning: running,
+      scryptWaiting: waiting,
+    }
+  }
 }
 
 /**

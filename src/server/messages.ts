@@ -1,19 +1,25 @@
 import cluster, { type Worker } from 'node:cluster'
+import type { Report } from '../telemetry/metrics/fleet.ts'
 
 /** What a leader tells a worker: to close now, to say when no connection needs it any more, or that it is alive. */
 export type ToWorker = { type: 'close' } | { type: 'retire' } | { type: 'ping' }
 
-/** What a worker tells its leader: that it listens, that no connection needs it any more, or that it is alive. */
-export type ToLeader = { type: 'listening'; address: string } | { type: 'retired' } | { type: 'pong' }
+/** What a worker tells its leader: that it listens, that no connection needs it any more, that it is alive, what it counted. */
+export type ToLeader =
+  | { type: 'listening'; address: string }
+  | { type: 'retired' }
+  | { type: 'pong' }
+  | { type: 'report'; report: Report }
 
 /** Sends a worker a message, if it can still be reached. */
 export function tellWorker(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message)
 }
 
-/** Sends this worker's leader a message, if it can still be reached. */
-export function tellLeader(message: ToLeader): void {
-  if (cluster.worker?.isConnected()) cluster.worker.send(message)
+/** Sends this worker's leader a message, if it can still be reached. Calls back when it is on its way, or cannot be. */
+export function tellLeader(message: ToLeader, onSent: () => void = () => {}): void {
+  if (cluster.worker?.isConnected()) cluster.worker.send(message, onSent)
+  else onSent()
 }
 
 /** What a message says to those who know its type; others, a library's say, are ignored. */

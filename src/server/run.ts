@@ -1,37 +1,54 @@
 import type { Opened } from '../store/open.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
+import { type OpsConfig, startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
+import { createSampler } from './sampler.ts'
 import { closeOnSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Serves a store in this process until a signal comes. Resolves when it listens, to its address and its databases. */
+export type RunConfig = ListenConfig & OpsConfig
+
+/** Serves a store in this process until a signal comes. Resolves when it listens, to its addresses and its databases. */
 export async function run(
   open: () => Promise<Opened>,
   telemetry: Telemetry,
-  config: ListenConfig,
-): Promise<{ address: string; database: string; previous: string | undefined }> {
+  config: RunConfig,
+): Promise<{ address: string; ops: string | undefined; database: string; previous: string | undefined }> {
   const { observe } = telemetry
+  /** While it serves. */
+  let refresh: (() => void) | undefined
   // Before anything begins: a signal that comes during the start is served when it is over.
   const { release } = closeOnSignal(telemetry, async ({ signal }) => {
     observe({ type: 'stopping', signal })
-    const { app, store, purgeLoop } = await started
+    const { app, store, purgeLoop, ops } = await started
+    refresh = undefined
     await app.close()
     await purgeLoop.stop()
     await store.close()
     await telemetry.flush()
+    await ops.close()
     observe({ type: 'stopped' })
   })
   const started = start()
-  const { address, store } = await started.catch((error) => {
+  const { address, store, ops } = await started.catch((error) => {
     release()
     throw error
   })
-  return { address, database: store.database, previous: store.previous }
+  return { address, ops: ops.address, database: store.database, previous: store.previous }
 
   async function start() {
+    const ops = await startOps(config, telemetry.numbers, {
+      expected: 1,
+      serving: () => (refresh ? 1 : 0),
+      refresh: () => refresh?.(),
+    })
     const store = await open()
-    const { app, address } = await listenAndServe(store, telemetry, config)
+    ops.measure(store)
+    const { app, address, load } = await listenAndServe(store, telemetry, config)
+    const member = ops.join()
+    const sample = createSampler(load)
+    refresh = () => member.take({ counted: [], sample: sample() })
     const purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
-    return { app, address, store, purgeLoop }
+    return { app, address, store, purgeLoop, ops }
   }
 }

@@ -20,12 +20,13 @@ interface ServeOptions {
 export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions): Promise<void> {
   keepTicksFast()
   const { LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
-  const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals })
+  const counts = config.OPS_ADDRESS !== undefined
+  const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals, counts })
   const options = { lockTimeout: LOCK_TIMEOUT_MS, recover: !cluster.isWorker, observe: telemetry.observe }
   const open = () => openStores(config, options, cluster.isWorker ? () => {} : telemetry.observe)
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
   if (workers === 1) telemetry.observe({ type: 'ready', version: VERSION, ...(await run(open, telemetry, config)) })
-  else await runLeader(open, telemetry, { workers, settingsNow })
+  else await runLeader(open, telemetry, { workers, settingsNow, config })
   void telemetry.flush()
 }

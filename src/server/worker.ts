@@ -5,6 +5,7 @@ import { retire } from '../http/wire/connections.ts'
 import { endProcess, untilFilesRest } from './end-process.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { onLeaderMessage, tellLeader } from './messages.ts'
+import { startReporting } from './reporting.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal, type OperatorSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
@@ -22,10 +23,12 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
   for (const signal of FOR_THE_LEADER) process.on(signal, () => {})
   process.prependListener('disconnect', endAsOrphan)
   const store = await open()
-  const { app, address } = await listenAndServe(store, telemetry, config)
+  const { app, address, load } = await listenAndServe(store, telemetry, config)
+  const reporting = startReporting(telemetry.numbers, load)
   const close = async () => {
     await app.close()
     await store.close()
+    await reporting.stop()
   }
   const { end } = closeOnSignal(telemetry, close, { signals: [], timeout: WORKER_CLOSE_TIMEOUT_MS })
   let isClosing = false

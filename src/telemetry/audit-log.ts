@@ -82,7 +82,14 @@ export const LINES: Lines = {
 
   ready: {
     level: 'info',
-    fields: { version: 'version', address: 'address', database: 'database', previous: 'previous', workers: 'workers' },
+    fields: {
+      version: 'version',
+      address: 'address',
+      ops: 'ops',
+      database: 'database',
+      previous: 'previous',
+      workers: 'workers',
+    },
   },
   'database has moved': { level: 'warn', fields: { moved_to: 'movedTo' } },
   'previous database closed': { level: 'info', fields: { database: 'database', setting: 'setting' } },

@@ -26,6 +26,8 @@ export interface Dropping {
   isCheap?: (line: string) => boolean
   /** The line that says how many were dropped. */
   lineOnDropped?: (count: number) => string
+  /** Is called at once when lines are dropped. */
+  onDropped?: (count: number) => void
 }
 
 /**
@@ -35,7 +37,12 @@ export interface Dropping {
  */
 export function createLogStream(
   fd: number,
-  { chunk = CHUNK_BYTES, isCheap = () => false, lineOnDropped = () => '' }: Dropping & { chunk?: number } = {},
+  {
+    chunk = CHUNK_BYTES,
+    isCheap = () => false,
+    lineOnDropped = () => '',
+    onDropped = () => {},
+  }: Dropping & { chunk?: number } = {},
 ) {
   let buffer: Buffer = NOTHING
   let begin = 0
@@ -51,7 +58,7 @@ export function createLogStream(
   /** Takes a line, with its line break. */
   function add(line: string): void {
     if (queuedBytes > CAPACITY_BYTES && (queuedBytes > CAPACITY_BYTES + RESERVE_BYTES || isCheap(line))) {
-      dropped++
+      drop(1)
       return
     }
     const size = line.length * MAX_BYTES_PER_CHARACTER
@@ -122,7 +129,12 @@ export function createLogStream(
     const isCut = written > 0 && bytes[written - 1] !== LINE_FEED
     const lost = isCut ? bytes.indexOf(LINE_FEED, written) + 1 : written
     if (isCut) rest = bytes.subarray(written, lost)
-    dropped += countLines(bytes.subarray(lost))
+    drop(countLines(bytes.subarray(lost)))
+  }
+
+  function drop(lines: number): void {
+    dropped += lines
+    onDropped(lines)
   }
 
   async function sayDropped(): Promise<void> {

@@ -180,7 +180,7 @@ t.test('Request ids: what never became a request has one, too: its own where its
   await once(app.server, 'request')
   const observed: unknown[] = []
   const late = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-  answerMalformed((event) => observed.push(event), late, served)
+  answerMalformed({ observe: (event) => observed.push(event) }, late, served)
   t.match(observed, [{ reason: 'request too slow', requestId: ID, traceId: TRACE }])
   socket.destroy()
 })

@@ -7,7 +7,7 @@ const LIMITS = { concurrency: 2, perParty: 4, total: 6 }
 
 /** A queue whose tasks end when they are told to, and what happened in it. */
 function createWorld(limits = LIMITS) {
-  const run = createFairQueue(limits)
+  const { run, load } = createFairQueue(limits)
   const underWay: { name: string; end: (failure?: Error) => void }[] = []
   const began: string[] = []
   let most = 0
@@ -29,7 +29,7 @@ function createWorld(limits = LIMITS) {
     await turn()
   }
 
-  return { add, began, endFirst, most: () => most, isIdle: () => underWay.length === 0 }
+  return { add, began, endFirst, load, most: () => most, isIdle: () => underWay.length === 0 }
 }
 
 t.test('Fair queue: parties take turns, and each is served in its own order', async (t) => {
@@ -41,11 +41,12 @@ t.test('Fair queue: parties take turns, and each is served in its own order', as
 })
 
 t.test('Fair queue: so many wait of one party, so many in all, and no more', async (t) => {
-  const { add, endFirst } = createWorld()
+  const { add, endFirst, load } = createWorld()
   const outcomes = (party: string, count: number) => Array.from({ length: count }, () => add(party))
   t.strictSame(outcomes('a', 8), [...Array(6).fill(true), false, false])
   t.strictSame(outcomes('b', 3), [true, true, false])
   t.equal(add('c'), false)
+  t.strictSame(load(), { running: 2, waiting: 6 })
   await endFirst()
   t.strictSame([add('c'), add('c')], [true, false], 'and then there is place for one')
 })

@@ -16,7 +16,11 @@ t.test('Listening: what was used and refused and could not be stored at the end 
     db.exec(`CREATE TRIGGER ${table}_fails BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'full'); END`)
   }
   const events: Event[] = []
-  const telemetry = { observe: (event: Event) => void events.push(event), observeDetails: undefined }
+  const telemetry = {
+    observe: (event: Event) => void events.push(event),
+    observeDetails: undefined,
+    measure: undefined,
+  }
   const { app, address } = await listenAndServe(store, telemetry, readConfig({ PORT: '0' }))
   t.teardown(() => app.close())
   const ask = async (form: Record<string, string>) =>

@@ -29,7 +29,13 @@ export async function spawnLeader(
     program = SERVE,
     patience = {},
     closing = '',
-  }: { program?: string; patience?: Partial<Patience>; closing?: 'hangs' | 'leaves a hung file' | '' } = {},
+    env: settings = {},
+  }: {
+    program?: string
+    patience?: Partial<Patience>
+    closing?: 'hangs' | 'leaves a hung file' | ''
+    env?: NodeJS.ProcessEnv
+  } = {},
 ) {
   const { folder, env } = temporaryDatabase(t)
   const file = join(folder, 'program.ts')
@@ -40,7 +46,7 @@ export async function spawnLeader(
   const credentials = await register(env)
   const args = [FIXTURE, file, JSON.stringify({ ...PATIENCE, ...patience }), closing, pipe]
   const child = spawn(process.execPath, args, {
-    env: { ...process.env, ...env, WORKERS: '2', PORT: String(await freePort()) },
+    env: { ...process.env, ...env, ...settings, WORKERS: '2', PORT: String(await freePort()) },
     stdio: 'pipe',
     cwd: folder,
   })

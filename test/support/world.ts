@@ -31,6 +31,7 @@ export async function createWorld(
     connectionLimit = Infinity,
     logDetails = false,
     docsUrl = undefined as string | undefined,
+    counts = false,
   } = {},
 ) {
   /** `monotonic` is the clock that nobody sets. */
@@ -45,6 +46,8 @@ export async function createWorld(
     refusals.observe(event)
     log(event)
   }
+  /** What is only counted. */
+  const measured: Event[] = []
   const proxies = createProxies({ trustProxy, observe })
   const failures = createFailures({
     isLimited: failureLimit,
@@ -56,6 +59,7 @@ export async function createWorld(
     issuer,
     observe,
     observeDetails: logDetails ? observe : undefined,
+    measure: counts ? (event) => measured.push(event) : undefined,
     proxies,
     trustProxy,
     connectionLimit,
@@ -115,6 +119,7 @@ export async function createWorld(
     changes,
     clock,
     lines,
+    measured,
     credentials,
     post,
     token,

@@ -5,7 +5,7 @@ import { BODY_LIMIT } from './form.ts'
 import { BoundedRequest, pipelineOf } from './pipeline.ts'
 
 /** An answer that is counted on its connection, without a listener for each, which is expensive (docs/performance). */
-class CountedAnswer<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   constructor(request: Request) {
     super(request)
     const pipeline = pipelineOf(request.socket)

@@ -9,12 +9,16 @@ export type ClosedConnections = ReturnType<typeof countClosedConnections>
  * Counts the connections that are closed because of a limit. There is no line for each, for a client can have thousands
  * closed in a second: each reason is said at once, and then once a minute with how many there were.
  */
-export function countClosedConnections(observe: Observer, { quiet = QUIET_MS } = {}) {
+export function countClosedConnections(
+  observe: Observer,
+  { quiet = QUIET_MS, measure }: { quiet?: number; measure?: Observer | undefined } = {},
+) {
   const counts = new Map<ClosingReason, { connections: number; remoteAddress: string | undefined }>()
   const timers = new Map<ClosingReason, NodeJS.Timeout>()
 
   /** One more; the address is that of the other side. */
   function count(reason: ClosingReason, remoteAddress: string | undefined): void {
+    measure?.({ type: 'connection closed', reason })
     counts.set(reason, { connections: (counts.get(reason)?.connections ?? 0) + 1, remoteAddress })
     if (!timers.has(reason)) say(reason)
   }

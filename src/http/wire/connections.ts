@@ -25,13 +25,18 @@ const LOOKS = 10
  * - A client that has too many unanswered requests, or takes no answer for a while, loses its connection.
  * - `app.close()` ends every connection as soon as no answer is pending on it: at once where none is (a connection that
  *   never sent a byte would keep the server open), after the answer where one is, and the rest after the timeout.
+ *
+ * `connections` has those that are open.
  */
 export function watchConnections(
   app: FastifyInstance,
   closed: Pick<ClosedConnections, 'count'>,
-  { drainTimeout = DRAIN_TIMEOUT_MS, stallTimeout = STALL_TIMEOUT_MS } = {},
+  {
+    drainTimeout = DRAIN_TIMEOUT_MS,
+    stallTimeout = STALL_TIMEOUT_MS,
+    connections = new Set<Socket>(),
+  }: { drainTimeout?: number; stallTimeout?: number; connections?: Set<Socket> | undefined } = {},
 ): void {
-  const connections = new Set<Socket>()
   const looking = setInterval(look, stallTimeout / LOOKS).unref()
 
   Object.assign(app.server, { httpAllowHalfOpen: true })

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Observer } from '../../domain/events.ts'
 import type { RequestReason } from '../../domain/refusal.ts'
 import { endConnection } from './ending.ts'
+import { OTHER } from './measured-answers.ts'
 import { pipelineOf } from './pipeline.ts'
 import { errorBody, REFUSALS } from './refusals.ts'
 import { ANSWER_HEADERS, JSON_TYPE } from './refuse.ts'
@@ -20,7 +21,7 @@ const REASONS: Record<string, RequestReason> = {
  * bytes: they may be a secret. Of a request whose headers could be read it has the id.
  */
 export function answerMalformed(
-  observe: Observer,
+  { observe, measure }: { observe: Observer; measure?: Observer | undefined },
   error: Error & { code?: string },
   socket: Socket,
   request: Pick<IncomingMessage, 'headers'> | undefined = unreadRequest(socket),
@@ -40,6 +41,7 @@ export function answerMalformed(
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const farewell = [`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`, ...lines, '', body].join('\r\n')
   if (!endConnection(socket, { farewell })) return
+  measureFarewell(measure, answer.status, socket)
   const remoteAddress = String(socket.remoteAddress)
   observe({
     type: 'request refused',
@@ -57,4 +59,11 @@ export function answerMalformed(
 function unreadRequest(socket: Socket): IncomingMessage | undefined {
   const { last } = pipelineOf(socket)
   return last?.req.complete === false ? last.req : undefined
+}
+
+/** It is the answer to the last request where that began and could not be read to its end. */
+function measureFarewell(measure: Observer | undefined, status: number, socket: Socket): void {
+  const { last } = pipelineOf(socket)
+  if (last?.req.complete === false) last.say?.(status)
+  else measure?.({ type: 'request answered', endpoint: OTHER, status, seconds: undefined })
 }

@@ -6,13 +6,21 @@ const MAX_UNANSWERED = 32
 
 const PIPELINE = Symbol('pipeline')
 
+/** An answer that says once which it was, and how long it took. */
+export interface Measured {
+  /** The pattern of its route. */
+  endpoint: string
+  say(status: number): void
+  abandon(): void
+}
+
 /** What is under way on a connection. An answer counts as given when all of it has left for the kernel. */
 export interface Pipeline {
   unanswered: number
   /** How often it was seen to be stalled since the last answer was given. */
   stalls: number
   /** The answer to the last request. */
-  last: Pick<ServerResponse, 'req' | 'shouldKeepAlive' | 'writableEnded'> | undefined
+  last: (Pick<ServerResponse, 'req' | 'shouldKeepAlive' | 'writableEnded'> & Partial<Measured>) | undefined
   /** No other request is read from it. */
   isEnding: boolean
   /** Called after each answer that was given. */
@@ -22,6 +30,13 @@ export interface Pipeline {
 export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline {
   socket[PIPELINE] ??= { unanswered: 0, stalls: 0, last: undefined, isEnding: false, onAnswer: undefined }
   return socket[PIPELINE]
+}
+
+/** How many requests are under way on these connections. */
+export function countUnanswered(connections: Iterable<Socket>): number {
+  let count = 0
+  for (const connection of connections) count += pipelineOf(connection).unanswered
+  return count
 }
 
 /** Whether as many requests are under way as may be. */

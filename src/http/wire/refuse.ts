@@ -6,6 +6,7 @@ import type { Issuer } from '../../issuer/issuer.ts'
 import { askedFor } from './asked.ts'
 import { basicClientId } from './authorization.ts'
 import type { LateAnswers } from './late-answers.ts'
+import { nameEndpoint } from './measured-answers.ts'
 import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
 import { tellRequestId } from './request-id.ts'
 
@@ -42,6 +43,8 @@ export function refuse(
   const answer = answerTo(error)
   // Read once: Fastify makes this object for every look at it.
   const { url: endpoint, config } = request.routeOptions
+  // It may be refused before its route is looked at.
+  nameEndpoint(reply.raw, endpoint)
   const event = eventOf(error, { status: answer.status, ...askedFor(request, endpoint) })
   // Who ends a connection within a body is said where that is seen, if it is said (malformed.ts).
   if (error !== request.raw.errored) say(event, request, { observe, issuer })

@@ -35,8 +35,8 @@ t.test('RFC 9110 §15.5.9: a request that takes too long gets 408; who is gone g
   const { app } = await createWorld(t)
   const { port } = new URL(await app.listen({ port: 0 }))
   app.server.once('connection', (socket) => {
-    answerMalformed(() => {}, Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket)
-    answerMalformed(() => {}, new Error('a second one, when the socket is closed'), socket)
+    answerMalformed({ observe: () => {} }, Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket)
+    answerMalformed({ observe: () => {} }, new Error('a second one, when the socket is closed'), socket)
   })
   const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
   let answer = ''

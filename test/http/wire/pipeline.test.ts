@@ -18,7 +18,7 @@ const MIB = 1024 * 1024
 
 /** A server with an answer that comes when it is told to, and one that no kernel takes in one piece. */
 async function createDoor(t: Test, options?: Parameters<typeof watchConnections>[2]) {
-  const clientErrorHandler = (error: Error, socket: Socket) => answerMalformed(() => {}, error, socket)
+  const clientErrorHandler = (error: Error, socket: Socket) => answerMalformed({ observe: () => {} }, error, socket)
   const app = fastify({ http: COUNTED, clientErrorHandler })
   watchConnections(app, { count: () => {} }, options)
   const waiting: (() => void)[] = []

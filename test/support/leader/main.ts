@@ -14,8 +14,9 @@ const [exec, patience, closing, pipe] = process.argv.slice(2) as [
   string,
 ]
 cluster.setupPrimary({ exec, args: [] })
-const { DATABASE_URL, LOG_LEVEL } = readConfig(process.env)
-const telemetry = await createTelemetry(LOG_LEVEL, { isTTY: false, shared: true })
+const config = readConfig(process.env)
+const { DATABASE_URL, LOG_LEVEL, OPS_ADDRESS } = config
+const telemetry = await createTelemetry(LOG_LEVEL, { isTTY: false, shared: true, counts: OPS_ADDRESS !== undefined })
 
 async function openForTest() {
   const store = await openStore(DATABASE_URL, { lockTimeout: 2000 })
@@ -30,6 +31,7 @@ async function openForTest() {
 
 await runLeader(openForTest, telemetry, {
   workers: 2,
+  config,
   settingsNow: () => ({ changed: [], problems: [] }),
   patience: JSON.parse(patience) as Patience,
 })

@@ -1,0 +1,80 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { OperatorError } from '../domain/operator-error.ts'
+
+export interface Page {
+  status?: number
+  /** Of the body. */
+  type: string
+  body: string
+}
+
+/** What is at each path. A page that rejects is answered with 500. */
+export type Pages = Record<string, () => Page | Promise<Page>>
+
+/** Few ask, and each asks seldom: whoever takes more is closed. */
+const MAX_CONNECTIONS = 64
+const TIMEOUT_MS = 5000
+
+/** How long answers may take after the listener began to close. */
+const CLOSE_MS = 250
+
+const METHODS = ['GET', 'HEAD']
+const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+const TEXT = 'text/plain; charset=utf-8'
+
+/**
+ * Answers operators and their tools on a port of its own. It has nothing secret, and nothing that changes anything. Resolves
+ * when it listens; throws OperatorError where it cannot. Does not keep the process alive.
+ */
+export async function listenForOperators(
+  { host, port }: { host: string; port: number },
+  pages: Pages,
+): Promise<{ address: string; close: () => Promise<void> }> {
+  const server = http.createServer({
+    requestTimeout: TIMEOUT_MS,
+    headersTimeout: TIMEOUT_MS,
+    keepAliveTimeout: TIMEOUT_MS * 12,
+    connectionsCheckingInterval: 1000,
+  })
+  Object.assign(server, { maxConnections: MAX_CONNECTIONS, dropMaxConnection: true })
+  server.on('request', async (request, response) => {
+    const { status = 200, type, body } = await answer(request, pages)
+    const allow = status === 405 ? { allow: METHODS.join(', ') } : {}
+    response.writeHead(status, {
+      ...HEADERS,
+      ...allow,
+      'content-type': type,
+      'content-length': Buffer.byteLength(body),
+    })
+    response.end(body)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(new OperatorError(`Cannot listen on OPS_ADDRESS, ${host}:${port}: ${cause.message}.`, { cause })),
+    )
+    server.listen(port, host, resolve)
+  })
+  server.unref()
+  const { address, family, port: bound } = server.address() as AddressInfo
+  return {
+    address: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      setTimeout(() => server.closeAllConnections(), CLOSE_MS)
+      await closed
+    },
+  }
+}
+
+async function answer({ method, url = '' }: http.IncomingMessage, pages: Pages): Promise<Page> {
+  const [path = ''] = url.split('?', 1)
+  const page = Object.hasOwn(pages, path) ? pages[path] : undefined
+  if (!page) return { status: 404, type: TEXT, body: `Here are ${Object.keys(pages).join(', ')}.\n` }
+  if (!METHODS.includes(String(method))) return { status: 405, type: TEXT, body: 'Use GET.\n' }
+  try {
+    return await page()
+  } catch {
+    return { status: 500, type: TEXT, body: 'The server failed.\n' }
+  }
+}

@@ -1,0 +1,74 @@
+import type { Clock } from '../domain/clock.ts'
+import type { Figures, Store } from '../domain/store.ts'
+import { TOKEN_LIFETIME } from '../domain/token.ts'
+import type { Measured } from '../telemetry/metrics/exposition.ts'
+import { shareFigure } from './shared-figure.ts'
+
+/** How long a scrape waits for the store, which may hang. Milliseconds. */
+const PATIENCE_MS = 1000
+
+/** How long what costs a query is good enough. Milliseconds. */
+const MAX_AGE_MS = 15_000
+
+const DAY = 24 * 60 * 60 * 1000
+
+export type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset'>
+
+interface Options {
+  now: Clock
+  /** Milliseconds of a clock that nobody sets. */
+  monotonic: Clock
+}
+
+/** What is measured of a store that may hang, or may not be open yet. */
+export function createStoreFigures({ now, monotonic }: Options) {
+  let store: StoreSource | undefined
+  const opened = async () => store ?? Promise.reject(new Error('The store is not open yet.'))
+  const ping = shareFigure(async () => (await opened()).ping(), { maxAge: 0, patience: PATIENCE_MS, monotonic })
+  const queried = shareFigure(async () => query(await opened(), now()), {
+    maxAge: MAX_AGE_MS,
+    patience: PATIENCE_MS,
+    monotonic,
+  })
+
+  async function isUp(): Promise<boolean> {
+    return (await ping()).isFresh
+  }
+
+  return {
+    /** From now on this one is measured. */
+    open(opened: StoreSource): void {
+      store = opened
+    },
+    isUp,
+
+    async measure(): Promise<Measured> {
+      const [up, { figure }] = await Promise.all([isUp(), queried()])
+      const { size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = figure ?? {}
+      const expiredFor = oldestTokenAt === undefined ? 0 : now() - oldestTokenAt - TOKEN_LIFETIME
+      return {
+        store_up: [[[], up ? 1 : 0]],
+        database_bytes: [[[], size?.database ?? 0]],
+        wal_bytes: [[[], size?.log ?? 0]],
+        oldest_expired_token_seconds: [[[], Math.max(0, expiredFor) / 1000]],
+        secrets_ending: [
+          [['1d'], endingInADay ?? 0],
+          [['7d'], endingInAWeek ?? 0],
+        ],
+        last_backup_timestamp_seconds: [[[], (lastBackupAt ?? 0) / 1000]],
+        clock_offset_seconds: [[[], (store?.clockOffset() ?? 0) / 1000]],
+      }
+    },
+  }
+}
+
+async function query(store: Figures, now: number) {
+  const [size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt] = await Promise.all([
+    store.size(),
+    store.oldestTokenAt(),
+    store.countEndingSecrets(now, now + DAY),
+    store.countEndingSecrets(now, now + 7 * DAY),
+    store.lastBackupAt(),
+  ])
+  return { size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt }
+}

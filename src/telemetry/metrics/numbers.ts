@@ -1,0 +1,70 @@
+import { CATALOGUE, type Metric } from './catalogue.ts'
+
+export type Name = keyof typeof CATALOGUE
+
+/** What was counted since somebody asked: a place among the numbers and what is to be added there, and so on. */
+export type Difference = number[]
+
+/** A line of a metric: the values of its labels, in their order, and the place of its first number. */
+export interface Series {
+  labels: readonly string[]
+  at: number
+}
+
+export type Numbers = ReturnType<typeof createNumbers>
+
+/**
+ * A number for each series of the catalogue that counts events, all 0. A histogram has several for each: how many were in
+ * each of its buckets and not in the one before, how many beyond the last bucket, and the sum.
+ */
+export function createNumbers() {
+  const series = new Map<string, Series[]>()
+  let size = 0
+  for (const [name, metric] of Object.entries<Metric>(CATALOGUE)) {
+    if (metric.type === 'gauge' || isOfWorkers(metric)) continue
+    const width = metric.buckets ? metric.buckets.length + 2 : 1
+    const lines = combinations(Object.values(metric.labels))
+    const begin = size
+    series.set(
+      name,
+      lines.map((labels, index) => ({ labels, at: begin + index * width })),
+    )
+    size += lines.length * width
+  }
+  const values = new Float64Array(size)
+
+  function add(at: number, amount: number): void {
+    values[at] = (values[at] as number) + amount
+  }
+
+  return {
+    add,
+    valueAt: (at: number) => values[at] as number,
+    /** The series of a metric; none where it is not counted. */
+    seriesOf: (name: string) => series.get(name) ?? [],
+
+    /** What was counted since the last call, for another process to add; here all begins at 0 again. */
+    take(): Difference {
+      const difference: Difference = []
+      for (const [at, value] of values.entries()) if (value !== 0) difference.push(at, value)
+      values.fill(0)
+      return difference
+    },
+
+    /** Adds what another process has counted. */
+    merge(difference: Difference): void {
+      for (let at = 0; at < difference.length; at += 2) add(difference[at] as number, difference[at + 1] as number)
+    },
+  }
+}
+
+/** Whether the values of its labels are known at the start of a server only. */
+function isOfWorkers({ labels }: Metric): boolean {
+  return Object.values(labels).some((values) => values.length === 0)
+}
+
+/** Every combination of one value from each list. */
+function combinations(lists: (readonly string[])[]): string[][] {
+  const none: string[][] = [[]]
+  return lists.reduce((lines, values) => lines.flatMap((line) => values.map((value) => [...line, value])), none)
+}

@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import type { Event } from '../../../src/domain/events.ts'
+import { listening, said, statuses } from '../../support/listening.ts'
+import { until } from '../../support/until.ts'
+import { createWorld } from '../../support/world.ts'
+
+const CHECK = 'GET /v1/oauth/verify HTTP/1.1\r\nHost: a\r\n\r\n'
+const LAST = 'GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+const FORM = 'POST /v1/oauth/accesstoken HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n'
+
+/** A public port, and what is measured of its requests: endpoint and status, or that nobody waited. */
+async function createDoor(t: Test, options: Parameters<typeof createWorld>[1] = {}) {
+  const world = await createWorld(t, { counts: true, ...options })
+  const door = await listening(t, world.app)
+  const ofRequests = (event: Event) => event.type === 'request answered' || event.type === 'request abandoned'
+  return {
+    ...world,
+    ...door,
+    requests: () =>
+      world.measured
+        .filter(ofRequests)
+        .map((event) => `${event.endpoint} ${event.type === 'request answered' ? event.status : 'abandoned'}`),
+    seconds: () => world.measured.filter(ofRequests).map(({ seconds }) => seconds),
+  }
+}
+
+t.test(
+  'Measured answers: each is said once, with the pattern of its route, its status and how long it took',
+  async (t) => {
+    const { exchange, requests, seconds } = await createDoor(t)
+    const unknown = 'GET /v1/oauth/verify/S3CR3T HTTP/1.1\r\nHost: a\r\n\r\n'
+    const nowhere = 'GET /S3CR3T HTTP/1.1\r\nHost: a\r\n\r\n'
+    const malformed = 'GET /v1/%ff HTTP/1.1\r\nHost: a\r\n\r\n'
+    const noHost = 'GET /v1/oauth/verify HTTP/1.1\r\n\r\n'
+    const answers = await exchange(CHECK + unknown + nowhere + malformed + noHost + LAST)
+    t.strictSame(statuses(answers), [401, 404, 404, 400, 400, 200])
+    t.strictSame(requests(), [
+      '/v1/oauth/verify 401',
+      '/v1/oauth/verify/:suite 404',
+      'other 404',
+      'other 400',
+      '/v1/oauth/verify 400',
+      '/health/live 200',
+    ])
+    for (const took of seconds()) t.ok(Number(took) > 0 && Number(took) < 60, String(took))
+  },
+)
+
+t.test('Measured answers: what never became a request is one that nobody timed', async (t) => {
+  const { exchange, requests, seconds } = await createDoor(t)
+  t.strictSame(statuses(await exchange(`${CHECK}nonsense\r\n\r\n`)), [401, 400])
+  t.strictSame(requests().sort(), ['/v1/oauth/verify 401', 'other 400'])
+  t.equal(seconds().filter((took) => took === undefined).length, 1)
+})
+
+t.test('Measured answers: a request that breaks off within its body is counted where it belongs, once', async (t) => {
+  const { exchange, requests, seconds } = await createDoor(t)
+  t.strictSame(statuses(await exchange(`${FORM}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
+  t.strictSame(requests(), ['/v1/oauth/accesstoken 400'])
+  t.ok(Number(seconds()[0]) > 0)
+})
+
+t.test('Measured answers: a client that is gone before its answer has abandoned its request', async (t) => {
+  const { app, dial, requests, seconds, store } = await createDoor(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  Object.assign(store, { ping: () => promise })
+  const connection = await dial('GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n')
+  await once(app.server, 'request')
+  connection.resetAndDestroy()
+  await until(() => requests().length > 0)
+  t.strictSame(requests(), ['/health/ready abandoned'])
+  t.ok(Number(seconds()[0]) > 0)
+  resolve()
+  t.match(await said(await dial(LAST)), /200 OK/)
+  t.strictSame(requests(), ['/health/ready abandoned', '/health/live 200'], 'and is not counted as answered, too')
+})
+
+t.test('Measured answers: a client that leaves after its answer has abandoned nothing', async (t) => {
+  const { dial, requests, app } = await createDoor(t)
+  const connection = await dial(CHECK)
+  await once(connection, 'data')
+  connection.destroy()
+  await new Promise<void>((resolve) => {
+    const look = () => app.server.getConnections((_, count) => (count === 0 ? resolve() : setImmediate(look)))
+    look()
+  })
+  t.strictSame(requests(), ['/v1/oauth/verify 401'])
+})
+
+t.test('Measured answers: a check that ends with yes is counted, and one that does not is not', async (t) => {
+  const { measured, app, token, administration, post, credentials } = await createDoor(t)
+  const headers = { authorization: `Bearer ${await token()}` }
+  t.equal((await app.inject({ url: '/v1/oauth/verify', headers })).statusCode, 200)
+  const { suiteId, clientSecret } = await administration.registerSuite({ suiteId: 'store', name: 'Store' })
+  await administration.approve(credentials.client_id, suiteId)
+  const suite = { client_id: suiteId, client_secret: clientSecret as string }
+  await post({ ...suite, token: await token() }, {}, '/v1/oauth/introspect')
+  await post({ ...suite, token: 'nonsense' }, {}, '/v1/oauth/introspect')
+  t.strictSame(measured.filter(({ type }) => type === 'check passed').length, 2)
+})

@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { OperatorError } from '../../src/domain/operator-error.ts'
+import { listenForOperators, type Pages } from '../../src/ops/listener.ts'
+import { said } from '../support/listening.ts'
+
+const PAGES: Pages = {
+  '/page': () => ({ type: 'text/html; charset=utf-8', body: '<p>ü' }),
+  '/bad': async () => ({ status: 503, type: 'text/plain', body: 'no' }),
+  '/broken': () => Promise.reject(new Error('S3CR3T')),
+}
+
+async function listen(t: Test, pages = PAGES, host = '127.0.0.1') {
+  const listener = await listenForOperators({ host, port: 0 }, pages)
+  t.teardown(listener.close)
+  return { ...listener, ask: (path: string, init?: RequestInit) => fetch(listener.address + path, init) }
+}
+
+t.test('Ops listener: it gives the pages that there are, to GET and HEAD, and no cache keeps them', async (t) => {
+  const { ask } = await listen(t)
+  const page = await ask('/page?a=b')
+  t.equal(page.status, 200)
+  t.equal(await page.text(), '<p>ü')
+  const headers = Object.fromEntries(page.headers)
+  t.match(headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'content-length': '5',
+  })
+  const head = await ask('/page', { method: 'HEAD' })
+  t.strictSame([head.status, head.headers.get('content-length'), await head.text()], [200, '5', ''])
+  t.equal((await ask('/bad')).status, 503)
+})
+
+t.test('Ops listener: other methods and paths are refused, and an error tells nothing', async (t) => {
+  const { ask } = await listen(t)
+  const post = await ask('/page', { method: 'POST', body: 'x' })
+  t.strictSame([post.status, post.headers.get('allow')], [405, 'GET, HEAD'])
+  for (const path of ['/', '/nope', '/toString', '/page/']) {
+    const answer = await ask(path)
+    t.equal(answer.status, 404, path)
+    t.equal(await answer.text(), 'Here are /page, /bad, /broken.\n')
+  }
+  const broken = await ask('/broken')
+  t.equal(broken.status, 500)
+  t.equal(await broken.text(), 'The server failed.\n')
+})
+
+t.test('Ops listener: an address that is taken, or none of this machine, is an error of the operator', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const error = await listenForOperators({ host: '127.0.0.1', port }, PAGES).catch((cause) => cause)
+  t.type(error, OperatorError)
+  t.match(error.message, `Cannot listen on OPS_ADDRESS, 127.0.0.1:${port}: `)
+  await t.rejects(listenForOperators({ host: '192.0.2.1', port: 0 }, PAGES), OperatorError)
+})
+
+t.test('Ops listener: an IPv6 address is written as in a URL', async (t) => {
+  const { address, ask } = await listen(t, PAGES, '::1')
+  t.match(address, /^http:\/\/\[::1\]:\d+$/)
+  t.equal((await ask('/page')).status, 200)
+})
+
+t.test('Ops listener: so many connections and no more', async (t) => {
+  const { address, ask } = await listen(t)
+  const port = Number(new URL(address).port)
+  const sockets: Socket[] = []
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  for (let n = 0; n < 64; n++) {
+    const socket = connect({ port, host: '127.0.0.1' })
+    sockets.push(socket)
+    await once(socket, 'connect')
+  }
+  await t.rejects(ask('/page'))
+  sockets[0]?.destroy()
+  for (let tries = 0; tries < 100; tries++) {
+    const isAnswered = await ask('/page').then(
+      () => true,
+      () => false,
+    )
+    if (isAnswered) return t.pass('and when one is gone there is room')
+    await sleep(20)
+  }
+  t.fail('there is no room')
+})
+
+t.test('Ops listener: a request that does not arrive is not waited for', async (t) => {
+  const { address } = await listen(t)
+  const socket = connect({ port: Number(new URL(address).port), host: '127.0.0.1' })
+  socket.write('GET /page HTTP/1.1\r\nHost: a\r\n')
+  t.match(await said(socket), /^HTTP\/1.1 408 /)
+})
+
+t.test('Ops listener: closing waits for an answer a moment, and for one that never comes no longer', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { ask, close } = await listen(t, {
+    '/soon': () => promise.then(() => ({ type: 'text/plain', body: 'here' })),
+    '/never': () => new Promise(() => {}),
+  })
+  const [soon, never] = [ask('/soon'), ask('/never')]
+  never.catch(() => {})
+  await sleep(50)
+  const closed = close()
+  resolve()
+  t.equal(await (await soon).text(), 'here')
+  await closed
+  await t.rejects(never)
+})
