@@ -1,14 +1,18 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { readConfig } from '../src/config.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const FILES = ['compose.yaml', 'compose.postgres.yaml']
 
 interface Service {
   image: string
+  profiles?: string[]
+  ports?: string[]
   environment?: Record<string, string>
   volumes?: string[]
   secrets?: string[]
@@ -27,8 +31,16 @@ interface Compose {
 
 /** The services of a file by their names, and what else it declares. */
 function readCompose(file: string): Compose {
-  return parse(readFileSync(join(ROOT, file), 'utf8'), { merge: true })
+  const compose = parse(readFileSync(join(ROOT, file), 'utf8'), { merge: true })
+  for (const [name, { extends: other, ...service }] of Object.entries<Extending>(compose.services)) {
+    if (other === undefined) continue
+    const base = readCompose(other.file).services[other.service]
+    compose.services[name] = { ...base, ...service, volumes: [...(base?.volumes ?? []), ...(service.volumes ?? [])] }
+  }
+  return compose
 }
+
+type Extending = Service & { extends?: { file: string; service: string } }
 
 t.test('Compose: every container is read-only and without capabilities', async (t) => {
   for (const file of FILES) {
@@ -85,4 +97,63 @@ t.test('Compose: the secrets are where git does not look', async (t) => {
   for (const { file } of Object.values(readCompose('compose.postgres.yaml').secrets ?? {})) {
     t.ok(ignored.includes(file.replace(/^\.\/([^/]+\/).*/, '$1')), file)
   }
+})
+
+t.test('Compose: ports are published on this machine only, and never the one for operators', async (t) => {
+  for (const file of FILES) {
+    const published = Object.values(readCompose(file).services).flatMap(({ ports = [] }) => ports)
+    t.strictSame(published.sort(), ['127.0.0.1:3000:3000', '127.0.0.1:8080:8080', '127.0.0.1:9090:9090'], file)
+  }
+})
+
+t.test('Compose: Prometheus and Grafana are there on demand, in a version that is named', async (t) => {
+  for (const file of FILES) {
+    const { services } = readCompose(file)
+    const onDemand = Object.keys(services).filter((name) => services[name]?.profiles?.includes('monitoring'))
+    t.strictSame(onDemand.sort(), ['grafana', 'prometheus'], file)
+    for (const name of onDemand) t.match(services[name]?.image, /:v?\d+\.\d+\.\d+$/)
+  }
+})
+
+t.test('Compose: Prometheus scrapes every node', async (t) => {
+  for (const file of FILES) {
+    const { services } = readCompose(file)
+    const nodes = Object.entries(services).filter(([, { image }]) => image === 'token-server')
+    for (const [name, { environment }] of nodes) t.equal(environment?.OPS_ADDRESS, '0.0.0.0:9464', `${file}: ${name}`)
+    const [{ targets }] = parse(readFileSync(mountedAt(services.prometheus, '/etc/prometheus/targets.yml'), 'utf8'))
+    t.strictSame(
+      targets,
+      nodes.map(([name]) => `${name}:9464`),
+    )
+  }
+})
+
+/** The file that a container finds at a path: of two mounts there the last one counts. */
+function mountedAt(service: Service | undefined, path: string): string {
+  const mount = service?.volumes?.findLast((mount) => mount.split(':')[1] === path)
+  return join(ROOT, String(mount?.split(':')[0]))
+}
+
+const noPromtool = spawnSync('promtool', ['--version']).error ? 'promtool is not installed' : false
+
+t.test('Compose: promtool finds nothing wrong with what Prometheus gets', { skip: noPromtool }, async (t) => {
+  for (const file of FILES) {
+    const { prometheus } = readCompose(file).services
+    const folder = temporaryFolder(t)
+    for (const name of ['prometheus.yml', 'rules.yml', 'targets.yml']) {
+      copyFileSync(mountedAt(prometheus, `/etc/prometheus/${name}`), join(folder, name))
+    }
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'config', join(folder, 'prometheus.yml')])
+    t.equal(status, 0, `${stdout}${stderr}`)
+  }
+})
+
+t.test('Compose: everybody may look at Grafana, and nobody may log in', async (t) => {
+  t.match(readCompose('compose.yaml').services.grafana?.environment, {
+    GF_AUTH_ANONYMOUS_ENABLED: 'true',
+    GF_AUTH_ANONYMOUS_ORG_ROLE: 'Viewer',
+    GF_AUTH_BASIC_ENABLED: 'false',
+    GF_AUTH_DISABLE_LOGIN_FORM: 'true',
+    GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'true',
+  })
 })
