@@ -8,6 +8,8 @@ import { show, type Terminal, withJson } from './shared/terminal.ts'
 import { table } from './shared/text.ts'
 import { secretsTable } from './shared/words.ts'
 
+const LATE = 'Refusals are known after five seconds, tokens and uses of secrets after a minute.'
+
 /** `why`: what is wrong with a client, for whoever has its developer on the phone. */
 export function whyCommand(terminal: Terminal): Command {
   return withJson(new Command('why'))
@@ -25,6 +27,7 @@ function explanationText(explanation: Explanation, now: number): string {
   if (application) {
     parts.push(applicationText(application, now), secretsTable(application.secrets.map(secretView)))
     parts.push(refusals.length > 0 ? refusalsTable(refusals, now) : 'No refusal of it is known.')
+    parts.push(LATE)
   }
   if (similarRefusals.length > 0) {
     parts.push(`Refused client ids that look like it:\n${refusalsTable(similarRefusals, now, { withClient: true })}`)

@@ -33,7 +33,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
     const { status, out } = await run(['why', client_id], { env })
     t.equal(status, 0)
     const parts = out.trimEnd().split('\n\n')
-    t.equal(parts.length, 5)
+    t.equal(parts.length, 6)
     t.match(
       parts[0],
       /^Its tokens are refused, 17 times, first 63 min ago, last 3 min ago, from 192\.0\.2\.1\. It is not app/,
@@ -50,8 +50,9 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
       parts[3],
       /^last refused +times +reason +endpoint +suite +address +request id\n3 min ago +17 +application not approved +\/v1\/oauth\/verify\/:suite +store +192\.0\.2\.1 +r1$/,
     )
+    t.match(parts[4], 'Refusals are known after five seconds, tokens and uses of secrets after a minute.')
     t.match(
-      parts[4],
+      parts[5],
       /^Refused client ids that look like it:\nclient id .*\n\S+\.\.\. \(31 characters\) +3 min ago .* - +192\.0\.2\.1 +-$/,
     )
 
@@ -108,6 +109,6 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
     const { out } = await run(['why', client_id], { env })
     t.match(out, /^Nothing is refused now: the last token was issued \d+ s ago\./)
     t.match(out, /\nlast token +\d+ s ago, at 20.*Z\ntokens this hour +5, and 2 refused by the quota\n/)
-    t.match(out, /\n\nNo refusal of it is known\.\n$/)
+    t.match(out, /\n\nNo refusal of it is known\.\n\n/)
   })
 }
