@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { collectDefaultMetrics, Registry } from '@prometheus-io/client'
 import { parse } from 'yaml'
 import { CATALOGUE, type Metric, PREFIX } from '../../src/telemetry/metrics/catalogue.ts'
 import { finds, readExpression } from './promql.ts'
@@ -47,7 +48,7 @@ function knownSeries(): Known {
       for (const part of ['sum', 'count']) known.set(`${PREFIX}${name}_${part}`, new Map(all))
     }
   }
-  for (const name of PROCESS_METRICS) known.set(name, new Map([...OF_A_NODE, ['kind', null]]))
+  for (const name of processMetrics()) known.set(name, new Map([...OF_A_NODE, ['kind', null]]))
   for (const { record, expr, labels = {} } of RULES) {
     if (record === undefined) continue
     const given = readExpression(expr).labels
@@ -65,15 +66,13 @@ function knownSeries(): Known {
   return known
 }
 
-/** What prom-client's names stand for: of the process that answers the scrape. */
-const PROCESS_METRICS = [
-  'process_start_time_seconds',
-  'process_open_fds',
-  'process_max_fds',
-  'nodejs_heap_size_used_bytes',
-  'nodejs_heap_size_total_bytes',
-  'nodejs_gc_duration_seconds_sum',
-]
+/** What the library says of the process that answers the scrape. */
+function processMetrics(): string[] {
+  const register = new Registry()
+  collectDefaultMetrics({ register })
+  const names = register.getMetricsAsArray().map(({ name }) => name)
+  return names.flatMap((name) => [name, `${name}_sum`, `${name}_count`])
+}
 
 const KNOWN = knownSeries()
 

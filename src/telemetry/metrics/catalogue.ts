@@ -43,7 +43,7 @@ export const CATALOGUE = {
   http_requests_total: counter('Requests that were answered.', { endpoint: ENDPOINTS, status: STATUSES }),
   http_requests_abandoned_total: counter('Requests whose client was gone before the answer.', { endpoint: ENDPOINTS }),
   http_request_duration_seconds: histogram(
-    'From the request to the answer, or to the end of a client that did not wait.',
+    'From the request to the answer, or to the end of a client that did not wait; without answers of 429.',
     { endpoint: ENDPOINTS },
     REQUEST_BUCKETS,
   ),

@@ -73,7 +73,8 @@ function requestHandlers(numbers: Numbers): Pick<Handlers, 'request answered' | 
   return {
     'request answered': ({ endpoint, status, seconds }) => {
       numbers.add((requests.get(endpoint) as number) + (statuses[status] as number), 1)
-      if (seconds !== undefined) duration(seconds, endpoint)
+      // An answer that waits on purpose says nothing of how fast this server is.
+      if (seconds !== undefined && status !== 429) duration(seconds, endpoint)
     },
     'request abandoned': ({ endpoint, seconds }) => {
       abandoned(endpoint)

@@ -21,15 +21,21 @@ function createCounting() {
 }
 
 t.test(
-  'Counting: a request is counted by endpoint and status, and its duration in the first bucket that is as long',
+  'Counting: a request is counted by endpoint and status, and its duration, but for 429, in the first bucket that is as long',
   async (t) => {
     const { observe, counted } = createCounting()
     const endpoint = '/v1/oauth/accesstoken'
     for (const seconds of [0.0005, 0.00051, 11]) observe({ type: 'request answered', endpoint, status: 200, seconds })
     observe({ type: 'request answered', endpoint: 'other', status: 408, seconds: undefined })
     observe({ type: 'request answered', endpoint: 'other', status: 418, seconds: undefined })
+    observe({ type: 'request answered', endpoint: 'other', status: 429, seconds: 2 })
     observe({ type: 'request abandoned', endpoint, seconds: 3 })
-    t.strictSame(counted('http_requests_total'), { [`${endpoint} 200`]: [3], 'other 408': [1], 'other 500': [1] })
+    t.strictSame(counted('http_requests_total'), {
+      [`${endpoint} 200`]: [3],
+      'other 408': [1],
+      'other 429': [1],
+      'other 500': [1],
+    })
     t.strictSame(counted('http_requests_abandoned_total'), { [endpoint]: [1] })
     const buckets = [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
     t.strictSame(counted('http_request_duration_seconds', 15), { [endpoint]: [...buckets, 0.0005 + 0.00051 + 11 + 3] })
