@@ -5,6 +5,7 @@ import { examineDisk } from './disk.ts'
 import { type Check, type Diagnosis, examine } from './examine.ts'
 import { examineExposure } from './exposure.ts'
 import { examineFiles } from './files.ts'
+import { examineOps } from './ops.ts'
 import { examinePassword } from './password.ts'
 import { examinePrevious } from './previous.ts'
 import { examineLimits, examineProgram } from './program.ts'
@@ -46,12 +47,13 @@ function checksBefore(source: SettingsSource, read: ReadSettings, now: Clock): C
 }
 
 function checksAfter({ config, wrong }: ReadSettings, now: Clock): Check[] {
-  const { PREVIOUS_DATABASE_URL } = config
+  const { PREVIOUS_DATABASE_URL, OPS_ADDRESS } = config
   const checks: Check[] = []
   if (PREVIOUS_DATABASE_URL)
     checks.push({ subject: 'previous', examine: () => examinePrevious(PREVIOUS_DATABASE_URL, now) })
   if (!wrong.includes('HOST') && !wrong.includes('PORT')) {
     checks.push({ subject: 'server', examine: () => examineServer(config) })
   }
+  if (OPS_ADDRESS) checks.push({ subject: 'ops', examine: () => examineOps(OPS_ADDRESS) })
   return checks
 }

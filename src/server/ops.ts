@@ -4,7 +4,7 @@ import { listenForOperators, type Page, type Pages } from '../ops/listener.ts'
 import type { Measured } from '../telemetry/metrics/exposition.ts'
 import { createFleet, type Fleet, type Member } from '../telemetry/metrics/fleet.ts'
 import type { Numbers } from '../telemetry/metrics/numbers.ts'
-import { VERSION } from '../version.ts'
+import { NODE_VERSION, VERSION } from '../version.ts'
 import { createStoreFigures, type StoreSource } from './store-figures.ts'
 
 /** The processes that answer requests. */
@@ -50,7 +50,7 @@ export async function startOps(
   if (!place || !numbers) return NOWHERE
   const fleet = createFleet(numbers, expected)
   const storeFigures = createStoreFigures({ now, monotonic })
-  const built: Measured = { build_info: [[[VERSION, process.version.slice(1), DATABASE_URL.kind], 1]] }
+  const built: Measured = { build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]] }
   // It takes a while to load, and only here it is needed.
   const { createExposition } = await import('../telemetry/metrics/exposition.ts')
   const exposition = createExposition(numbers, async () => {

@@ -1,5 +1,7 @@
 import t from 'tap'
+import { examineOps } from '../../src/doctor/ops.ts'
 import { examineServer } from '../../src/doctor/server.ts'
+import { VERSION } from '../../src/version.ts'
 import { freePort } from '../support/free-port.ts'
 import { startRecorder } from '../support/recorder.ts'
 
@@ -27,3 +29,19 @@ t.test(
     t.match(await examineServer({ HOST: '::1', PORT: 0 }), [{ level: 'note', text: /^PORT is 0/ }])
   },
 )
+
+t.test('Doctor: the version of the server that runs is compared, where its metrics tell it', async (t) => {
+  let body = ''
+  const { address } = await startRecorder(t, (response) => response.end(body))
+  const port = Number(address.split(':')[1])
+  const examine = () => examineOps({ host: '127.0.0.1', port })
+  t.match(await examine(), [
+    { level: 'error', text: `What answers at http://127.0.0.1:${port}/metrics is not this server.` },
+  ])
+  body = `# TYPE token_server_build_info gauge\ntoken_server_build_info{node="24.21.0",version="${VERSION}"} 1\n`
+  t.match(await examine(), [{ level: 'ok' }])
+  body = body.replace(VERSION, '99.0.0')
+  t.match(await examine(), [{ level: 'warning', text: `The server that runs is 99.0.0, and this program ${VERSION}.` }])
+  t.match(await examineOps({ host: '127.0.0.1', port: await freePort() }), [{ level: 'error', text: /ECONNREFUSED/ }])
+  t.match(await examineOps({ host: '127.0.0.1', port: 0 }), [{ level: 'note' }])
+})

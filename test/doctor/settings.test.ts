@@ -62,6 +62,8 @@ t.test('Doctor: every wrong setting is an error of its own, and the others are r
     },
   ])
   t.strictSame(examineExposure(source, read), [], 'what they mean together is not known')
+  const late = readSettings(sourceOf({ LOG_LEVEL: 'loud', WORKERS: '4', DATABASE_URL: 'sqlite::memory:' }))
+  t.strictSame(late.wrong, ['LOG_LEVEL', 'WORKERS'], 'also where the second is looked at after the first only')
 })
 
 t.test(

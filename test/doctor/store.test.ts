@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -182,6 +182,10 @@ t.test('Doctor on SQLite: a store that is not in use is read, and nothing is mad
   await register(env)
   t.match((await examineStore(location, Date.now)).filter(isNotOk), [{ subject: 'backup' }])
   t.strictSame(readdirSync(folder), ['store.db'])
+  writeFileSync(join(folder, 'lost.db-wal'), 'x')
+  const lost = await examineStore({ kind: 'sqlite', file: join(folder, 'lost.db') }, Date.now)
+  t.match(lost, [{ level: 'error', text: /lost\.db is missing, but its log / }])
+  unlinkSync(join(folder, 'lost.db-wal'))
   writeFileSync(file, 'This is no database, however long it may be. '.repeat(100))
   t.match(await examineStore(location, Date.now), [
     { level: 'error', text: /cannot be read: file is not a database\.$/ },

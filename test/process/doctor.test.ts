@@ -37,7 +37,13 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   const { env: database, folder } = temporaryDatabase(t)
   const credentials = await register(database)
   const PORT = String(await freePort())
-  const env = { ...database, PORT, PUBLIC_URL: 'https://token.example', TRUST_PROXY: '127.0.0.1' }
+  const env = {
+    ...database,
+    PORT,
+    PUBLIC_URL: 'https://token.example',
+    TRUST_PROXY: '127.0.0.1',
+    OPS_ADDRESS: `127.0.0.1:${await freePort()}`,
+  }
   const server = await startServer(t, env)
   t.equal((await server.token(credentials)).status, 200)
   t.equal((await command(t, ['backup', join(temporaryFolder(t), 'copy.db')], env)).status, 0)
@@ -46,6 +52,7 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   t.strictSame([wrong, status, exit, err], [[], 'ok', 0, ''])
   t.strictSame(stateOf(folder), before)
   t.ok(findings.some(({ text }) => text === `The server at http://127.0.0.1:${PORT} is ready.`))
+  t.match(findings.at(-1), { subject: 'ops', text: /^The server that runs is of this version, / })
   const { out } = await command(t, ['doctor'], env, '', { cwd: temporaryFolder(t) })
   t.match(out, /^ok {7}settings {2}HOST is 127\.0\.0\.1 \(default\)\n/)
   t.match(out, /\n\nerrors: 0, warnings: 0, notes: \d+, ok: \d+\n$/)
@@ -54,7 +61,7 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   await once(server.child, 'exit')
   const left = stateOf(folder)
   const down = await examine(t, env)
-  t.match(down.wrong, [{ subject: 'server', level: 'error', text: /^No server answers at / }])
+  t.match(down.wrong, [{ subject: 'server', level: 'error', text: /^No server answers at / }, { subject: 'ops' }])
   t.strictSame([down.status, down.exit, down.err], ['error', 1, '{"error":"Something is wrong."}\n'])
   t.match(
     down.findings.find(({ subject }) => subject === 'backup'),
