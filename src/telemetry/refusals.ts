@@ -7,6 +7,9 @@ import type { Store } from '../domain/store.ts'
 /** How many clients are told apart between two flushes. */
 const MAX_CLIENTS = 1000
 
+/** How many rows are written at a time. Those of many applications are in as many places: 3 ms for SQLite. */
+const STEP = 50
+
 type Refused = Omit<RefusalCount, 'count' | 'firstAt' | 'lastAt'>
 type Counted = Pick<RefusalCount, 'count' | 'firstAt' | 'lastAt' | 'requestId' | 'traceId'>
 
@@ -44,10 +47,11 @@ export function createRefusals({ now }: { now: Clock }) {
   async function flush(store: Pick<Store, 'recordRefusals'>): Promise<void> {
     let rest = take()
     try {
-      await inSteps(rest, async (step) => {
+      const write = async (step: RefusalCount[]) => {
         await store.recordRefusals(step)
         rest = rest.slice(step.length)
-      })
+      }
+      await inSteps(rest, write, STEP)
     } catch (error) {
       // Before what has happened since, and as far as there is room beside that.
       for (const refusal of [...rest, ...take()]) add(refusal)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import type { Event } from '../../src/domain/events.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { purge } from '../../src/issuer/purge.ts'
 import { keyOf } from '../support/keys.ts'
@@ -25,6 +26,7 @@ t.test('Purge: counts of tokens are kept for two days', async (t) => {
 t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
   const { store, clock, administration, credentials } = await createWorld(t)
   const now = () => clock.time
+  const observe = ({ type }: Event) => t.fail(type)
   const refusal = {
     clientId: credentials.client_id,
     isKnown: true,
@@ -40,18 +42,18 @@ t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
   }
   await store.recordRefusals([refusal])
   clock.time += 30 * 24 * HOUR
-  await purge({ store, now, observe() {} })
+  await purge({ store, now, observe })
   t.strictSame(await store.listRefusals(refusal.clientId), [refusal])
   clock.time += 1
-  t.equal(await purge({ store, now, observe() {} }), false)
+  t.equal(await purge({ store, now, observe }), false)
   t.strictSame(await store.listRefusals(refusal.clientId), [])
 
   for (let n = 0; n < 26; n++) {
     const { clientId } = await administration.register({ name: `${n}`, developerEmail: 'a@b.example' })
     await store.recordRefusals(Array.from({ length: 20 }, (_, m) => ({ ...refusal, clientId, reason: `${m}` })))
   }
-  t.equal(await purge({ store, now, observe() {} }), true, 'there are more')
-  t.equal(await purge({ store, now, observe() {} }), false)
+  t.equal(await purge({ store, now, observe }), true, 'there are more')
+  t.equal(await purge({ store, now, observe }), false)
 })
 
 function rowsOf(t: Test, file: string): () => number {

@@ -91,6 +91,30 @@ t.test('Usage: where somebody keeps a lock it is refused whole, and checks go on
   t.equal(await store.lastTokenAt(application.key), 8)
 })
 
+t.test('Usage: refusals are recorded by one node at a time', async (t) => {
+  const { url, events, stores } = await openStores(t, 1)
+  const [store] = stores
+  const refusal = {
+    clientId: 'x... (9 characters)',
+    isKnown: false,
+    reason: 'unknown client',
+    endpoint: '/v1/oauth/accesstoken',
+    suite: undefined,
+    remoteAddress: '192.0.2.1',
+    count: 1,
+    firstAt: 1,
+    lastAt: 1,
+    requestId: undefined,
+    traceId: undefined,
+  }
+  const end = await holdOpen(t, url, 'SELECT pg_advisory_xact_lock(7033017, 3)')
+  await t.rejects(store.recordRefusals([refusal]), { name: 'StoreUnavailable', message: /55P03/ })
+  await end()
+  await store.recordRefusals([refusal])
+  t.strictSame(await store.listRefusals(refusal.clientId), [refusal])
+  t.strictSame(logged(events), [])
+})
+
 t.test('Usage: it does not stand in the way of a removal, nor a removal in its way', async (t) => {
   const { events, stores } = await openStores(t, 4)
   const [first, second, third, fourth] = stores as [Opened, Opened, Opened, Opened]
