@@ -32,7 +32,7 @@ t.test('OpenAPI: every answer that is described comes about, and is as it is des
   for (const described of answers) {
     const cause = causeOf(described)
     const key = worldOf(described, cause)
-    const world = worlds.get(key) ?? (await createDescribedWorld(t, cause.trouble))
+    const world = worlds.get(key) ?? (await createDescribedWorld(t, { trouble: cause.trouble }))
     worlds.set(key, world)
     // At once, for some take ten seconds.
     given.push({ described, ...bringAbout(world, described, cause) })

@@ -25,10 +25,14 @@ export type Trouble = 'store gone' | 'store closed' | 'quota exceeded'
 export type DescribedWorld = Awaited<ReturnType<typeof createDescribedWorld>>
 
 /** A world that listens and has all that the examples of the description are about, at the time of the examples. */
-export async function createDescribedWorld(t: Test, trouble?: Trouble) {
+export async function createDescribedWorld(
+  t: Test,
+  { trouble, failureLimit = true }: { trouble?: Trouble | undefined; failureLimit?: boolean } = {},
+) {
   const file = join(temporaryFolder(t), 'store.db')
   const { app, store, administration, clock } = await createWorld(t, {
     databaseUrl: trouble === 'store gone' ? `sqlite:${file}` : 'sqlite::memory:',
+    failureLimit,
     tokenQuota: trouble === 'quota exceeded' ? 1 : Infinity,
   })
   const { clientId, clientSecret, issuedAt, suite, suiteSecret } = EXAMPLES
@@ -56,5 +60,5 @@ export async function createDescribedWorld(t: Test, trouble?: Trouble) {
 
   if (trouble === 'store gone') renameSync(file, `${file}.gone`)
   if (trouble === 'store closed') await store.close()
-  return { ask }
+  return { ask, address: `http://127.0.0.1:${port}` }
 }

@@ -1,0 +1,48 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { operationsOf, readDescription } from '../../reference/description.ts'
+import { createDescribedWorld, EXAMPLES } from '../support/openapi/world.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const SECONDS = 45
+const DESCRIPTION = join(import.meta.dirname, '../../docs/openapi.yaml')
+
+const skip =
+  spawnSync('schemathesis', ['--version']).status !== 0 && 'schemathesis is not installed: pip install schemathesis'
+
+t.test('OpenAPI: schemathesis finds nothing that is not as it is described', { skip }, async (t) => {
+  const { ask, address } = await createDescribedWorld(t, { failureLimit: false })
+  const { clientId, clientSecret, suite, suiteSecret } = EXAMPLES
+  // Another token than the one of the examples, which the example of revocation revokes.
+  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+  const headers = { Host: 'a', 'Content-Type': 'application/x-www-form-urlencoded' }
+  const target = '/v1/oauth/accesstoken'
+  const { body } = await ask({ method: 'POST', target, headers, body: new URLSearchParams(form).toString() })
+
+  const config = join(import.meta.dirname, 'schemathesis.toml')
+  const bounds = ['--max-examples', '10', '--max-time', String(SECONDS)]
+  const run = spawn(
+    'schemathesis',
+    ['--config-file', config, 'run', DESCRIPTION, '--url', address, ...bounds, '--warnings', 'off', '--no-color'],
+    {
+      // It keeps what it found in the working directory.
+      cwd: temporaryFolder(t),
+      env: {
+        ...process.env,
+        FORCE_COLOR: undefined,
+        BEARER: JSON.parse(body).access_token,
+        SUITE: suite,
+        SUITE_SECRET: suiteSecret,
+      },
+      timeout: SECONDS * 2000,
+    },
+  )
+  const [output, [status]] = await Promise.all([text(run.stdout), once(run, 'close')])
+  const [, found = 'nothing was found'] = output.split('= FAILURES =')
+  t.equal(status, 0, found)
+  const tested = /Tested: (\d+)/.exec(output)?.[1]
+  t.equal(Number(tested), operationsOf(readDescription(DESCRIPTION)).length, 'every operation')
+})
