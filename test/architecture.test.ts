@@ -40,7 +40,7 @@ const ROOMS: Record<string, Room> = {
     rooms: ['issuer', 'domain'],
     packages: ['node:events', 'node:http', 'node:net', 'fastify', '@fastify/formbody'],
   },
-  ops: { rooms: ['domain'], packages: ['node:http', 'node:net'] },
+  ops: { rooms: ['domain'], packages: ['node:crypto', 'node:fs', 'node:http', 'node:net'] },
   issuer: { rooms: ['domain'], packages: ['node:crypto'] },
   administration: { rooms: ['domain'], packages: ['zod'] },
   domain: { rooms: [], packages: ['node:crypto', 'node:net', 'node:util'] },

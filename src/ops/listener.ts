@@ -6,6 +6,7 @@ export interface Page {
   status?: number
   /** Of the body. */
   type: string
+  headers?: Record<string, string>
   body: string
 }
 
@@ -39,10 +40,11 @@ export async function listenForOperators(
   })
   Object.assign(server, { maxConnections: MAX_CONNECTIONS, dropMaxConnection: true })
   server.on('request', async (request, response) => {
-    const { status = 200, type, body } = await answer(request, pages)
+    const { status = 200, type, headers, body } = await answer(request, pages)
     const allow = status === 405 ? { allow: METHODS.join(', ') } : {}
     response.writeHead(status, {
       ...HEADERS,
+      ...headers,
       ...allow,
       'content-type': type,
       'content-length': Buffer.byteLength(body),

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Clock } from '../domain/clock.ts'
 import { listenForOperators, type Page, type Pages } from '../ops/listener.ts'
+import { referencePages } from '../ops/reference.ts'
 import type { Measured } from '../telemetry/metrics/exposition.ts'
 import { createFleet, type Fleet, type Member } from '../telemetry/metrics/fleet.ts'
 import type { Numbers } from '../telemetry/metrics/numbers.ts'
@@ -38,8 +39,8 @@ const NOWHERE: Ops = {
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * The ops listener, where OPS_ADDRESS says: metrics, and health as the operator sees it. Whatever hangs, it answers within
- * a second or two. Throws OperatorError where it cannot listen.
+ * The ops listener, where OPS_ADDRESS says: metrics, health as the operator sees it, and the reference of the endpoints.
+ * Whatever hangs, it answers within a second or two. Throws OperatorError where it cannot listen.
  */
 export async function startOps(
   { OPS_ADDRESS: place, DATABASE_URL }: OpsConfig,
@@ -64,6 +65,7 @@ export async function startOps(
     '/metrics': async () => ({ type: exposition.type, body: await exposition.text() }),
     '/health/live': () => health(true),
     '/health/ready': async () => health(serving() > 0 && (await storeFigures.isUp())),
+    ...referencePages(),
   }
   const { address, close } = await listenForOperators(place, pages)
   return { address, join: fleet.join, measure: storeFigures.open, close }

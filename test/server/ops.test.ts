@@ -81,6 +81,11 @@ t.test('Ops: metrics are in the format that Prometheus asks for', async (t) => {
   t.ok(parseMetrics(await answer.text()).size > 500)
 })
 
+t.test('Ops: the reference of the endpoints is beside them', async (t) => {
+  const { address } = await start(t, '127.0.0.1:0')
+  for (const path of ['/docs', '/openapi.yaml']) t.equal((await fetch(address + path)).status, 200, path)
+})
+
 t.test('Ops: an address that is taken is an error of the operator', async (t) => {
   const { address } = await start(t, '127.0.0.1:0')
   await t.rejects(start(t, address.replace('http://', '')), OperatorError)
