@@ -79,6 +79,7 @@ export interface Header extends Everywhere {
 interface SecurityScheme {
   scheme: string
   description: string
+  /** What stands for the credentials in a command. */
   'x-example': string
 }
 

@@ -131,14 +131,15 @@ function samples(description: Description, operation: Operation, body: Content |
   const title = statusName(status)
   const answers = answer
     ? Object.values(answer.examples).map(({ value }) => sample(title, markedJson(value)))
-    : [sample(title, html`${headerText(headers)}`)]
+    : [sample(title, headerText(headers))]
   return [...commands, ...answers]
 }
 
 /** The headers of an answer that has no body. */
-function headerText(headers: Record<string, Header>): string {
+function headerText(headers: Record<string, Header>): Html {
   const own = Object.entries(headers).filter(([, header]) => !header['x-everywhere'] && header.example !== undefined)
-  return own.length > 0 ? own.map(([name, { example }]) => `${name}: ${example}`).join('\n') : '(the body is empty)'
+  if (own.length === 0) return html`(the body is empty)`
+  return html`${own.map(([name, { example }]) => html`<span class="name">${name}</span>: ${example}`)}`
 }
 
 function sample(title: Html | string, text: Html): Html {

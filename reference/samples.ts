@@ -16,8 +16,8 @@ export function curlOf(
   const [name] = Object.keys(security[0] ?? {})
   const scheme = name !== undefined && body.client_secret === undefined ? components.securitySchemes[name] : undefined
   const options = Object.entries(body).map(([field, value]) => `-d ${field}=${value}`)
-  if (scheme?.scheme === 'bearer') options.unshift(`-H 'Authorization: Bearer ${scheme['x-example']}'`)
-  if (scheme?.scheme === 'basic') options.unshift(`-u ${scheme['x-example']}`)
+  if (scheme?.scheme === 'bearer') options.unshift(`-H "Authorization: Bearer ${scheme['x-example']}"`)
+  if (scheme?.scheme === 'basic') options.unshift(`-u "${scheme['x-example']}"`)
   const show = scheme?.scheme === 'bearer' ? 'curl -i' : 'curl'
   const first = method === 'GET' || options.some((option) => option.startsWith('-d')) ? show : `${show} -X ${method}`
   return [`${first} ${base}${target}`, ...options].join(' \\\n  ')
