@@ -100,6 +100,6 @@ t.test('systemd: what is copied to the machine is what the image has', async (t)
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
   const [, own = ''] = dockerfile.split(/^FROM .+distroless.+$/m)
   const inImage = [...own.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) => files.split(' '))
-  const [, copied = ''] = /^cp -r (.+) \/opt\/token-server$/m.exec(read('README.md')) ?? []
+  const [, copied = ''] = /^cp -r --parents (.+) \/opt\/token-server$/m.exec(read('README.md')) ?? []
   t.strictSame(copied.split(' ').sort(), [...inImage, 'package-lock.json'].sort())
 })
