@@ -1,4 +1,4 @@
-import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -13,7 +13,8 @@ export function makeRelease(t: Test, version: string, migrations: Record<string,
   const folder = temporaryFolder(t)
   for (const name of ['src', 'migrations']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ version, type: 'module' }))
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, version }))
   for (const [path, sql] of Object.entries(migrations)) writeFileSync(join(folder, 'migrations', path), sql)
   return join(folder, 'src/main.ts')
 }
