@@ -2,6 +2,7 @@ import type { Section } from '../section.ts'
 import { applications } from './applications.ts'
 import { checks } from './checks.ts'
 import { issuance } from './issuance.ts'
+import { metrics } from './metrics.ts'
 import { mix } from './mix.ts'
 import { postgres } from './postgres/section.ts'
 import { purge } from './purge.ts'
@@ -15,6 +16,7 @@ export const sections: Section[] = [
   issuance,
   secrets,
   checks,
+  metrics,
   mix,
   applications,
   tokens,
