@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { collectDefaultMetrics, Registry } from '@prometheus-io/client'
+import { Registry } from '@prometheus-io/client'
 import { parse } from 'yaml'
 import { CATALOGUE, type Metric, PREFIX } from '../../src/telemetry/metrics/catalogue.ts'
+import { collectProcessMetrics } from '../../src/telemetry/metrics/process-metrics.ts'
 import { finds, readExpression } from './promql.ts'
 
 export const EXAMPLES = join(import.meta.dirname, '../../examples')
@@ -69,7 +70,7 @@ function knownSeries(): Known {
 /** What the library says of the process that answers the scrape. */
 function processMetrics(): string[] {
   const register = new Registry()
-  collectDefaultMetrics({ register })
+  collectProcessMetrics(register)
   const names = register.getMetricsAsArray().map(({ name }) => name)
   return names.flatMap((name) => [name, `${name}_sum`, `${name}_count`])
 }

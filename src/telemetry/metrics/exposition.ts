@@ -1,6 +1,7 @@
-import { collectDefaultMetrics, type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
+import { type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
 import { CATALOGUE, type Metric, PREFIX } from './catalogue.ts'
 import type { Name, Numbers, Series } from './numbers.ts'
+import { collectProcessMetrics } from './process-metrics.ts'
 
 /** What is not counted by events: the values of the labels, in their order, and the number, for each line. */
 export type Measured = Partial<Record<Name, [labels: string[], value: number][]>>
@@ -25,7 +26,7 @@ export function createExposition(numbers: Numbers, measure: () => Promise<Measur
     // What a registry asks of a metric, as its own `aggregate` makes it, too.
     registry.registerMetric({ ...described, get } as unknown as LibraryMetric)
   }
-  collectDefaultMetrics({ register: registry })
+  collectProcessMetrics(registry)
 
   function linesOf(name: Name, metric: Metric): Line[] {
     const counted = numbers.seriesOf(name).flatMap((series) => {
