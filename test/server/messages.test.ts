@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster'
 import { EventEmitter } from 'node:events'
 import t from 'tap'
-import { onLeaderMessage, onWorkerMessage, tellWorker } from '../../src/server/messages.ts'
+import { onLeaderMessage, onWorkerMessage, tellLeader, tellWorker } from '../../src/server/messages.ts'
 
 t.test('Messages: each goes to the handler of its type, and what is not known is ignored', async (t) => {
   const received: unknown[] = []
@@ -50,4 +50,9 @@ t.test('Messages: a worker that is gone is told nothing', async (t) => {
   t.strictSame(sent, [])
   tellWorker(worker(true), { type: 'close' })
   t.strictSame(sent, [{ type: 'close' }])
+})
+
+t.test('Messages: who tells a leader that cannot be reached does not wait for it', async (t) => {
+  await new Promise<void>((resolve) => tellLeader({ type: 'pong' }, resolve))
+  t.doesNotThrow(() => tellLeader({ type: 'pong' }))
 })

@@ -28,3 +28,19 @@ t.test('Telemetry: very many refusals of one address are counted, unless FAILURE
     t.equal(JSON.parse(logged.at(-1) as string).msg, last)
   }
 })
+
+t.test('Telemetry: lines for which there is no room are counted, where anything is', async (t) => {
+  for (const counts of [true, false]) {
+    // A disk that is always full.
+    const { observe, flush, numbers } = await createTelemetry('info', {
+      isTTY: false,
+      destination: '/dev/full',
+      counts,
+    })
+    observe(refusal)
+    observe(refusal)
+    await flush()
+    const [dropped] = numbers?.seriesOf('log_lines_dropped_total') ?? []
+    t.equal(dropped && numbers?.valueAt(dropped.at), counts ? 2 : undefined)
+  }
+})

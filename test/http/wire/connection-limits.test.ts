@@ -95,3 +95,11 @@ t.test(
     t.equal(said.length, 4)
   },
 )
+
+t.test('Metrics: every connection that is closed because of a limit is counted', async (t) => {
+  const measured: Event[] = []
+  const { count, end } = countClosedConnections(() => {}, { measure: (event) => measured.push(event) })
+  for (let one = 0; one < 3; one++) count('too many connections', '192.0.2.1')
+  end()
+  t.strictSame(measured, Array(3).fill({ type: 'connection closed', reason: 'too many connections' }))
+})
