@@ -19,6 +19,7 @@ paths:
       operationId: things
       tags: [Things]
       summary: Things
+      description: Lists them.
       security: []
       responses:
         '200':
