@@ -1,6 +1,10 @@
 import { once } from 'node:events'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
+import { measuredAnswer } from '../../../src/http/wire/measured-answers.ts'
+import type { Measured } from '../../../src/http/wire/pipeline.ts'
 import { listening, said, statuses } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
 import { createWorld } from '../../support/world.ts'
@@ -74,6 +78,17 @@ t.test('Measured answers: a client that is gone before its answer has abandoned 
   resolve()
   t.match(await said(await dial(LAST)), /200 OK/)
   t.strictSame(requests(), ['/health/ready abandoned', '/health/live 200'], 'and is not counted as answered, too')
+})
+
+t.test('Measured answers: whatever happens to one is said once', async (t) => {
+  const said: string[] = []
+  const Answer = measuredAnswer(({ type }) => void said.push(type))
+  const [first, second] = [0, 1].map(() => new Answer(new IncomingMessage(new Socket())) as unknown as Measured)
+  first?.abandon()
+  first?.say(200)
+  second?.say(200)
+  second?.abandon()
+  t.strictSame(said, ['request abandoned', 'request answered'])
 })
 
 t.test('Measured answers: a client that leaves after its answer has abandoned nothing', async (t) => {
