@@ -52,7 +52,8 @@ export async function listenForOperators(
     response.end(body)
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
+    // Not once: errors while it listens, of connections that cannot be accepted, would end the process where nobody hears them.
+    server.on('error', (cause) =>
       reject(new OperatorError(`Cannot listen on OPS_ADDRESS, ${host}:${port}: ${cause.message}.`, { cause })),
     )
     server.listen(port, host, resolve)

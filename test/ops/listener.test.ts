@@ -1,5 +1,6 @@
+import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -65,6 +66,18 @@ t.test('Ops listener: an IPv6 address is written as in a URL', async (t) => {
   const { address, ask } = await listen(t, PAGES, '::1')
   t.match(address, /^http:\/\/\[::1\]:\d+$/)
   t.equal((await ask('/page')).status, 200)
+})
+
+t.test('Ops listener: connections that cannot be accepted do not end the process', async (t) => {
+  const { ask } = await listen(t)
+  const servers: Server[] = []
+  const notice = (message: unknown) => void servers.push((message as { server: Server }).server)
+  channel('http.server.request.start').subscribe(notice)
+  t.teardown(() => channel('http.server.request.start').unsubscribe(notice))
+  await ask('/page')
+  for (let n = 0; n < 2; n++) t.ok(servers[0]?.emit('error', new Error('accept ENOBUFS')))
+  t.equal((await ask('/page')).status, 200)
+  t.equal(servers.length, 2)
 })
 
 t.test('Ops listener: so many connections and no more', async (t) => {
