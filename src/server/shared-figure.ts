@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../domain/clock.ts'
 
 interface Options {
-  /** How long an answer is good enough. Milliseconds. */
+  /** How long an answer is good enough, from when it came. Milliseconds. */
   maxAge: number
   /** How long an answer is waited for. Milliseconds. */
   patience: number
@@ -12,11 +11,11 @@ interface Options {
 
 /**
  * Returns a function that resolves soon to a figure, whatever becomes of the question for it: all share one question, and
- * there is no other one before it is answered. `isFresh`: whether the last question was answered, and in time.
+ * there is no other one before it is answered, or has failed. `isFresh`: whether the last question was answered, and in time.
  */
 export function shareFigure<Figure>(ask: () => Promise<Figure>, { maxAge, patience, monotonic }: Options) {
   let known: Figure | undefined
-  let askedAt = Number.NEGATIVE_INFINITY
+  let answeredAt = Number.NEGATIVE_INFINITY
   let isFresh = false
   let asking: Promise<void> | undefined
 
@@ -24,19 +23,24 @@ export function shareFigure<Figure>(ask: () => Promise<Figure>, { maxAge, patien
     isFresh = false
     try {
       known = await ask()
+      answeredAt = monotonic()
       isFresh = true
     } catch {
-      // It is asked for again, and until then it is what it was.
+      // Whoever needs it next asks again, and until then it is what it was.
     }
     asking = undefined
   }
 
+  async function waitFor(answer: Promise<void>): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, patience)
+    await Promise.race([answer, late])
+    clearTimeout(timer)
+  }
+
   return async (): Promise<{ figure: Figure | undefined; isFresh: boolean }> => {
-    if (!asking && monotonic() - askedAt >= maxAge) {
-      askedAt = monotonic()
-      asking = question()
-    }
-    if (asking) await Promise.race([asking, sleep(patience)])
+    if (!asking && monotonic() - answeredAt >= maxAge) asking = question()
+    if (asking) await waitFor(asking)
     return { figure: known, isFresh }
   }
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { shareFigure } from '../../src/server/shared-figure.ts'
 
 /** A figure whose questions are answered when a test says so. */
-function createFigure(maxAge: number) {
+function createFigure(maxAge: number, patience = 10) {
   const clock = { time: 0 }
   const questions: PromiseWithResolvers<number>[] = []
   const ask = shareFigure(
@@ -12,7 +12,7 @@ function createFigure(maxAge: number) {
       questions.push(question)
       return question.promise
     },
-    { maxAge, patience: 10, monotonic: () => clock.time },
+    { maxAge, patience, monotonic: () => clock.time },
   )
   return { ask, clock, questions }
 }
@@ -34,6 +34,28 @@ t.test('Shared figure: all who ask share a question, and its answer for as long 
   t.strictSame(await next, { figure: 8, isFresh: true })
 })
 
+t.test('Shared figure: an answer is good from when it came', async (t) => {
+  const { ask, clock, questions } = createFigure(100, 60_000)
+  const first = ask()
+  clock.time = 50
+  questions[0]?.resolve(7)
+  await first
+  clock.time = 149
+  t.strictSame(await ask(), { figure: 7, isFresh: true })
+  t.equal(questions.length, 1)
+})
+
+t.test('Shared figure: who has an answer waits for nothing more', async (t) => {
+  const { ask, questions } = createFigure(100, 60_000)
+  const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
+  const before = timers()
+  const first = ask()
+  t.equal(timers(), before + 1)
+  questions[0]?.resolve(7)
+  await first
+  t.equal(timers(), before)
+})
+
 t.test('Shared figure: a question that hangs is not waited for, and is not asked again meanwhile', async (t) => {
   const { ask, clock, questions } = createFigure(100)
   t.strictSame(await ask(), { figure: undefined, isFresh: false })
@@ -42,9 +64,8 @@ t.test('Shared figure: a question that hangs is not waited for, and is not asked
   t.equal(questions.length, 1)
   questions[0]?.resolve(7)
   await turn()
-  const next = ask()
-  questions[1]?.resolve(8)
-  t.strictSame(await next, { figure: 8, isFresh: true })
+  t.strictSame(await ask(), { figure: 7, isFresh: true })
+  t.equal(questions.length, 1)
 })
 
 t.test('Shared figure: one that cannot be had is what it was, and not fresh', async (t) => {
@@ -56,4 +77,7 @@ t.test('Shared figure: one that cannot be had is what it was, and not fresh', as
   const second = ask()
   questions[1]?.reject(new Error('gone'))
   t.strictSame(await second, { figure: 7, isFresh: false })
+  const third = ask()
+  questions[2]?.resolve(8)
+  t.strictSame(await third, { figure: 8, isFresh: true }, 'it is asked for again at once')
 })

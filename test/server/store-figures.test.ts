@@ -39,6 +39,14 @@ t.test('Store figures: before the store is open there are all, and it is not up'
   t.equal(await isUp(), false)
 })
 
+t.test('Store figures: one scrape before the store is open does not make the next one wait', async (t) => {
+  const { lately, open, store } = await createFigures(t)
+  t.strictSame(await lately(), NOTHING)
+  open(store)
+  const { database } = await store.size()
+  t.strictSame((await lately()).database_bytes, [[[], database]])
+})
+
 t.test('Store figures: they are those of the store', async (t) => {
   const { measure, open, isUp, store, clock, token, administration, credentials } = await createFigures(t)
   open(store)
