@@ -2,9 +2,18 @@
 const STEP = 500
 
 /** Writes rows in small steps, between which requests get their turn. */
-export async function inSteps<Row>(rows: Row[], write: (step: Row[]) => Promise<void>, size = STEP): Promise<void> {
-  for (let at = 0; at < rows.length; at += size) {
-    await write(rows.slice(at, at + size))
+export async function inSteps<Row>(
+  rows: Iterable<Row>,
+  write: (step: Row[]) => Promise<void>,
+  size = STEP,
+): Promise<void> {
+  let step: Row[] = []
+  for (const row of rows) {
+    step.push(row)
+    if (step.length < size) continue
+    await write(step)
     await new Promise(setImmediate)
+    step = []
   }
+  if (step.length > 0) await write(step)
 }

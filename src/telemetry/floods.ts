@@ -2,6 +2,7 @@ import { prefixOf } from '../domain/address.ts'
 import { type Budget, createBudgets } from '../domain/budgets.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Event, Observer } from '../domain/events.ts'
+import { ownText } from '../domain/own-text.ts'
 
 type Refusal = Extract<Event, { type: 'authentication refused' | 'request refused' | 'token refused' }>
 
@@ -43,7 +44,7 @@ export function createFloods(
     }
     const key = counts.has(prefix) || counts.size < MAX_PREFIXES ? prefix : OTHERS
     const { count, throttled } = counts.get(key) ?? { count: 0, throttled: 0 }
-    counts.set(key, { count: count + 1, throttled: throttled + (isThrottled ? 1 : 0) })
+    counts.set(ownText(key), { count: count + 1, throttled: throttled + (isThrottled ? 1 : 0) })
   }
 
   /** Says what was counted and not said yet. */

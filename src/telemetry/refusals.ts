@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Event, Observer } from '../domain/events.ts'
 import { inSteps } from '../domain/in-steps.ts'
+import { ownText } from '../domain/own-text.ts'
 import { MAX_REFUSALS, type RefusalCount } from '../domain/refusal-count.ts'
 import type { Store } from '../domain/store.ts'
 
@@ -11,10 +12,24 @@ const MAX_CLIENTS = 1000
 const STEP = 50
 
 type Refused = Omit<RefusalCount, 'count' | 'firstAt' | 'lastAt'>
-type Counted = Pick<RefusalCount, 'count' | 'firstAt' | 'lastAt' | 'requestId' | 'traceId'>
 
-/** By what makes refusals one row; the one that happened last comes last. */
-type Rows = Map<string, Counted>
+/** A row as it counts on. */
+type Counting = { -readonly [Field in keyof RefusalCount]: RefusalCount[Field] }
+
+/** By what makes refusals one row. */
+type Rows = Map<string, Row>
+
+/** Where it is kept: the one that happened last comes last. */
+interface Row {
+  rows: Rows
+  key: string
+  refusal: Counting
+}
+
+interface Kept {
+  known: Map<string, { clientId: string; rows: Rows }>
+  unknown: Rows
+}
 
 /**
  * Keeps the last refusals of each client until `flush` hands them to the store. In memory that does not grow:
@@ -22,51 +37,85 @@ type Rows = Map<string, Counted>
  * there are as many as of a few applications.
  */
 export function createRefusals({ now }: { now: Clock }) {
-  let known = new Map<string, Rows>()
-  let unknown: Rows = new Map()
+  let kept = nothing()
 
   const observe: Observer = (event) => {
     const refused = refusedBy(event)
-    if (refused) add({ ...refused, count: 1, firstAt: now(), lastAt: now() })
-  }
-
-  function add(refusal: RefusalCount): void {
-    const { isKnown, clientId } = refusal
-    if (isKnown) addTo(rowsOf(clientId), refusal, MAX_REFUSALS.known)
-    else addTo(unknown, refusal, MAX_REFUSALS.unknown)
-  }
-
-  function rowsOf(clientId: string): Rows {
-    const key = ownText(clientId)
-    const rows = known.get(key) ?? new Map()
-    putLast(known, key, rows, MAX_CLIENTS)
-    return rows
+    if (!refused) return
+    const time = now()
+    add(kept, { ...refused, count: 1, firstAt: time, lastAt: time })
   }
 
   /** Hands what is kept to the store, in small steps. Throws StoreUnavailable; the next flush tries again. */
   async function flush(store: Pick<Store, 'recordRefusals'>): Promise<void> {
-    let rest = take()
+    const taken = kept
+    kept = nothing()
+    const write = async (step: Row[]) => {
+      await store.recordRefusals(step.map(({ refusal }) => refusal))
+      for (const { rows, key } of step) rows.delete(key)
+    }
     try {
-      const write = async (step: RefusalCount[]) => {
-        await store.recordRefusals(step)
-        rest = rest.slice(step.length)
-      }
-      await inSteps(rest, write, STEP)
+      await inSteps(rowsOf(taken), write, STEP)
     } catch (error) {
-      // Before what has happened since, and as far as there is room beside that.
-      for (const refusal of [...rest, ...take()]) add(refusal)
+      const since = kept
+      kept = taken
+      for (const { refusal } of rowsOf(since)) add(kept, refusal)
       throw error
     }
   }
 
-  function take(): RefusalCount[] {
-    const taken = [...known.values(), unknown].flatMap((rows) => [...rows].map(toRefusal))
-    known = new Map()
-    unknown = new Map()
-    return taken
-  }
-
   return { observe, flush }
+}
+
+function nothing(): Kept {
+  return { known: new Map(), unknown: new Map() }
+}
+
+function* rowsOf({ known, unknown }: Kept): Generator<Row> {
+  for (const { rows } of known.values()) yield* rows.values()
+  yield* unknown.values()
+}
+
+function add({ known, unknown }: Kept, refusal: RefusalCount): void {
+  if (refusal.isKnown) addTo(ofClient(known, refusal.clientId), refusal, MAX_REFUSALS.known)
+  else addTo(unknown, refusal, MAX_REFUSALS.unknown)
+}
+
+function ofClient(known: Kept['known'], clientId: string): Rows {
+  const client = known.get(clientId) ?? { clientId: ownText(clientId), rows: new Map() }
+  putLast(known, client.clientId, client, MAX_CLIENTS)
+  return client.rows
+}
+
+function addTo(rows: Rows, refusal: RefusalCount, limit: number): void {
+  const key = keyOf(refusal)
+  const known = rows.get(key)
+  if (known) count(known.refusal, refusal)
+  const row = known ?? { rows, key: ownText(key), refusal: own(refusal) }
+  putLast(rows, row.key, row, limit)
+}
+
+/** Nothing but a client id may have a NUL. */
+function keyOf({ reason, endpoint, suite = '', remoteAddress, clientId }: RefusalCount): string {
+  return `${reason}\0${endpoint}\0${suite}\0${remoteAddress}\0${clientId}`
+}
+
+/** Adds one that happened later. */
+function count(known: Counting, { count, lastAt, requestId, traceId }: RefusalCount): void {
+  known.count += count
+  known.lastAt = lastAt
+  known.requestId = requestId
+  known.traceId = traceId
+}
+
+function own(refusal: RefusalCount): Counting {
+  const { clientId, suite, remoteAddress } = refusal
+  return {
+    ...refusal,
+    clientId: ownText(clientId),
+    suite: suite && ownText(suite),
+    remoteAddress: ownText(remoteAddress),
+  }
 }
 
 function refusedBy(event: Event): Refused | undefined {
@@ -94,31 +143,6 @@ function refused(
 ): Refused | undefined {
   if (clientId === undefined) return undefined
   return { clientId, isKnown, reason, endpoint, suite, remoteAddress, requestId, traceId }
-}
-
-function addTo(rows: Rows, refusal: RefusalCount, limit: number): void {
-  const { clientId, isKnown, reason, endpoint, suite, remoteAddress, count, firstAt, lastAt, requestId, traceId } =
-    refusal
-  const key = ownText([clientId, isKnown, reason, endpoint, suite, remoteAddress])
-  const before = rows.get(key)
-  const counted = {
-    count: count + (before?.count ?? 0),
-    firstAt: before?.firstAt ?? firstAt,
-    lastAt,
-    requestId,
-    traceId,
-  }
-  putLast(rows, key, counted, limit)
-}
-
-function toRefusal([key, counted]: [string, Counted]): RefusalCount {
-  const [clientId, isKnown, reason, endpoint, suite, remoteAddress] = JSON.parse(key)
-  return { clientId, isKnown, reason, endpoint, suite: suite ?? undefined, remoteAddress, ...counted }
-}
-
-/** The parts of a request's text would keep all of that in memory. */
-function ownText(value: unknown): string {
-  return JSON.stringify(value)
 }
 
 function putLast<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {

@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { type CacheOptions, cacheLookup } from '../../src/store/cache.ts'
+import { heapUsed } from '../support/heap-used.ts'
 
 function createLookup(options?: CacheOptions) {
   const looked: string[] = []
@@ -53,20 +52,14 @@ t.test('Cache: it is bounded, and drops what was not read lately', async (t) => 
 })
 
 t.test('Cache: of what strangers send it keeps the names that were looked up, and not the requests', async (t) => {
-  setFlagsFromString('--expose-gc')
-  const collectGarbage = runInNewContext('gc') as () => void
-  const heap = () => {
-    collectGarbage()
-    return process.memoryUsage().heapUsed
-  }
   const nothing = cacheLookup((_: string): string | undefined => undefined)
   const all = cacheLookup((name: string) => name.length)
-  const before = heap()
+  const before = heapUsed()
   for (let n = 0; n < 2000; n++) {
     const request = `${'x'.repeat(8000)}the name of a client ${n}`
     nothing(request.slice(8000))
     nothing(request)
     all(request.slice(8000))
   }
-  t.ok(heap() - before < 4 * 1024 * 1024)
+  t.ok(heapUsed() - before < 4 * 1024 * 1024)
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import { createFloods } from '../../src/telemetry/floods.ts'
+import { heapUsed } from '../support/heap-used.ts'
 import { until } from '../support/until.ts'
 
 const asked = { requestId: 'r', remoteAddress: '192.0.2.1' }
@@ -84,4 +85,15 @@ t.test('Floods: at the end of each window the numbers are said by themselves', a
   repeat(2, tooMany)
   await until(() => seen.length === 2)
   t.match(seen, [{ count: 1 }, { count: 2 }])
+})
+
+t.test('Floods: of an address that a proxy forwards not all of the header is kept', async (t) => {
+  const { repeat, sayAll } = createWorld()
+  const before = heapUsed()
+  for (let n = 0; n < 1000; n++) {
+    const remoteAddress = `192.168.${100 + (n >> 7)}.${100 + (n & 127)}${'x'.repeat(16_000)}`.slice(0, 15)
+    repeat(1, { ...tooMany, remoteAddress })
+  }
+  t.ok(heapUsed() - before < 4 * 1024 * 1024)
+  sayAll()
 })

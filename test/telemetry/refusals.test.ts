@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import type { RefusalCount } from '../../src/domain/refusal-count.ts'
 import { createRefusals } from '../../src/telemetry/refusals.ts'
+import { heapUsed } from '../support/heap-used.ts'
 import { START } from '../support/world.ts'
 
 const asked = {
@@ -142,4 +143,47 @@ t.test('Refusals: what could not be stored is stored later, and nothing twice', 
   t.strictSame(new Set([...stored, ...later].map(({ clientId }) => clientId)).size, 600)
   t.equal(later.length, 550)
   t.match(later.at(-1), { clientId: 'client 599', count: 2, firstAt: START, lastAt: START + 1000, requestId: 'r2' })
+})
+
+t.test('Refusals: of requests their words are kept, and not all of the request', async (t) => {
+  const { see, flushed } = createWorld()
+  const partOfMuch = (text: string) => `${text}${'x'.repeat(16_000)}`.slice(0, text.length)
+  const before = heapUsed()
+  for (let n = 0; n < 2000; n++) {
+    const clientId = partOfMuch(`the-client-of-number-${n % 1000}`)
+    const remoteAddress = partOfMuch(`192.168.100.${100 + Math.floor(n / 1000)}`)
+    see({ ...expired, clientId, remoteAddress, suite: partOfMuch('product-information') })
+    see({ ...unknownClient, clientId: partOfMuch(`a\nb... (${10_000 + n} characters)`), remoteAddress })
+  }
+  t.ok(heapUsed() - before < 4 * 1024 * 1024)
+  t.equal((await flushed()).length, 2000 + 100)
+})
+
+t.test('Refusals: a flush of very many begins at once, and lets others have their turn', async (t) => {
+  const { see, refusals } = createWorld()
+  let [adding, beginning] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  let stored = 0
+  let turns = 0
+  for (let round = 0; round < 3; round++) {
+    const start = performance.now()
+    for (let n = 0; n < 20_000; n++) see({ ...wrongSecret, clientId: `${n % 1000}`, remoteAddress: `${n}` })
+    adding = Math.min(adding, performance.now() - start)
+    const flushing = performance.now()
+    let isFirst = true
+    let isOver = false
+    const flush = refusals.flush({
+      recordRefusals: async (step) => {
+        if (isFirst) beginning = Math.min(beginning, performance.now() - flushing)
+        isFirst = false
+        stored += step.length
+      },
+    })
+    void flush.then(() => {
+      isOver = true
+    })
+    for (; !isOver; turns++) await new Promise(setImmediate)
+  }
+  t.equal(stored, 60_000)
+  t.ok(turns >= 3 * 400, `${turns} turns`)
+  t.ok(beginning < adding / 10, `${beginning} of ${adding} ms`)
 })

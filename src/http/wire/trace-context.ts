@@ -6,7 +6,11 @@ import type { IncomingHttpHeaders } from 'node:http'
  */
 const TRACEPARENT = /^(?!ff)(?!00.{53}.)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
 
+/** Characters. Version 00 has 55; what is kept of a header keeps all of it in memory. */
+const MAX_LENGTH = 128
+
 /** The id of the trace that a request is a part of, if its caller says so: W3C Trace Context §3.2, §4.3. */
 export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefined {
-  return traceparent === undefined ? undefined : TRACEPARENT.exec(String(traceparent))?.[1]
+  if (typeof traceparent !== 'string' || traceparent.length > MAX_LENGTH) return undefined
+  return TRACEPARENT.exec(traceparent)?.[1]
 }

@@ -44,3 +44,12 @@ t.test('W3C Trace Context §4.3: of a later version what is known is read, and v
     t.equal(traceIdOf({ traceparent }), expected, traceparent)
   }
 })
+
+t.test(
+  'Trace Context: a traceparent of more than 128 characters is ignored, for its trace id keeps it in memory',
+  async (t) => {
+    const future = (length: number) => `cc-${TRACE}-${PARENT}-01-`.padEnd(length, 'x')
+    t.equal(traceIdOf({ traceparent: future(128) }), TRACE)
+    t.equal(traceIdOf({ traceparent: future(129) }), undefined)
+  },
+)
