@@ -1,5 +1,5 @@
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { OperatorError } from '../domain/operator-error.ts'
 
 export interface Page {
@@ -13,8 +13,10 @@ export interface Page {
 /** What is at each path. A page that rejects is answered with 500. */
 export type Pages = Record<string, () => Page | Promise<Page>>
 
-/** Few ask, and each asks seldom: whoever takes more is closed. */
+/** Few ask, and each asks seldom: a connection for each request, and so many at once. */
 const MAX_CONNECTIONS = 64
+
+/** How long a request may take to arrive, and how long its answer may take until all of it is sent. */
 const TIMEOUT_MS = 5000
 
 /** How long answers may take after the listener began to close. */
@@ -35,17 +37,23 @@ export async function listenForOperators(
   const server = http.createServer({
     requestTimeout: TIMEOUT_MS,
     headersTimeout: TIMEOUT_MS,
-    keepAliveTimeout: TIMEOUT_MS * 12,
     connectionsCheckingInterval: 1000,
   })
   Object.assign(server, { maxConnections: MAX_CONNECTIONS, dropMaxConnection: true })
+  const asked = new WeakSet<Socket>()
   server.on('request', async (request, response) => {
+    // More requests may have been sent on the connection: each of them would keep its answer in memory until it is taken.
+    if (asked.has(request.socket)) return
+    asked.add(request.socket)
+    const late = setTimeout(() => request.socket.destroy(), TIMEOUT_MS)
+    request.socket.once('close', () => clearTimeout(late))
     const { status = 200, type, headers, body } = await answer(request, pages)
     const allow = status === 405 ? { allow: METHODS.join(', ') } : {}
     response.writeHead(status, {
       ...HEADERS,
       ...headers,
       ...allow,
+      connection: 'close',
       'content-type': type,
       'content-length': Buffer.byteLength(body),
     })

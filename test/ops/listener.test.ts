@@ -2,11 +2,11 @@ import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { listenForOperators, type Pages } from '../../src/ops/listener.ts'
-import { said } from '../support/listening.ts'
+import { said, statuses } from '../support/listening.ts'
+import { until } from '../support/until.ts'
 
 const PAGES: Pages = {
   '/page': () => ({ type: 'text/html; charset=utf-8', body: '<p>ü' }),
@@ -19,6 +19,12 @@ async function listen(t: Test, pages = PAGES, host = '127.0.0.1') {
   t.teardown(listener.close)
   return { ...listener, ask: (path: string, init?: RequestInit) => fetch(listener.address + path, init) }
 }
+
+const isAnswered = (answer: Promise<Response>) =>
+  answer.then(
+    ({ status }) => status === 200,
+    () => false,
+  )
 
 t.test('Ops listener: it gives the pages that there are, to GET and HEAD, and no cache keeps them', async (t) => {
   const { ask } = await listen(t)
@@ -94,15 +100,47 @@ t.test('Ops listener: so many connections and no more', async (t) => {
   }
   await t.rejects(ask('/page'))
   sockets[0]?.destroy()
-  for (let tries = 0; tries < 100; tries++) {
-    const isAnswered = await ask('/page').then(
-      () => true,
-      () => false,
-    )
-    if (isAnswered) return t.pass('and when one is gone there is room')
-    await sleep(20)
+  await until(() => isAnswered(ask('/page')))
+})
+
+t.test('Ops listener: connections whose answers do not end or are not taken are closed', async (t) => {
+  const body = 'x'.repeat(16 * 1024 ** 2)
+  let asked = 0
+  const { address, ask } = await listen(t, {
+    ...PAGES,
+    '/large': () => {
+      asked++
+      return { type: 'text/plain', body }
+    },
+    '/never': () => {
+      asked++
+      return new Promise(() => {})
+    },
+  })
+  async function dial(path: string): Promise<Socket> {
+    const before = asked
+    const socket = connect({ port: Number(new URL(address).port), host: '127.0.0.1' }).pause()
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {})
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(20))
+    await until(() => asked > before)
+    return socket
   }
-  t.fail('there is no room')
+  const slow = await dial('/large')
+  for (let n = 1; n < 64; n++) await dial('/never')
+  await t.rejects(ask('/page'), 'they have all of it')
+  await until(() => isAnswered(ask('/page')))
+  t.equal(asked, 64, 'and of each only the first request was looked at')
+  t.ok((await said(slow.resume())).length < body.length, 'who took no answer has not got it')
+})
+
+t.test('Ops listener: the first of several requests on a connection is answered, and then it is closed', async (t) => {
+  const { address } = await listen(t)
+  const socket = connect({ port: Number(new URL(address).port), host: '127.0.0.1' })
+  socket.write('GET /page HTTP/1.1\r\nHost: a\r\n\r\nGET /bad HTTP/1.1\r\nHost: a\r\n\r\n')
+  const answers = await said(socket)
+  t.strictSame(statuses(answers), [200])
+  t.match(answers, /\r\nconnection: close\r\n/)
 })
 
 t.test('Ops listener: a request that does not arrive is not waited for', async (t) => {
@@ -114,13 +152,21 @@ t.test('Ops listener: a request that does not arrive is not waited for', async (
 
 t.test('Ops listener: closing waits for an answer a moment, and for one that never comes no longer', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>()
+  const arrived: string[] = []
   const { ask, close } = await listen(t, {
-    '/soon': () => promise.then(() => ({ type: 'text/plain', body: 'here' })),
-    '/never': () => new Promise(() => {}),
+    '/soon': async () => {
+      arrived.push('soon')
+      await promise
+      return { type: 'text/plain', body: 'here' }
+    },
+    '/never': () => {
+      arrived.push('never')
+      return new Promise(() => {})
+    },
   })
   const [soon, never] = [ask('/soon'), ask('/never')]
   never.catch(() => {})
-  await sleep(50)
+  await until(() => arrived.length === 2)
   const closed = close()
   resolve()
   t.equal(await (await soon).text(), 'here')

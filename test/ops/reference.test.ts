@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { listenForOperators } from '../../src/ops/listener.ts'
 import { referencePages } from '../../src/ops/reference.ts'
 import { NO_BROWSER, startBrowser } from '../support/browser.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url)
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -31,6 +33,11 @@ t.test('Reference: the image has the page and the description', async (t) => {
   const read = (file: string) => readFileSync(new URL(`../${file}`, DOCS), 'utf8')
   t.match(read('Dockerfile'), /^COPY docs\/openapi\.yaml docs\/reference\.html \/app\/docs\/$/m)
   for (const file of ['openapi.yaml', 'reference.html']) t.ok(read('.dockerignore').includes(`\n!docs/${file}\n`), file)
+})
+
+t.test('Reference: where its files are missing, nothing else is', async (t) => {
+  const folder = temporaryFolder(t)
+  t.strictSame(referencePages(pathToFileURL(`${folder}/`)), {})
 })
 
 t.test('Reference: it may load nothing and run nothing', async (t) => {
