@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { error, type Finding } from './finding.ts'
 
 const TIMEOUT_MS = 3000
 
@@ -15,10 +16,26 @@ export interface Answer {
   body: string
 }
 
-/** Asks a server; not by `fetch`, which refuses some ports. Rejects where it does not answer in time. */
-export async function ask(url: string): Promise<Answer> {
+/** Nobody answers: the code of the error; undefined: somebody listens, and has not answered in time. */
+export interface Silence {
+  status?: never
+  code: string | undefined
+}
+
+/** Asks a server; not by `fetch`, which refuses some ports. */
+export async function ask(url: string): Promise<Answer | Silence> {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
-  const request = get(url, { signal, agent: false })
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
-  return { status: response.statusCode as number, body: await text(response) }
+  try {
+    const request = get(url, { signal, agent: false })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    return { status: response.statusCode as number, body: await text(response) }
+  } catch (cause) {
+    return { code: signal.aborted ? undefined : String((cause as NodeJS.ErrnoException).code) }
+  }
+}
+
+/** That what is at an address accepts connections, and no more. */
+export function hanging(address: string): Finding {
+  const text = `What listens at ${address} does not answer within ${TIMEOUT_MS / 1000} s.`
+  return error(text, 'It is overloaded, or it hangs: its log may say why. Else restart it.')
 }

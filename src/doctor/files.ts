@@ -10,6 +10,7 @@ const { R_OK, W_OK, X_OK } = constants
 /** What group and others may do, and what they may write. */
 const NOT_THE_OWNER = 0o077
 const OTHERS_WRITE = 0o022
+const GROUP_WRITES = 0o020
 
 /** In bytes: from the first on the log is larger than where it is copied in time, from the second on changes are refused. */
 const LARGE_LOG = 64 * 1024 ** 2
@@ -35,13 +36,20 @@ function presence({ folder, database, log }: StoreFiles): Finding[] {
   return folder ? [] : [note('The folder of the database does not exist yet.', 'The server makes it.')]
 }
 
-function permissions({ path, mode, isFolder }: LookedAt): Finding[] {
+function permissions(file: LookedAt): Finding[] {
+  const { path, mode, isFolder } = file
   const octal = mode.toString(8)
+  if (isOfOwnGroup(file)) return []
   if (mode & OTHERS_WRITE) return [warning(`Others may write to ${path} (mode ${octal}).`, `chmod go-w ${path}`)]
   if (!isFolder && mode & NOT_THE_OWNER) {
     return [warning(`Others may read ${path} (mode ${octal}): it has personal data.`, `chmod go= ${path}`)]
   }
   return []
+}
+
+/** A folder in which this process may write as one of its group, as Kubernetes makes it with an fsGroup. */
+function isOfOwnGroup({ mode, gid, isFolder }: LookedAt): boolean {
+  return isFolder && (mode & OTHERS_WRITE) === GROUP_WRITES && process.getgroups?.().includes(gid) === true
 }
 
 /** One owner for all: SQLite needs every one of them. */

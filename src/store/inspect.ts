@@ -53,6 +53,7 @@ export interface LookedAt {
   /** In bytes. */
   size: number
   uid: number
+  gid: number
   /** The permissions, as chmod has them. */
   mode: number
   isFolder: boolean

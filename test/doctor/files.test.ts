@@ -33,9 +33,9 @@ t.test('Doctor: files that others may read or change are warnings, with the comm
   const { folder, file, wrong } = await createFiles(t)
   chmodSync(file, 0o640)
   chmodSync(`${file}-wal`, 0o602)
-  chmodSync(folder, 0o775)
+  chmodSync(folder, 0o757)
   t.match(await wrong(), [
-    { level: 'warning', text: `Others may write to ${folder} (mode 775).`, advice: `chmod go-w ${folder}` },
+    { level: 'warning', text: `Others may write to ${folder} (mode 757).`, advice: `chmod go-w ${folder}` },
     {
       level: 'warning',
       text: `Others may read ${file} (mode 640): it has personal data.`,
@@ -47,6 +47,28 @@ t.test('Doctor: files that others may read or change are warnings, with the comm
   t.equal((await wrong()).length, 2, 'others may see the names')
 })
 
+t.test('Doctor: a folder may be written to by a group that this process is in', async (t) => {
+  const { file, folder, wrong } = await createFiles(t)
+  chmodSync(folder, 0o2775)
+  t.strictSame(await wrong(), [])
+  chmodSync(folder, 0o2777)
+  t.match(await wrong(), [{ level: 'warning', text: `Others may write to ${folder} (mode 2777).` }])
+  chmodSync(folder, 0o775)
+  chmodSync(file, 0o660)
+  t.match(await wrong(), [{ level: 'warning', text: `Others may write to ${file} (mode 660).` }], 'but not its files')
+})
+
+t.test(
+  'Doctor: a folder that another group may write to is a warning',
+  { skip: !isRoot && 'needs root' },
+  async (t) => {
+    const { folder, wrong } = await createFiles(t)
+    chownSync(folder, 0, 65534)
+    chmodSync(folder, 0o2775)
+    t.match(await wrong(), [{ level: 'warning', text: `Others may write to ${folder} (mode 2775).` }])
+  },
+)
+
 t.test('Doctor: files of several owners are a warning', { skip: !isRoot && 'needs root' }, async (t) => {
   const { file, folder, wrong } = await createFiles(t)
   chownSync(file, 65534, 65534)
@@ -56,7 +78,7 @@ t.test('Doctor: files of several owners are a warning', { skip: !isRoot && 'need
 t.test('Doctor: what this process may not write to is an error, with whose it is', async (t) => {
   const own = process.getuid?.() as number
   const path = join(temporaryFolder(t), 'gone')
-  const gone = { path, size: 0, mode: 0o600, isFolder: false }
+  const gone = { path, size: 0, gid: own, mode: 0o600, isFolder: false }
   t.match(await examineAccess({ ...gone, uid: own }), [{ level: 'error', text: `Its owner may not write to ${path}.` }])
   t.match(await examineAccess({ ...gone, uid: own + 1 }), [{ level: 'error', text: `belongs to uid ${own + 1}, and` }])
   t.match(judgeRefusal({ path, uid: own }, 'EROFS'), {

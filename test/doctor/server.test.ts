@@ -30,6 +30,18 @@ t.test(
   },
 )
 
+t.test('Doctor: what listens and does not answer is not said to be missing', async (t) => {
+  const { address } = await startRecorder(t, () => {})
+  const port = Number(address.split(':')[1])
+  const [server, ops] = await Promise.all([
+    examineServer({ HOST: '127.0.0.1', PORT: port }),
+    examineOps({ host: '127.0.0.1', port }),
+  ])
+  const text = `What listens at http://127.0.0.1:${port} does not answer within 3 s.`
+  t.match(server, [{ level: 'error', text }])
+  t.match(ops, [{ level: 'error', text: text.replace(`${port}`, `${port}/metrics`) }])
+})
+
 t.test('Doctor: the version of the server that runs is compared, where its metrics tell it', async (t) => {
   let body = ''
   const { address } = await startRecorder(t, (response) => response.end(body))

@@ -14,8 +14,8 @@ export async function lookAtFiles(path: string): Promise<StoreFiles> {
 async function lookAt(path: string): Promise<LookedAt | undefined> {
   try {
     const stats = await stat(path)
-    const { size, uid, mode } = stats
-    return { path, size, uid, mode: mode & 0o7777, isFolder: stats.isDirectory() }
+    const { size, uid, gid, mode } = stats
+    return { path, size, uid, gid, mode: mode & 0o7777, isFolder: stats.isDirectory() }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
