@@ -19,7 +19,8 @@ COPY src /app/src
 WORKDIR /app
 COPY --from=dependencies --chown=65532:65532 --chmod=700 /data /data
 VOLUME /data
-EXPOSE 8080 9464
+# Not the port for operators, which has no password: `docker run -P` publishes what is exposed.
+EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
   CMD ["/nodejs/bin/node", "/app/src/main.ts", "healthcheck"]
 # 8 MiB for young objects: more makes no request faster, and the process a hundred MiB larger.

@@ -14,6 +14,7 @@ export function examineExposure({ env, file }: SettingsSource, { config, wrong }
     workers(config),
     memory(config),
     failures(config),
+    operators(config),
   ]
   return wrong.length > 0 ? [] : findings.filter((finding) => finding !== undefined)
 }
@@ -61,6 +62,12 @@ function memory({ DATABASE_URL }: Config): Finding | undefined {
 
 function failures({ FAILURE_LIMIT }: Config): Finding | undefined {
   return FAILURE_LIMIT ? undefined : note('FAILURE_LIMIT is off: guessing secrets is not slowed down.')
+}
+
+function operators({ OPS_ADDRESS }: Config): Finding | undefined {
+  if (OPS_ADDRESS?.host !== '0.0.0.0' && OPS_ADDRESS?.host !== '::') return undefined
+  const text = `OPS_ADDRESS is ${OPS_ADDRESS.host}: all who reach this machine reach its port ${OPS_ADDRESS.port}.`
+  return note(text, 'That is right in a container whose port is not published: it asks for no password.')
 }
 
 function isLocal(host: string): boolean {

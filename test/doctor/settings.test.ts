@@ -99,6 +99,11 @@ t.test('Doctor: settings that contradict each other are said, and those that agr
     [{ WORKERS: '99' }, /^note: WORKERS is 99, and this machine has \d+ cores\.$/],
     [{ DATABASE_URL: 'sqlite::memory:' }, /^warning: DATABASE_URL names a store in memory/],
     [{ FAILURE_LIMIT: 'off' }, /^note: FAILURE_LIMIT is off/],
+    [
+      { OPS_ADDRESS: '0.0.0.0:9464' },
+      /^note: OPS_ADDRESS is 0\.0\.0\.0: all who reach this machine reach its port 9464\.$/,
+    ],
+    [{ OPS_ADDRESS: '[::]:9464' }, /^note: OPS_ADDRESS is ::/],
   ]
   for (const [env, expected] of cases) {
     const findings = exposure({ ...good, ...env })
@@ -108,5 +113,5 @@ t.test('Doctor: settings that contradict each other are said, and those that agr
   for (const PUBLIC_URL of ['http://localhost:8081', 'http://[::1]:80', 'http://127.0.0.1:80']) {
     t.strictSame(exposure({ ...good, PUBLIC_URL }), [], 'nothing leaves this machine')
   }
-  t.strictSame(exposure({ ...good, LOG_LEVEL: 'debug' }), [])
+  t.strictSame(exposure({ ...good, LOG_LEVEL: 'debug', OPS_ADDRESS: '10.0.0.2:9464' }), [])
 })
