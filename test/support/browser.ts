@@ -2,16 +2,17 @@ import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import type { Test } from 'tap'
 
-/** Debian's; other systems' tests are skipped. */
-const CHROMIUM = '/usr/bin/chromium'
+// Debian has Chromium; Ubuntu has it as a snap only, and its images for CI have Chrome.
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/google-chrome']
+const executablePath = BROWSERS.find((file) => existsSync(file))
 
-export const NO_BROWSER = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}`
+export const NO_BROWSER = executablePath === undefined && `there is none of ${BROWSERS.join(', ')}`
 
 /** A browser without a window that looks nothing up by itself. */
 export async function startBrowser(t: Test): Promise<Browser> {
   const off = ['gpu', 'quic', 'background-networking', 'component-update', 'sync'].map((part) => `--disable-${part}`)
   const browser = await chromium.launch({
-    executablePath: CHROMIUM,
+    executablePath: executablePath as string,
     // Root, as in a container, has no sandbox.
     chromiumSandbox: process.getuid?.() !== 0,
     args: ['--no-first-run', ...off],
