@@ -43,6 +43,16 @@ testEach("Kubernetes: the image is that of this program's version", (t, objects,
   if (overlay === 'sqlite') t.equal(restore.spec.containers[0].image, image)
 })
 
+t.test("Kubernetes: the image that the README makes is that of this program's version", async (t) => {
+  const images = readFileSync(join(FOLDER, 'README.md'), 'utf8').match(/(?<=\/token-server:)\S+/g)
+  t.strictSame(new Set(images), new Set([`v${VERSION}`]))
+})
+
+testEach('Kubernetes: the operator gives the pods the job that the alerts know', (t, objects) => {
+  const { labels = {} } = workloadOf(objects).spec.template.metadata
+  t.match(labels[podMonitor.spec.jobLabel], /^token-server/)
+})
+
 testEach('Kubernetes: what selects pods selects these, and the ports that it names are there', (t, objects) => {
   const { metadata, spec } = workloadOf(objects).spec.template
   const names = spec.containers[0].ports.map(({ name }) => name)

@@ -72,6 +72,7 @@ export interface KubernetesObject {
     selector: { matchLabels: Labels } & Labels
     podSelector: { matchLabels: Labels }
     podMetricsEndpoints: { port: string }[]
+    jobLabel: string
     template: { metadata: { labels: Labels }; spec: Pod }
     volumeClaimTemplates: { metadata: { name: string }; spec: { accessModes: string[] } }[]
     ports: { targetPort: string; port: number }[]
