@@ -55,6 +55,8 @@ export async function runLeader(
   const serving = new Set<Worker>()
   /** Those that serve or have served: they are ended in order. */
   const known = new WeakMap<Worker, Member>()
+  /** Of those that are to be replaced in order: whether the next one listens, sooner or later. */
+  const successors = new WeakMap<Worker, Promise<boolean>>()
   const silent = new WeakSet<Worker>()
   let isClosing = false
   let ops: Ops | undefined
@@ -117,7 +119,8 @@ export async function runLeader(
       onExit: (worker, exit) => {
         known.get(worker)?.leave()
         const reason = silent.has(worker) ? 'silent' : 'exited'
-        if (serving.delete(worker) && !isClosing) void replace(reason, { worker: worker.process.pid, ...exit })
+        if (!serving.delete(worker) || isClosing) return
+        void replace(reason, { worker: worker.process.pid, ...exit }, successors.get(worker))
       },
     })
     if (predecessor) known.get(predecessor)?.retire()
@@ -129,13 +132,15 @@ export async function runLeader(
     return address
   }
 
+  /** Starts another worker for one that is gone, unless it gets a successor already. */
   async function replace(
     reason: 'exited' | 'silent',
     exit: { worker?: number | undefined } & Partial<Exit>,
+    successor?: Promise<boolean>,
   ): Promise<void> {
     report({ type: 'worker exited unexpectedly', ...exit })
     await sleep(RESPAWN_DELAY_MS)
-    if (serving.size >= workers || isClosing) return
+    if ((await successor) || isClosing) return
     await start().then(
       () => measure?.({ type: 'worker replaced', reason }),
       (err) => replace(reason, { err }),
@@ -156,7 +161,15 @@ export async function runLeader(
   }
 
   async function supersede(worker: Worker): Promise<void> {
-    await start(worker)
+    const successor = start(worker)
+    successors.set(
+      worker,
+      successor.then(
+        () => true,
+        () => false,
+      ),
+    )
+    await successor
     measure?.({ type: 'worker replaced', reason: 'rolling restart' })
     if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
   }

@@ -1,7 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
 import { isRunning, SERVE, spawnLeader, startLeader } from '../support/leader.ts'
+import { scrape } from '../support/scrape.ts'
 import { startServer } from '../support/spawn.ts'
 import { until } from '../support/until.ts'
 
@@ -84,4 +86,53 @@ t.test('Leader: where not all workers start, none is left behind', LINUX, async 
   await t.rejects(startServer(t, env, child), /A worker did not start: it ended with status 7\./)
   t.equal(child.exitCode, 1)
   await until(() => !isRunning(Number(readFileSync(join(folder, 'first'), 'utf8'))))
+})
+
+/** A leader that is replacing its first worker: that is killed, and its successor is stopped before it listens. */
+async function loseDuringRestart(t: Test) {
+  const program = `
+    import { appendFileSync, existsSync, rmSync } from 'node:fs'
+    appendFileSync('started', process.pid + '\\n')
+    if (existsSync('hold')) {
+      rmSync('hold')
+      process.kill(process.pid, 'SIGSTOP')
+    }
+    ${SERVE}`
+  const leader = await startLeader(t, { program, env: { OPS_ADDRESS: '127.0.0.1:0' } })
+  const { server, folder } = leader
+  const started = () => readFileSync(join(folder, 'started'), 'utf8').trim().split('\n').map(Number)
+  const [first] = started() as [number]
+  writeFileSync(join(folder, 'hold'), '')
+  server.child.kill('SIGHUP')
+  await until(() => started().length === 3)
+  process.kill(first, 'SIGKILL')
+  await until(() => server.logged('worker exited unexpectedly').length === 1)
+  // Nothing tells that no other one is started: it would be after a second.
+  await sleep(2000)
+  return { ...leader, started, successor: started()[2] as number, ops: server.logged('ready')[0].ops as string }
+}
+
+t.test('Leader: a worker that is lost while its successor starts gets no second one', async (t) => {
+  const { server, started, successor, ops } = await loseDuringRestart(t)
+  t.equal(started().length, 3)
+  process.kill(successor, 'SIGCONT')
+  await until(() => server.logged('restarted').length === 1)
+  t.equal(started().length, 4)
+  await until(async () => (await scrape(ops)).has('worker_resident_memory_bytes{worker="2"}'))
+  const metrics = await scrape(ops)
+  const labels = [...metrics.keys()].filter((name) => name.startsWith('worker_cpu_seconds_total'))
+  t.strictSame(labels, ['worker_cpu_seconds_total{worker="1"}', 'worker_cpu_seconds_total{worker="2"}'])
+  t.match(Object.fromEntries(metrics), {
+    workers: 2,
+    'worker_restarts_total{reason="exited"}': 0,
+    'worker_restarts_total{reason="rolling restart"}': 2,
+  })
+})
+
+t.test('Leader: a worker that is lost while its successor starts is replaced where that does not listen', async (t) => {
+  const { server, started, successor, ops } = await loseDuringRestart(t)
+  process.kill(successor, 'SIGKILL')
+  await until(() => server.logged('rolling restart failed').length === 1)
+  await until(async () => (await scrape(ops)).get('workers') === 2)
+  t.equal(started().length, 4)
 })

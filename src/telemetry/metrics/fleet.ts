@@ -31,7 +31,7 @@ export type Fleet = ReturnType<typeof createFleet>
 
 /**
  * The processes that answer requests, as one. What they have counted is added up and stays; what is so at the moment goes
- * with them. Each has one of so many places, which its successor takes over.
+ * with them. Each has one of so many places, which its successor takes over; whoever finds none is only added up.
  */
 export function createFleet(numbers: Pick<Numbers, 'merge'>, places: number) {
   /** Those that answer, with their last samples; those that retire have no place any more. */
@@ -40,11 +40,11 @@ export function createFleet(numbers: Pick<Numbers, 'merge'>, places: number) {
 
   function join(): Member {
     const taken = new Set([...samples.values()].map(({ place }) => place))
-    const place = cpuSeconds.findIndex((_, index) => !taken.has(index))
+    const place = [...cpuSeconds.keys()].find((index) => !taken.has(index))
     const member: Member = {
       take({ counted, sample }) {
         numbers.merge(counted)
-        cpuSeconds[place] = (cpuSeconds[place] as number) + sample.cpuSeconds
+        if (place !== undefined) cpuSeconds[place] = (cpuSeconds[place] as number) + sample.cpuSeconds
         const own = samples.get(member)
         if (own) own.sample = sample
       },

@@ -49,6 +49,20 @@ t.test('Fleet: what workers have counted stays when they leave, and what they ha
   t.strictSame(fleet.cpuSeconds, [7, 2], 'the next one has its place')
 })
 
+t.test('Fleet: who finds no place is added up, and shown nowhere else', async (t) => {
+  const numbers = createNumbers()
+  const fleet = createFleet(numbers, 1)
+  const first = fleet.join()
+  const second = fleet.join()
+  first.take({ counted: [0, 1], sample: sample({ connections: 1, cpuSeconds: 1, residentBytes: 10 }) })
+  second.take({ counted: [0, 1], sample: sample({ connections: 1, cpuSeconds: 1, residentBytes: 20 }) })
+  t.equal(numbers.valueAt(0), 2)
+  t.equal(fleet.sum('connections'), 2)
+  t.strictSame([...fleet.each('residentBytes')], [[0, 10]])
+  t.strictSame(fleet.cpuSeconds, [1])
+  t.strictSame(Object.keys(fleet.cpuSeconds), ['0'])
+})
+
 t.test('Fleet: who retires goes on, and has given its place to its successor', async (t) => {
   const numbers = createNumbers()
   const fleet = createFleet(numbers, 1)
