@@ -12,8 +12,6 @@ import { createStoreFigures, type StoreSource } from './store-figures.ts'
 export interface Workers {
   expected: number
   serving: () => number
-  /** Lets them say how they are doing, where that is not said by itself. */
-  refresh?: () => void
 }
 
 export type OpsConfig = Pick<Config, 'OPS_ADDRESS' | 'DATABASE_URL'>
@@ -45,7 +43,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 export async function startOps(
   { OPS_ADDRESS: place, DATABASE_URL }: OpsConfig,
   numbers: Numbers | undefined,
-  { expected, serving, refresh = () => {} }: Workers,
+  { expected, serving }: Workers,
   { now = Date.now, monotonic = () => performance.now() }: { now?: Clock; monotonic?: Clock } = {},
 ): Promise<Ops> {
   if (!place || !numbers) return NOWHERE
@@ -56,7 +54,6 @@ export async function startOps(
   const { createExposition } = await import('../telemetry/metrics/exposition.ts')
   const exposition = createExposition(numbers, async () => {
     const ofStore = await storeFigures.measure()
-    refresh()
     const workers: Measured = { workers: [[[], serving()]], workers_expected: [[[], expected]] }
     return { ...ofStore, ...ofFleet(fleet), ...workers, ...built }
   })

@@ -1,8 +1,7 @@
+import type { Sample } from '../telemetry/metrics/fleet.ts'
 import type { Numbers } from '../telemetry/metrics/numbers.ts'
 import { tellLeader } from './messages.ts'
-import { createSampler, type Load } from './sampler.ts'
-
-const INTERVAL_MS = 1000
+import { type Load, startSampling } from './sampler.ts'
 
 /**
  * Tells the leader once a second what this worker has counted and how it is doing, until it is stopped, and then once more.
@@ -11,15 +10,14 @@ const INTERVAL_MS = 1000
 export function startReporting(numbers: Numbers | undefined, load: () => Load): { stop: () => Promise<void> } {
   if (!numbers) return { stop: async () => {} }
   const { take } = numbers
-  const sample = createSampler(load)
-  const tell = (onSent?: () => void) =>
-    tellLeader({ type: 'report', report: { counted: take(), sample: sample() } }, onSent)
-  const timer = setInterval(tell, INTERVAL_MS).unref()
+  const tell = (sample: Sample, onSent?: () => void) =>
+    tellLeader({ type: 'report', report: { counted: take(), sample } }, onSent)
+  const sampling = startSampling(load, tell)
   return {
     /** Resolves when the leader can be told no more. */
     async stop(): Promise<void> {
-      clearInterval(timer)
-      await new Promise<void>((resolve) => tell(resolve))
+      const last = sampling.stop()
+      await new Promise<void>((resolve) => tell(last, resolve))
     },
   }
 }

@@ -2,7 +2,7 @@ import type { Opened } from '../store/open.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { type OpsConfig, startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
-import { createSampler } from './sampler.ts'
+import { startSampling } from './sampler.ts'
 import { closeOnSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
@@ -14,14 +14,13 @@ export async function run(
   telemetry: Telemetry,
   config: RunConfig,
 ): Promise<{ address: string; ops: string | undefined; database: string; previous: string | undefined }> {
-  const { observe } = telemetry
-  /** While it serves. */
-  let refresh: (() => void) | undefined
+  const { observe, numbers } = telemetry
+  let isServing = false
   // Before anything begins: a signal that comes during the start is served when it is over.
   const { release } = closeOnSignal(telemetry, async ({ signal }) => {
     observe({ type: 'stopping', signal })
     const { app, store, purgeLoop, ops } = await started
-    refresh = undefined
+    isServing = false
     await app.close()
     await purgeLoop.stop()
     await store.close()
@@ -37,17 +36,13 @@ export async function run(
   return { address, ops: ops.address, database: store.database, previous: store.previous }
 
   async function start() {
-    const ops = await startOps(config, telemetry.numbers, {
-      expected: 1,
-      serving: () => (refresh ? 1 : 0),
-      refresh: () => refresh?.(),
-    })
+    const ops = await startOps(config, numbers, { expected: 1, serving: () => (isServing ? 1 : 0) })
     const store = await open()
     ops.measure(store)
     const { app, address, load } = await listenAndServe(store, telemetry, config)
     const member = ops.join()
-    const sample = createSampler(load)
-    refresh = () => member.take({ counted: [], sample: sample() })
+    if (numbers) startSampling(load, (sample) => member.take({ counted: [], sample }))
+    isServing = true
     const purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
     return { app, address, store, purgeLoop, ops }
   }

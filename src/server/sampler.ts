@@ -3,11 +3,13 @@ import type { Sample } from '../telemetry/metrics/fleet.ts'
 /** What a process that answers requests has to do at the moment. */
 export type Load = Pick<Sample, 'requestsInFlight' | 'connections' | 'scryptRunning' | 'scryptWaiting'>
 
+const INTERVAL_MS = 1000
+
 /** How often it is seen whether the event loop is late. Milliseconds. */
 const LOOK_MS = 20
 
-/** Returns a function that tells how this process is doing. */
-export function createSampler(load: () => Load): () => Sample {
+/** Tells once a second how this process is doing, until it is stopped: then the last sample is returned. */
+export function startSampling(load: () => Load, tell: (sample: Sample) => void): { stop: () => Sample } {
   let cpu = { user: 0, system: 0 }
   // Not Node.js's own histogram of delays, which does not see one that begins right after it was reset.
   let expected = performance.now() + LOOK_MS
@@ -17,14 +19,23 @@ export function createSampler(load: () => Load): () => Sample {
     late = Math.max(late, now - expected)
     expected = now + LOOK_MS
   }
-  setInterval(look, LOOK_MS).unref()
 
-  return () => {
+  function sample(): Sample {
     const before = cpu
     cpu = process.cpuUsage()
     const cpuSeconds = (cpu.user - before.user + cpu.system - before.system) / 1e6
     const lagSeconds = late / 1000
     late = 0
     return { ...load(), cpuSeconds, residentBytes: process.memoryUsage.rss(), lagSeconds }
+  }
+
+  const looking = setInterval(look, LOOK_MS).unref()
+  const telling = setInterval(() => tell(sample()), INTERVAL_MS).unref()
+  return {
+    stop(): Sample {
+      clearInterval(looking)
+      clearInterval(telling)
+      return sample()
+    },
   }
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -36,7 +37,7 @@ t.test('Metrics: a server counts its requests, shows them on a port of its own, 
     workers: 1,
     store_up: 1,
   })
-  t.ok((await scrape(ops)).get('worker_cpu_seconds_total{worker="1"}'))
+  await until(async () => Number((await scrape(ops)).get('worker_cpu_seconds_total{worker="1"}')) > 0)
 
   const { port } = new URL(server.address)
   const slow = connect({ port: Number(port), host: '127.0.0.1' })
@@ -52,6 +53,35 @@ t.test('Metrics: a server counts its requests, shows them on a port of its own, 
   t.strictSame(statuses(await said(slow)), [400])
   t.match(await server.exited, { status: 0 })
 })
+
+t.test('Metrics: one server, too, looks at itself once a second, and all who ask then are told the same', async (t) => {
+  const server = await startServer(t, { ...temporaryDatabase(t).env, ...OPS })
+  const lag = async () => Number((await scrape(opsOf(server))).get('worker_event_loop_lag_seconds{worker="1"}'))
+  await until(async () => {
+    server.child.kill('SIGSTOP')
+    await sleep(500)
+    server.child.kill('SIGCONT')
+    for (let n = 0; n < 10; n++) {
+      if ((await lag()) >= 0.4 && (await lag()) >= 0.4) return true
+      await sleep(100)
+    }
+    return false
+  })
+})
+
+t.test(
+  'Metrics: a server without OPS_ADDRESS rests while nobody asks',
+  { skip: process.platform !== 'linux' && 'needs /proc' },
+  async (t) => {
+    const server = await startServer(t, temporaryDatabase(t).env)
+    const status = () => readFileSync(`/proc/${server.child.pid}/status`, 'utf8')
+    const rests = () => Number(status().match(/^voluntary_ctxt_switches:\s+(\d+)$/m)?.[1])
+    await sleep(2000)
+    const before = rests()
+    await sleep(3000)
+    t.ok(rests() - before < 45, `woke ${rests() - before} times in three seconds`)
+  },
+)
 
 t.test('Metrics: a server whose OPS_ADDRESS is taken does not start, nor does a leader', async (t) => {
   const other = http.createServer().listen(0, '127.0.0.1')
@@ -77,11 +107,8 @@ t.test('Metrics: counters of a leader never fall, whatever becomes of its worker
   let known = new Map<string, number>()
   const fallen: string[] = []
   let scrapes = 0
-  let slowest = 0
   async function look(): Promise<Map<string, number>> {
-    const begun = performance.now()
     const now = await scrape(ops)
-    slowest = Math.max(slowest, performance.now() - begun)
     scrapes++
     for (const [name, value] of known) {
       if (!/_(total|bucket|count|sum)(\{|$)/.test(name) || name.startsWith('nodejs_')) continue
@@ -92,15 +119,9 @@ t.test('Metrics: counters of a leader never fall, whatever becomes of its worker
   }
 
   let isOver = false
-  let answered = 0
   const load = Array.from({ length: 4 }, async () => {
-    while (!isOver) {
-      const status = await server.token(credentials).then(
-        (answer) => answer.status,
-        () => 0,
-      )
-      if (status === 200) answered++
-    }
+    // Of the workers that are killed some requests get no answer.
+    while (!isOver) await server.token(credentials).catch(() => {})
   })
   const looking = (async () => {
     while (!isOver) {
@@ -126,14 +147,17 @@ t.test('Metrics: counters of a leader never fall, whatever becomes of its worker
 
   isOver = true
   await Promise.all([...load, looking])
-  // What the two that were killed had not told yet is lost: no more than they could have answered in a second or so.
   await until(async () => (await look()).get('http_requests_in_flight') === 0)
   await sleep(1500)
   const last = await look()
   t.strictSame(fallen, [])
   t.ok(scrapes > 10)
-  t.ok(slowest < 20_000, `${slowest} ms`)
-  t.ok((last.get(ISSUED) as number) <= answered + server.logged('token issued').length)
+  // What the two that were killed had not told or logged yet is lost: a second or so of each.
+  const issued = server.logged('token issued')
+  const killed = [first, second].map((pid) => issued.filter((line) => line.pid === pid))
+  const late = killed.flatMap((lines) => lines.filter(({ time }) => time > lines.at(-1).time - 3000))
+  const difference = Math.abs((last.get(ISSUED) as number) - issued.length)
+  t.ok(difference <= late.length, `${difference} of ${issued.length}, and ${late.length} may be lost`)
   t.match(Object.fromEntries(last), {
     'worker_restarts_total{reason="exited"}': 1,
     'worker_restarts_total{reason="silent"}': 1,
@@ -146,6 +170,15 @@ t.test('Metrics: counters of a leader never fall, whatever becomes of its worker
   t.notOk(last.has('worker_resident_memory_bytes{worker="3"}'))
   server.child.kill('SIGTERM')
   t.match(await server.exited, { status: 0 })
+})
+
+t.test('Metrics: a scrape does not wait for a worker that hangs', async (t) => {
+  const { server, workers } = await startLeader(t, { patience: { interval: 60_000 }, env: OPS })
+  const [worker] = (await workers()) as [number, number]
+  process.kill(worker, 'SIGSTOP')
+  t.teardown(() => process.kill(worker, 'SIGKILL'))
+  const answer = await fetch(`${opsOf(server)}/metrics`, { signal: AbortSignal.timeout(10_000) })
+  t.match(await answer.text(), 'token_server_workers 2\n')
 })
 
 t.test('Metrics: workers that end in order have told all that they counted', async (t) => {
