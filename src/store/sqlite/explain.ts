@@ -1,4 +1,4 @@
-import { statfsSync, statSync } from 'node:fs'
+import { type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /** With less than this a disk is full: SQLite needs some pages in each of three files. */
@@ -14,11 +14,11 @@ const SURELY_FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)/
  */
 export function explain(error: Error & { code?: string; path?: string }, file: string, statfs = statfsSync): string {
   const { code = '', message } = error
-  if (code === 'EACCES' || code === 'EPERM') return notAllowed(nearest(resolve(error.path ?? file)))
+  if (code === 'EACCES' || code === 'EPERM') return notAllowed(...nearest(resolve(error.path ?? file)))
   if (code === 'EROFS') return 'its file system is read-only. Mount it writable, or name another place in DATABASE_URL.'
   if (code.startsWith('SQLITE_BUSY')) return 'another program has locked it. End that program.'
   if (MAYBE_FULL.test(code)) {
-    const folder = nearest(dirname(resolve(file)))
+    const [folder] = nearest(dirname(resolve(file)))
     const { bavail, bsize, files, ffree } = statfs(folder)
     if (files > 0 && ffree === 0) return `the file system of ${folder} has no inode left. Delete some files there.`
     if (SURELY_FULL.test(code) || bavail * bsize < LITTLE_BYTES) {
@@ -28,8 +28,7 @@ export function explain(error: Error & { code?: string; path?: string }, file: s
   return code.startsWith('SQLITE_') ? `${message} (${code}).` : `${message}.`
 }
 
-function notAllowed(path: string): string {
-  const { uid, mode } = statSync(path)
+function notAllowed(path: string, { uid, mode }: Stats): string {
   const user = process.getuid?.()
   const mend = uid === user ? `Make it writable (chmod u+rwX ${path})` : `Give it to that user (chown ${user} ${path})`
   return (
@@ -39,10 +38,9 @@ function notAllowed(path: string): string {
 }
 
 /** The path, or the folder nearest to it that there is and that can be seen. */
-function nearest(path: string): string {
+function nearest(path: string): [path: string, stats: Stats] {
   try {
-    statSync(path)
-    return path
+    return [path, statSync(path)]
   } catch {
     return nearest(dirname(path))
   }

@@ -58,9 +58,10 @@ export function unsound(): StoreUnavailable {
   return new StoreUnavailable(`an fsync has failed in another process: ${mend}`)
 }
 
-/** Whether this is a file of this database, by whatever name. */
+/** Whether this is a file, and one of this database, by whatever name. */
 export function belongsTo(database: string, file: string): boolean {
-  const stat = statSync(file)
+  const stat = statSync(file, { throwIfNoEntry: false })
+  if (stat === undefined) return false
   return [database, ...sideFilesOf(database)].some((name) => {
     const own = statSync(name, { throwIfNoEntry: false })
     return own?.ino === stat.ino && own.dev === stat.dev

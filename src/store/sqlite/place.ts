@@ -35,7 +35,8 @@ export function preparePlace(path: string, { create }: { create: boolean }): str
   }
   const file = realpathSync(path)
   if (!statSync(file).isFile()) throw new OperatorError('it is not a file.')
-  for (const one of [file, ...sideFilesOf(file).filter(exists)]) accessSync(one, R_OK | W_OK)
+  accessSync(file, R_OK | W_OK)
+  for (const one of sideFilesOf(file)) ifThere(() => accessSync(one, R_OK | W_OK))
   accessSync(dirname(file), R_OK | W_OK | X_OK)
   return file
 }
@@ -68,6 +69,18 @@ export function isLogAlone(file: string): boolean {
   return logSize(file) > 0 && !statSync(file, { throwIfNoEntry: false })?.size
 }
 
+/**
+ * Does something with a side file, if there is one. Not after a look whether there is: another process that closes the
+ * database deletes them, between a look and anything. Throws the file system's error.
+ */
+export function ifThere(action: () => void): void {
+  try {
+    action()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
 function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
@@ -89,8 +102,8 @@ function makeFolder(folder: string): void {
  * and personal data.
  */
 export function tighten(file: string): void {
-  for (const one of [file, ...sideFilesOf(file).filter(exists)]) {
-    const { mode } = statSync(one)
+  for (const one of [file, ...sideFilesOf(file)]) {
+    const { mode } = statSync(one, { throwIfNoEntry: false }) ?? { mode: 0 }
     if ((mode & NOT_THE_OWNER) === 0) continue
     try {
       chmodSync(one, mode & 0o7777 & ~NOT_THE_OWNER)

@@ -17,7 +17,7 @@ import type { CopyContents, Restored, RestoreOptions } from '../open.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
 import { belongsTo, logSize, sideFilesOf } from './files.ts'
 import { migrate } from './migrate.ts'
-import { isLogAlone, preparePlace, realPlace } from './place.ts'
+import { ifThere, isLogAlone, preparePlace, realPlace } from './place.ts'
 import { recoverLog } from './recover.ts'
 import { isLocked } from './retry-locked.ts'
 import * as sql from './statements/tokens.ts'
@@ -44,7 +44,7 @@ export async function restoreSqlite(
     const database = preparePlace(path, { create: true })
     return await inTemporaryFolder(`${database}.restore-`, async (folder) => {
       const wal = join(folder, 'wal')
-      if (existsSync(`${database}-wal`)) copyFileSync(`${database}-wal`, wal)
+      ifThere(() => copyFileSync(`${database}-wal`, wal))
       const lock = keepOthersOut(database, join(folder, 'lock.db'))
       try {
         const copy = join(folder, 'copy.db')
@@ -80,7 +80,7 @@ export async function restoreSqlite(
  * lacks what is in the other file.
  */
 function assertBackup(file: string, database: string): void {
-  if (existsSync(file) && belongsTo(database, file)) throw new OperatorError(`${file} belongs to the database itself`)
+  if (belongsTo(database, file)) throw new OperatorError(`${file} belongs to the database itself`)
   if (logSize(file) === 0) return
   throw new OperatorError(`a part of ${file} is in ${file}-wal: make a backup of it, with DATABASE_URL=sqlite:${file}`)
 }

@@ -1,19 +1,24 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
+import fs, {
   chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../src/store/open.ts'
-import { tighten } from '../../../src/store/sqlite/place.ts'
+import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
+import { belongsTo } from '../../../src/store/sqlite/files.ts'
+import { ifThere, preparePlace, tighten } from '../../../src/store/sqlite/place.ts'
+import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
 import { MAIN } from '../../support/spawn.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -55,6 +60,73 @@ t.test('Place: a database that others may read is theirs no more', async (t) => 
   for (const one of files) t.equal(statSync(one).mode & 0o777, 0o600, one)
   await first.close()
   await second.close()
+})
+
+/** Until the test ends, side files vanish: as soon as they were looked at, or just before anything else is done with them. */
+function closeAmid(t: Test, operation: 'accessSync' | 'copyFileSync' | 'statSync'): { times: number } {
+  const closed = { times: 0 }
+  const real = fs[operation] as (path: string, ...rest: unknown[]) => unknown
+  function replace(by: unknown): void {
+    Object.assign(fs, { [operation]: by })
+    syncBuiltinESMExports()
+  }
+  function close(path: string): void {
+    if (!/-(wal|shm)$/.test(path) || !existsSync(path)) return
+    rmSync(path)
+    closed.times++
+  }
+  replace((path: string, ...rest: unknown[]) => {
+    if (operation !== 'statSync') close(path)
+    const answer = real(path, ...rest)
+    close(path)
+    return answer
+  })
+  t.teardown(() => replace(real))
+  return closed
+}
+
+/** A database whose only process has died. */
+async function leftOpen(t: Test): Promise<string> {
+  const folder = temporaryFolder(t)
+  const store = await open(join(folder, 'open.db'))
+  for (const end of ['', '-wal', '-shm']) copyFileSync(join(folder, `open.db${end}`), join(folder, `store.db${end}`))
+  await store.close()
+  return join(folder, 'store.db')
+}
+
+t.test(
+  'Place: side files that another process deletes amid opening, as it closes the database, are not missed',
+  async (t) => {
+    const file = await leftOpen(t)
+    const looked = closeAmid(t, 'accessSync')
+    t.equal(preparePlace(file, { create: false }), file)
+    t.equal(looked.times, 2)
+  },
+)
+
+t.test('Place: nor are those whose permissions are to be changed', async (t) => {
+  const file = await leftOpen(t)
+  for (const one of [file, `${file}-wal`, `${file}-shm`]) chmodSync(one, 0o644)
+  const changed = closeAmid(t, 'statSync')
+  t.doesNotThrow(() => tighten(file))
+  t.equal(changed.times, 2)
+  t.doesNotThrow(() => tighten(file))
+  t.equal(statSync(file).mode & 0o777, 0o600)
+})
+
+t.test('Place: nor is a log that a restore is about to keep', async (t) => {
+  const file = await leftOpen(t)
+  const backup = join(temporaryFolder(t), 'backup.db')
+  await backUpSqlite(file, backup, { withoutTokens: false })
+  const kept = closeAmid(t, 'copyFileSync')
+  t.match(await restoreSqlite(file, backup, { revokeAllTokens: false, now: Date.now }), { bytes: Number })
+  t.equal(kept.times, 1)
+  t.notOk(belongsTo(file, `${file}-wal`), 'what is not there belongs to nobody')
+})
+
+t.test('Place: only a file that is not there is passed over in silence', async (t) => {
+  const folder = temporaryFolder(t)
+  t.throws(() => ifThere(() => mkdirSync(folder)), { code: 'EEXIST' })
 })
 
 t.test('Place: without a database, what only reads says where it looked, and makes nothing', async (t) => {
