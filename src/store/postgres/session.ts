@@ -79,15 +79,17 @@ export async function openSession(location: PostgresLocation, { monotonic, obser
     return connection
   }
 
-  /** The same connection, which says how long each answer took. */
+  /** The same connection, which says how long each answer took, or was waited for in vain. */
   function timed(connection: Connection, kind: RoundTrip['kind']): Connection {
     return {
       ...connection,
       async ask<Row extends unknown[]>(statement: string, values: unknown[], timeout: number): Promise<Row[]> {
         const sentAt = monotonic()
-        const rows = await connection.ask<Row>(statement, values, timeout)
-        observe({ type: 'round trip', kind, seconds: (monotonic() - sentAt) / 1000 })
-        return rows
+        try {
+          return await connection.ask<Row>(statement, values, timeout)
+        } finally {
+          observe({ type: 'round trip', kind, seconds: (monotonic() - sentAt) / 1000 })
+        }
       },
     }
   }

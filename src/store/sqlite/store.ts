@@ -56,8 +56,11 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
     async fsync() {
       if (wal === undefined) return
       const begin = performance.now()
-      await fdatasyncAsync(wal)
-      observe({ type: 'disk synced', seconds: (performance.now() - begin) / 1000 })
+      try {
+        await fdatasyncAsync(wal)
+      } finally {
+        observe({ type: 'disk synced', seconds: (performance.now() - begin) / 1000 })
+      }
     },
     assertSound() {
       if (isUnsound(db.name)) throw unsound()

@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import type { Event } from '../../../src/domain/events.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
@@ -106,6 +107,15 @@ t.test(
     t.ok(isUnsound(file))
   },
 )
+
+t.test('Unsound: an fsync that fails took its time as well', async (t) => {
+  const events: Event[] = []
+  const store = await open(join(temporaryFolder(t), 'store.db'), { observe: (event: Event) => events.push(event) })
+  t.teardown(() => store.close())
+  disk.fails = true
+  await t.rejects(store.addToken(newToken()), { cause: { message: 'EIO' } })
+  t.match(events, [{ type: 'batch written' }, { type: 'disk synced', seconds: Number }])
+})
 
 t.test("Unsound: what a process wrote while another's fsync failed is not answered", async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
