@@ -52,15 +52,28 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
       return result
     })
 
+  /**
+   * Sends a statement that no request is for. The server gives it up within a second, whether it waits for a lock or works:
+   * requests wait behind it, and the session is to outlive it. What it changes may be lost in a crash.
+   */
+  const askInBackground: Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) =>
+    enqueue(async (ask) => {
+      await ask(sql.beginInBackground)
+      const rows = await rollBackOnError(ask, () => ask<Row>(statement, values))
+      await ask(sql.commit)
+      return rows
+    })
+
   return {
     ask,
+    askInBackground,
     transact,
 
     /** Sends a statement of which the result is one number. */
-    async askNumber(statement: string, values?: unknown[]): Promise<number> {
-      const [row] = await ask<[number]>(statement, values)
-      return (row as [number])[0]
-    },
+    askNumber: (statement: string, values?: unknown[]) => numberOf(ask(statement, values)),
+
+    /** The same, in the background. */
+    askNumberInBackground: (statement: string, values?: unknown[]) => numberOf(askInBackground(statement, values)),
 
     /** Makes a change to the registry, in one transaction; those of all nodes are made one by one. */
     changeRegistry: <Result>(action: (ask: Ask) => Promise<Result>) =>
@@ -69,6 +82,11 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
         return action(ask)
       }),
   }
+}
+
+async function numberOf(answer: Promise<unknown[][]>): Promise<number> {
+  const [row] = await answer
+  return (row as [number])[0]
 }
 
 async function rollBackOnError<Result>(ask: Ask, action: () => Promise<Result>): Promise<Result> {

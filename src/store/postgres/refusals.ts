@@ -5,7 +5,7 @@ import * as sql from './statements/refusals.ts'
 import { arrayOf } from './values.ts'
 
 /** The last refusals, in PostgreSQL. */
-export function createRefusals({ ask, askNumber, transact }: Commands): Refusals {
+export function createRefusals({ askInBackground, askNumberInBackground, transact }: Commands): Refusals {
   return {
     recordRefusals: (refusals) =>
       transact(async (ask) => {
@@ -16,11 +16,13 @@ export function createRefusals({ ask, askNumber, transact }: Commands): Refusals
       }),
 
     async listRefusals(clientId) {
-      const rows = await ask<RefusalRow>(sql.listRefusals, [clientId === undefined ? null : storable(clientId)])
+      const rows = await askInBackground<RefusalRow>(sql.listRefusals, [
+        clientId === undefined ? null : storable(clientId),
+      ])
       return rows.map(toRefusal)
     },
 
-    purgeRefusals: (before, limit) => askNumber(sql.purgeRefusals, [before, limit]),
+    purgeRefusals: (before, limit) => askNumberInBackground(sql.purgeRefusals, [before, limit]),
   }
 }
 

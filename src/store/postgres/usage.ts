@@ -8,7 +8,7 @@ import { arrayOf } from './values.ts'
 type CountRow = [applicationKey: ApplicationKey, hour: number, issued: number, refused: number]
 
 /** What is known of use, in PostgreSQL. */
-export function createUsage({ ask, askNumber, transact }: Commands): Usage {
+export function createUsage({ ask, askNumberInBackground, transact }: Commands): Usage {
   return {
     async addTokenCounts(changes) {
       const keys = arrayOf(changes.map(({ applicationKey }) => applicationKey))
@@ -48,7 +48,7 @@ export function createUsage({ ask, askNumber, transact }: Commands): Usage {
       return rows.map(([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
     },
 
-    purgeTokenCounts: (beforeHour, limit) => askNumber(sql.purgeTokenCounts, [beforeHour, limit]),
+    purgeTokenCounts: (beforeHour, limit) => askNumberInBackground(sql.purgeTokenCounts, [beforeHour, limit]),
   }
 }
 

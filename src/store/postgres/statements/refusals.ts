@@ -1,7 +1,8 @@
-// The last refusals. The lock: one node at a time, so that none waits for rows of another in a circle.
+// The last refusals. The lock: one node at a time, so that none waits for rows of another in a circle. Nor does
+// the one that has it wait for the disk or a standby: refusals that a crash takes are no loss.
 
 export const lockRefusals = `
-  SELECT pg_advisory_xact_lock(7033017, 3)`
+  SELECT pg_advisory_xact_lock(7033017, 3), set_config('synchronous_commit', 'off', true)`
 
 // Those of one row are one row first: none can be changed twice.
 export const recordRefusals = `

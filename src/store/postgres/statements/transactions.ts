@@ -6,6 +6,15 @@ export const begin = `
   BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL idle_in_transaction_session_timeout = '5s'`
 
+// For work that no request is for. A wait for a lock ends before other nodes take it for a sign that the server is stuck
+// (statements/session.ts). The commit waits for no standby: given up while it does, it would be answered as if it was safe.
+export const beginInBackground = `
+  BEGIN ISOLATION LEVEL READ COMMITTED;
+  SET LOCAL idle_in_transaction_session_timeout = '5s';
+  SET LOCAL lock_timeout = '500ms';
+  SET LOCAL statement_timeout = '1s';
+  SET LOCAL synchronous_commit = off`
+
 export const commit = `
   COMMIT`
 

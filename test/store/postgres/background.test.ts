@@ -1,0 +1,93 @@
+import t, { type Test } from 'tap'
+import type { ApplicationKey } from '../../../src/domain/application.ts'
+import type { Event } from '../../../src/domain/events.ts'
+import { mintToken } from '../../../src/domain/token.ts'
+import { type Opened, openStore } from '../../../src/store/open.ts'
+import { logged } from '../../support/logged.ts'
+import { holdOpen, query } from '../../support/postgres/databases.ts'
+import { locationOf } from '../../support/postgres/location.ts'
+import { startDatabases } from '../../support/postgres/postgres.ts'
+
+const { createDatabase } = await startDatabases(t)
+
+async function open(t: Test, url: string) {
+  const events: Event[] = []
+  // Longer than the background waits.
+  const store = await openStore(locationOf(url), { lockTimeout: 5000, observe: (event) => events.push(event) })
+  t.teardown(() => store.close())
+  const secret = { digest: '$sha256$AAAA', createdAt: 1 }
+  const application = { clientId: 'a', name: 'A', developerEmail: 'a@b.example', createdAt: 1, secret, suites: [] }
+  await store.register({ suites: [], applications: [{ ...application, skipNamesake: false }] })
+  const key = (await store.findApplication('a'))?.key as ApplicationKey
+  return { store, events, newToken: () => mintToken(key, Date.now()).stored }
+}
+
+/** What no request is for, and the tables that it needs and tokens do not. */
+const QUESTIONS: { name: string; table: string; ask: (store: Opened) => Promise<unknown> }[] = [
+  { name: 'the last backup', table: 'backups', ask: (store) => store.lastBackupAt() },
+  { name: 'the secrets that end', table: 'secrets', ask: (store) => store.countEndingSecrets(0, 1) },
+  { name: 'the last refusals', table: 'refusals', ask: (store) => store.listRefusals('a') },
+  { name: 'a purge of refusals', table: 'refusals', ask: (store) => store.purgeRefusals(1, 1) },
+  { name: 'a purge of counts', table: 'token_counts', ask: (store) => store.purgeTokenCounts(1, 1) },
+]
+
+for (const { name, table, ask } of QUESTIONS) {
+  t.test(`Background: ${name} gives up where a table is locked, and tokens are issued`, async (t) => {
+    const url = await createDatabase()
+    const { store, events, newToken } = await open(t, url)
+    const end = await holdOpen(t, url, `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+    await t.rejects(ask(store), { name: 'StoreUnavailable', message: /55P03/ })
+    await store.addToken(newToken())
+    await end()
+    await t.resolves(ask(store))
+    t.strictSame(logged(events), [], 'by the same session')
+  })
+}
+
+t.test('Background: what takes long is given up by the server, and tokens are issued', async (t) => {
+  const url = await createDatabase()
+  const { store, events, newToken } = await open(t, url)
+  await query(
+    url,
+    'ALTER TABLE backups RENAME TO slow; CREATE VIEW backups AS SELECT 1::bigint AS made_at FROM pg_sleep(60)',
+  )
+  await t.rejects(store.lastBackupAt(), { name: 'StoreUnavailable', message: /57014/ })
+  await store.addToken(newToken())
+  t.ok((await store.size()).database > 0)
+  t.strictSame(logged(events), [])
+})
+
+/** Has the database note how each transaction that changes these tables commits. */
+const NOTE_COMMITS = `
+  CREATE TABLE noted (how text);
+  CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO noted VALUES (current_setting('synchronous_commit'));
+      RETURN NULL;
+    END $$;
+  CREATE TRIGGER note AFTER INSERT OR DELETE ON refusals EXECUTE FUNCTION note();
+  CREATE TRIGGER note AFTER INSERT OR DELETE ON token_counts EXECUTE FUNCTION note()`
+
+t.test('Background: refusals and purges wait for no disk, and no standby', async (t) => {
+  const url = await createDatabase()
+  const { store } = await open(t, url)
+  await query(url, NOTE_COMMITS)
+  const refusal = {
+    clientId: 'x... (9 characters)',
+    isKnown: false,
+    reason: 'unknown client',
+    endpoint: '/v1/oauth/accesstoken',
+    suite: undefined,
+    remoteAddress: '192.0.2.1',
+    count: 1,
+    firstAt: 1,
+    lastAt: 1,
+    requestId: undefined,
+    traceId: undefined,
+  }
+  await store.recordRefusals([refusal])
+  t.equal(await store.purgeRefusals(2, 10), 1)
+  await store.purgeTokenCounts(1, 10)
+  const [{ commits }] = await query(url, 'SELECT array_agg(DISTINCT how) AS commits FROM noted')
+  t.strictSame(commits, ['off'])
+})
