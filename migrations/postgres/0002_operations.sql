@@ -1,11 +1,11 @@
 -- Before the index on secrets: a check locks this table first, too.
 LOCK TABLE changes IN ACCESS EXCLUSIVE MODE;
 
--- The last refusals of each application, and of client ids that are not registered (application_id 0): for people who look
--- for the reason. Written in the background. Those of one client, reason, endpoint, suite ('' where there is none) and address
--- are one row. No foreign key: rows of removed applications are purged with the old ones.
+-- The last refusals of each application, of each suite (owner_id: its id with a minus), and of client ids that are not
+-- registered (0): for people who look for the reason. Written in the background. Those of one client, reason, endpoint, suite
+-- ('' where there is none) and address are one row. No foreign key: rows of removed owners are purged with the old ones.
 CREATE TABLE refusals (
-  application_id bigint NOT NULL,
+  owner_id       bigint NOT NULL,
   client_id      text COLLATE "C" NOT NULL,
   reason         text COLLATE "C" NOT NULL,
   endpoint       text COLLATE "C" NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE refusals (
   last_at        bigint NOT NULL,
   request_id     text,
   trace_id       text,
-  PRIMARY KEY (application_id, client_id, reason, endpoint, suite, remote_address)
+  PRIMARY KEY (owner_id, client_id, reason, endpoint, suite, remote_address)
 );
 
 CREATE INDEX refusals_by_time ON refusals (last_at);

@@ -1,8 +1,8 @@
--- The last refusals of each application, and of client ids that are not registered (application_id 0): for people who look
--- for the reason. Written in the background. Those of one client, reason, endpoint, suite ('' where there is none) and address
--- are one row. No foreign key: rows of removed applications are purged with the old ones.
+-- The last refusals of each application, of each suite (owner_id: its id with a minus), and of client ids that are not
+-- registered (0): for people who look for the reason. Written in the background. Those of one client, reason, endpoint, suite
+-- ('' where there is none) and address are one row. No foreign key: rows of removed owners are purged with the old ones.
 CREATE TABLE refusals (
-  application_id INTEGER NOT NULL,
+  owner_id       INTEGER NOT NULL,
   client_id      TEXT    NOT NULL,
   reason         TEXT    NOT NULL,
   endpoint       TEXT    NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE refusals (
   last_at        INTEGER NOT NULL,
   request_id     TEXT,
   trace_id       TEXT,
-  PRIMARY KEY (application_id, client_id, reason, endpoint, suite, remote_address)
+  PRIMARY KEY (owner_id, client_id, reason, endpoint, suite, remote_address)
 ) STRICT;
 
 CREATE INDEX refusals_by_time ON refusals (last_at);

@@ -1,7 +1,8 @@
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import { isNotShownYet } from '../domain/secret.ts'
+import { visibleOnOneLine } from '../domain/visible.ts'
 import { ago } from './age.ts'
-import { remedyOf } from './remedies.ts'
+import { type Owner, remedyOf } from './remedies.ts'
 import { hasTokenSince, howOften, isOfTokens, isOver, type Trouble, troublesOf } from './troubles.ts'
 import { timestamp } from './views.ts'
 import type { ApplicationInTrouble } from './why.ts'
@@ -46,16 +47,19 @@ function wrongState({ application, now }: Findings): string | undefined {
   if (status === 'suspended') {
     return `It is suspended: it gets no tokens, and those that it has are refused. If that is over: "applications resume ${clientId}".`
   }
+  return withoutSecret({ clientId, secrets, now })
+}
+
+/** What is to be said where no secret is valid. */
+export function withoutSecret({ clientId, secrets, now }: Owner): string | undefined {
   if (secrets.some(({ state }) => state === 'active')) return undefined
+  const rotate = `"secrets rotate ${clientId}" makes a new one: hand it over.`
+  if (secrets.length === 0) return `It has no secret: ${rotate}`
   if (secrets.every(isNotShownYet)) {
     return 'Its secret is not valid yet, because it was not shown to the end: run the seed again, and hand over the secret that it prints.'
   }
-  const ends = secrets.map(({ endsAt }) => Number(endsAt))
-  const last = Math.max(...ends)
-  return (
-    `None of its secrets is valid: the last one ended at ${timestamp(last)} (${ago(last, now)}). ` +
-    `"secrets rotate ${clientId}" makes a new one: hand it over.`
-  )
+  const last = Math.max(...secrets.map(({ endsAt }) => Number(endsAt)))
+  return `None of its secrets is valid: the last one ended at ${timestamp(last)} (${ago(last, now)}). ${rotate}`
 }
 
 function whatHappens(trouble: Trouble, { application, now }: Findings): string {
@@ -73,17 +77,7 @@ function similarText({ application, similarRefusals, now }: Findings): string | 
   const { clientId } = application
   return (
     `Nothing of it is refused, but an unknown client id that looks like it is, ${howOften(trouble, now)}: ` +
-    `${trouble.last.clientId}. Compare what the partner sends with ${clientId} (${clientId.length} characters).`
-  )
-}
-
-/** A suite's id, in the place of an application's. */
-export function diagnoseSuite(suiteId: string, similarRefusals: readonly RefusalCount[], now: number): string {
-  const [trouble] = troublesOf(similarRefusals)
-  const refused = trouble ? ` A client id like this was refused, ${howOften(trouble, now)}.` : ''
-  return (
-    `${suiteId} is a suite: it asks about tokens, and gets none.${refused} ` +
-    'Who needs tokens needs the credentials of an application: "applications register".'
+    `${visibleOnOneLine(trouble.last.clientId)}. Compare what the partner sends with ${clientId} (${clientId.length} characters).`
   )
 }
 

@@ -6,16 +6,34 @@ import type { ListedSecret } from './secrets.ts'
 import type { Trouble } from './troubles.ts'
 import { timestamp } from './views.ts'
 
+/** Who authenticates: an application or a suite. */
+export interface Owner {
+  clientId: string
+  secrets: readonly ListedSecret[]
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
 /** Why an application is refused, and what to do, in a sentence or two. */
 export function remedyOf(trouble: Trouble, findings: Findings): string {
   const remedy = REMEDIES[trouble.reason]
-  return remedy ? remedy(findings, trouble) : malformed(trouble)
+  const { application, now } = findings
+  return remedy ? remedy(findings, trouble) : remedyOfOwner(trouble, { ...application, now })
+}
+
+/** The same of a suite: of what may be wrong with every request that is authenticated. */
+export function remedyOfOwner(trouble: Trouble, owner: Owner): string {
+  const remedy = SECRET_REMEDIES[trouble.reason]
+  return remedy ? remedy(owner) : malformed(trouble)
+}
+
+const SECRET_REMEDIES: Record<string, (owner: Owner) => string> = {
+  'wrong secret': wrongSecret,
+  'expired secret': (owner) => endedSecret(owner, 'expired'),
+  'revoked secret': (owner) => endedSecret(owner, 'revoked'),
 }
 
 const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string> = {
-  'wrong secret': wrongSecret,
-  'expired secret': (findings) => endedSecret(findings, 'expired'),
-  'revoked secret': (findings) => endedSecret(findings, 'revoked'),
   'not a suite': () => 'It asks for introspection, which only suites may: it is to send its token to the suite.',
   'too many failures': () =>
     'It has sent wrong credentials too often, and has to wait: that ends by itself within a minute after the last one. ' +
@@ -41,7 +59,7 @@ const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string>
   },
 }
 
-function wrongSecret({ application: { clientId, secrets }, now }: Findings): string {
+function wrongSecret({ clientId, secrets, now }: Owner): string {
   const active = secrets.filter(({ state }) => state === 'active')
   const lastUsedAt = Math.max(...active.map(({ lastUsedAt = 0 }) => lastUsedAt))
   const known =
@@ -50,11 +68,11 @@ function wrongSecret({ application: { clientId, secrets }, now }: Findings): str
       : `What it sends is none of its secrets; the right one was last used ${ago(lastUsedAt, now)}.`
   return (
     `${known} Often a secret is cut off, quoted, or not percent-encoded in the form. ` +
-    `If the partner does not have it any more: "secrets rotate ${clientId}", and hand over the new one.`
+    `If nobody has it any more: "secrets rotate ${clientId}", and hand over the new one.`
   )
 }
 
-function endedSecret({ application: { clientId, secrets }, now }: Findings, state: 'expired' | 'revoked'): string {
+function endedSecret({ clientId, secrets, now }: Owner, state: 'expired' | 'revoked'): string {
   const used = lastUsed(secrets.filter((secret) => secret.state === state && !isNotShownYet(secret)))
   // Where there is none, that comes first.
   const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret

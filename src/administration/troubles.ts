@@ -50,8 +50,8 @@ export function isOfTokens(reason: string): boolean {
   return TOKEN_REASONS.has(reason)
 }
 
-/** How long a trouble may be the present one though there was a token since: other instances may have it. */
-const RECENT_MS = 10 * 60_000
+/** How long a trouble may be the present one though there was success since: other instances may have it. */
+export const RECENT_MS = 10 * 60_000
 
 /** Whether a trouble seems to be over: it cannot happen any more, or the application has got a token since. */
 export function isOver(trouble: Trouble, application: ApplicationInTrouble, now: number): boolean {

@@ -76,9 +76,9 @@ export function secretView(secret: ListedSecret) {
   }
 }
 
-/** Why a client is refused. `application` is null where the client id is a suite's, or nobody's. */
+/** Why a client is refused. One of `application` and `suite` is null, both where the client id is nobody's. */
 export function explanationView(explanation: Explanation) {
-  const { clientId, diagnosis, application, refusals, similarRefusals, similarApplications } = explanation
+  const { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications } = explanation
   return {
     client_id: clientId,
     diagnosis,
@@ -89,6 +89,7 @@ export function explanationView(explanation: Explanation) {
           tokens_refused_this_hour: application.refusedThisHour,
         }
       : null,
+    suite: suite ? { ...suiteView(suite), secrets: suite.secrets.map(secretView) } : null,
     refusals: refusals.map(refusalView),
     similar_refusals: similarRefusals.map(refusalView),
     similar_applications: similarApplications.map(({ clientId, name }) => ({ client_id: clientId, name })),

@@ -4,9 +4,11 @@ import type { RefusalCount } from '../domain/refusal-count.ts'
 import { hourOf } from '../domain/usage.ts'
 import type { Context } from './administration.ts'
 import { createApplications, type ShownApplication } from './applications.ts'
-import { diagnose, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
+import { diagnose, diagnoseUnknown } from './diagnosis.ts'
 import { isNear, looksLike } from './look-alikes.ts'
 import { allPages } from './pages.ts'
+import { diagnoseSuite } from './suite-diagnosis.ts'
+import { createSuites, type ShownSuite } from './suites.ts'
 
 /** Why a client is refused, as far as is known. */
 export interface Explanation {
@@ -15,7 +17,9 @@ export interface Explanation {
   diagnosis: string
   /** Undefined: the client id is a suite's, or nobody's. */
   application: ApplicationInTrouble | undefined
-  /** Those of the application, newest first. */
+  /** Undefined: the client id is an application's, or nobody's. */
+  suite: ShownSuite | undefined
+  /** Those of the application or the suite, newest first. */
   refusals: RefusalCount[]
   /** Those of client ids that are not registered and may be meant for this one, newest first. */
   similarRefusals: RefusalCount[]
@@ -37,6 +41,7 @@ export interface ApplicationInTrouble extends ShownApplication {
 export function createWhy(context: Context) {
   const { store, now } = context
   const applications = createApplications(context)
+  const suites = createSuites(context)
 
   return async (clientId: string): Promise<Explanation> => {
     const similarRefusals = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
@@ -45,17 +50,22 @@ export function createWhy(context: Context) {
       const refusals = await store.listRefusals(clientId)
       const hasSuites = (await store.listSuites({ limit: 1 })).length > 0
       const diagnosis = diagnose({ application, refusals, similarRefusals, hasSuites, now: now() })
-      return { clientId, diagnosis, application, refusals, similarRefusals, similarApplications: [] }
+      const suite = undefined
+      return { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications: [] }
     }
-    const nobody = { clientId, application: undefined, refusals: [], similarRefusals }
+    const application = undefined
     if (await store.findSuite(clientId)) {
-      return { ...nobody, diagnosis: diagnoseSuite(clientId, similarRefusals, now()), similarApplications: [] }
+      const suite = await suites.show(clientId)
+      const refusals = await store.listRefusals(clientId)
+      const diagnosis = diagnoseSuite({ suite, refusals, similarRefusals, now: now() })
+      return { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications: [] }
     }
     const all = await allPages<Application>((page) => store.listApplications(page))
     const similarApplications = all.filter((application) => isNear(application.clientId, clientId))
     if (similarRefusals.length === 0) throw nothingKnown(clientId, similarApplications)
     const diagnosis = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now() })
-    return { ...nobody, diagnosis, similarApplications }
+    const nobody = { application, suite: undefined, refusals: [] }
+    return { clientId, diagnosis, ...nobody, similarRefusals, similarApplications }
   }
 
   async function inTrouble(clientId: string): Promise<ApplicationInTrouble> {

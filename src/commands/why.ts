@@ -22,10 +22,12 @@ export function whyCommand(terminal: Terminal): Command {
 }
 
 function explanationText(explanation: Explanation, now: number): string {
-  const { diagnosis, application, refusals, similarRefusals, similarApplications } = explanation
+  const { diagnosis, application, suite, refusals, similarRefusals, similarApplications } = explanation
   const parts = [diagnosis]
-  if (application) {
-    parts.push(applicationText(application, now), secretsTable(application.secrets.map(secretView)))
+  const client = application ?? suite
+  if (client) {
+    if (application) parts.push(applicationText(application, now))
+    parts.push(secretsTable(client.secrets.map(secretView)))
     parts.push(refusals.length > 0 ? refusalsTable(refusals, now) : 'No refusal of it is known.')
     parts.push(LATE)
   }

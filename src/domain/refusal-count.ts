@@ -2,7 +2,7 @@
 export interface RefusalCount {
   /** As the log has it: whole where it is registered, else its beginning and length. */
   readonly clientId: string
-  /** Whether it is an application's. */
+  /** Whether it is an application's or a suite's. */
   readonly isKnown: boolean
   readonly reason: string
   /** The route's pattern. */
@@ -19,5 +19,5 @@ export interface RefusalCount {
   readonly traceId: string | undefined
 }
 
-/** How many of them are kept of an application, and of all client ids that are not registered. */
+/** How many of them are kept of an application or a suite, and of all client ids that are not registered. */
 export const MAX_REFUSALS = { known: 20, unknown: 100 }

@@ -126,12 +126,12 @@ export interface Usage {
 export interface Refusals {
   /**
    * Adds refusals to what is known: those of one client, reason, endpoint, suite and address are one row that counts. Of an
-   * application the newest 20 rows stay, of unknown client ids 100 in all. Those of an application that is there no more are
+   * application or a suite the newest 20 rows stay, of unknown client ids 100 in all. Those of one that is there no more are
    * left out.
    */
   recordRefusals(refusals: readonly RefusalCount[]): Promise<void>
   /**
-   * The last refusals of an application, newest first. Where the client id is not registered, those of unknown ones that are
+   * The last refusals of an application or a suite, newest first. Where the client id is not registered, those of unknown ones that are
    * kept under this text, which is the beginning and the length of one. Undefined: those of all unknown client ids.
    */
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>

@@ -3,5 +3,14 @@ const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
 /** Text that shows as it is: what would command a terminal, or deceive its reader, is escaped as in JSON. */
 export function visible(text: string): string {
-  return text.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(INVISIBLE, escaped)
+}
+
+/** The same on one line: line breaks and tabs are escaped, too. */
+export function visibleOnOneLine(text: string): string {
+  return visible(text).replace(/[\n\t]/g, escaped)
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

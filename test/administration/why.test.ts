@@ -303,10 +303,101 @@ t.test('Why: a client id that is nobody’s: what looks like it, and whose it ma
   t.ok(administration)
 })
 
+t.test('Why: a client id that begins with a line break is shown on one line', async (t) => {
+  const { explain, post, credentials, id } = await createAskedWorld(t)
+  await post({ ...credentials, client_id: `\r\n${id}` })
+  const { diagnosis, similarRefusals } = await explain()
+  t.match(similarRefusals, [{ clientId: `\r\n${id.slice(0, 2)}... (34 characters)` }])
+  t.ok(diagnosis.includes(`: \\u000d\\u000a${id.slice(0, 2)}... (34 characters). Compare`), diagnosis)
+  t.notMatch(diagnosis, /[\r\n]/)
+})
+
+t.test('Why: an application without any secret is told how to get one', async (t) => {
+  const { store, diagnosis, clock } = await createAskedWorld(t)
+  await store.register({
+    suites: [],
+    applications: [
+      {
+        clientId: 'bare',
+        name: 'B',
+        developerEmail: 'a@b.example',
+        createdAt: clock.time,
+        secret: { digest: '$sha256$A', createdAt: clock.time },
+        suites: 'all',
+        skipNamesake: false,
+      },
+    ],
+  })
+  const findApplication = store.findApplication.bind(store)
+  store.findApplication = async (clientId) => {
+    const found = await findApplication(clientId)
+    return found && { ...found, secrets: [] }
+  }
+  t.match(await diagnosis('bare'), /^It has no secret: "secrets rotate bare" makes a new one: hand it over\.$/)
+})
+
 t.test('Why: a suite’s id is told from an application’s', async (t) => {
   const { diagnosis, post, credentials, explain } = await createAskedWorld(t)
-  t.match(await diagnosis('store'), /^store is a suite: it asks about tokens, and gets none\. Who needs tokens/)
+  t.match(
+    await diagnosis('store'),
+    /^store is a suite: it asks about tokens, and gets none\. Nothing of it is refused now\. Who needs tokens/,
+  )
   await post({ ...credentials, client_id: 'store' })
   t.match(await diagnosis('store'), /A client id like this was refused, once, 0 s ago, from 127\.0\.0\.1\. Who needs/)
-  t.match(await explain('store'), { application: undefined, refusals: [], similarApplications: [] })
+  t.match(await explain('store'), {
+    application: undefined,
+    suite: { suiteId: 'store', secrets: [{ state: 'active' }] },
+    refusals: [],
+    similarApplications: [],
+  })
+})
+
+t.test('Why: a suite that is refused where it asks about tokens is told why', async (t) => {
+  const { diagnosis, post, explain, introspect, clock } = await createAskedWorld(t)
+  const wrong = () => post({ token: 'x' }, { authorization: `Basic ${btoa('store:bad')}` }, '/v1/oauth/introspect')
+  for (let n = 0; n < 3; n++) t.equal((await wrong()).statusCode, 401)
+  clock.time += MINUTE
+  t.match(
+    await diagnosis('store'),
+    /^store is a suite: .* Its requests are refused, 3 times, .* never one of its secrets, .*"secrets rotate store"/,
+  )
+  t.match((await explain('store')).refusals, [
+    { clientId: 'store', isKnown: true, reason: 'wrong secret', endpoint: '/v1/oauth/introspect', count: 3 },
+  ])
+  clock.time += 20 * MINUTE
+  t.match(await diagnosis('store'), /Its requests are refused, 3 times/, 'as long as it is not authenticated')
+  await wrong()
+  clock.time += MINUTE
+  t.equal((await introspect('x')).statusCode, 200)
+  clock.time += MINUTE
+  t.match(
+    await diagnosis('store'),
+    /It was authenticated 60 s ago, but other requests of it were refused, 4 times, first 23 min ago, last 2 min ago, .*last used 60 s ago/,
+  )
+  clock.time += 9 * MINUTE
+  t.match(await diagnosis('store'), /Nothing of it is refused now\./)
+  t.equal((await explain('store')).refusals.length, 1)
+  t.strictSame((await explain('product-information')).refusals, [])
+})
+
+t.test('Why: a suite whose secret has ended, that sends what breaks a rule, or that has no secret left', async (t) => {
+  const { diagnosis, post, administration, clock, introspect, basic } = await createAskedWorld(t)
+  await post({}, { authorization: basic }, '/v1/oauth/introspect')
+  t.match(
+    await diagnosis('store'),
+    /Its requests are refused, once, .* \/v1\/oauth\/introspect breaks a rule \(field missing\)/,
+  )
+  await administration.rotateSecret('store', MINUTE)
+  clock.time += 2 * MINUTE
+  t.equal((await introspect('x')).statusCode, 401)
+  t.match(
+    await diagnosis('store'),
+    /The secret that it uses \(\d+\) ended at .*: it has a newer one \(\d+\), which was never used/,
+  )
+  const active = (await administration.listSecrets('store')).find(({ state }) => state === 'active')
+  await administration.revokeSecret('store', active?.id as number, { force: true })
+  t.match(
+    await diagnosis('store'),
+    /^store is a suite: .* None of its secrets is valid: the last one ended at .*"secrets rotate store" makes a new one/,
+  )
 })

@@ -73,6 +73,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
       ],
       similar_refusals: [{ client_id: unknown.clientId, suite: null, request_id: null, trace_id: null }],
       similar_applications: [],
+      suite: null,
     })
 
     const mistyped = await run(['why', cut], { env })
@@ -91,6 +92,48 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
       status: 1,
       out: '',
       err: /^There is no application with the client id nobody/,
+    })
+  })
+
+  t.test(`why, on ${name}: of a suite its secrets and refusals are shown`, async (t) => {
+    const env = await createEnv(t)
+    await runJson(['suites', 'register', 'store', '--name', 'Store API', '--create'], { env })
+    const [lastAt, requestId] = [Date.now() - 200_000, 'r1']
+    const refusal: RefusalCount = {
+      clientId: 'store',
+      isKnown: true,
+      reason: 'wrong secret',
+      endpoint: '/v1/oauth/introspect',
+      suite: undefined,
+      remoteAddress: '192.0.2.1',
+      count: 17,
+      firstAt: lastAt,
+      lastAt,
+      requestId,
+      traceId: undefined,
+    }
+    const broken = { ...refusal, clientId: '\r\nst... (7 characters)', isKnown: false, reason: 'unknown client' }
+    const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 2000 })
+    await store.recordRefusals([refusal, broken])
+    await store.close()
+
+    const { status, out } = await run(['why', 'store'], { env })
+    t.equal(status, 0)
+    const parts = out.trimEnd().split('\n\n')
+    t.equal(parts.length, 5)
+    t.match(parts[0], /^store is a suite: .* Its requests are refused, 17 times, .*"secrets rotate store"/)
+    t.match(parts[1], /^secret +origin .*\n1 +generated .* never +active$/)
+    t.match(parts[2], /^last refused .*\n3 min ago +17 +wrong secret +\/v1\/oauth\/introspect +- +192\.0\.2\.1 +r1$/)
+    t.match(parts[3], 'Refusals are known after five seconds')
+    t.match(
+      parts[4],
+      /^Refused client ids that look like it:\nclient id .*\n\\u000d\\u000ast\.\.\. \(7 characters\) +3 min/,
+    )
+    t.match(await runJson(['why', 'store'], { env }), {
+      application: null,
+      suite: { id: 'store', name: 'Store API', secrets: [{ id: 1, state: 'active' }] },
+      refusals: [{ client_id: 'store', reason: 'wrong secret', count: 17, request_id: requestId }],
+      similar_refusals: [{ client_id: broken.clientId }],
     })
   })
 

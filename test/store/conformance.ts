@@ -624,6 +624,33 @@ function refusalConformance(t: Test, { open }: Harness): void {
     t.strictSame(await store.listRefusals('a'), [unknown('a')])
   })
 
+  t.test('Store: refusals of suites are kept apart from those of applications, and go with their suite', async (t) => {
+    const store = await open(t)
+    // Their numbers are the same.
+    await store.register({
+      suites: [suite('store'), suite('other')],
+      applications: [application('a'), application('b')],
+    })
+    const ofSuite = (id: string, more: Partial<RefusalCount> = {}) => refusal(id, { count: 3, ...more })
+    const all = [refusal('a'), refusal('b'), ofSuite('store'), ofSuite('other')]
+    await store.recordRefusals(all)
+    await store.recordRefusals([ofSuite('store', { firstAt: START - 1, count: 1 })])
+    t.strictSame(await store.listRefusals('a'), [refusal('a')])
+    t.strictSame(await store.listRefusals('store'), [ofSuite('store', { firstAt: START - 1, count: 4 })])
+    t.strictSame(await store.listRefusals('other'), [ofSuite('other')])
+    t.strictSame(await store.listRefusals(undefined), [])
+    await store.recordRefusals(
+      Array.from({ length: 25 }, (_, n) => ofSuite('store', { remoteAddress: `192.0.2.${n}`, lastAt: START + 1 + n })),
+    )
+    t.equal((await store.listRefusals('store')).length, 20)
+    t.equal((await store.listRefusals('other')).length, 1)
+    await store.removeSuite('store')
+    await store.recordRefusals([ofSuite('store')])
+    t.strictSame(await store.listRefusals('store'), [])
+    await register(store, [application('store')])
+    t.strictSame(await store.listRefusals('store'), [], 'an application of that id has none')
+  })
+
   t.test('Store: of an application the newest 20 refusals stay, of unknown client ids 100 in all', async (t) => {
     const store = await open(t)
     await register(store, [application('a'), application('b')])

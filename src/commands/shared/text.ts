@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { visible } from '../../domain/visible.ts'
+import { visibleOnOneLine } from '../../domain/visible.ts'
 
 /** Bytes as text, without a byte order mark. Throws OperatorError with the place where they are not UTF-8. */
 export function decodeText(file: string, content: Buffer): string {
@@ -28,7 +28,7 @@ function widthOf(text: string): number {
 
 /** Rows of text in columns, under a heading. */
 export function table(heading: string[], rows: string[][]): string {
-  const lines = [heading, ...rows.map((cells) => cells.map(visible))]
+  const lines = [heading, ...rows.map((cells) => cells.map(visibleOnOneLine))]
   const widths = heading.map((_, column) =>
     lines.reduce((width, cells) => Math.max(width, widthOf(cells[column] as string)), 0),
   )

@@ -11,7 +11,7 @@ export function createRefusals({ db, read, write }: Context): Refusals {
   const purgeRefusals = db.prepare(sql.purgeRefusals)
 
   const recordAll = db.transaction((refusals: readonly RefusalCount[]) => {
-    // Undefined, of which there are none: the application is there no more.
+    // Undefined, of which there are none: the application or suite is there no more.
     const owners = new Set(refusals.map((refusal) => recordRefusal.get(toRow(refusal)) as number | undefined))
     for (const owner of owners) keepNewestRefusals.run(owner, owner === 0 ? MAX_REFUSALS.unknown : MAX_REFUSALS.known)
   }).immediate

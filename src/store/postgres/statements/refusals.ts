@@ -1,5 +1,6 @@
-// The last refusals. The lock: one node at a time, so that none waits for rows of another in a circle. Nor does
-// the one that has it wait for the disk or a standby: refusals that a crash takes are no loss.
+// The last refusals. An owner is an application, or with a minus a suite; 0: the client id is not registered. The lock: one
+// node at a time, so that none waits for rows of another in a circle. Nor does the one that has it wait for the disk or a
+// standby: refusals that a crash takes are no loss.
 
 export const lockRefusals = `
   SELECT pg_advisory_xact_lock(7033017, 3), set_config('synchronous_commit', 'off', true)`
@@ -7,8 +8,8 @@ export const lockRefusals = `
 // Those of one row are one row first: none can be changed twice.
 export const recordRefusals = `
   INSERT INTO refusals AS old (
-           application_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
-  SELECT coalesce(a.id, 0), r.client_id, r.reason, r.endpoint, r.suite, r.remote_address,
+           owner_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
+  SELECT coalesce(a.id, -s.id, 0), r.client_id, r.reason, r.endpoint, r.suite, r.remote_address,
          sum(r.count), min(r.first_at), max(r.last_at),
          (array_agg(r.request_id ORDER BY r.last_at DESC))[1], (array_agg(r.trace_id ORDER BY r.last_at DESC))[1]
     FROM unnest(
@@ -17,35 +18,37 @@ export const recordRefusals = `
       AS r (
            client_id, is_known, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
     LEFT JOIN applications a ON r.is_known AND a.client_id = r.client_id
-   WHERE a.id IS NOT NULL OR NOT r.is_known
-   GROUP BY a.id, r.client_id, r.reason, r.endpoint, r.suite, r.remote_address
-      ON CONFLICT (application_id, client_id, reason, endpoint, suite, remote_address) DO UPDATE
+    LEFT JOIN suites s ON r.is_known AND s.suite_id = r.client_id
+   WHERE a.id IS NOT NULL OR s.id IS NOT NULL OR NOT r.is_known
+   GROUP BY a.id, s.id, r.client_id, r.reason, r.endpoint, r.suite, r.remote_address
+      ON CONFLICT (owner_id, client_id, reason, endpoint, suite, remote_address) DO UPDATE
      SET count = old.count + excluded.count,
          first_at = least(old.first_at, excluded.first_at),
          last_at = greatest(old.last_at, excluded.last_at),
          request_id = CASE WHEN excluded.last_at < old.last_at THEN old.request_id ELSE excluded.request_id END,
          trace_id = CASE WHEN excluded.last_at < old.last_at THEN old.trace_id ELSE excluded.trace_id END
-  RETURNING application_id`
+  RETURNING owner_id`
 
 export const keepNewestRefusals = `
   DELETE FROM refusals
    WHERE ctid = ANY (ARRAY(
            SELECT ranked.ctid
-             FROM (SELECT ctid, application_id, row_number() OVER (PARTITION BY application_id ORDER BY last_at DESC) AS place
+             FROM (SELECT ctid, owner_id, row_number() OVER (PARTITION BY owner_id ORDER BY last_at DESC) AS place
                      FROM refusals
-                    WHERE application_id = ANY ($1::bigint[])) ranked
-            WHERE place > CASE application_id WHEN 0 THEN $3::integer ELSE $2::integer END))`
+                    WHERE owner_id = ANY ($1::bigint[])) ranked
+            WHERE place > CASE owner_id WHEN 0 THEN $3::integer ELSE $2::integer END))`
 
 export const listRefusals = `
-  SELECT client_id, application_id > 0, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id
+  SELECT client_id, owner_id <> 0, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id
     FROM refusals
-   WHERE application_id = coalesce((SELECT id FROM applications WHERE client_id = $1), 0)
+   WHERE owner_id = coalesce(
+           (SELECT id FROM applications WHERE client_id = $1), (SELECT -id FROM suites WHERE suite_id = $1), 0)
      AND (client_id = $1 OR $1::text IS NULL)
    ORDER BY last_at DESC`
 
 export const purgeRefusals = `
   WITH old AS (
-    SELECT application_id, client_id, reason, endpoint, suite, remote_address
+    SELECT owner_id, client_id, reason, endpoint, suite, remote_address
       FROM refusals
      WHERE last_at < $1
      ORDER BY last_at
@@ -54,8 +57,8 @@ export const purgeRefusals = `
   ), deleted AS (
     DELETE FROM refusals r
      USING old
-     WHERE (r.application_id, r.client_id, r.reason, r.endpoint, r.suite, r.remote_address)
-         = (old.application_id, old.client_id, old.reason, old.endpoint, old.suite, old.remote_address)
+     WHERE (r.owner_id, r.client_id, r.reason, r.endpoint, r.suite, r.remote_address)
+         = (old.owner_id, old.client_id, old.reason, old.endpoint, old.suite, old.remote_address)
     RETURNING 1
   )
   SELECT count(*) FROM deleted`

@@ -1,11 +1,13 @@
-// The last refusals.
+// The last refusals. An owner is an application, or with a minus a suite; 0: the client id is not registered.
 
 // Without the WHERE of the second SELECT, ON CONFLICT would be taken for the condition of a join.
 export const recordRefusal = `
   INSERT INTO refusals (
-           application_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
+           owner_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
   SELECT owner.id, @clientId, @reason, @endpoint, @suite, @remoteAddress, @count, @firstAt, @lastAt, @requestId, @traceId
     FROM (SELECT id FROM applications WHERE client_id = @clientId AND @isKnown
+           UNION ALL
+          SELECT -id FROM suites WHERE suite_id = @clientId AND @isKnown
            UNION ALL
           SELECT 0 WHERE NOT @isKnown) owner
    WHERE true
@@ -15,17 +17,18 @@ export const recordRefusal = `
          last_at = max(last_at, excluded.last_at),
          request_id = iif(excluded.last_at < last_at, request_id, excluded.request_id),
          trace_id = iif(excluded.last_at < last_at, trace_id, excluded.trace_id)
-  RETURNING application_id`
+  RETURNING owner_id`
 
 export const keepNewestRefusals = `
   DELETE FROM refusals
-   WHERE rowid IN (SELECT rowid FROM refusals WHERE application_id = ? ORDER BY last_at DESC LIMIT -1 OFFSET ?)`
+   WHERE rowid IN (SELECT rowid FROM refusals WHERE owner_id = ? ORDER BY last_at DESC LIMIT -1 OFFSET ?)`
 
 export const listRefusals = `
-  SELECT client_id AS clientId, application_id > 0 AS isKnown, reason, endpoint, suite, remote_address AS remoteAddress,
+  SELECT client_id AS clientId, owner_id <> 0 AS isKnown, reason, endpoint, suite, remote_address AS remoteAddress,
          count, first_at AS firstAt, last_at AS lastAt, request_id AS requestId, trace_id AS traceId
     FROM refusals
-   WHERE application_id = ifnull((SELECT id FROM applications WHERE client_id = @clientId), 0)
+   WHERE owner_id = coalesce(
+           (SELECT id FROM applications WHERE client_id = @clientId), (SELECT -id FROM suites WHERE suite_id = @clientId), 0)
      AND (client_id = @clientId OR @clientId IS NULL)
    ORDER BY last_at DESC`
 

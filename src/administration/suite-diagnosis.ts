@@ -1,0 +1,39 @@
+import type { RefusalCount } from '../domain/refusal-count.ts'
+import { ago } from './age.ts'
+import { withoutSecret } from './diagnosis.ts'
+import { remedyOfOwner } from './remedies.ts'
+import type { ShownSuite } from './suites.ts'
+import { howOften, RECENT_MS, type Trouble, troublesOf } from './troubles.ts'
+
+interface SuiteFindings {
+  suite: ShownSuite
+  /** Those of the suite, newest first. */
+  refusals: readonly RefusalCount[]
+  /** Those of client ids like it that no application has, newest first. */
+  similarRefusals: readonly RefusalCount[]
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+/** What is most likely wrong with a suite now: a suite's id, in the place of an application's. */
+export function diagnoseSuite({ suite, refusals, similarRefusals, now }: SuiteFindings): string {
+  const { suiteId, secrets } = suite
+  const owner = { clientId: suiteId, secrets, now }
+  const isSuite = `${suiteId} is a suite: it asks about tokens, and gets none.`
+  const state = withoutSecret(owner)
+  if (state) return `${isSuite} ${state}`
+  const lastUsedAt = Math.max(...secrets.map(({ lastUsedAt = 0 }) => lastUsedAt))
+  const current = troublesOf(refusals).find(({ lastAt }) => lastUsedAt <= lastAt || lastAt >= now - RECENT_MS)
+  if (current) return `${isSuite} ${whatHappens(current, { lastUsedAt, now })} ${remedyOfOwner(current, owner)}`
+  const [trouble] = troublesOf(similarRefusals)
+  const refused = trouble
+    ? `A client id like this was refused, ${howOften(trouble, now)}.`
+    : 'Nothing of it is refused now.'
+  return `${isSuite} ${refused} Who needs tokens needs the credentials of an application: "applications register".`
+}
+
+function whatHappens(trouble: Trouble, { lastUsedAt, now }: { lastUsedAt: number; now: number }): string {
+  const often = howOften(trouble, now)
+  if (lastUsedAt <= trouble.lastAt) return `Its requests are refused, ${often}.`
+  return `It was authenticated ${ago(lastUsedAt, now)}, but other requests of it were refused, ${often}.`
+}
