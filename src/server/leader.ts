@@ -184,9 +184,8 @@ export async function runLeader(
         .map(end),
     )
     await purgeLoop?.stop()
-    await store?.close()
+    await Promise.all([store?.close(), ops?.close()])
     await telemetry.flush()
-    await ops?.close()
     observe({ type: 'stopped' })
   }
 

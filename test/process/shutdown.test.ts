@@ -87,6 +87,23 @@ t.test('Shutdown: a worker that hangs is killed in time, and the end is in order
   t.notOk(pids.some(isRunning))
 })
 
+t.test('Shutdown: the port for operators is closed beside the store, not after it', LINUX, async (t) => {
+  const env = { OPS_ADDRESS: '127.0.0.1:0' }
+  const { server } = await startLeader(t, { closing: 'hangs', env })
+  const live = () => fetch(`${server.logged('ready')[0].ops}/health/live`)
+  t.equal((await live()).status, 200)
+  server.child.kill('SIGTERM')
+  await until(() =>
+    live().then(
+      () => false,
+      () => true,
+    ),
+  )
+  t.strictSame(server.logged('shutdown cut short'), [], 'there is time left')
+  server.child.kill('SIGTERM')
+  t.match(await server.exited, { status: 1 })
+})
+
 t.test('Shutdown: a store that is never closed delays the end, but does not prevent it', LINUX, async (t) => {
   const expected = {
     hangs: { status: 1, signal: null },
