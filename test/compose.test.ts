@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { readConfig } from '../src/config.ts'
+import { PROMTOOL } from './support/promtool.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -134,9 +135,7 @@ function mountedAt(service: Service | undefined, path: string): string {
   return join(ROOT, String(mount?.split(':')[0]))
 }
 
-const noPromtool = spawnSync('promtool', ['--version']).error ? 'promtool is not installed' : false
-
-t.test('Compose: promtool finds nothing wrong with what Prometheus gets', { skip: noPromtool }, async (t) => {
+t.test('Compose: promtool finds nothing wrong with what Prometheus gets', PROMTOOL, async (t) => {
   for (const file of FILES) {
     const { prometheus } = readCompose(file).services
     const folder = temporaryFolder(t)

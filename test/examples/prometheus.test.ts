@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { PROMTOOL } from '../support/promtool.ts'
 import { EXAMPLES, RULE_TESTS, RULES, unknownIn } from './observed.ts'
 import { finds, readExpression } from './promql.ts'
 
 const cwd = join(EXAMPLES, 'prometheus')
-const skip = spawnSync('promtool', ['--version']).error ? 'promtool is not installed (Debian: prometheus)' : false
 const ALERTS = RULES.filter(({ alert }) => alert !== undefined)
 
 function promtool(...args: string[]) {
@@ -14,13 +14,13 @@ function promtool(...args: string[]) {
   return { status, said: stdout + stderr }
 }
 
-t.test('Prometheus: the configuration is right, and so are its rules', { skip }, async (t) => {
+t.test('Prometheus: the configuration is right, and so are its rules', PROMTOOL, async (t) => {
   const { status, said } = promtool('check', 'config', 'prometheus.yml')
   t.equal(status, 0, said)
   t.match(said, `${RULES.length} rules found`)
 })
 
-t.test('Prometheus: every alert fires when it should, and not before', { skip }, async (t) => {
+t.test('Prometheus: every alert fires when it should, and not before', PROMTOOL, async (t) => {
   const { status, said } = promtool('test', 'rules', 'rules.test.yml', 'rules.days.test.yml')
   t.equal(status, 0, said)
 })

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import fs, {
   chmodSync,
   copyFileSync,
@@ -13,12 +13,13 @@ import fs, {
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { openStore } from '../../../src/store/open.ts'
 import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
 import { belongsTo } from '../../../src/store/sqlite/files.ts'
 import { ifThere, preparePlace, tighten } from '../../../src/store/sqlite/place.ts'
 import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
+import { MOUNTS, mountFileSystem } from '../../support/mount.ts'
 import { MAIN } from '../../support/spawn.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -241,39 +242,15 @@ t.test(
   },
 )
 
-/** A file system of its own; only root may have one. */
-function mount(t: Test, options: string): string {
-  const folder = temporaryFolder(t)
-  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'none', folder])
-  t.teardown(() => execFileSync('umount', ['-l', folder]))
-  return folder
-}
+t.test('Place: a full disk, one without inodes and a read-only one are told apart', MOUNTS, async (t) => {
+  const full = await mountFileSystem(t, 'size=64k')
+  writeFileSync(join(full, 'ballast'), Buffer.alloc(40 * 1024))
+  t.match(await refusal(join(full, 'store.db')), `the disk is full. Free some space on the file system of ${full}.`)
 
-function canMount(): boolean {
-  if (!isRoot || process.platform !== 'linux') return false
-  try {
-    execFileSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
+  const noInodes = await mountFileSystem(t, 'size=16m,nr_inodes=3')
+  writeFileSync(join(noInodes, 'ballast'), '')
+  t.match(await refusal(join(noInodes, 'store.db')), `the file system of ${noInodes} has no inode left. Delete some`)
 
-t.test(
-  'Place: a full disk, one without inodes and a read-only one are told apart',
-  {
-    skip: !canMount() && 'needs to mount file systems',
-  },
-  async (t) => {
-    const full = mount(t, 'size=64k')
-    writeFileSync(join(full, 'ballast'), Buffer.alloc(40 * 1024))
-    t.match(await refusal(join(full, 'store.db')), `the disk is full. Free some space on the file system of ${full}.`)
-
-    const noInodes = mount(t, 'size=16m,nr_inodes=3')
-    writeFileSync(join(noInodes, 'ballast'), '')
-    t.match(await refusal(join(noInodes, 'store.db')), `the file system of ${noInodes} has no inode left. Delete some`)
-
-    const readOnly = mount(t, 'ro')
-    t.match(await refusal(join(readOnly, 'deeper', 'store.db')), 'its file system is read-only. Mount it writable')
-  },
-)
+  const readOnly = await mountFileSystem(t, 'ro')
+  t.match(await refusal(join(readOnly, 'deeper', 'store.db')), 'its file system is read-only. Mount it writable')
+})
