@@ -13,7 +13,7 @@ import fs, {
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openStore } from '../../../src/store/open.ts'
 import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
 import { belongsTo } from '../../../src/store/sqlite/files.ts'
