@@ -1,9 +1,9 @@
 import type { Clock } from '../domain/clock.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import { examineClock } from './clock.ts'
+import { examineCombinations } from './combinations.ts'
 import { examineDisk } from './disk.ts'
 import { type Check, type Diagnosis, examine } from './examine.ts'
-import { examineExposure } from './exposure.ts'
 import { examineFiles } from './files.ts'
 import { examineOps } from './ops.ts'
 import { examinePassword } from './password.ts'
@@ -30,7 +30,7 @@ function checksBefore(source: SettingsSource, read: ReadSettings, now: Clock): C
   const { DATABASE_URL } = read.config
   const checks: Check[] = [
     { subject: 'settings', examine: () => examineSettings(source, read) },
-    { subject: 'settings', examine: () => examineExposure(source, read) },
+    { subject: 'settings', examine: () => examineCombinations(source, read) },
     { subject: 'program', examine: examineProgram },
     { subject: 'limits', examine: () => examineLimits() },
     { subject: 'clock', examine: () => examineClock(now()) },

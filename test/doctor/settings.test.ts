@@ -1,6 +1,6 @@
 import t from 'tap'
 import { settings } from '../../src/config.ts'
-import { examineExposure } from '../../src/doctor/exposure.ts'
+import { examineCombinations } from '../../src/doctor/combinations.ts'
 import { examineSettings, readSettings } from '../../src/doctor/settings.ts'
 
 const sourceOf = (env: NodeJS.ProcessEnv, file = {}) => ({ env, file, fileName: '.env', warnings: [], errors: [] })
@@ -11,9 +11,9 @@ function found(env: NodeJS.ProcessEnv, file: NodeJS.Dict<string> = {}) {
 }
 
 /** What settings that are right may not mean together. */
-function exposure(env: NodeJS.ProcessEnv) {
+function combinations(env: NodeJS.ProcessEnv) {
   const source = sourceOf(env)
-  return examineExposure(source, readSettings(source)).map(({ level, text }) => `${level}: ${text}`)
+  return examineCombinations(source, readSettings(source)).map(({ level, text }) => `${level}: ${text}`)
 }
 
 t.test('Doctor: every setting is said with its value and where that comes from', async (t) => {
@@ -61,7 +61,7 @@ t.test('Doctor: every wrong setting is an error of its own, and the others are r
       advice: 'Its value comes from: environment.',
     },
   ])
-  t.strictSame(examineExposure(source, read), [], 'what they mean together is not known')
+  t.strictSame(examineCombinations(source, read), [], 'what they mean together is not known')
   const late = readSettings(sourceOf({ LOG_LEVEL: 'loud', WORKERS: '4', DATABASE_URL: 'sqlite::memory:' }))
   t.strictSame(late.wrong, ['LOG_LEVEL', 'WORKERS'], 'also where the second is looked at after the first only')
 })
@@ -86,7 +86,7 @@ t.test(
 
 t.test('Doctor: settings that contradict each other are said, and those that agree are not', async (t) => {
   const good = { PUBLIC_URL: 'https://token.example', TRUST_PROXY: '10.0.0.1', HOST: '0.0.0.0' }
-  t.strictSame(exposure(good), [])
+  t.strictSame(combinations(good), [])
   const cases: [NodeJS.ProcessEnv, RegExp][] = [
     [{ PUBLIC_URL: 'http://token.example' }, /^warning: PUBLIC_URL .* in clear\.$/],
     [
@@ -106,12 +106,12 @@ t.test('Doctor: settings that contradict each other are said, and those that agr
     [{ OPS_ADDRESS: '[::]:9464' }, /^note: OPS_ADDRESS is ::/],
   ]
   for (const [env, expected] of cases) {
-    const findings = exposure({ ...good, ...env })
+    const findings = combinations({ ...good, ...env })
     t.equal(findings.length, 1, JSON.stringify(env))
     t.match(findings[0], expected)
   }
   for (const PUBLIC_URL of ['http://localhost:8081', 'http://[::1]:80', 'http://127.0.0.1:80']) {
-    t.strictSame(exposure({ ...good, PUBLIC_URL }), [], 'nothing leaves this machine')
+    t.strictSame(combinations({ ...good, PUBLIC_URL }), [], 'nothing leaves this machine')
   }
-  t.strictSame(exposure({ ...good, LOG_LEVEL: 'debug', OPS_ADDRESS: '10.0.0.2:9464' }), [])
+  t.strictSame(combinations({ ...good, LOG_LEVEL: 'debug', OPS_ADDRESS: '10.0.0.2:9464' }), [])
 })

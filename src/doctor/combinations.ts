@@ -5,7 +5,7 @@ import { type Finding, note, warning } from './finding.ts'
 import type { ReadSettings, SettingsSource } from './settings.ts'
 
 /** Settings that are right one by one, and together may not be what is meant. */
-export function examineExposure({ env, file }: SettingsSource, { config, wrong }: ReadSettings): Finding[] {
+export function examineCombinations({ env, file }: SettingsSource, { config, wrong }: ReadSettings): Finding[] {
   const isSet = (name: keyof Config) => (env[name] ?? file[name] ?? settings[name].default) !== settings[name].default
   const findings = [
     publicUrl(config, isSet('PUBLIC_URL')),
