@@ -99,7 +99,7 @@ export async function runLeader(
       serving: () => (isClosing ? 0 : serving.size),
     })
     store = await open()
-    ops.measure(store)
+    ops.watch(store)
     // One first: an error that would stop them all is then reported once.
     const address = await start()
     await Promise.all(Array.from({ length: workers - 1 }, () => start()))

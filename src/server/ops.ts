@@ -22,15 +22,15 @@ export interface Ops {
   address: string | undefined
   /** One more process answers requests. */
   join(): Member
-  /** This store is measured from now on. */
-  measure(store: StoreSource): void
+  /** This store is asked for its figures from now on. */
+  watch(store: StoreSource): void
   close(): Promise<void>
 }
 
 const NOWHERE: Ops = {
   address: undefined,
   join: () => ({ take() {}, retire() {}, leave() {} }),
-  measure() {},
+  watch() {},
   close: async () => {},
 }
 
@@ -65,7 +65,7 @@ export async function startOps(
     ...referencePages(),
   }
   const { address, close } = await listenForOperators(place, pages)
-  return { address, join: fleet.join, measure: storeFigures.open, close }
+  return { address, join: fleet.join, watch: storeFigures.open, close }
 }
 
 function ofFleet(fleet: Fleet): Measured {

@@ -38,7 +38,7 @@ export async function run(
   async function start() {
     const ops = await startOps(config, numbers, { expected: 1, serving: () => (isServing ? 1 : 0) })
     const store = await open()
-    ops.measure(store)
+    ops.watch(store)
     const { app, address, load } = await listenAndServe(store, telemetry, config)
     const member = ops.join()
     if (numbers) startSampling(load, (sample) => member.take({ counted: [], sample }))

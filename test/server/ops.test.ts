@@ -27,7 +27,7 @@ const SAMPLE = {
 t.test('Ops: it is live at once, and ready when requests are served and the store can be used', async (t) => {
   const { store } = await createWorld(t)
   let serving = 0
-  const { address, measure } = await start(t, '127.0.0.1:0', () => serving)
+  const { address, watch } = await start(t, '127.0.0.1:0', () => serving)
   const health = async (path: string) => {
     const answer = await fetch(`${address}/health/${path}`)
     return [answer.status, await answer.json()]
@@ -36,7 +36,7 @@ t.test('Ops: it is live at once, and ready when requests are served and the stor
   t.strictSame(await health('ready'), [503, { status: 'unavailable' }])
   serving = 1
   t.strictSame(await health('ready'), [503, { status: 'unavailable' }])
-  measure(store)
+  watch(store)
   t.strictSame(await health('ready'), [200, { status: 'ok' }])
   serving = 0
   t.strictSame(await health('ready'), [503, { status: 'unavailable' }])
@@ -46,8 +46,8 @@ t.test(
   'Ops: metrics have the store, the server, and each process that answers requests under its number',
   async (t) => {
     const { store } = await createWorld(t)
-    const { address, measure, join, numbers } = await start(t, '127.0.0.1:0')
-    measure(store)
+    const { address, watch, join, numbers } = await start(t, '127.0.0.1:0')
+    watch(store)
     const [first, second] = [join(), join()]
     first.take({ counted: [], sample: SAMPLE })
     second.take({ counted: [], sample: { ...SAMPLE, residentBytes: 60 } })
@@ -95,7 +95,7 @@ t.test('Ops: where it is off there is nobody, and who joins is not noticed', asy
   const { store } = await createWorld(t)
   const ops = await startOps(readConfig({}), undefined, { expected: 1, serving: () => 1 })
   t.equal(ops.address, undefined)
-  ops.measure(store)
+  ops.watch(store)
   const member = ops.join()
   member.take({ counted: [], sample: SAMPLE })
   member.retire()
