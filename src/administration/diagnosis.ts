@@ -1,10 +1,13 @@
+import { ABBREVIATED } from '../domain/application.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import { isNotShownYet } from '../domain/secret.ts'
 import { visibleOnOneLine } from '../domain/visible.ts'
 import { ago } from './age.ts'
 import { type Owner, remedyOf } from './remedies.ts'
-import { hasTokenSince, howOften, isOfTokens, isOver, type Trouble, troublesOf } from './troubles.ts'
+import type { ListedSecret } from './secrets.ts'
+import { hasTokenSince, howOften, isBeforeToken, isOver, type Trouble, troublesOf } from './troubles.ts'
 import { timestamp } from './views.ts'
+import { alsoText, hasNoSuite, nothingHappens, whatHappens } from './what-happens.ts'
 import type { ApplicationInTrouble } from './why.ts'
 
 /** What is known of an application. Newest refusals first; `now` in milliseconds since the epoch. */
@@ -18,27 +21,28 @@ export interface Findings {
 }
 
 const NOT_HERE =
-  'What the partner sends now does not reach this server (DNS, TLS, a gateway in between), or has no client id that ' +
-  'can be read, such as JSON in place of a form: search the log by address and time.'
+  'What the partner sends now does not reach this server (DNS, TLS, a gateway in between), is answered with 503 ' +
+  '("token-server doctor" says why), or has no client id that can be read, such as JSON in place of a form: search the ' +
+  'log by address and time.'
 
 /** What is most likely wrong with an application now, and what to do. */
 export function diagnose(findings: Findings): string {
-  const { application, refusals, hasSuites, now } = findings
-  const { clientId, suites, lastTokenAt } = application
+  const { application, refusals, now } = findings
   const state = wrongState(findings)
   if (state) return state
   const troubles = troublesOf(refusals)
-  const current = troubles.find((trouble) => !isOver(trouble, application, now))
-  if (current) return `${whatHappens(current, findings)} ${remedyOf(current, findings)}`
-  if (suites.length === 0 && hasSuites) {
-    return `It is approved for no suite, so its tokens are valid nowhere: "applications approve ${clientId} --suite ID".`
+  const present = troubles.filter((trouble) => !isOver(trouble, application, now))
+  const current = present.find((trouble) => !isBeforeToken(trouble, application)) ?? present[0]
+  if (current) {
+    const others = present.filter((trouble) => trouble !== current)
+    return `${whatHappens(current, findings)} ${remedyOf(current, findings)}${alsoText(others, findings)}`
+  }
+  if (hasNoSuite(findings)) {
+    return `It is approved for no suite, so its tokens are valid nowhere: "applications approve ${application.clientId} --suite ID".`
   }
   const meant = similarText(findings)
   if (meant) return meant
-  if (lastTokenAt === undefined) return `It has never got a token, and no refusal of it is known. ${NOT_HERE}`
-  const [last] = troubles.toSorted((one, other) => other.lastAt - one.lastAt)
-  const before = last ? `, after its last refusal (${last.reason}, ${ago(last.lastAt, now)})` : ''
-  return `Nothing is refused now: the last token was issued ${ago(lastTokenAt, now)}${before}. ${NOT_HERE}`
+  return `${nothingHappens(findings)} ${NOT_HERE}`
 }
 
 /** What keeps an application from any token, whatever it sends. */
@@ -58,16 +62,10 @@ export function withoutSecret({ clientId, secrets, now }: Owner): string | undef
   if (secrets.every(isNotShownYet)) {
     return 'Its secret is not valid yet, because it was not shown to the end: run the seed again, and hand over the secret that it prints.'
   }
-  const last = Math.max(...secrets.map(({ endsAt }) => Number(endsAt)))
-  return `None of its secrets is valid: the last one ended at ${timestamp(last)} (${ago(last, now)}). ${rotate}`
-}
-
-function whatHappens(trouble: Trouble, { application, now }: Findings): string {
-  const often = howOften(trouble, now)
-  if (trouble.reason === 'suspended application' || isOfTokens(trouble.reason))
-    return `Its tokens are refused, ${often}.`
-  if (!hasTokenSince(trouble, application)) return `Its requests are refused, ${often}.`
-  return `It got a token ${ago(Number(application.lastTokenAt), now)}, but other requests of it were refused, ${often}.`
+  const [last] = secrets.toSorted((one, other) => Number(other.endsAt) - Number(one.endsAt)) as [ListedSecret]
+  const endedAt = last.revokedAt ?? Number(last.endsAt)
+  const ended = last.revokedAt === null ? 'the last one ended at' : 'an operator revoked the last one at'
+  return `None of its secrets is valid: ${ended} ${timestamp(endedAt)} (${ago(endedAt, now)}). ${rotate}`
 }
 
 /** What looks like a mistyped client id, where that has happened since the last token. */
@@ -77,8 +75,14 @@ function similarText({ application, similarRefusals, now }: Findings): string | 
   const { clientId } = application
   return (
     `Nothing of it is refused, but an unknown client id that looks like it is, ${howOften(trouble, now)}: ` +
-    `${visibleOnOneLine(trouble.last.clientId)}. Compare what the partner sends with ${clientId} (${clientId.length} characters).`
+    `${abbreviationText(trouble.last.clientId)}. Compare what the partner sends with ${clientId} (${clientId.length} characters).`
   )
+}
+
+function abbreviationText(clientId: string): string {
+  const [, beginning = '', length] = ABBREVIATED.exec(clientId) as RegExpExecArray
+  const quote = beginning.includes('"') ? "'" : '"'
+  return `one of ${length} characters that begins with ${quote}${visibleOnOneLine(beginning)}${quote}`
 }
 
 /** A client id that is nobody's. */

@@ -10,6 +10,9 @@ const MAX_EXTRA = 4
 /** A shorter client id is like any other one. */
 const SHORTEST = 6
 
+/** So much of a client id tells it from others where the rest is cut off. */
+const SHORTEST_BEGINNING = 4
+
 /** What gets around a client id by mistake: quotes, spaces. */
 const WRAPPING = /^["'\s<]+|["'\s>]+$/g
 
@@ -18,13 +21,15 @@ export function looksLike({ clientId: shown }: Pick<RefusalCount, 'clientId'>, c
   const [, beginning = '', length] = ABBREVIATED.exec(shown) ?? []
   const kept = plain(beginning)
   if (kept.length < 2) return false
-  return plain(clientId).startsWith(kept) && Math.abs(Number(length) - clientId.length) <= MAX_EXTRA
+  const extra = Number(length) - clientId.length
+  const isCutOff = extra < 0 && Number(length) >= SHORTEST_BEGINNING
+  return plain(clientId).startsWith(kept) && (isCutOff || Math.abs(extra) <= MAX_EXTRA)
 }
 
-/** Whether one client id is the other one with a slip or two. */
-export function isNear(one: string, other: string): boolean {
-  const [a, b] = [plain(one), plain(other)]
-  if (a === b) return true
+/** Whether what was asked for is a client id with a slip or two, or its beginning. */
+export function isNear(clientId: string, asked: string): boolean {
+  const [a, b] = [plain(clientId), plain(asked)]
+  if (a === b || (b.length >= SHORTEST_BEGINNING && a.startsWith(b))) return true
   return Math.min(a.length, b.length) >= SHORTEST && distance(a, b) <= MAX_SLIPS
 }
 

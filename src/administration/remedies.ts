@@ -2,6 +2,7 @@ import { isNotShownYet } from '../domain/secret.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import { ago } from './age.ts'
 import type { Findings } from './diagnosis.ts'
+import { knownUntil, LATE } from './known-until.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { Trouble } from './troubles.ts'
 import { timestamp } from './views.ts'
@@ -24,10 +25,10 @@ export function remedyOf(trouble: Trouble, findings: Findings): string {
 /** The same of a suite: of what may be wrong with every request that is authenticated. */
 export function remedyOfOwner(trouble: Trouble, owner: Owner): string {
   const remedy = SECRET_REMEDIES[trouble.reason]
-  return remedy ? remedy(owner) : malformed(trouble)
+  return remedy ? remedy(owner, trouble) : malformed(trouble)
 }
 
-const SECRET_REMEDIES: Record<string, (owner: Owner) => string> = {
+const SECRET_REMEDIES: Record<string, (owner: Owner, trouble: Trouble) => string> = {
   'wrong secret': wrongSecret,
   'expired secret': (owner) => endedSecret(owner, 'expired'),
   'revoked secret': (owner) => endedSecret(owner, 'revoked'),
@@ -38,9 +39,9 @@ const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string>
   'too many failures': () =>
     'It has sent wrong credentials too often, and has to wait: that ends by itself within a minute after the last one. ' +
     'The right secret is never refused for that.',
-  'token quota exceeded': ({ now, application: { refusedThisHour } }) =>
-    `It has got all tokens that it may get in an hour of the clock (${refusedThisHour} more refused in this one, as far as ` +
-    `is counted): it should use a token until it expires. The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}.`,
+  'token quota exceeded': ({ now }) =>
+    'It has got all tokens that it may get in an hour of the clock: it should use a token until it expires. ' +
+    `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}.`,
   'credentials in a header': () =>
     'It sends its credentials in the Authorization header: they belong in the body, client_id and client_secret.',
   'unsupported grant type': () => 'Its grant_type is another one than client_credentials.',
@@ -59,30 +60,35 @@ const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string>
   },
 }
 
-function wrongSecret({ clientId, secrets, now }: Owner): string {
+function wrongSecret({ clientId, secrets, now }: Owner, { lastAt }: Trouble): string {
   const active = secrets.filter(({ state }) => state === 'active')
   const lastUsedAt = Math.max(...active.map(({ lastUsedAt = 0 }) => lastUsedAt))
   const known =
     lastUsedAt === 0
-      ? 'What it sends was never one of its secrets, and none that is valid now was ever used.'
+      ? `What it sends is none of its secrets, and by ${knownUntil(now)} none that is valid was used (${LATE}).`
       : `What it sends is none of its secrets; the right one was last used ${ago(lastUsedAt, now)}.`
-  return (
-    `${known} Often a secret is cut off, quoted, or not percent-encoded in the form. ` +
-    `If nobody has it any more: "secrets rotate ${clientId}", and hand over the new one.`
-  )
+  const often = 'Often a secret is cut off, quoted, or not percent-encoded in the form.'
+  // Who has used the right one since has it.
+  if (lastUsedAt > lastAt) return `${known} ${often}`
+  return `${known} ${often} If nobody has it any more: "secrets rotate ${clientId}", and hand over the new one.`
 }
 
 function endedSecret({ clientId, secrets, now }: Owner, state: 'expired' | 'revoked'): string {
   const used = lastUsed(secrets.filter((secret) => secret.state === state && !isNotShownYet(secret)))
   // Where there is none, that comes first.
   const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret
-  const ended = used
-    ? `The secret that it uses (${used.id}) ${state === 'expired' ? 'ended' : 'was revoked'} at ${timestamp(Number(used.endsAt))}`
-    : 'The secret that it uses is not valid'
+  const ended = used ? endOf(used) : 'The secret that it uses is not valid'
   const rotate = `if it is lost, "secrets rotate ${clientId}" makes another one.`
   return newest.lastUsedAt === undefined
-    ? `${ended}: it has a newer one (${newest.id}), which was never used. Hand that over; ${rotate}`
+    ? `${ended}: it has a newer one (${newest.id}), which was not used by ${knownUntil(now)} (${LATE}). ` +
+        `If the partner does not use that by now, hand it over; ${rotate}`
     : `${ended}: the newer one (${newest.id}) was last used ${ago(newest.lastUsedAt, now)}, so one of its instances has the old one still.`
+}
+
+function endOf({ id, endsAt, revokedAt }: ListedSecret): string {
+  return revokedAt === null
+    ? `The secret that it uses (${id}) ended at ${timestamp(Number(endsAt))}`
+    : `An operator revoked the secret that it uses (${id}) at ${timestamp(revokedAt)}`
 }
 
 /** The secret that was used last; where none was, the one that ended last. */

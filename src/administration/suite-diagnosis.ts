@@ -35,5 +35,6 @@ export function diagnoseSuite({ suite, refusals, similarRefusals, now }: SuiteFi
 function whatHappens(trouble: Trouble, { lastUsedAt, now }: { lastUsedAt: number; now: number }): string {
   const often = howOften(trouble, now)
   if (lastUsedAt <= trouble.lastAt) return `Its requests are refused, ${often}.`
-  return `It was authenticated ${ago(lastUsedAt, now)}, but other requests of it were refused, ${often}.`
+  const nothing = `Nothing of it is refused now: it was authenticated ${ago(lastUsedAt, now)}.`
+  return `${nothing} Another instance of it may still be wrong, which was refused before that, ${often}.`
 }

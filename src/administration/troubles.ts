@@ -62,6 +62,11 @@ export function isOver(trouble: Trouble, application: ApplicationInTrouble, now:
   return isOfTokens(reason) || lastAt < now - RECENT_MS
 }
 
+/** Whether it got a token after its requests were refused: what is still wrong then is another instance. */
+export function isBeforeToken(trouble: Trouble, application: ApplicationInTrouble): boolean {
+  return !isOfTokens(trouble.reason) && hasTokenSince(trouble, application)
+}
+
 export function hasTokenSince({ lastAt }: Trouble, { lastTokenAt }: ApplicationInTrouble): boolean {
   return lastTokenAt !== undefined && lastTokenAt > lastAt
 }

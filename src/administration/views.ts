@@ -78,10 +78,13 @@ export function secretView(secret: ListedSecret) {
 
 /** Why a client is refused. One of `application` and `suite` is null, both where the client id is nobody's. */
 export function explanationView(explanation: Explanation) {
-  const { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications } = explanation
+  const { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications, knownUntil } =
+    explanation
   return {
     client_id: clientId,
     diagnosis,
+    refusals_known_until: timestamp(knownUntil.refusals),
+    tokens_known_until: timestamp(knownUntil.tokens),
     application: application
       ? {
           ...shownApplicationView(application),

@@ -1,7 +1,7 @@
 import type { Application } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import type { RefusalCount } from '../domain/refusal-count.ts'
-import { hourOf } from '../domain/usage.ts'
+import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal-count.ts'
+import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Context } from './administration.ts'
 import { createApplications, type ShownApplication } from './applications.ts'
 import { diagnose, diagnoseUnknown } from './diagnosis.ts'
@@ -25,6 +25,8 @@ export interface Explanation {
   similarRefusals: RefusalCount[]
   /** Where the client id is nobody's: applications whose id is nearly the same. */
   similarApplications: Application[]
+  /** What happened later, servers may not have stored yet. Milliseconds since the epoch; `tokens`: and uses of secrets. */
+  knownUntil: { refusals: number; tokens: number }
 }
 
 export interface ApplicationInTrouble extends ShownApplication {
@@ -44,6 +46,7 @@ export function createWhy(context: Context) {
   const suites = createSuites(context)
 
   return async (clientId: string): Promise<Explanation> => {
+    const knownUntil = { refusals: now() - REFUSALS_INTERVAL_MS, tokens: now() - USAGE_INTERVAL_MS }
     const similarRefusals = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
     if (await store.findApplication(clientId)) {
       const application = await inTrouble(clientId)
@@ -51,21 +54,21 @@ export function createWhy(context: Context) {
       const hasSuites = (await store.listSuites({ limit: 1 })).length > 0
       const diagnosis = diagnose({ application, refusals, similarRefusals, hasSuites, now: now() })
       const suite = undefined
-      return { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications: [] }
+      return { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
     }
     const application = undefined
     if (await store.findSuite(clientId)) {
       const suite = await suites.show(clientId)
       const refusals = await store.listRefusals(clientId)
       const diagnosis = diagnoseSuite({ suite, refusals, similarRefusals, now: now() })
-      return { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications: [] }
+      return { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
     }
     const all = await allPages<Application>((page) => store.listApplications(page))
     const similarApplications = all.filter((application) => isNear(application.clientId, clientId))
     if (similarRefusals.length === 0) throw nothingKnown(clientId, similarApplications)
     const diagnosis = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now() })
     const nobody = { application, suite: undefined, refusals: [] }
-    return { clientId, diagnosis, ...nobody, similarRefusals, similarApplications }
+    return { clientId, diagnosis, ...nobody, similarRefusals, similarApplications, knownUntil }
   }
 
   async function inTrouble(clientId: string): Promise<ApplicationInTrouble> {

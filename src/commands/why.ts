@@ -1,14 +1,14 @@
 import { Command } from 'commander'
 import { ago } from '../administration/age.ts'
+import { knownUntil, LATE } from '../administration/known-until.ts'
 import { explanationView, secretView, timestamp } from '../administration/views.ts'
 import type { ApplicationInTrouble, Explanation } from '../administration/why.ts'
+import type { Finding } from '../doctor/finding.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
-import { administer } from './shared/administer.ts'
+import { administer, readCommandConfig } from './shared/administer.ts'
 import { show, type Terminal, withJson } from './shared/terminal.ts'
 import { table } from './shared/text.ts'
 import { secretsTable } from './shared/words.ts'
-
-const LATE = 'Refusals are known after five seconds, tokens and uses of secrets after a minute.'
 
 /** `why`: what is wrong with a client, for whoever has its developer on the phone. */
 export function whyCommand(terminal: Terminal): Command {
@@ -16,20 +16,39 @@ export function whyCommand(terminal: Terminal): Command {
     .description('say why a client is refused, and what to do')
     .argument('<client-id>', 'as the partner tells it')
     .action(async (clientId: string, options) => {
-      const explanation = await administer(terminal, ({ why }) => why(clientId))
-      await show(terminal, options, explanationView(explanation), explanationText(explanation, Date.now()))
+      const { examineServer } = await import('../doctor/server.ts')
+      const config = readCommandConfig(terminal)
+      const [explanation, [server]] = await Promise.all([
+        administer(terminal, ({ why }) => why(clientId)),
+        examineServer(config) as Promise<[Finding]>,
+      ])
+      const result = { ...explanationView(explanation), server: serverView(server) }
+      const text = explanationText(explanation, Date.now())
+      await show(terminal, options, result, [...serverText(server), text].join('\n\n'))
     })
+}
+
+/** Whether the server of these settings is ready; null: its address is not known. */
+function serverView({ level, text }: Finding) {
+  return { is_ready: level === 'note' ? null : level === 'ok', text }
+}
+
+/** What is wrong with the server, which no refusal tells. */
+function serverText({ level, text }: Finding): string[] {
+  if (level !== 'error') return []
+  return [`${text} If partners are to be served there, that is why they are not: run "token-server doctor".`]
 }
 
 function explanationText(explanation: Explanation, now: number): string {
   const { diagnosis, application, suite, refusals, similarRefusals, similarApplications } = explanation
+  const known = knownUntil(now)
   const parts = [diagnosis]
   const client = application ?? suite
   if (client) {
     if (application) parts.push(applicationText(application, now))
-    parts.push(secretsTable(client.secrets.map(secretView)))
+    parts.push(secretsTable(client.secrets.map(secretView), `not by ${known}`))
     parts.push(refusals.length > 0 ? refusalsTable(refusals, now) : 'No refusal of it is known.')
-    parts.push(LATE)
+    parts.push(`Refusals are known after five seconds; ${LATE}: until ${known}.`)
   }
   if (similarRefusals.length > 0) {
     parts.push(`Refused client ids that look like it:\n${refusalsTable(similarRefusals, now, { withClient: true })}`)
@@ -48,7 +67,10 @@ function applicationText(application: ApplicationInTrouble, now: number): string
     name: `${name} (${developerEmail})`,
     status,
     suites: suites.join(', ') || 'none',
-    'last token': lastTokenAt === undefined ? 'never' : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}`,
+    'last token':
+      lastTokenAt === undefined
+        ? `none by ${knownUntil(now)}`
+        : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}`,
     'tokens this hour': `${tokensThisHour}${refusedThisHour > 0 ? `, and ${refusedThisHour} refused by the quota` : ''}`,
   }
   return Object.entries(lines)

@@ -21,3 +21,6 @@ export interface RefusalCount {
 
 /** How many of them are kept of an application or a suite, and of all client ids that are not registered. */
 export const MAX_REFUSALS = { known: 20, unknown: 100 }
+
+/** How often a server stores them, in milliseconds: somebody may be on the phone. */
+export const REFUSALS_INTERVAL_MS = 5000

@@ -23,6 +23,9 @@ export interface SecretUse {
   readonly lastUsedAt: number
 }
 
+/** How often a server stores what it has counted, in milliseconds: so old is what is known of tokens and uses of secrets. */
+export const USAGE_INTERVAL_MS = 60_000
+
 /** An hour in milliseconds. */
 export const HOUR = 60 * 60 * 1000
 

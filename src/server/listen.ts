@@ -4,7 +4,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { REFUSALS_INTERVAL_MS } from '../domain/refusal-count.ts'
 import type { Store } from '../domain/store.ts'
+import { USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { buildApp } from '../http/app.ts'
 import { countUnanswered } from '../http/wire/pipeline.ts'
 import { createProxies } from '../http/wire/proxies.ts'
@@ -14,10 +16,6 @@ import { createRefusals } from '../telemetry/refusals.ts'
 import { startFlushLoop } from './flush-loop.ts'
 import type { Load } from './sampler.ts'
 import type { Telemetry } from './telemetry.ts'
-
-/** How often the store is told what was used, and how often what was refused: somebody may be on the phone. */
-const USAGE_INTERVAL_MS = 60_000
-const REFUSALS_INTERVAL_MS = 5000
 
 export type ListenConfig = Pick<
   Config,

@@ -9,20 +9,54 @@ t.test(
   'Look-alikes: a client id that is quoted, cut off, longer or in another case looks like the right one',
   async (t) => {
     const looks = (sent: string, id = ID) => looksLike({ clientId: abbreviated(sent) }, id)
-    for (const sent of [ID, `"${ID}"`, `${ID}\n`, ID.slice(0, -2), ID.toLowerCase(), ` ${ID}`]) t.ok(looks(sent), sent)
-    for (const sent of ['fGRX0YkSebqKmtSvwMb7Sfa1sR97KK3Z', ID.slice(0, 20), '', '"', ID.repeat(2)])
+    for (const sent of [
+      ID,
+      `"${ID}"`,
+      `${ID}\n`,
+      ID.slice(0, -2),
+      ID.slice(0, 20),
+      ID.slice(0, 4),
+      ID.toLowerCase(),
+      ` ${ID}`,
+    ])
+      t.ok(looks(sent), sent)
+    for (const sent of [
+      'fGRX0YkSebqKmtSvwMb7Sfa1sR97KK3Z',
+      'fGRX0YkSebqKmtSvwMb7',
+      ID.slice(0, 3),
+      '',
+      '"',
+      ID.repeat(2),
+    ])
       t.notOk(looks(sent), sent)
     t.ok(looks('abc', 'abcd'))
     t.notOk(looksLike({ clientId: 'fGRB' }, ID), 'what is not abbreviated')
   },
 )
 
-t.test('Look-alikes: a client id is near another one with two slips at most', async (t) => {
+t.test('Look-alikes: a client id is near another one with two slips at most, and so is its beginning', async (t) => {
   const swapped = 'fGRB0YkSbeqKmtSvwMb7Sfa1sR97KK3Z'
-  for (const other of [ID, ID.toLowerCase(), `"${ID}"`, swapped, ID.slice(2), `${ID}xx`, ID.replace('7K', '1k')]) {
+  for (const other of [
+    ID,
+    ID.toLowerCase(),
+    `"${ID}"`,
+    swapped,
+    ID.slice(2),
+    ID.slice(0, 20),
+    ID.slice(0, 4),
+    `${ID}xx`,
+    ID.replace('7K', '1k'),
+  ]) {
     t.ok(isNear(ID, other), other)
   }
-  for (const other of ['', 'fGRB', ID.slice(3), `xyz${ID.slice(3)}`, ID.split('').reverse().join('')]) {
+  for (const other of [
+    '',
+    'fGR',
+    'fGRX0YkSebqKmtSvwMb7',
+    ID.slice(3),
+    `xyz${ID.slice(3)}`,
+    ID.split('').reverse().join(''),
+  ]) {
     t.notOk(isNear(ID, other), other)
   }
   t.notOk(isNear('abcde', 'abcdf'), 'short ones are all alike')

@@ -22,7 +22,10 @@ async function createAskedWorld(t: Test, options?: Parameters<typeof createWorld
 
 t.test('Why: where nothing was ever refused or issued, it says what that means', async (t) => {
   const { diagnosis, token, clock, explain, verify } = await createAskedWorld(t)
-  t.match(await diagnosis(), /^It has never got a token, and no refusal of it is known\. .*does not reach this server/)
+  t.match(
+    await diagnosis(),
+    /^By 07:59:00Z it had got no token \(.* after a minute\), and no refusal of it is known\. .*this server.*answered with 503/,
+  )
   await token()
   clock.time += 12 * MINUTE
   t.match(await diagnosis(), /^Nothing is refused now: the last token was issued 12 min ago\. /)
@@ -37,7 +40,7 @@ t.test('Why: a wrong secret is told from one that was right before', async (t) =
   clock.time += 3 * MINUTE
   t.match(
     await diagnosis(),
-    /^Its requests are refused, once, 3 min ago, from 127\.0\.0\.1\. What it sends was never one of its secrets/,
+    /^Its requests are refused, once, 3 min ago, from 127\.0\.0\.1\. What it sends is none of its secrets, and by 08:02:00Z none that is valid was used/,
   )
   await token()
   clock.time += MINUTE
@@ -70,19 +73,31 @@ t.test('Why: tokens of an hour that has not begun, by this clock, are not of thi
   t.match(await explain(), { application: { tokensThisHour: 0 } })
 })
 
-t.test('Why: while one instance gets tokens and another is refused, both are said; later it is over', async (t) => {
-  const { diagnosis, post, credentials, clock, token } = await createAskedWorld(t)
-  await post({ ...credentials, client_secret: 'wrong' })
-  clock.time += MINUTE
-  await token()
-  clock.time += MINUTE
-  t.match(await diagnosis(), /^It got a token 60 s ago, but other requests of it were refused, once, 2 min ago/)
-  clock.time += 10 * MINUTE
-  t.match(
-    await diagnosis(),
-    /^Nothing is refused now: .* 11 min ago, after its last refusal \(wrong secret, 12 min ago\)/,
-  )
-})
+t.test(
+  'Why: after a token nothing is refused, but another instance may be wrong; ten minutes later it is over',
+  async (t) => {
+    const { diagnosis, post, credentials, clock, token } = await createAskedWorld(t)
+    await post({ ...credentials, client_secret: 'wrong' })
+    clock.time += MINUTE
+    await token()
+    clock.time += MINUTE
+    const first = await diagnosis()
+    t.match(
+      first,
+      /^Nothing is refused now: .* 60 s ago, after its last refusal \(wrong secret, 2 min ago\)\. Another instance/,
+    )
+    t.match(
+      first,
+      /was refused before that, once, 2 min ago, from 127\.0\.0\.1\. What it sends is none of its secrets; the right/,
+    )
+    t.notMatch(first, /secrets rotate/, 'the secret is known')
+    clock.time += 10 * MINUTE
+    t.match(
+      await diagnosis(),
+      /^Nothing is refused now: .* 11 min ago, after its last refusal \(wrong secret, 12 min ago\)/,
+    )
+  },
+)
 
 t.test('Why: a secret that has ended while a newer one is not used is the first thing that is said', async (t) => {
   const { diagnosis, post, credentials, clock, token, administration, id } = await createAskedWorld(t)
@@ -92,7 +107,7 @@ t.test('Why: a secret that has ended while a newer one is not used is the first 
   t.equal((await post()).statusCode, 401)
   t.match(
     await diagnosis(),
-    /The secret that it uses \(1\) ended at 20\d\d-.*Z: it has a newer one \(\d+\), which was never used\. Hand that over;/,
+    /The secret that it uses \(1\) ended at 20\d\d-.*Z: it has a newer one \(\d+\), which was not used by 08:02:00Z \(.* after a minute\)\. If the partner does not use that by now, hand it over;/,
   )
   await post({ ...credentials, client_secret: clientSecret })
   clock.time += MINUTE
@@ -109,7 +124,10 @@ t.test('Why: a secret that an operator has revoked, and one that was never shown
   const [first] = await administration.listSecrets(id)
   await administration.revokeSecret(id, first?.id as number)
   await post()
-  t.match(await diagnosis(), /The secret that it uses \(1\) was revoked at /)
+  t.match(
+    await diagnosis(),
+    /An operator revoked the secret that it uses \(1\) at 2027-01-15T08:00:00\.000Z: it has a newer one/,
+  )
 
   const digest = (await administration.listSecrets(id))[0]?.digest as string
   const seeded = await administration.register({ name: 'B', developerEmail: 'a@b.example' })
@@ -145,10 +163,16 @@ t.test('Why: an application that gets no token whatever it sends is told first',
   await post()
   t.match(await diagnosis(), /^It is suspended: .*"applications resume/)
   await administration.resume(id)
-  t.match(await diagnosis(), /^It has never got a token/, 'then that is over')
+  t.match(
+    await diagnosis(),
+    /^By 07:59:00Z it had got no token .*, and what it was refused for last \(suspended application, 0 s ago\) is over\. /,
+  )
   await administration.revokeSecret(id, 1, { force: true })
   clock.time += 2 * MINUTE
-  t.match(await diagnosis(), /^None of its secrets is valid: the last one ended at .* \(2 min ago\)\. "secrets rotate/)
+  t.match(
+    await diagnosis(),
+    /^None of its secrets is valid: an operator revoked the last one at .* \(2 min ago\)\. "secrets rotate/,
+  )
 
   await store.register({
     suites: [],
@@ -175,7 +199,10 @@ t.test('Why: tokens that are refused at a suite that it is not approved for, or 
     /^Its tokens are refused, once, .* It is not approved for product-information: "applications approve \w+ --suite product-information"/,
   )
   await administration.approve(id, 'product-information')
-  t.match(await diagnosis(), /^Nothing is refused now/)
+  t.match(
+    await diagnosis(),
+    /^Nothing is refused now: .*, and what it was refused for last \(application not .*\) is over\./,
+  )
   await administration.withdraw(id, 'product-information', 'store')
   t.match(await diagnosis(), /It is not approved for product-information/)
   const other = await administration.register({ name: 'B', developerEmail: 'a@b.example', suites: [] })
@@ -209,7 +236,10 @@ t.test('Why: tokens that are used for too long, or after they were revoked', asy
 t.test('Why: too many failures come with their cause, and so does a quota', async (t) => {
   const { diagnosis, post, credentials, explain, id } = await createAskedWorld(t)
   for (let n = 0; n < 12; n++) await post({ ...credentials, client_secret: 'wrong' })
-  t.match(await diagnosis(), /^Its requests are refused, 10 times.*What it sends was never one of its secrets/)
+  t.match(
+    await diagnosis(),
+    /^Its requests are refused, 10 times.*What it sends is none of its secrets.* Also: too many failures \(429\), 2 times, last 0 s ago\.$/,
+  )
   const { refusals } = await explain()
   t.match(
     refusals.find(({ reason }) => reason === 'too many failures'),
@@ -220,7 +250,7 @@ t.test('Why: too many failures come with their cause, and so does a quota', asyn
   for (let n = 0; n < 3; n++) await other.post()
   t.match(
     await other.diagnosis(),
-    /2 times.*It has got all tokens that it may get in an hour of the clock \(2 more refused in this one.*2027-01-15T09:00:00\.000Z/,
+    /2 times.*It has got all tokens that it may get in an hour of the clock: it should use a token .*2027-01-15T09:00:00\.000Z/,
   )
   t.match(await other.explain(), { application: { tokensThisHour: 1, refusedThisHour: 2 } })
 })
@@ -243,7 +273,10 @@ t.test('Why: where only too many failures are known, the way out is said', async
   )
   t.match(await diagnosis(), /from 2 addresses\. It has sent wrong credentials too often, and has to wait/)
   await store.recordRefusals([{ ...row, ...at, remoteAddress: '192.0.2.1', reason: 'field missing' }])
-  t.match(await diagnosis(), /Its request to \/ breaks a rule \(field missing\): docs\/contract\.md has the rules\.$/)
+  t.match(
+    await diagnosis(),
+    /Its request to \/ breaks a rule \(field missing\): docs\/contract\.md has the rules\. Also: too many failures \(429\), 2 /,
+  )
   const expired = { ...row, ...at, remoteAddress: '192.0.2.1', reason: 'expired token' }
   const other = await createAskedWorld(t)
   await other.store.recordRefusals([{ ...expired, clientId: other.id }])
@@ -297,7 +330,10 @@ t.test('Why: a client id that is nobody’s: what looks like it, and whose it ma
 
   const known = await explain()
   t.match(known.diagnosis, /^Nothing of it is refused, but an unknown client id that looks like it is, once, 3 min ago/)
-  t.match(known.diagnosis, /\(31 characters\)\. Compare what the partner sends with \w+ \(32 characters\)\.$/)
+  t.match(
+    known.diagnosis,
+    /one of 31 characters that begins with "\w{4}"\. Compare what the partner sends with \w+ \(32 characters\)\.$/,
+  )
   await token()
   t.match(await diagnosis(), /^Nothing is refused now/, 'it was another one’s')
   t.ok(administration)
@@ -308,7 +344,10 @@ t.test('Why: a client id that begins with a line break is shown on one line', as
   await post({ ...credentials, client_id: `\r\n${id}` })
   const { diagnosis, similarRefusals } = await explain()
   t.match(similarRefusals, [{ clientId: `\r\n${id.slice(0, 2)}... (34 characters)` }])
-  t.ok(diagnosis.includes(`: \\u000d\\u000a${id.slice(0, 2)}... (34 characters). Compare`), diagnosis)
+  t.ok(
+    diagnosis.includes(`one of 34 characters that begins with "\\u000d\\u000a${id.slice(0, 2)}". Compare`),
+    diagnosis,
+  )
   t.notMatch(diagnosis, /[\r\n]/)
 })
 
@@ -359,7 +398,7 @@ t.test('Why: a suite that is refused where it asks about tokens is told why', as
   clock.time += MINUTE
   t.match(
     await diagnosis('store'),
-    /^store is a suite: .* Its requests are refused, 3 times, .* never one of its secrets, .*"secrets rotate store"/,
+    /^store is a suite: .* Its requests are refused, 3 times, .* none of its secrets, .*"secrets rotate store"/,
   )
   t.match((await explain('store')).refusals, [
     { clientId: 'store', isKnown: true, reason: 'wrong secret', endpoint: '/v1/oauth/introspect', count: 3 },
@@ -372,7 +411,7 @@ t.test('Why: a suite that is refused where it asks about tokens is told why', as
   clock.time += MINUTE
   t.match(
     await diagnosis('store'),
-    /It was authenticated 60 s ago, but other requests of it were refused, 4 times, first 23 min ago, last 2 min ago, .*last used 60 s ago/,
+    / Nothing of it is refused now: it was authenticated 60 s ago\. Another instance of it may still be wrong, which was refused before that, 4 times, first 23 min ago, last 2 min ago, .*last used 60 s ago/,
   )
   clock.time += 9 * MINUTE
   t.match(await diagnosis('store'), /Nothing of it is refused now\./)
@@ -392,12 +431,67 @@ t.test('Why: a suite whose secret has ended, that sends what breaks a rule, or t
   t.equal((await introspect('x')).statusCode, 401)
   t.match(
     await diagnosis('store'),
-    /The secret that it uses \(\d+\) ended at .*: it has a newer one \(\d+\), which was never used/,
+    /The secret that it uses \(\d+\) ended at .*: it has a newer one \(\d+\), which was not used by /,
   )
   const active = (await administration.listSecrets('store')).find(({ state }) => state === 'active')
   await administration.revokeSecret('store', active?.id as number, { force: true })
   t.match(
     await diagnosis('store'),
-    /^store is a suite: .* None of its secrets is valid: the last one ended at .*"secrets rotate store" makes a new one/,
+    /^store is a suite: .* None of its secrets is valid: an operator revoked the last one at .*"secrets rotate store" makes a new one/,
+  )
+})
+
+t.test('Why: all that is wrong now is named, what keeps it from tokens first', async (t) => {
+  const { diagnosis, token, verify, post, credentials, clock, administration, id } = await createAskedWorld(t)
+  const first = await token()
+  clock.time += MINUTE
+  await verify(first, '/product-information')
+  await post({ ...credentials, grant_type: 'password' })
+  await new Promise(setImmediate)
+  clock.time += MINUTE
+  await post({ ...credentials, client_secret: 'wrong' })
+  await post({ ...credentials, client_secret: 'wrong' })
+  clock.time += MINUTE
+  t.match(
+    await diagnosis(),
+    /^Its requests are refused, 2 times.* Also: unsupported grant type, once, 2 min ago; application not approved, once, 2 min ago\.$/,
+  )
+  await token()
+  clock.time += MINUTE
+  t.match(await diagnosis(), /^Its tokens are refused, once, 3 min ago.* Also: wrong secret, 2 times, last 2 min ago;/)
+  await administration.withdraw(id, 'store')
+  t.match(await diagnosis(), / Also: .*; it is approved for no suite\.$/)
+})
+
+t.test('Why: it says until when tokens and refusals are known', async (t) => {
+  const { explain, id, post, credentials, clock } = await createAskedWorld(t)
+  const known = { refusals: clock.time - 5000, tokens: clock.time - MINUTE }
+  t.match(await explain(), { knownUntil: known })
+  t.match(await explain('store'), { knownUntil: known })
+  await post({ ...credentials, client_id: id.slice(0, 20) })
+  t.match(await explain(id.slice(0, 20)), { knownUntil: known })
+})
+
+t.test('Why: a client id that is cut off is found by its beginning, and by the whole one', async (t) => {
+  const { diagnosis, post, credentials, id } = await createAskedWorld(t)
+  const cut = id.slice(0, 20)
+  await t.rejects(diagnosis(cut), { message: new RegExp(`Is it ${id}\\?$`) })
+  await post({ ...credentials, client_id: cut })
+  t.match(await diagnosis(cut), new RegExp(`^No application has .* Is it ${id}\\?`))
+  t.match(await diagnosis(), new RegExp(`: one of 20 characters that begins with "${id.slice(0, 4)}"\\. Compare`))
+  await post({ ...credentials, client_id: `"${id}"` })
+  t.match(await diagnosis(), new RegExp(`: one of 34 characters that begins with '"${id.slice(0, 3)}'\\. Compare`))
+})
+
+t.test('Why: the last secret that has ended by itself is not said to be revoked', async (t) => {
+  const { diagnosis, administration, id, clock } = await createAskedWorld(t)
+  await administration.rotateSecret(id, MINUTE)
+  clock.time += 1
+  const secrets = await administration.listSecrets(id)
+  await administration.revokeSecret(id, secrets.at(-1)?.id as number)
+  clock.time += 3 * MINUTE
+  t.match(
+    await diagnosis(),
+    /^None of its secrets is valid: the last one ended at 2027-01-15T08:01:00\.000Z \(2 min ago\)/,
   )
 })

@@ -2,13 +2,16 @@ import t from 'tap'
 import { readConfig } from '../../src/config.ts'
 import type { RefusalCount } from '../../src/domain/refusal-count.ts'
 import { openStore } from '../../src/store/open.ts'
+import { freePort } from '../support/free-port.ts'
+import { startRecorder } from '../support/recorder.ts'
 import { register } from '../support/register.ts'
 import { run, runJson } from '../support/run.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 
 for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
   t.test(`why, on ${name}: the diagnosis comes first, then what is known, in words and as JSON`, async (t) => {
-    const env = await createEnv(t)
+    const PORT = await freePort()
+    const env = { ...(await createEnv(t)), PORT: String(PORT) }
     const { client_id } = await register(env)
     const lastAt = Date.now() - 200_000
     const refusal: RefusalCount = {
@@ -32,7 +35,8 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
 
     const { status, out } = await run(['why', client_id], { env })
     t.equal(status, 0)
-    const parts = out.trimEnd().split('\n\n')
+    const [server, ...parts] = out.trimEnd().split('\n\n')
+    t.match(server, /^No server answers at http:\/\/\S+ \(ECONNREFUSED\)\. .* run "token-server doctor"\.$/)
     t.equal(parts.length, 6)
     t.match(
       parts[0],
@@ -42,23 +46,30 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
       parts[1],
       new RegExp(
         `^client id +${client_id}\\nname +A \\(a@b\\.example\\)\\nstatus +active\\nsuites +none\\n` +
-          'last token +never\\ntokens this hour +0$',
+          'last token +none by \\d\\d:\\d\\d:\\d\\dZ\\ntokens this hour +0$',
       ),
     )
-    t.match(parts[2], /^secret +origin .*\n1 +generated .* never +active$/)
+    t.match(parts[2], /^secret +origin .*\n1 +generated .* not by \d\d:\d\d:\d\dZ +active$/)
     t.match(
       parts[3],
       /^last refused +times +reason +endpoint +suite +address +request id\n3 min ago +17 +application not approved +\/v1\/oauth\/verify\/:suite +store +192\.0\.2\.1 +r1$/,
     )
-    t.match(parts[4], 'Refusals are known after five seconds, tokens and uses of secrets after a minute.')
+    t.match(
+      parts[4],
+      /^Refusals are known after five seconds; tokens and uses of secrets are known after a minute: until \d\d:\d\d:\d\dZ\.$/,
+    )
     t.match(
       parts[5],
       /^Refused client ids that look like it:\nclient id .*\n\S+\.\.\. \(31 characters\) +3 min ago .* - +192\.0\.2\.1 +-$/,
     )
 
     const at = new Date(lastAt).toISOString()
-    t.match(await runJson(['why', client_id], { env }), {
+    const { refusals_known_until, tokens_known_until, ...explanation } = await runJson(['why', client_id], { env })
+    t.equal(Date.parse(refusals_known_until) - Date.parse(tokens_known_until), 55_000)
+    t.ok(Math.abs(Date.now() - 60_000 - Date.parse(tokens_known_until)) < 30_000)
+    t.match(explanation, {
       client_id,
+      server: { is_ready: false, text: /^No server answers at / },
       diagnosis: parts[0],
       application: {
         client_id,
@@ -78,7 +89,10 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
 
     const mistyped = await run(['why', cut], { env })
     t.equal(mistyped.status, 0)
-    t.match(mistyped.out, /^No application has the client id .*\n\nRefused client ids that look like it:\n/)
+    t.match(
+      mistyped.out,
+      /^No server .*\n\nNo application has the client id .*\n\nRefused client ids that look like it:\n/,
+    )
     t.match(
       mistyped.out,
       new RegExp(`\n\nApplications with nearly the same client id:\nclient id +name\n${client_id} +A\n$`),
@@ -96,7 +110,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
   })
 
   t.test(`why, on ${name}: of a suite its secrets and refusals are shown`, async (t) => {
-    const env = await createEnv(t)
+    const env = { ...(await createEnv(t)), PORT: '0' }
     await runJson(['suites', 'register', 'store', '--name', 'Store API', '--create'], { env })
     const [lastAt, requestId] = [Date.now() - 200_000, 'r1']
     const refusal: RefusalCount = {
@@ -122,7 +136,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
     const parts = out.trimEnd().split('\n\n')
     t.equal(parts.length, 5)
     t.match(parts[0], /^store is a suite: .* Its requests are refused, 17 times, .*"secrets rotate store"/)
-    t.match(parts[1], /^secret +origin .*\n1 +generated .* never +active$/)
+    t.match(parts[1], /^secret +origin .*\n1 +generated .* not by \d\d:\d\d:\d\dZ +active$/)
     t.match(parts[2], /^last refused .*\n3 min ago +17 +wrong secret +\/v1\/oauth\/introspect +- +192\.0\.2\.1 +r1$/)
     t.match(parts[3], 'Refusals are known after five seconds')
     t.match(
@@ -138,7 +152,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
   })
 
   t.test(`why, on ${name}: where nothing was refused, and where a quota was`, async (t) => {
-    const env = await createEnv(t)
+    const env = { ...(await createEnv(t)), PORT: '0' }
     const { client_id } = await register(env)
     const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 2000 })
     const [application] = await store.listApplications({ limit: 1 })
@@ -153,5 +167,29 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
     t.match(out, /^Nothing is refused now: the last token was issued \d+ s ago\./)
     t.match(out, /\nlast token +\d+ s ago, at 20.*Z\ntokens this hour +5, and 2 refused by the quota\n/)
     t.match(out, /\n\nNo refusal of it is known\.\n\n/)
+    t.match(await runJson(['why', client_id], { env }), { server: { is_ready: null, text: /^PORT is 0/ } })
   })
 }
+
+t.test(
+  'why: a server that is not ready is the first thing that is said; of one that is ready nothing is',
+  async (t) => {
+    const { address } = await startRecorder(t, (response) => {
+      response.statusCode = status
+      response.end()
+    })
+    const [HOST, PORT] = address.split(':')
+    const env = { ...(await SQLITE.createEnv(t)), HOST, PORT }
+    const { client_id } = await register(env)
+    let status = 503
+    const { out } = await run(['why', client_id], { env })
+    t.match(
+      out,
+      new RegExp(`^The server at http://${address} is not ready\\. .*"token-server doctor"\\.\n\nBy .* no token`),
+    )
+    t.match(await runJson(['why', client_id], { env }), { server: { is_ready: false, text: /is not ready\.$/ } })
+    status = 200
+    t.match((await run(['why', client_id], { env })).out, /^By /)
+    t.match(await runJson(['why', client_id], { env }), { server: { is_ready: true, text: /is ready\.$/ } })
+  },
+)

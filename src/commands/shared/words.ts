@@ -23,15 +23,15 @@ export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredS
   return [`${name} (suite)`, `  client_id      ${suiteId}`, `  client_secret  ${clientSecret}`].join('\n')
 }
 
-/** Secrets as a table: all but the secrets themselves. */
-export function secretsTable(secrets: readonly SecretView[]): string {
+/** Secrets as a table: all but the secrets themselves. `unused`: what is said of one whose use is not known. */
+export function secretsTable(secrets: readonly SecretView[], unused = 'never'): string {
   // Who has another secret gets none from the seed.
   const canSeedAgain = secrets.every(isNotShownYet)
   const rows = secrets.map((row) => [
     String(row.id),
     row.origin,
     row.created_at,
-    row.last_used_at ?? 'never',
+    row.last_used_at ?? unused,
     stateText(row, canSeedAgain),
   ])
   return table(['secret', 'origin', 'created', 'last used', 'state'], rows)
