@@ -159,31 +159,21 @@ t.test('Refusals: of requests their words are kept, and not all of the request',
   t.equal((await flushed()).length, 2000 + 100)
 })
 
-t.test('Refusals: a flush of very many begins at once, and lets others have their turn', async (t) => {
+t.test('Refusals: a flush of very many lets others have their turn', async (t) => {
   const { see, refusals } = createWorld()
-  let [adding, beginning] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  for (let n = 0; n < 20_000; n++) see({ ...wrongSecret, clientId: `${n % 1000}`, remoteAddress: `${n}` })
   let stored = 0
   let turns = 0
-  for (let round = 0; round < 3; round++) {
-    const start = performance.now()
-    for (let n = 0; n < 20_000; n++) see({ ...wrongSecret, clientId: `${n % 1000}`, remoteAddress: `${n}` })
-    adding = Math.min(adding, performance.now() - start)
-    const flushing = performance.now()
-    let isFirst = true
-    let isOver = false
-    const flush = refusals.flush({
-      recordRefusals: async (step) => {
-        if (isFirst) beginning = Math.min(beginning, performance.now() - flushing)
-        isFirst = false
-        stored += step.length
-      },
-    })
-    void flush.then(() => {
-      isOver = true
-    })
-    for (; !isOver; turns++) await new Promise(setImmediate)
-  }
-  t.equal(stored, 60_000)
-  t.ok(turns >= 3 * 400, `${turns} turns`)
-  t.ok(beginning < adding / 10, `${beginning} of ${adding} ms`)
+  let isOver = false
+  const flush = refusals.flush({
+    recordRefusals: async (step) => {
+      stored += step.length
+    },
+  })
+  void flush.then(() => {
+    isOver = true
+  })
+  for (; !isOver; turns++) await new Promise(setImmediate)
+  t.equal(stored, 20_000)
+  t.ok(turns >= 400, `${turns} turns`)
 })
