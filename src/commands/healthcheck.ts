@@ -12,7 +12,7 @@ export function healthcheckCommand(terminal: Terminal): Command {
     const { HOST, PORT } = readConfig(terminal.env)
     if (PORT === 0) throw new OperatorError('PORT is 0, so nobody knows which port the server has: give it one.')
     const address = addressOf(HOST, PORT)
-    const { status } = await ask(`${address}${READY_PATH}`).catch(() => ({ status: 'no answer' }))
+    const { status = 'no answer' } = await ask(`${address}${READY_PATH}`)
     if (status !== 200) throw new OperatorError(`The server at ${address} is not ready: ${status}.`)
     await print(terminal, options, { address, status: 'ready' }, 'The server is ready.')
   })
