@@ -5,6 +5,7 @@ import { examineCombinations } from './combinations.ts'
 import { examineDisk } from './disk.ts'
 import { type Check, type Diagnosis, examine } from './examine.ts'
 import { examineFiles } from './files.ts'
+import { examineLostDatabase } from './lost-database.ts'
 import { examineOps } from './ops.ts'
 import { examinePassword } from './password.ts'
 import { examinePrevious } from './previous.ts'
@@ -16,14 +17,21 @@ import { examineStore } from './store.ts'
 /** Looks at everything that can be looked at from outside, and changes nothing. Resolves to what was found. */
 export async function diagnose(source: SettingsSource, now: Clock): Promise<Diagnosis[]> {
   const read = readSettings(source)
-  const { config, wrong } = read
-  const isStoreKnown = !wrong.includes('DATABASE_URL') && !isInMemory(config.DATABASE_URL)
   const [before, store, after] = await Promise.all([
     examine(checksBefore(source, read, now)),
-    isStoreKnown ? examineStore(config.DATABASE_URL, now) : [],
+    isStoreKnown(read) ? examineStore(read.config.DATABASE_URL, now) : [],
     examine(checksAfter(read, now)),
   ])
-  return [...before, ...store, ...after]
+  return withoutRepeats([...before, ...store, ...after])
+}
+
+/** What stops several checks is said once. */
+function withoutRepeats(found: Diagnosis[]): Diagnosis[] {
+  return found.filter(({ text }, at) => found.findIndex((one) => one.text === text) === at)
+}
+
+function isStoreKnown({ config, wrong }: ReadSettings): boolean {
+  return !wrong.includes('DATABASE_URL') && !isInMemory(config.DATABASE_URL)
 }
 
 function checksBefore(source: SettingsSource, read: ReadSettings, now: Clock): Check[] {
@@ -35,7 +43,7 @@ function checksBefore(source: SettingsSource, read: ReadSettings, now: Clock): C
     { subject: 'limits', examine: () => examineLimits() },
     { subject: 'clock', examine: () => examineClock(now()) },
   ]
-  if (read.wrong.includes('DATABASE_URL') || isInMemory(DATABASE_URL)) return checks
+  if (!isStoreKnown(read)) return checks
   if (DATABASE_URL.kind === 'postgres') {
     return [...checks, { subject: 'password', examine: () => examinePassword(DATABASE_URL) }]
   }
@@ -46,13 +54,17 @@ function checksBefore(source: SettingsSource, read: ReadSettings, now: Clock): C
   ]
 }
 
-function checksAfter({ config, wrong }: ReadSettings, now: Clock): Check[] {
-  const { PREVIOUS_DATABASE_URL, OPS_ADDRESS } = config
+function checksAfter(read: ReadSettings, now: Clock): Check[] {
+  const { config, wrong } = read
+  const { DATABASE_URL, PREVIOUS_DATABASE_URL, OPS_ADDRESS } = config
   const checks: Check[] = []
   if (PREVIOUS_DATABASE_URL)
     checks.push({ subject: 'previous', examine: () => examinePrevious(PREVIOUS_DATABASE_URL, now) })
   if (!wrong.includes('HOST') && !wrong.includes('PORT')) {
     checks.push({ subject: 'server', examine: () => examineServer(config) })
+    if (DATABASE_URL.kind === 'sqlite' && isStoreKnown(read)) {
+      checks.push({ subject: 'server', examine: () => examineLostDatabase(DATABASE_URL, config) })
+    }
   }
   if (OPS_ADDRESS) checks.push({ subject: 'ops', examine: () => examineOps(OPS_ADDRESS) })
   return checks

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
@@ -5,6 +6,8 @@ import { error, type Finding, type Level } from './finding.ts'
 
 /** How long a check may take, in milliseconds. */
 const DEADLINE_MS = 10_000
+
+const RUN_AS = "Run this as the server's user."
 
 /** A subject, and what looks at it. */
 export interface Check {
@@ -54,7 +57,11 @@ function tooLate(deadline: number): Finding {
 
 /** What an operator can mend has its sentence; of what nobody has thought of there is what the system says. */
 function failed(cause: unknown): Finding {
-  const { message } = cause as Error
+  const { message, code, path } = cause as NodeJS.ErrnoException
   if (cause instanceof OperatorError || cause instanceof StoreUnavailable) return error(message)
+  if (code === 'EACCES' && path !== undefined) {
+    const folder = dirname(path)
+    return error(`This process, uid ${process.getuid?.()}, may not look at what is in ${folder}.`, RUN_AS)
+  }
   return error(`This could not be looked at: ${message}.`)
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import { type DatabaseLocation, locationText } from '../domain/database-location.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import type { Inspector, Schema } from '../store/inspect.ts'
+import { NoStore } from '../store/no-store.ts'
 import { inspectStore, lookAtStore } from '../store/open.ts'
 import { isAtLeast } from '../store/versions.ts'
 import { examineStoreClock } from './clock.ts'
@@ -48,7 +49,7 @@ export function judgeSoftware(software: string, kind: DatabaseLocation['kind']):
 
 function judgeSchema({ version, latest, refusal }: Schema, place: string): Finding {
   if (refusal !== undefined) return error(refusal, 'Look at DATABASE_URL, and at the version of this program.')
-  if (version === 0) return error(`The database ${place} is empty.`, 'The server, or migrate, makes the store in it.')
+  if (version === 0) return error(new NoStore(`The database ${place} is empty`).message)
   if (version < latest) {
     return note(`The schema is at version ${version}, and this program's is ${latest}.`, 'The next start migrates it.')
   }

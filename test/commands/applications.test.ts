@@ -353,7 +353,7 @@ t.test('Commands: where there is no database, a command says so and makes none',
   for (const command of commands) {
     const { status, out, err } = await run(command.split(' '), { env })
     t.strictSame([status, out], [1, ''], command)
-    t.match(err, `There is no database at ${file} yet; `)
+    t.match(err, `There is no database at ${file}. If there should be a store, `)
   }
   t.strictSame(readdirSync(folder), [])
 })

@@ -143,7 +143,10 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
           { env },
         )
         t.strictSame([status, out, events], [1, '', []])
-        t.match(err, /^(There is no database at \S+ yet|The database \S+ is empty); .* `register` with --create\./)
+        t.match(
+          err,
+          /^(There is no database at \S+|The database \S+ is empty)\. If there should be a store, .*: put it back, or restore a backup\. .* `register` with --create make it\./,
+        )
         t.match(err, place)
       }
       t.match(await runJson(STORE, { env }), { id: 'store' })

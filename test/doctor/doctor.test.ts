@@ -1,5 +1,9 @@
+import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { diagnose } from '../../src/doctor/doctor.ts'
+import { freePort } from '../support/free-port.ts'
+import { startRecorder } from '../support/recorder.ts'
+import { register } from '../support/register.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 /** What is looked at with these settings, each subject once, and the texts of what is wrong. */
@@ -31,5 +35,25 @@ t.test('Doctor: what a wrong setting leaves unknown is not looked at, and all el
 t.test('Doctor: a previous store that is missing is an error', async (t) => {
   const { env, file } = temporaryDatabase(t)
   const { errors } = await look({ ...env, PREVIOUS_DATABASE_URL: `sqlite:${file}.old` })
-  t.match(errors, [{ subject: 'store' }, { subject: 'previous', text: `There is no database at ${file}.old yet` }])
+  t.match(errors, [
+    { subject: 'store' },
+    { subject: 'previous', text: `PREVIOUS_DATABASE_URL: there is no database at ${file}.old.` },
+  ])
+})
+
+t.test('Doctor: where a server runs and its database is gone, the last advice is not to make one', async (t) => {
+  const { env, file } = temporaryDatabase(t)
+  const { address } = await startRecorder(t, (response) => response.end())
+  const [HOST, PORT] = address.split(':') as [string, string]
+  const lost = { subject: 'server', advice: /^Do not start, restart or migrate: .* Put it back, or restore a backup/ }
+  const isLost = async (port = PORT) => (await look({ ...env, HOST, PORT: port })).errors.at(-1)
+  t.match(await isLost(), {
+    ...lost,
+    text: `A server answers at http://${address}, and there is no database at ${file}`,
+  })
+  writeFileSync(file, '')
+  t.match(await isLost(), lost, 'an empty file is none')
+  t.match(await isLost(String(await freePort())), { text: /^No server answers at / })
+  await register(env)
+  t.strictSame((await look({ ...env, HOST, PORT })).errors, [])
 })

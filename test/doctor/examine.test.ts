@@ -18,12 +18,21 @@ t.test('Doctor: a check that throws is a finding, and the others go on', async (
   const findings = await examine([
     thrown(new OperatorError('There is no file.')),
     thrown(new StoreUnavailable('It is locked.')),
+    thrown(Object.assign(new Error('EACCES: …'), { code: 'EACCES', path: '/x/y' })),
+    thrown(Object.assign(new Error('EACCES: …'), { code: 'EACCES' })),
     thrown(new TypeError('x is not a function')),
     { subject: 'y', examine: async () => [ok('All is well.'), note('But.', 'Look.')] },
   ])
   t.strictSame(findings, [
     { subject: 'x', level: 'error', text: 'There is no file.' },
     { subject: 'x', level: 'error', text: 'It is locked.' },
+    {
+      subject: 'x',
+      level: 'error',
+      text: `This process, uid ${process.getuid?.()}, may not look at what is in /x.`,
+      advice: "Run this as the server's user.",
+    },
+    { subject: 'x', level: 'error', text: 'This could not be looked at: EACCES: ….' },
     { subject: 'x', level: 'error', text: 'This could not be looked at: x is not a function.' },
     { subject: 'y', level: 'ok', text: 'All is well.' },
     { subject: 'y', level: 'note', text: 'But.', advice: 'Look.' },

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Diagnosis, worst } from '../../src/doctor/examine.ts'
@@ -95,10 +95,18 @@ t.test('Doctor: what is wrong with .env is found, and so is all else', async (t)
     { subject: 'backup' },
   ])
   t.equal(read.exit, 0, 'warnings are no errors')
-  writeFileSync(join(folder, '.env'), 'PORT: 80\n')
-  const { wrong, exit } = await examine(t, env, folder)
-  t.match(wrong, [{ subject: 'settings', level: 'error', text: 'Line 1 of .env is not KEY=value.' }, {}])
+  writeFileSync(join(folder, '.env'), `LOG_LEVEL: debug\nDATABASE_URL=sqlite:${file}\nPORT=0\n`)
+  const { wrong, exit } = await examine(t, {}, folder)
+  const goesBy = 'What is found besides goes by'
+  const bad = `Line 1 of .env is not KEY=value. ${goesBy} the other lines.`
+  t.match(wrong, [{ subject: 'settings', level: 'error', text: bad }, { subject: 'backup' }])
+  t.equal(wrong.length, 2, 'the store of the other lines is there')
   t.equal(exit, 1)
+  rmSync(join(folder, '.env'))
+  mkdirSync(join(folder, '.env'))
+  const unread = `${goesBy} the environment and the defaults alone.`
+  t.match((await examine(t, env, folder)).wrong, [{ text: /^Cannot read \.env: EISDIR/ }, {}, {}])
+  t.match((await examine(t, env, folder)).wrong[0]?.text, unread)
 })
 
 t.test('Doctor: on PostgreSQL nothing is wrong but that no server runs, and a password is not said', async (t) => {
@@ -107,7 +115,9 @@ t.test('Doctor: on PostgreSQL nothing is wrong but that no server runs, and a pa
   const { password } = new URL(DATABASE_URL)
   const env = { DATABASE_URL, PORT: '0', PUBLIC_URL: 'https://token.example', TRUST_PROXY: '127.0.0.1' }
   const empty = await examine(t, env)
-  t.match(empty.wrong, [{ subject: 'store', level: 'error', text: /^The database postgres:\S+ is empty\.$/ }])
+  t.match(empty.wrong, [
+    { subject: 'store', level: 'error', text: /^The database postgres:\S+ is empty\. If there should be/ },
+  ])
   await register({ DATABASE_URL })
   const { wrong, findings, exit } = await examine(t, env)
   t.strictSame([wrong, exit], [[], 0])
@@ -134,6 +144,13 @@ t.test(
       /cannot be read: this process, uid \d+, may not read it: run this as the server's user\.$/,
     )
     t.strictSame(readdirSync(folder), ['store.db'])
+    if (!isRoot) return
+    chmodSync(folder, 0o700)
+    const closed = spawnSync(process.execPath, [MAIN, 'doctor', '--json'], { ...options, ...user })
+    const advice = "Run this as the server's user."
+    const found = JSON.parse(closed.stdout).findings.filter(({ level }: Diagnosis) => level === 'error')
+    t.match(found, [{ text: `This process, uid ${NOBODY}, may not look at what is in ${folder}.`, advice }])
+    t.equal(found.length, 1, 'it is said once')
   },
 )
 

@@ -24,17 +24,33 @@ interface EnvFile {
   warnings: string[]
 }
 
+/** The same, as far as it can be read; and a sentence about each line that cannot. */
+interface ScannedFile extends EnvFile {
+  errors: string[]
+}
+
 /**
  * The settings in a file of lines KEY=value; none where there is no such file. Throws OperatorError where it cannot be read,
  * or where a line is neither an entry nor a comment nor empty: it would be ignored without a word.
  */
 export function readEnvFile(file: string): EnvFile {
+  const { errors, ...read } = scanEnvFile(file)
+  if (errors.length > 0) throw new OperatorError(errors.join('\n'))
+  return read
+}
+
+/** The same, but for the lines that are no entries: of each there is a sentence. Throws OperatorError where it cannot be read. */
+export function scanEnvFile(file: string): ScannedFile {
   const text = textOf(file)
   // What is left of the entries keeps the lines' numbers.
   const rest = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n')
-  const wrong = rest.flatMap((line, at) => (BLANK.test(line) ? [] : [`Line ${at + 1} of ${file} is not KEY=value.`]))
-  if (wrong.length > 0) throw new OperatorError(wrong.join('\n'))
-  return { settings: parseEnv(text), warnings: doubtful(text, file) }
+  const wrong = rest.flatMap((line, at) => (BLANK.test(line) ? [] : [at]))
+  const good = text.split('\n').filter((_, at) => !wrong.includes(at))
+  return {
+    settings: parseEnv(good.join('\n')),
+    warnings: doubtful(text, file),
+    errors: wrong.map((at) => `Line ${at + 1} of ${file} is not KEY=value.`),
+  }
 }
 
 /** A sentence for each setting that is there twice, and for each value that a # ends, as in the middle of an address. */

@@ -64,7 +64,7 @@ function openToRead(path: string, access: typeof accessSync): Connection {
   try {
     const file = realPlace(path)
     assertNotMissing(file)
-    if (!isDatabase(file)) throw new NoStore(`There is no database at ${file} yet`)
+    if (!isDatabase(file)) throw new NoStore(`There is no database at ${file}`)
     assertReadable(file, access)
     db = connect(file)
     versionOf(db)

@@ -28,7 +28,7 @@ const NOT_THE_OWNER = 0o077
  */
 export function preparePlace(path: string, { create }: { create: boolean }): string {
   assertNotMissing(realPlace(path))
-  if (!create && !isDatabase(path)) throw new NoStore(`There is no database at ${resolve(path)} yet`)
+  if (!create && !isDatabase(path)) throw new NoStore(`There is no database at ${resolve(path)}`)
   if (!exists(path)) {
     makeFolder(dirname(resolve(path)))
     closeSync(openSync(path, 'a', 0o600))

@@ -5,6 +5,7 @@ import {
   misspeltSettings,
   misspeltVariables,
   readEnvFile,
+  scanEnvFile,
   watchSettings,
 } from '../../../src/commands/shared/env-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -33,6 +34,9 @@ t.test('.env: every other line is refused with its number, for it would be ignor
     name: 'OperatorError',
     message: `Line 2 of ${file} is not KEY=value.\nLine 5 of ${file} is not KEY=value.`,
   })
+  const { settings, errors } = scanEnvFile(file)
+  t.strictSame({ ...settings }, { HOST: '::', A: '1\n2' }, 'the other lines can be read')
+  t.equal(errors.length, 2)
 })
 
 t.test('.env: one that cannot be read is refused with the reason', async (t) => {
