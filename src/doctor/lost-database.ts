@@ -13,11 +13,12 @@ export async function examineLostDatabase(
   const { database } = await lookAtStore({ kind: 'sqlite', file })
   if (database?.size || PORT === 0) return []
   const address = addressOf(HOST, PORT)
-  const isThere = await ask(`${address}${READY_PATH}`).catch(() => undefined)
-  if (!isThere) return []
+  const answer = await ask(`${address}${READY_PATH}`)
+  // One that hangs may have the database open, too.
+  if (answer.status === undefined && answer.code !== undefined) return []
   return [
     error(
-      `A server answers at ${address}, and there is no database at ${file}: it is gone, or the settings are not the server's.`,
+      `A server runs at ${address}, and there is no database at ${file}: it is gone, or the settings are not the server's.`,
       'Do not start, restart or migrate: that makes an empty one. Put it back, or restore a backup: docs/operations.md, "Restore".',
     ),
   ]

@@ -49,7 +49,7 @@ t.test('Doctor: where a server runs and its database is gone, the last advice is
   const isLost = async (port = PORT) => (await look({ ...env, HOST, PORT: port })).errors.at(-1)
   t.match(await isLost(), {
     ...lost,
-    text: `A server answers at http://${address}, and there is no database at ${file}`,
+    text: `A server runs at http://${address}, and there is no database at ${file}`,
   })
   writeFileSync(file, '')
   t.match(await isLost(), lost, 'an empty file is none')
