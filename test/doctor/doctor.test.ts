@@ -32,13 +32,16 @@ t.test('Doctor: what a wrong setting leaves unknown is not looked at, and all el
   }
 })
 
-t.test('Doctor: a previous store that is missing is an error', async (t) => {
+t.test('Doctor: a previous store that is missing, or none, is an error', async (t) => {
   const { env, file } = temporaryDatabase(t)
   const { errors } = await look({ ...env, PREVIOUS_DATABASE_URL: `sqlite:${file}.old` })
   t.match(errors, [
     { subject: 'store' },
     { subject: 'previous', text: `PREVIOUS_DATABASE_URL: there is no database at ${file}.old.` },
   ])
+  writeFileSync(`${file}.old`, 'This is no database, however long it may be. '.repeat(100))
+  const unreadable = await look({ ...env, PREVIOUS_DATABASE_URL: `sqlite:${file}.old` })
+  t.match(unreadable.errors, [{ subject: 'store' }, { subject: 'previous', text: /cannot be read: file is not a/ }])
 })
 
 t.test('Doctor: where a server runs and its database is gone, the last advice is not to make one', async (t) => {
