@@ -98,7 +98,7 @@ t.test(
     const url = server.url(location.database)
     await t.rejects(open(location, { create: false }), {
       name: 'OperatorError',
-      message: /^The database postgres:\S+ is empty; /,
+      message: /^The database postgres:\S+ is empty\. /,
     })
     t.strictSame(await query(url, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'"), [])
     await query(url, 'CREATE TABLE theirs (id integer)')
