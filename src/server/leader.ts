@@ -96,7 +96,7 @@ export async function runLeader(
   async function begin(): Promise<void> {
     ops = await startOps(config, telemetry.numbers, {
       expected: workers,
-      serving: () => (isClosing ? 0 : serving.size),
+      serving: () => serving.size,
     })
     store = await open()
     ops.watch(store)
@@ -119,7 +119,7 @@ export async function runLeader(
       onExit: (worker, exit) => {
         known.get(worker)?.leave()
         const reason = silent.has(worker) ? 'silent' : 'exited'
-        if (!serving.delete(worker) || isClosing) return
+        if (!serving.delete(worker)) return
         void replace(reason, { worker: worker.process.pid, ...exit }, successors.get(worker))
       },
     })
@@ -176,6 +176,7 @@ export async function runLeader(
 
   async function close({ signal }: { signal?: OperatorSignal }): Promise<void> {
     isClosing = true
+    serving.clear()
     observe({ type: 'stopping', signal })
     heartbeat.stop()
     await Promise.all(

@@ -127,6 +127,8 @@ t.test('Leader: a worker that is lost while its successor starts gets no second 
     'worker_restarts_total{reason="exited"}': 0,
     'worker_restarts_total{reason="rolling restart"}': 2,
   })
+  server.child.kill('SIGTERM')
+  t.match(await server.exited, { status: 0 })
 })
 
 t.test('Leader: a worker that is lost while its successor starts is replaced where that does not listen', async (t) => {
@@ -135,4 +137,6 @@ t.test('Leader: a worker that is lost while its successor starts is replaced whe
   await until(() => server.logged('rolling restart failed').length === 1)
   await until(async () => (await scrape(ops)).get('workers') === 2)
   t.equal(started().length, 4)
+  server.child.kill('SIGTERM')
+  t.match(await server.exited, { status: 0 })
 })
