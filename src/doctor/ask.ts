@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { hostInUrl } from '../domain/address.ts'
 import { error, type Finding } from './finding.ts'
 
 const TIMEOUT_MS = 3000
@@ -8,7 +9,7 @@ const TIMEOUT_MS = 3000
 /** The address at which a server that listens here is reached from this machine. */
 export function addressOf(host: string, port: number): string {
   const local = host === '0.0.0.0' || host === '::' ? 'localhost' : host
-  return `http://${local.includes(':') ? `[${local}]` : local}:${port}`
+  return `http://${hostInUrl(local)}:${port}`
 }
 
 export interface Answer {

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { type Config, settings } from '../config.ts'
+import { isLocalHost } from '../domain/address.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import { type Finding, note, warning } from './finding.ts'
 import type { ReadSettings, SettingsSource } from './settings.ts'
@@ -21,14 +22,14 @@ export function examineCombinations({ env, file }: SettingsSource, { config, wro
 
 function publicUrl({ PUBLIC_URL, HOST }: Config, isSet: boolean): Finding | undefined {
   const { protocol, hostname } = new URL(PUBLIC_URL)
-  if (isSet && protocol === 'http:' && !isLocal(hostname)) {
+  if (isSet && protocol === 'http:' && !isLocalHost(withoutBrackets(hostname))) {
     const text = `PUBLIC_URL is ${PUBLIC_URL}: secrets and tokens cross the network in clear.`
     return warning(text, 'Put TLS in front, and name the https address.')
   }
   if (isSet) return undefined
   const text = `PUBLIC_URL is left at its default, ${PUBLIC_URL}, which clients on other machines cannot reach.`
   const advice = 'Name the address that clients use: the metadata has it.'
-  return isLocal(HOST) ? note(text, advice) : warning(text, advice)
+  return isLocalHost(HOST) ? note(text, advice) : warning(text, advice)
 }
 
 function proxies({ PUBLIC_URL, TRUST_PROXY }: Config): Finding | undefined {
@@ -70,6 +71,6 @@ function operators({ OPS_ADDRESS }: Config): Finding | undefined {
   return note(text, 'That is right in a container whose port is not published: it asks for no password.')
 }
 
-function isLocal(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || host.startsWith('127.')
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
 }

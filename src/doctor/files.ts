@@ -1,6 +1,7 @@
 import { access, constants } from 'node:fs/promises'
 import type { SqliteLocation } from '../domain/database-location.ts'
 import type { LookedAt, StoreFiles } from '../store/inspect.ts'
+import { FULL_LOG, LARGE_LOG } from '../store/log-limits.ts'
 import { lookAtStore } from '../store/open.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
 import { sizeText } from './words.ts'
@@ -11,10 +12,6 @@ const { R_OK, W_OK, X_OK } = constants
 const NOT_THE_OWNER = 0o077
 const OTHERS_WRITE = 0o022
 const GROUP_WRITES = 0o020
-
-/** In bytes: from the first on the log is larger than where it is copied in time, from the second on changes are refused. */
-const LARGE_LOG = 64 * 1024 ** 2
-const FULL_LOG = 1024 ** 3
 
 /** The files of a database: whether they are there, whole, and the server's alone. */
 export async function examineFiles(location: SqliteLocation): Promise<Finding[]> {

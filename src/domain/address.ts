@@ -61,3 +61,13 @@ export function withoutZone(address: string): string {
   const end = address.indexOf('%')
   return end === -1 ? address : address.slice(0, end)
 }
+
+/** Whether a host, by its name or address, is this machine. */
+export function isLocalHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+/** A host as it stands in a URL: an IPv6 address in brackets (RFC 3986 §3.2.2). */
+export function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

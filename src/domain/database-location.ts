@@ -1,3 +1,5 @@
+import { hostInUrl, isLocalHost } from './address.ts'
+
 /** Which kind of store there is, and where. */
 export type DatabaseLocation = SqliteLocation | PostgresLocation
 
@@ -74,14 +76,10 @@ function parseTls(query: string, hosts: readonly PostgresHost[]): PostgresLocati
       throw new SyntaxError('must have no parameters but sslmode and sslrootcert')
     }
   }
-  const mode = parameters.get('sslmode') ?? (hosts.every(isLocal) ? 'disable' : 'verify-full')
+  const mode = parameters.get('sslmode') ?? (hosts.every(({ host }) => isLocalHost(host)) ? 'disable' : 'verify-full')
   if (mode !== 'disable' && mode !== 'verify-full')
     throw new SyntaxError('must have sslmode=verify-full or sslmode=disable')
   return mode === 'disable' ? undefined : { rootCertificateFile: parameters.get('sslrootcert') ?? undefined }
-}
-
-function isLocal({ host }: PostgresHost): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 function decode(text: string): string {
@@ -100,6 +98,6 @@ export function isInMemory(location: DatabaseLocation): boolean {
 /** A store's place as people read it, without user and password. */
 export function locationText(location: DatabaseLocation): string {
   if (location.kind === 'sqlite') return location.file
-  const hosts = location.hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+  const hosts = location.hosts.map(({ host, port }) => `${hostInUrl(host)}:${port}`)
   return `postgres://${hosts.join(',')}/${location.database}`
 }

@@ -1,5 +1,6 @@
 import http from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { hostInUrl } from '../domain/address.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 
 export interface Page {
@@ -67,9 +68,9 @@ export async function listenForOperators(
     server.listen(port, host, resolve)
   })
   server.unref()
-  const { address, family, port: bound } = server.address() as AddressInfo
+  const { address, port: bound } = server.address() as AddressInfo
   return {
-    address: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
+    address: `http://${hostInUrl(address)}:${bound}`,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
       setTimeout(() => server.closeAllConnections(), CLOSE_MS)

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises'
 import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
+import { hostInUrl } from '../domain/address.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { REFUSALS_INTERVAL_MS } from '../domain/refusal-count.ts'
@@ -89,5 +90,5 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   const { address } = await lookup(host, { order: 'ipv4first' })
   await app.listen({ host: address, port })
   const bound = app.server.address() as AddressInfo
-  return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`
+  return `http://${hostInUrl(bound.address)}:${bound.port}`
 }

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { type Backlog, StoreUnavailable } from '../../domain/store.ts'
+import { FULL_LOG, LARGE_LOG } from '../log-limits.ts'
 import { logSize } from './files.ts'
 import { isFsyncFailure } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
@@ -28,9 +29,7 @@ interface Options {
    * from being copied is copied at once when it has gone: 0.44 s for 206 MB.
    */
   pages?: number
-  /** From how many bytes on the log is larger than it is where checkpoints work. */
   large?: number
-  /** From how many bytes on nothing is written: 64 times a normal log; a start has to read it all. */
   full?: number
 }
 
@@ -40,7 +39,7 @@ interface Options {
  */
 export function createCheckpoints(
   db: Database.Database,
-  { distrust, assertWritable, pages = 4000, large = 64 * 1024 ** 2, full = 1024 ** 3 }: Options,
+  { distrust, assertWritable, pages = 4000, large = LARGE_LOG, full = FULL_LOG }: Options,
 ) {
   const look = db.prepare<[], Answer>(sql.lookAtLog)
   const copy = db.prepare<[], Answer>(sql.copyLog)
