@@ -5,6 +5,7 @@ import type { Event } from '../../src/domain/events.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { purge } from '../../src/issuer/purge.ts'
 import { keyOf } from '../support/keys.ts'
+import { refusal } from '../support/refusal.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -27,30 +28,18 @@ t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
   const { store, clock, administration, credentials } = await createWorld(t)
   const now = () => clock.time
   const observe = ({ type }: Event) => t.fail(type)
-  const refusal = {
-    clientId: credentials.client_id,
-    isKnown: true,
-    reason: 'wrong secret',
-    endpoint: '/v1/oauth/accesstoken',
-    suite: undefined,
-    remoteAddress: '192.0.2.1',
-    count: 1,
-    firstAt: START - HOUR,
-    lastAt: START,
-    requestId: undefined,
-    traceId: undefined,
-  }
-  await store.recordRefusals([refusal])
+  const old = refusal(credentials.client_id, { firstAt: START - HOUR })
+  await store.recordRefusals([old])
   clock.time += 30 * 24 * HOUR
   await purge({ store, now, observe })
-  t.strictSame(await store.listRefusals(refusal.clientId), [refusal])
+  t.strictSame(await store.listRefusals(old.clientId), [old])
   clock.time += 1
   t.equal(await purge({ store, now, observe }), false)
-  t.strictSame(await store.listRefusals(refusal.clientId), [])
+  t.strictSame(await store.listRefusals(old.clientId), [])
 
   for (let n = 0; n < 26; n++) {
     const { clientId } = await administration.register({ name: `${n}`, developerEmail: 'a@b.example' })
-    await store.recordRefusals(Array.from({ length: 20 }, (_, m) => ({ ...refusal, clientId, reason: `${m}` })))
+    await store.recordRefusals(Array.from({ length: 20 }, (_, m) => ({ ...old, clientId, reason: `${m}` })))
   }
   t.equal(await purge({ store, now, observe }), true, 'there are more')
   t.equal(await purge({ store, now, observe }), false)

@@ -8,6 +8,7 @@ import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { isReady } from '../support/is-ready.ts'
+import { refusal } from '../support/refusal.ts'
 import { until } from '../support/until.ts'
 import { START } from '../support/world.ts'
 
@@ -61,23 +62,6 @@ async function newKey(store: Store, clientId = 'owner'): Promise<ApplicationKey>
 
 async function find(store: Store, id: Buffer): Promise<StoredToken | undefined> {
   return (await store.findToken(id))?.stored
-}
-
-function refusal(clientId: string, more: Partial<RefusalCount> = {}): RefusalCount {
-  return {
-    clientId,
-    isKnown: true,
-    reason: 'wrong secret',
-    endpoint: '/v1/oauth/accesstoken',
-    suite: undefined,
-    remoteAddress: '192.0.2.1',
-    count: 1,
-    firstAt: START,
-    lastAt: START,
-    requestId: undefined,
-    traceId: undefined,
-    ...more,
-  }
 }
 
 const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)

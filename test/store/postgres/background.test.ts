@@ -7,6 +7,7 @@ import { logged } from '../../support/logged.ts'
 import { holdOpen, query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
+import { refusal } from '../../support/refusal.ts'
 
 const { createDatabase } = await startDatabases(t)
 
@@ -72,20 +73,13 @@ t.test('Background: refusals and purges wait for no disk, and no standby', async
   const url = await createDatabase()
   const { store } = await open(t, url)
   await query(url, NOTE_COMMITS)
-  const refusal = {
-    clientId: 'x... (9 characters)',
+  const unknown = refusal('x... (9 characters)', {
     isKnown: false,
     reason: 'unknown client',
-    endpoint: '/v1/oauth/accesstoken',
-    suite: undefined,
-    remoteAddress: '192.0.2.1',
-    count: 1,
     firstAt: 1,
     lastAt: 1,
-    requestId: undefined,
-    traceId: undefined,
-  }
-  await store.recordRefusals([refusal])
+  })
+  await store.recordRefusals([unknown])
   t.equal(await store.purgeRefusals(2, 10), 1)
   await store.purgeTokenCounts(1, 10)
   const [{ commits }] = await query(url, 'SELECT array_agg(DISTINCT how) AS commits FROM noted')

@@ -6,6 +6,7 @@ import { logged } from '../../support/logged.ts'
 import { holdOpen } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
+import { refusal } from '../../support/refusal.ts'
 
 const { createDatabase } = await startDatabases(t)
 
@@ -94,24 +95,17 @@ t.test('Usage: where somebody keeps a lock it is refused whole, and checks go on
 t.test('Usage: refusals are recorded by one node at a time', async (t) => {
   const { url, events, stores } = await openStores(t, 1)
   const [store] = stores
-  const refusal = {
-    clientId: 'x... (9 characters)',
+  const unknown = refusal('x... (9 characters)', {
     isKnown: false,
     reason: 'unknown client',
-    endpoint: '/v1/oauth/accesstoken',
-    suite: undefined,
-    remoteAddress: '192.0.2.1',
-    count: 1,
     firstAt: 1,
     lastAt: 1,
-    requestId: undefined,
-    traceId: undefined,
-  }
+  })
   const end = await holdOpen(t, url, 'SELECT pg_advisory_xact_lock(7033017, 3)')
-  await t.rejects(store.recordRefusals([refusal]), { name: 'StoreUnavailable', message: /55P03/ })
+  await t.rejects(store.recordRefusals([unknown]), { name: 'StoreUnavailable', message: /55P03/ })
   await end()
-  await store.recordRefusals([refusal])
-  t.strictSame(await store.listRefusals(refusal.clientId), [refusal])
+  await store.recordRefusals([unknown])
+  t.strictSame(await store.listRefusals(unknown.clientId), [unknown])
   t.strictSame(logged(events), [])
 })
 

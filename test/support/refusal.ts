@@ -1,0 +1,20 @@
+import type { RefusalCount } from '../../src/domain/refusal-count.ts'
+import { START } from './world.ts'
+
+/** A refusal of a client, as a store keeps it; of an application, and for a wrong secret, where nothing else is said. */
+export function refusal(clientId: string, more: Partial<RefusalCount> = {}): RefusalCount {
+  return {
+    clientId,
+    isKnown: true,
+    reason: 'wrong secret',
+    endpoint: '/v1/oauth/accesstoken',
+    suite: undefined,
+    remoteAddress: '192.0.2.1',
+    count: 1,
+    firstAt: START,
+    lastAt: START,
+    requestId: undefined,
+    traceId: undefined,
+    ...more,
+  }
+}
