@@ -1,7 +1,6 @@
 import {
   type Application,
   type ApplicationChanges,
-  type ApplicationKey,
   generateClientId,
   type NewApplication,
 } from '../domain/application.ts'
@@ -21,10 +20,9 @@ import {
   secretState,
 } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
-import { hourOf } from '../domain/usage.ts'
 import type { Context } from './administration.ts'
-import { allPages } from './pages.ts'
 import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid } from './rules.ts'
+import { createSearch } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** What an operator says of an application to be registered. Ids and secrets that are left out are generated. */
@@ -52,13 +50,6 @@ export interface ShownApplication extends Application {
   lastTokenAt: number | undefined
 }
 
-/** An application in a list, with how many tokens it got. */
-export interface ListedApplication extends Application {
-  /** In this hour of the clock so far, and in the one before it. */
-  tokensThisHour: number
-  tokensLastHour: number
-}
-
 /** An application on its way into the store, and what its operator is told. */
 export interface PreparedApplication {
   newApplication: NewApplication
@@ -76,22 +67,6 @@ export function createApplications({ store, now, report }: Context) {
     report(applicationRegistered(prepared.newApplication))
     const { suites } = await find(prepared.newApplication.clientId)
     return { ...prepared.registered, suites }
-  }
-
-  /** Every application, oldest first. */
-  async function list(): Promise<ListedApplication[]> {
-    const hour = hourOf(now())
-    const [last, current] = [new Map<ApplicationKey, number>(), new Map<ApplicationKey, number>()]
-    for (const count of await store.listTokenCounts(hour - 1)) {
-      const issued = count.hour === hour ? current : last
-      if (count.hour <= hour) issued.set(count.applicationKey, count.issued)
-    }
-    const all = await allPages<Application>((page) => store.listApplications(page))
-    return all.map((application) => ({
-      ...application,
-      tokensThisHour: current.get(application.key) ?? 0,
-      tokensLastHour: last.get(application.key) ?? 0,
-    }))
   }
 
   /** The application of this client id, with all that operators see of it. */
@@ -202,7 +177,19 @@ export function createApplications({ store, now, report }: Context) {
     for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknownSuite(suiteId)
   }
 
-  return { register, list, show, update, addSecret, suspend, resume, remove, approve, withdraw, revokeAllTokens }
+  return {
+    register,
+    ...createSearch({ store, now }),
+    show,
+    update,
+    addSecret,
+    suspend,
+    resume,
+    remove,
+    approve,
+    withdraw,
+    revokeAllTokens,
+  }
 }
 
 interface PrepareOptions {

@@ -2,7 +2,8 @@ import type { Application } from '../domain/application.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import { isImported } from '../domain/secret.ts'
 import type { Suite } from '../domain/suite.ts'
-import type { ListedApplication, RegisteredApplication, ShownApplication } from './applications.ts'
+import type { RegisteredApplication, ShownApplication } from './applications.ts'
+import type { ListedApplication } from './search.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { RegisteredSuite } from './suites.ts'
 import type { Explanation } from './why.ts'
@@ -28,6 +29,7 @@ export function listedApplicationView(application: ListedApplication) {
     ...applicationView(application),
     tokens_this_hour: application.tokensThisHour,
     tokens_last_hour: application.tokensLastHour,
+    last_token_at: application.lastTokenAt === undefined ? null : timestamp(application.lastTokenAt),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Application } from '../domain/application.ts'
+import type { ApplicationNames } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal-count.ts'
 import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
@@ -6,7 +6,7 @@ import type { Context } from './administration.ts'
 import { createApplications, type ShownApplication } from './applications.ts'
 import { diagnose, diagnoseUnknown } from './diagnosis.ts'
 import { isNear, looksLike } from './look-alikes.ts'
-import { allPages } from './pages.ts'
+import { stepsOfNames } from './names.ts'
 import { diagnoseSuite } from './suite-diagnosis.ts'
 import { createSuites, type ShownSuite } from './suites.ts'
 
@@ -24,7 +24,7 @@ export interface Explanation {
   /** Those of client ids that are not registered and may be meant for this one, newest first. */
   similarRefusals: RefusalCount[]
   /** Where the client id is nobody's: applications whose id is nearly the same. */
-  similarApplications: Application[]
+  similarApplications: ApplicationNames[]
   /** What happened later, servers may not have stored yet. Milliseconds since the epoch; `tokens`: and uses of secrets. */
   knownUntil: { refusals: number; tokens: number }
 }
@@ -63,8 +63,10 @@ export function createWhy(context: Context) {
       const diagnosis = diagnoseSuite({ suite, refusals, similarRefusals, now: now() })
       return { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
     }
-    const all = await allPages<Application>((page) => store.listApplications(page))
-    const similarApplications = all.filter((application) => isNear(application.clientId, clientId))
+    const similarApplications: ApplicationNames[] = []
+    for await (const names of stepsOfNames(store)) {
+      similarApplications.unshift(...names.filter((one) => isNear(one.clientId, clientId)).reverse())
+    }
     if (similarRefusals.length === 0) throw nothingKnown(clientId, similarApplications)
     const diagnosis = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now() })
     const nobody = { application, suite: undefined, refusals: [] }
@@ -74,13 +76,12 @@ export function createWhy(context: Context) {
   async function inTrouble(clientId: string): Promise<ApplicationInTrouble> {
     const application = await applications.show(clientId)
     const hour = hourOf(now())
-    const counts = await store.listTokenCounts(hour)
-    const count = counts.find((one) => one.applicationKey === application.key && one.hour === hour)
+    const [count] = await store.listTokenCounts([application.key], [hour])
     return { ...application, tokensThisHour: count?.issued ?? 0, refusedThisHour: count?.refused ?? 0 }
   }
 }
 
-function nothingKnown(clientId: string, similar: readonly Application[]): OperatorError {
+function nothingKnown(clientId: string, similar: readonly ApplicationNames[]): OperatorError {
   const ids = similar.map((application) => application.clientId).join(', ')
   return new OperatorError(
     `There is no application with the client id ${clientId}, and no refusal of one like it is known. ` +

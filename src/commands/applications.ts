@@ -1,8 +1,8 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Administration } from '../administration/administration.ts'
 import type { ShownApplication } from '../administration/applications.ts'
+import type { Sought } from '../administration/search.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
-import type { Application } from '../domain/application.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
   type JsonOption,
@@ -31,6 +31,11 @@ interface RegisterOptions extends CreateOption, JsonOption {
 interface UpdateOptions extends JsonOption {
   name?: string
   developerEmail?: string
+}
+
+interface ListOptions extends Pick<Sought, 'status'> {
+  search?: string
+  limit?: number
 }
 
 /** `applications …`: who may ask for tokens. */
@@ -94,11 +99,10 @@ export function applicationsCommand(terminal: Terminal): Command {
   withJson(applications.command('list'))
     .description('list the applications')
     .option('--search <text>', 'only those that have this text in their client id, name or developer email')
-    .action(async (options: JsonOption & { search?: string }) => {
-      const sought = (options.search ?? '').toLowerCase()
-      const has = ({ clientId, name, developerEmail }: Application) =>
-        [clientId, name, developerEmail].some((field) => field.toLowerCase().includes(sought))
-      const all = (await administer(terminal, ({ applications }) => applications.list())).filter(has)
+    .addOption(new Option('--status <status>', 'only those that are this').choices(['active', 'suspended']))
+    .option('--limit <number>', 'only so many, the newest', readLimit)
+    .action(async ({ search, status, limit, ...options }: JsonOption & ListOptions) => {
+      const all = await administer(terminal, ({ applications }) => applications.list({ text: search, status, limit }))
       const rows = all.map((one) => [
         one.clientId,
         one.name,
@@ -185,6 +189,11 @@ function applicationText(application: ShownApplication): string {
 
 function suitesText(suites: string[]): string {
   return `${suites.length === 1 ? 'suite' : 'suites'} ${suites.join(', ')}`
+}
+
+function readLimit(value: string): number {
+  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value)
+  throw new InvalidArgumentError('It must be a whole number above 0.')
 }
 
 /** The values of an option that may be repeated. */

@@ -26,6 +26,9 @@ export interface Application {
 
 export type ApplicationKey = Key<'application'>
 
+/** What an application is searched by. */
+export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>
+
 /** An application that is about to be registered. */
 export interface NewApplication {
   readonly clientId: string

@@ -1,9 +1,15 @@
-import type { Application, ApplicationChanges, ApplicationKey, NewApplication } from './application.ts'
+import type {
+  Application,
+  ApplicationChanges,
+  ApplicationKey,
+  ApplicationNames,
+  NewApplication,
+} from './application.ts'
 import type { RefusalCount } from './refusal-count.ts'
 import type { NewSecret } from './secret.ts'
 import type { NewSuite, Suite, SuiteChanges, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
-import type { SecretUse, TokenCount, TokenCountChange } from './usage.ts'
+import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './usage.ts'
 
 /**
  * What a store promises; test/store/conformance.ts tests it. Times are milliseconds since the epoch.
@@ -41,6 +47,8 @@ export interface Registry {
   findApplication(clientId: string): Promise<Application | undefined>
   /** Some applications, oldest first. */
   listApplications(page: Page<ApplicationKey>): Promise<Application[]>
+  /** What some applications are searched by, newest first: much cheaper than the applications. */
+  listNames(page: Page<ApplicationKey>): Promise<ApplicationNames[]>
   /** Every application that has one of these names, oldest first. */
   findNamesakes(names: readonly string[]): Promise<Application[]>
   countApplications(): Promise<number>
@@ -110,8 +118,10 @@ export interface Usage {
   addTokenCounts(changes: readonly TokenCountChange[]): Promise<TokenCount[]>
   /** How many tokens an application was issued in an hour. */
   countTokens(applicationKey: ApplicationKey, hour: number): Promise<number>
-  /** The counts of this hour and of later ones. */
-  listTokenCounts(fromHour: number): Promise<TokenCount[]>
+  /** The counts of these applications in these hours; where nothing was counted there is none. */
+  listTokenCounts(applicationKeys: readonly ApplicationKey[], hours: readonly number[]): Promise<TokenCount[]>
+  /** When these applications last got a token; those that never did are left out. */
+  listApplicationUses(applicationKeys: readonly ApplicationKey[]): Promise<ApplicationUse[]>
   /** When an application last got a token; undefined: never yet. */
   lastTokenAt(applicationKey: ApplicationKey): Promise<number | undefined>
   /** Records when secrets were used, but for those that are gone or of which a later use is known. */

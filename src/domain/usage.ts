@@ -16,6 +16,13 @@ export interface TokenCountChange extends TokenCount {
   readonly lastTokenAt: number | null
 }
 
+/** When an application last got a token. */
+export interface ApplicationUse {
+  readonly applicationKey: ApplicationKey
+  /** Milliseconds since the epoch. */
+  readonly lastTokenAt: number
+}
+
 /** When a secret last authenticated its application or suite. */
 export interface SecretUse {
   readonly secretId: number

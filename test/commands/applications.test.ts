@@ -153,7 +153,7 @@ t.test('Commands: the name and the developer email of an application are updated
   t.match(await runJson(['apps', 'show', 'a'], options), { name: 'M', developer_email: 'e@f.example' })
 })
 
-t.test('Commands: a list has all applications, or those with a text in their id, name or email', async (t) => {
+t.test('Commands: a list has all applications, or those with a text or a status, or the newest', async (t) => {
   const options = temporaryDatabase(t)
   for (const [id, name, email] of [
     ['one', 'Shop', 'a@north.example'],
@@ -169,6 +169,14 @@ t.test('Commands: a list has all applications, or those with a text in their id,
   t.strictSame(await found('--search', 'stör'), ['two'])
   t.strictSame(await found('--search', '@south'), ['two', 'shop-3'])
   t.strictSame(await found('--search', 'nothing'), [])
+  await run(['apps', 'suspend', 'two'], options)
+  t.strictSame(await found('--status', 'suspended'), ['two'])
+  t.strictSame(await found('--status', 'active', '--search', 'shop', '--limit', '1'), ['shop-3'])
+  t.strictSame(await found('--limit', '2'), ['two', 'shop-3'], 'the newest, oldest first')
+  for (const limit of ['0', '-1', '1.5', 'x', '9999999999']) {
+    t.match(await run(['apps', 'list', '--limit', limit], options), { status: 2, err: /whole number above 0/ })
+  }
+  t.match(await run(['apps', 'list', '--status', 'gone'], options), { status: 2, err: /active, suspended/ })
 })
 
 t.test('Commands: an imported secret is added to an application, and its others stay as they are', async (t) => {

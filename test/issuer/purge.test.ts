@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import type { Application } from '../../src/domain/application.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { mintToken } from '../../src/domain/token.ts'
+import { hourOf } from '../../src/domain/usage.ts'
 import { purge } from '../../src/issuer/purge.ts'
 import { keyOf } from '../support/keys.ts'
 import { refusal } from '../support/refusal.ts'
@@ -12,16 +14,18 @@ import { createWorld, START } from '../support/world.ts'
 const HOUR = 3_600_000
 
 t.test('Purge: counts of tokens are kept for two days', async (t) => {
-  const { store, clock, token, flushUsage } = await createWorld(t)
+  const { store, clock, credentials, token, flushUsage } = await createWorld(t)
   const now = () => clock.time
+  const { key } = (await store.findApplication(credentials.client_id)) as Application
+  const counts = () => store.listTokenCounts([key], [hourOf(START)])
   await token()
   await flushUsage()
   clock.time += 48 * HOUR
   await purge({ store, now, observe() {} })
-  t.equal((await store.listTokenCounts(0)).length, 1)
+  t.equal((await counts()).length, 1)
   clock.time += HOUR
   t.equal(await purge({ store, now, observe() {} }), false)
-  t.strictSame(await store.listTokenCounts(0), [])
+  t.strictSame(await counts(), [])
 })
 
 t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {

@@ -126,6 +126,34 @@ function registryConformance(t: Test, { open }: Harness): void {
     t.strictSame(await store.listApplications({ after: listed[3]?.key, limit: 3 }), [])
   })
 
+  t.test('Store: what applications are searched by is listed newest first, page by page', async (t) => {
+    const store = await open(t)
+    t.strictSame(await store.listNames(PAGE), [])
+    await register(
+      store,
+      ['b', 'a', 'd', 'c'].map((id) => application(id)),
+    )
+    await store.setStatus('a', 'suspended')
+    const listed = await store.listNames(PAGE)
+    t.strictSame(idsOf(listed), ['c', 'd', 'a', 'b'])
+    t.strictSame(listed[2], {
+      key: (await store.findApplication('a'))?.key,
+      clientId: 'a',
+      name: 'Application a',
+      developerEmail: 'developer@partner.example',
+      status: 'suspended',
+    })
+
+    t.strictSame(idsOf(await store.listNames({ limit: 2 })), ['c', 'd'])
+    await store.removeApplication('d')
+    t.strictSame(
+      idsOf(await store.listNames({ after: listed[1]?.key, limit: 1 })),
+      ['a'],
+      'also where the last row of the page before was removed',
+    )
+    t.strictSame(await store.listNames({ after: listed[3]?.key, limit: 2 }), [])
+  })
+
   t.test('Store: applications that exist are left as they are', async (t) => {
     const store = await open(t)
     const first = application('a')
@@ -502,13 +530,20 @@ function usageConformance(t: Test, { open }: Harness): void {
     t.equal(await store.lastTokenAt(a), START + 5, 'the latest, in whatever order they come')
     t.equal(await store.lastTokenAt(b), undefined)
     t.same(
-      new Set(await store.listTokenCounts(hour)),
+      new Set(await store.listTokenCounts([a, b], [hour])),
       new Set([
         { applicationKey: a, hour, issued: 2, refused: 1 },
         { applicationKey: b, hour, issued: 0, refused: 2 },
       ]),
     )
-    t.equal((await store.listTokenCounts(hour - 1)).length, 3)
+    t.strictSame(await store.listTokenCounts([b], [hour - 1, hour]), [
+      { applicationKey: b, hour, issued: 0, refused: 2 },
+    ])
+    t.equal((await store.listTokenCounts([a, b], [hour - 1, hour])).length, 3, 'of several applications')
+    t.equal((await store.listTokenCounts([a, b], [hour - 1])).length, 1, 'in these hours')
+    t.strictSame(await store.listTokenCounts([], [hour]), [])
+    t.strictSame(await store.listApplicationUses([b, a]), [{ applicationKey: a, lastTokenAt: START + 5 }])
+    t.strictSame(await store.listApplicationUses([]), [])
   })
 
   t.test('Store: old counts are purged, no more than the limit', async (t) => {
@@ -517,7 +552,8 @@ function usageConformance(t: Test, { open }: Harness): void {
     const count = { applicationKey, issued: 1, refused: 0, lastTokenAt: START }
     await store.addTokenCounts([5, 3, 4, 2].map((hour) => ({ ...count, hour })))
     t.equal(await store.purgeTokenCounts(5, 2), 2)
-    t.strictSame((await store.listTokenCounts(0)).map(({ hour }) => hour).sort(), [4, 5])
+    const left = await store.listTokenCounts([applicationKey], [2, 3, 4, 5])
+    t.strictSame(left.map(({ hour }) => hour).sort(), [4, 5])
     t.equal(await store.purgeTokenCounts(5, 2), 1)
     t.equal(await store.purgeTokenCounts(5, 2), 0)
     t.equal(await store.lastTokenAt(applicationKey), START)
@@ -911,6 +947,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         findApplication: () => store.findApplication('owner'),
         listApplications: () => store.listApplications(PAGE),
         listApprovedApplications: () => store.listApprovedApplications('store', PAGE),
+        listNames: () => store.listNames(PAGE),
         findSuite: () => store.findSuite('store'),
         listSuites: () => store.listSuites(PAGE),
         mostImportedSecrets: () => store.mostImportedSecrets(),
@@ -936,7 +973,8 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         addTokenCounts: () =>
           store.addTokenCounts([{ applicationKey: key, hour: 1, issued: 1, refused: 0, lastTokenAt: START }]),
         countTokens: () => store.countTokens(key, 1),
-        listTokenCounts: () => store.listTokenCounts(0),
+        listTokenCounts: () => store.listTokenCounts([key], [1]),
+        listApplicationUses: () => store.listApplicationUses([key]),
         lastTokenAt: () => store.lastTokenAt(key),
         recordSecretUses: () => store.recordSecretUses([{ secretId: 1, lastUsedAt: START }]),
         listSecretUses: () => store.listSecretUses([1]),

@@ -1,4 +1,4 @@
-import type { Application, NewApplication } from '../../domain/application.ts'
+import type { Application, ApplicationKey, ApplicationNames, NewApplication } from '../../domain/application.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
@@ -6,8 +6,17 @@ import type { Commands } from './commands.ts'
 import type { Reads } from './reads.ts'
 import * as sql from './statements/registry.ts'
 
-/** The key of no row: ids begin with 1. */
+/** The keys of no row: ids begin with 1. */
 const BEFORE_THE_FIRST = 0
+const BEHIND_THE_LAST = Number.MAX_SAFE_INTEGER
+
+type NamesRow = [
+  key: ApplicationKey,
+  clientId: string,
+  name: string,
+  developerEmail: string,
+  status: Application['status'],
+]
 
 /** The registry in PostgreSQL: applications, suites, their secrets and approvals. */
 export function createRegistry({ reads, commands }: { reads: Reads; commands: Commands }): Registry {
@@ -29,6 +38,8 @@ export function createRegistry({ reads, commands }: { reads: Reads; commands: Co
     listApplications: ({ after = BEFORE_THE_FIRST, limit }) => list<Application>(sql.listApplications, [after, limit]),
     listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
       list<Application>(sql.listApprovedApplications, [suiteId, after, limit]),
+    listNames: async ({ after = BEHIND_THE_LAST, limit }) =>
+      (await commands.ask<NamesRow>(sql.listNames, [after, limit])).map(toNames),
     findNamesakes: (names) => list<Application>(sql.findNamesakes, [names]),
     countApplications: () => commands.askNumber(sql.countApplications),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => list<Suite>(sql.listSuites, [after, limit]),
@@ -68,6 +79,10 @@ export function createRegistry({ reads, commands }: { reads: Reads; commands: Co
 
     revokeSecret: (owner, id, at) => change(sql.revokeSecret, [owner, id, at]),
   }
+}
+
+function toNames([key, clientId, name, developerEmail, status]: NamesRow): ApplicationNames {
+  return { key, clientId, name, developerEmail, status }
 }
 
 function applicationsJson(applications: readonly NewApplication[]): string {

@@ -30,7 +30,13 @@ export function createUsage({ ask, askNumberInBackground, transact }: Commands):
       return row?.[0] ?? 0
     },
 
-    listTokenCounts: async (fromHour) => (await ask<CountRow>(sql.listTokenCounts, [fromHour])).map(toCount),
+    listTokenCounts: async (keys, hours) =>
+      (await ask<CountRow>(sql.listTokenCounts, [arrayOf(keys), arrayOf(hours)])).map(toCount),
+
+    async listApplicationUses(keys) {
+      const rows = await ask<[ApplicationKey, number]>(sql.listApplicationUses, [arrayOf(keys)])
+      return rows.map(([applicationKey, lastTokenAt]) => ({ applicationKey, lastTokenAt }))
+    },
 
     async lastTokenAt(applicationKey) {
       const [row] = await ask<[number]>(sql.lastTokenAt, [applicationKey])

@@ -1,4 +1,4 @@
-import type { Application, ApplicationKey, NewApplication } from '../../domain/application.ts'
+import type { Application, ApplicationKey, ApplicationNames, NewApplication } from '../../domain/application.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
@@ -6,8 +6,17 @@ import type { Change } from './change.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/registry.ts'
 
-/** The key of no row: ids begin with 1. */
+/** The keys of no row: ids begin with 1. */
 const BEFORE_THE_FIRST = 0
+const BEHIND_THE_LAST = Number.MAX_SAFE_INTEGER
+
+type NamesRow = [
+  key: ApplicationKey,
+  clientId: string,
+  name: string,
+  developerEmail: string,
+  status: Application['status'],
+]
 
 interface Options extends Pick<Context, 'db' | 'changes' | 'reader' | 'read'> {
   change: Change
@@ -39,6 +48,7 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
   const listApplications = list<Application>(sql.listApplications)
   const listApprovedApplications = list<Application>(sql.listApprovedApplications)
   const listSuites = list<Suite>(sql.listSuites)
+  const selectNames = db.prepare<unknown[], NamesRow>(sql.listNames).raw()
   const findNamesakes = list<Application>(sql.findNamesakes)
   const countApplications = db.prepare(sql.countApplications).pluck()
   const selectImportedSecrets = db.prepare(sql.mostImportedSecrets).pluck()
@@ -95,6 +105,7 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
     listApplications: ({ after = BEFORE_THE_FIRST, limit }) => listApplications(after, limit),
     listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
       listApprovedApplications(suiteId, after, limit),
+    listNames: ({ after = BEHIND_THE_LAST, limit }) => read(() => selectNames.all(after, limit).map(toNames)),
     findNamesakes: (names) => findNamesakes(JSON.stringify(names)),
     countApplications: () => read(() => countApplications.get() as number),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => listSuites(after, limit),
@@ -135,6 +146,10 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
 /** A row that the database has made JSON of, under the names that the domain has for its columns. */
 function parse<Row>(json: string): Row {
   return JSON.parse(json)
+}
+
+function toNames([key, clientId, name, developerEmail, status]: NamesRow): ApplicationNames {
+  return { key, clientId, name, developerEmail, status }
 }
 
 function toRow(application: NewApplication) {

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/store.ts'
-import type { SecretUse, TokenCount, TokenCountChange } from '../../domain/usage.ts'
+import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from '../../domain/usage.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/usage.ts'
 
@@ -10,6 +10,7 @@ export function createUsage({ db, read, write }: Context): Usage {
   const recordSecretUse = db.prepare(sql.recordSecretUse)
   const countTokens = db.prepare(sql.countTokens).pluck()
   const listTokenCounts = db.prepare(sql.listTokenCounts)
+  const listApplicationUses = db.prepare(sql.listApplicationUses)
   const listSecretUses = db.prepare(sql.listSecretUses)
   const lastTokenAt = db.prepare(sql.lastTokenAt).pluck()
   const purgeTokenCounts = db.prepare(sql.purgeTokenCounts)
@@ -27,7 +28,9 @@ export function createUsage({ db, read, write }: Context): Usage {
   return {
     addTokenCounts: (changes) => write(() => addAll(changes)),
     countTokens: (key, hour) => read(() => (countTokens.get(key, hour) as number | undefined) ?? 0),
-    listTokenCounts: (fromHour) => read(() => listTokenCounts.all(fromHour) as TokenCount[]),
+    listTokenCounts: (keys, hours) =>
+      read(() => listTokenCounts.all({ keys: JSON.stringify(keys), hours: JSON.stringify(hours) }) as TokenCount[]),
+    listApplicationUses: (keys) => read(() => listApplicationUses.all(JSON.stringify(keys)) as ApplicationUse[]),
     lastTokenAt: (key) => read(() => lastTokenAt.get(key) as number | undefined),
     recordSecretUses: (uses) => write(() => recordAll(uses)),
     listSecretUses: (ids) => read(() => listSecretUses.all(JSON.stringify(ids)) as SecretUse[]),

@@ -29,7 +29,9 @@ export const countTokens = `
   SELECT issued FROM token_counts WHERE application_id = $1 AND hour = $2`
 
 export const listTokenCounts = `
-  SELECT application_id, hour, issued, refused FROM token_counts WHERE hour >= $1`
+  SELECT application_id, hour, issued, refused
+    FROM token_counts
+   WHERE application_id = ANY ($1::bigint[]) AND hour = ANY ($2::bigint[])`
 
 export const purgeTokenCounts = `
   WITH old AS (
@@ -61,3 +63,6 @@ export const listSecretUses = `
 
 export const lastTokenAt = `
   SELECT last_token_at FROM application_uses WHERE application_id = $1`
+
+export const listApplicationUses = `
+  SELECT application_id, last_token_at FROM application_uses WHERE application_id = ANY ($1::bigint[])`

@@ -10,7 +10,10 @@ export const countTokens = `
   SELECT issued FROM token_counts WHERE application_id = ? AND hour = ?`
 
 export const listTokenCounts = `
-  SELECT application_id AS applicationKey, hour, issued, refused FROM token_counts WHERE hour >= ?`
+  SELECT application_id AS applicationKey, hour, issued, refused
+    FROM token_counts
+   WHERE hour IN (SELECT value FROM json_each(@hours))
+     AND application_id IN (SELECT value FROM json_each(@keys))`
 
 export const purgeTokenCounts = `
   DELETE FROM token_counts
@@ -34,3 +37,8 @@ export const recordApplicationUse = `
 
 export const lastTokenAt = `
   SELECT last_token_at FROM application_uses WHERE application_id = ?`
+
+export const listApplicationUses = `
+  SELECT application_id AS applicationKey, last_token_at AS lastTokenAt
+    FROM application_uses
+   WHERE application_id IN (SELECT value FROM json_each(?))`

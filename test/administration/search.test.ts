@@ -1,0 +1,159 @@
+import t, { type Test } from 'tap'
+import { createAdministration } from '../../src/administration/administration.ts'
+import { OperatorError } from '../../src/domain/operator-error.ts'
+import type { Store } from '../../src/domain/store.ts'
+import { createWorld } from '../support/world.ts'
+
+const HOUR = 3_600_000
+const EMAIL = 'dev@partner.example'
+
+/** A store with these applications, the oldest first, and the search of an operator. `change`: of the store's methods. */
+async function setting(
+  t: Test,
+  seeds: { clientId: string; name?: string; developerEmail?: string }[],
+  change: (store: Store) => Partial<Store> = () => ({}),
+) {
+  const world = await createWorld(t)
+  await world.administration.remove(world.credentials.client_id)
+  await world.administration.seed({
+    suites: [],
+    applications: seeds.map((seed) => ({ name: `Name of ${seed.clientId}`, developerEmail: EMAIL, ...seed })),
+  })
+  const store = { ...world.store, ...change(world.store) }
+  const { applications } = createAdministration({
+    store,
+    now: () => world.clock.time,
+    observe: () => {},
+    actor: 'tester',
+  })
+  return { ...world, applications }
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
+const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
+
+t.test('Search: all applications are found page by page, the newest first, each once', async (t) => {
+  const { applications, administration } = await setting(t, numbered(5))
+  const first = await applications.search({ limit: 2 })
+  t.strictSame(idsOf(first.applications), ['a-4', 'a-3'])
+  await administration.remove('a-3')
+  await administration.register({ name: 'New', developerEmail: EMAIL, clientId: 'new' })
+  const second = await applications.search({ limit: 2, after: first.next })
+  t.strictSame(idsOf(second.applications), ['a-2', 'a-1'], 'also where the last one was removed and others came')
+  const third = await applications.search({ limit: 2, after: second.next })
+  t.strictSame([idsOf(third.applications), third.next], [['a-0'], undefined])
+  t.equal((await applications.search({ limit: 5 })).next, undefined, 'none where the last page is full')
+})
+
+t.test('Search: a text is sought in client ids, names and emails, in capitals or not, in every script', async (t) => {
+  const { applications } = await setting(t, [
+    { clientId: 'ONE-1' },
+    { clientId: 'b', name: 'CAFÉ Ünï' },
+    { clientId: 'c', developerEmail: 'One@partner.example' },
+    { clientId: 'd', name: '東京 API' },
+    { clientId: 'e', name: '100 % a_b' },
+  ])
+  const find = async (text: string) => idsOf((await applications.search({ text, limit: 9 })).applications)
+  t.strictSame(await find('oNe'), ['c', 'ONE-1'])
+  t.strictSame(await find('café'), ['b'])
+  t.strictSame(await find('cafe\u0301 ü'), ['b'], 'whatever an accent is made of')
+  t.strictSame(await find('東京'), ['d'])
+  t.strictSame(await find('0 %'), ['e'])
+  t.strictSame(await find('a%b'), [], 'no character stands for others')
+  t.strictSame(await find('nothing'), [])
+  t.equal((await find('')).length, 5)
+})
+
+t.test('Search: suspended or active applications are found, also of those that have a text', async (t) => {
+  const { applications, administration } = await setting(t, numbered(12))
+  for (const id of ['a-1', 'a-2', 'a-11']) await administration.suspend(id)
+  const find = async (sought: object) => idsOf((await applications.search({ ...sought, limit: 99 })).applications)
+  t.strictSame(await find({ status: 'suspended' }), ['a-11', 'a-2', 'a-1'])
+  t.strictSame(await find({ status: 'suspended', text: 'a-1' }), ['a-11', 'a-1'])
+  t.strictSame(await find({ status: 'active', text: 'a-1' }), ['a-10'])
+})
+
+t.test('Search: each application has its tokens of this hour and the last, and when it last got one', async (t) => {
+  const { applications, store, clock, token, flushUsage, credentials, administration, post } = await setting(t, [])
+  const { clientId, clientSecret } = await administration.register({ name: 'A', developerEmail: EMAIL })
+  t.match((await applications.search({ limit: 1 })).applications, [
+    { tokensThisHour: 0, tokensLastHour: 0, lastTokenAt: undefined },
+  ])
+  t.equal(await token(), undefined, 'that application was removed')
+  await post({ ...credentials, client_id: clientId, client_secret: clientSecret as string })
+  await flushUsage()
+  const at = clock.time
+  clock.time += HOUR
+  t.match((await applications.search({ limit: 1 })).applications, [
+    { tokensThisHour: 0, tokensLastHour: 1, lastTokenAt: at },
+  ])
+  t.equal(await store.lastTokenAt((await applications.show(clientId)).key), at)
+})
+
+t.test('Search: what is no cursor is refused', async (t) => {
+  const { applications } = await setting(t, numbered(3))
+  const { next } = await applications.search({ limit: 1 })
+  const wrong = [
+    '',
+    '1',
+    `${next}=`,
+    `${next} `,
+    'MA',
+    'LTE',
+    'MS41',
+    'MDE',
+    'OTk5OTk5OTk5OTk5OTk5OTk',
+    'x'.repeat(9999),
+  ]
+  for (const after of wrong) await t.rejects(applications.search({ limit: 1, after }), OperatorError, after)
+})
+
+t.test('Search: an application that is removed while it is found is left out', async (t) => {
+  const { applications } = await setting(t, numbered(3), (store) => ({
+    async listNames(page) {
+      const names = await store.listNames(page)
+      await store.removeApplication('a-1')
+      return names
+    },
+  }))
+  t.strictSame(idsOf((await applications.search({ limit: 9 })).applications), ['a-2', 'a-0'])
+})
+
+t.test('Search: among many it reads few at a time, and others have their turn between', async (t) => {
+  const most = { names: 0, whole: 0 }
+  const turn = { names: 0, whole: 0 }
+  let read = 0
+  const { applications } = await setting(t, numbered(5001), (store) => ({
+    async listNames(page) {
+      const names = await store.listNames(page)
+      turn.names += names.length
+      most.names = Math.max(most.names, turn.names)
+      read += names.length
+      return names
+    },
+    findApplication(clientId) {
+      turn.whole += 1
+      most.whole = Math.max(most.whole, turn.whole)
+      return store.findApplication(clientId)
+    },
+  }))
+  let isOver = false
+  t.teardown(() => {
+    isOver = true
+  })
+  function nextTurn(): void {
+    Object.assign(turn, { names: 0, whole: 0 })
+    if (!isOver) setImmediate(nextTurn)
+  }
+  nextTurn()
+
+  t.equal((await applications.search({ text: 'a-0', limit: 200 })).applications.length, 1)
+  t.equal(read, 5001, 'all are looked through')
+  t.strictSame(most, { names: 1000, whole: 1 })
+  read = 0
+  t.equal((await applications.search({ limit: 200 })).applications.length, 200)
+  t.equal(read, 201, 'without a search no more is read than is shown')
+  t.strictSame(most, { names: 1000, whole: 100 })
+  t.equal((await applications.list()).length, 5001)
+  t.strictSame(most, { names: 1000, whole: 100 })
+})
