@@ -7,6 +7,7 @@ import { type Owner, remedyOf } from './remedies.ts'
 import type { ListedSecret } from './secrets.ts'
 import { hasTokenSince, howOften, isBeforeToken, isOver, type Trouble, troublesOf } from './troubles.ts'
 import { timestamp } from './views.ts'
+import type { Ways } from './ways.ts'
 import { alsoText, hasNoSuite, nothingHappens, whatHappens } from './what-happens.ts'
 import type { ApplicationInTrouble } from './why.ts'
 
@@ -18,6 +19,16 @@ export interface Findings {
   /** Whether there is any suite: else tokens are checked without one. */
   hasSuites: boolean
   now: number
+  ways: Ways
+}
+
+/** Doubtful: nothing of it is refused now, and yet something may be wrong. */
+export type Health = 'well' | 'doubtful' | 'wrong'
+
+export interface Diagnosis {
+  health: Health
+  /** What is most likely wrong now, and what to do about it: a few sentences. */
+  diagnosis: string
 }
 
 const NOT_HERE =
@@ -26,38 +37,42 @@ const NOT_HERE =
   'log by address and time.'
 
 /** What is most likely wrong with an application now, and what to do. */
-export function diagnose(findings: Findings): string {
-  const { application, refusals, now } = findings
+export function diagnose(findings: Findings): Diagnosis {
+  const { application, refusals, now, ways } = findings
   const state = wrongState(findings)
-  if (state) return state
+  if (state) return { health: 'wrong', diagnosis: state }
   const troubles = troublesOf(refusals)
   const present = troubles.filter((trouble) => !isOver(trouble, application, now))
   const current = present.find((trouble) => !isBeforeToken(trouble, application)) ?? present[0]
   if (current) {
     const others = present.filter((trouble) => trouble !== current)
-    return `${whatHappens(current, findings)} ${remedyOf(current, findings)}${alsoText(others, findings)}`
+    return {
+      health: isBeforeToken(current, application) ? 'doubtful' : 'wrong',
+      diagnosis: `${whatHappens(current, findings)} ${remedyOf(current, findings)}${alsoText(others, findings)}`,
+    }
   }
   if (hasNoSuite(findings)) {
-    return `It is approved for no suite, so its tokens are valid nowhere: "applications approve ${application.clientId} --suite ID".`
+    const approve = ways.approve(application.clientId, [])
+    return { health: 'wrong', diagnosis: `It is approved for no suite, so its tokens are valid nowhere: ${approve}.` }
   }
   const meant = similarText(findings)
-  if (meant) return meant
-  return `${nothingHappens(findings)} ${NOT_HERE}`
+  if (meant) return { health: 'doubtful', diagnosis: meant }
+  return { health: 'well', diagnosis: `${nothingHappens(findings)} ${NOT_HERE}` }
 }
 
 /** What keeps an application from any token, whatever it sends. */
-function wrongState({ application, now }: Findings): string | undefined {
+function wrongState({ application, now, ways }: Findings): string | undefined {
   const { clientId, status, secrets } = application
   if (status === 'suspended') {
-    return `It is suspended: it gets no tokens, and those that it has are refused. If that is over: "applications resume ${clientId}".`
+    return `It is suspended: it gets no tokens, and those that it has are refused. If that is over: ${ways.resume(clientId)}.`
   }
-  return withoutSecret({ clientId, secrets, now })
+  return withoutSecret({ clientId, secrets, now, ways })
 }
 
 /** What is to be said where no secret is valid. */
-export function withoutSecret({ clientId, secrets, now }: Owner): string | undefined {
+export function withoutSecret({ clientId, secrets, now, ways }: Owner): string | undefined {
   if (secrets.some(({ state }) => state === 'active')) return undefined
-  const rotate = `"secrets rotate ${clientId}" makes a new one: hand it over.`
+  const rotate = `${ways.rotate(clientId)} makes a new one: hand it over.`
   if (secrets.length === 0) return `It has no secret: ${rotate}`
   if (secrets.every(isNotShownYet)) {
     return 'Its secret is not valid yet, because it was not shown to the end: run the seed again, and hand over the secret that it prints.'
@@ -92,12 +107,19 @@ export function diagnoseUnknown(
     similarRefusals,
     similarApplications,
     now,
-  }: { similarRefusals: readonly RefusalCount[]; similarApplications: readonly { clientId: string }[]; now: number },
-): string {
+    ways,
+  }: {
+    similarRefusals: readonly RefusalCount[]
+    similarApplications: readonly { clientId: string }[]
+    now: number
+    ways: Ways
+  },
+): Diagnosis {
   const [trouble] = troublesOf(similarRefusals) as [Trouble]
   const ids = similarApplications.map((application) => application.clientId).join(', ')
   const advice = ids
     ? `Is it ${ids}? Compare character by character.`
-    : 'Compare it with "applications list"; another database? a removed application?'
-  return `No application has the client id ${clientId}. One like it was refused, ${howOften(trouble, now)}. ${advice}`
+    : `Compare it with ${ways.list}; another database? a removed application?`
+  const diagnosis = `No application has the client id ${clientId}. One like it was refused, ${howOften(trouble, now)}. ${advice}`
+  return { health: 'wrong', diagnosis }
 }

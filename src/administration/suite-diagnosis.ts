@@ -1,9 +1,10 @@
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import { ago } from './age.ts'
-import { withoutSecret } from './diagnosis.ts'
+import { type Diagnosis, withoutSecret } from './diagnosis.ts'
 import { remedyOfOwner } from './remedies.ts'
 import type { ShownSuite } from './suites.ts'
 import { howOften, RECENT_MS, type Trouble, troublesOf } from './troubles.ts'
+import type { Ways } from './ways.ts'
 
 interface SuiteFindings {
   suite: ShownSuite
@@ -13,23 +14,28 @@ interface SuiteFindings {
   similarRefusals: readonly RefusalCount[]
   /** Milliseconds since the epoch. */
   now: number
+  ways: Ways
 }
 
 /** What is most likely wrong with a suite now: a suite's id, in the place of an application's. */
-export function diagnoseSuite({ suite, refusals, similarRefusals, now }: SuiteFindings): string {
+export function diagnoseSuite({ suite, refusals, similarRefusals, now, ways }: SuiteFindings): Diagnosis {
   const { suiteId, secrets } = suite
-  const owner = { clientId: suiteId, secrets, now }
-  const isSuite = `${suiteId} is a suite: it asks about tokens, and gets none.`
+  const owner = { clientId: suiteId, secrets, now, ways }
   const state = withoutSecret(owner)
-  if (state) return `${isSuite} ${state}`
+  if (state) return { health: 'wrong', diagnosis: ways.ofSuite(suiteId, state) }
   const lastUsedAt = Math.max(...secrets.map(({ lastUsedAt = 0 }) => lastUsedAt))
   const current = troublesOf(refusals).find(({ lastAt }) => lastUsedAt <= lastAt || lastAt >= now - RECENT_MS)
-  if (current) return `${isSuite} ${whatHappens(current, { lastUsedAt, now })} ${remedyOfOwner(current, owner)}`
+  if (current) {
+    const health = lastUsedAt <= current.lastAt ? 'wrong' : 'doubtful'
+    const text = `${whatHappens(current, { lastUsedAt, now })} ${remedyOfOwner(current, owner)}`
+    return { health, diagnosis: ways.ofSuite(suiteId, text) }
+  }
   const [trouble] = troublesOf(similarRefusals)
   const refused = trouble
     ? `A client id like this was refused, ${howOften(trouble, now)}.`
     : 'Nothing of it is refused now.'
-  return `${isSuite} ${refused} Who needs tokens needs the credentials of an application: "applications register".`
+  const diagnosis = ways.ofSuite(suiteId, refused, { isWell: true })
+  return { health: trouble ? 'doubtful' : 'well', diagnosis }
 }
 
 function whatHappens(trouble: Trouble, { lastUsedAt, now }: { lastUsedAt: number; now: number }): string {

@@ -4,17 +4,16 @@ import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal-count
 import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Context } from './administration.ts'
 import { createApplications, type ShownApplication } from './applications.ts'
-import { diagnose, diagnoseUnknown } from './diagnosis.ts'
+import { type Diagnosis, diagnose, diagnoseUnknown } from './diagnosis.ts'
 import { isNear, looksLike } from './look-alikes.ts'
 import { stepsOfNames } from './names.ts'
 import { diagnoseSuite } from './suite-diagnosis.ts'
 import { createSuites, type ShownSuite } from './suites.ts'
+import { COMMANDS, type Ways } from './ways.ts'
 
 /** Why a client is refused, as far as is known. */
-export interface Explanation {
+export interface Explanation extends Diagnosis {
   clientId: string
-  /** What is most likely wrong now, and what to do about it: a few sentences. */
-  diagnosis: string
   /** Undefined: the client id is a suite's, or nobody's. */
   application: ApplicationInTrouble | undefined
   /** Undefined: the client id is an application's, or nobody's. */
@@ -45,32 +44,32 @@ export function createWhy(context: Context) {
   const applications = createApplications(context)
   const suites = createSuites(context)
 
-  return async (clientId: string): Promise<Explanation> => {
+  return async (clientId: string, ways: Ways = COMMANDS): Promise<Explanation> => {
     const knownUntil = { refusals: now() - REFUSALS_INTERVAL_MS, tokens: now() - USAGE_INTERVAL_MS }
     const similarRefusals = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
     if (await store.findApplication(clientId)) {
       const application = await inTrouble(clientId)
       const refusals = await store.listRefusals(clientId)
       const hasSuites = (await store.listSuites({ limit: 1 })).length > 0
-      const diagnosis = diagnose({ application, refusals, similarRefusals, hasSuites, now: now() })
+      const found = diagnose({ application, refusals, similarRefusals, hasSuites, now: now(), ways })
       const suite = undefined
-      return { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
+      return { clientId, ...found, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
     }
     const application = undefined
     if (await store.findSuite(clientId)) {
       const suite = await suites.show(clientId)
       const refusals = await store.listRefusals(clientId)
-      const diagnosis = diagnoseSuite({ suite, refusals, similarRefusals, now: now() })
-      return { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
+      const found = diagnoseSuite({ suite, refusals, similarRefusals, now: now(), ways })
+      return { clientId, ...found, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
     }
     const similarApplications: ApplicationNames[] = []
     for await (const names of stepsOfNames(store)) {
       similarApplications.unshift(...names.filter((one) => isNear(one.clientId, clientId)).reverse())
     }
     if (similarRefusals.length === 0) throw nothingKnown(clientId, similarApplications)
-    const diagnosis = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now() })
+    const found = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now(), ways })
     const nobody = { application, suite: undefined, refusals: [] }
-    return { clientId, diagnosis, ...nobody, similarRefusals, similarApplications, knownUntil }
+    return { clientId, ...found, ...nobody, similarRefusals, similarApplications, knownUntil }
   }
 
   async function inTrouble(clientId: string): Promise<ApplicationInTrouble> {

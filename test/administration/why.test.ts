@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { COMMANDS, type Ways } from '../../src/administration/ways.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 import type { createWorld } from '../support/world.ts'
 
@@ -494,4 +495,39 @@ t.test('Why: the last secret that has ended by itself is not said to be revoked'
     await diagnosis(),
     /^None of its secrets is valid: the last one ended at 2027-01-15T08:01:00\.000Z \(2 min ago\)/,
   )
+})
+
+t.test('Why: whether all is well is told from what may be wrong, and from what is', async (t) => {
+  const { explain, post, credentials, clock, token, administration, introspect, id } = await createAskedWorld(t)
+  const health = async (clientId?: string) => (await explain(clientId)).health
+  t.equal(await health(), 'well')
+  await post({ ...credentials, client_secret: 'wrong' })
+  t.equal(await health(), 'wrong')
+  clock.time += MINUTE
+  await token()
+  t.equal(await health(), 'doubtful', 'another instance may still have the wrong one')
+  clock.time += 20 * MINUTE
+  t.equal(await health(), 'well')
+  await administration.suspend(id)
+  t.equal(await health(), 'wrong')
+
+  t.equal(await health('store'), 'well')
+  await post({ ...credentials, client_id: 'store' })
+  t.equal(await health('store'), 'doubtful', 'where it is taken for an application')
+  await post({ token: 'x' }, { authorization: `Basic ${btoa('store:bad')}` }, '/v1/oauth/introspect')
+  t.equal(await health('store'), 'wrong')
+  clock.time += MINUTE
+  await introspect('x')
+  t.equal(await health('store'), 'doubtful')
+  await post({ ...credentials, client_id: id.toLowerCase() })
+  t.equal(await health(id.toLowerCase()), 'wrong')
+})
+
+t.test('Why: what to do is said in the words of where it is read', async (t) => {
+  const { administration, post, credentials, id, explain } = await createAskedWorld(t)
+  await post({ ...credentials, client_secret: 'wrong' })
+  await explain()
+  const ways: Ways = { ...COMMANDS, rotate: (owner) => `the button for ${owner}`, ofSuite: (_, said) => said }
+  t.match((await administration.why(id, ways)).diagnosis, `If nobody has it any more: the button for ${id}, and hand`)
+  t.equal((await administration.why('store', ways)).diagnosis, 'Nothing of it is refused now.')
 })
