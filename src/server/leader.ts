@@ -9,6 +9,7 @@ import { onWorkerMessage, tellWorker } from './messages.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { type Ops, type OpsConfig, startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
+import { createServerFigures } from './server-figures.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal, type OperatorSignal } from './signals.ts'
 import { type Exit, startWorker } from './start-worker.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -51,13 +52,14 @@ export async function runLeader(
   telemetry: Telemetry,
   { workers, settingsNow, config, patience = PATIENCE }: LeaderOptions,
 ): Promise<void> {
-  const { observe, measure } = telemetry
+  const { observe, measure, numbers } = telemetry
   const serving = new Set<Worker>()
   /** Those that serve or have served: they are ended in order. */
-  const known = new WeakMap<Worker, Member>()
+  const known = new WeakMap<Worker, Member | undefined>()
   /** Of those that are to be replaced in order: whether the next one listens, sooner or later. */
   const successors = new WeakMap<Worker, Promise<boolean>>()
   const silent = new WeakSet<Worker>()
+  const figures = numbers && createServerFigures(numbers, { expected: workers, serving: () => serving.size })
   let isClosing = false
   let ops: Ops | undefined
   let store: Opened | undefined
@@ -94,12 +96,9 @@ export async function runLeader(
   })
 
   async function begin(): Promise<void> {
-    ops = await startOps(config, telemetry.numbers, {
-      expected: workers,
-      serving: () => serving.size,
-    })
+    ops = await startOps(config, figures)
     store = await open()
-    ops.watch(store)
+    figures?.ofStore.open(store)
     // One first: an error that would stop them all is then reported once.
     const address = await start()
     await Promise.all(Array.from({ length: workers - 1 }, () => start()))
@@ -124,8 +123,8 @@ export async function runLeader(
       },
     })
     if (predecessor) known.get(predecessor)?.retire()
-    const member = (ops as Ops).join()
-    onWorkerMessage(worker, { report: ({ report }) => member.take(report) })
+    const member = figures?.fleet.join()
+    onWorkerMessage(worker, { report: ({ report }) => member?.take(report) })
     serving.add(worker)
     known.set(worker, member)
     heartbeat.watch(worker)

@@ -1,18 +1,10 @@
 import type { Config } from '../config.ts'
-import type { Clock } from '../domain/clock.ts'
 import { listenForOperators, type Page, type Pages } from '../ops/listener.ts'
 import { referencePages } from '../ops/reference.ts'
 import type { Measured } from '../telemetry/metrics/exposition.ts'
-import { createFleet, type Fleet, type Member } from '../telemetry/metrics/fleet.ts'
-import type { Numbers } from '../telemetry/metrics/numbers.ts'
+import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
-import { createStoreFigures, type StoreSource } from './store-figures.ts'
-
-/** The processes that answer requests. */
-export interface Workers {
-  expected: number
-  serving: () => number
-}
+import type { ServerFigures } from './server-figures.ts'
 
 export type OpsConfig = Pick<Config, 'OPS_ADDRESS' | 'DATABASE_URL'>
 
@@ -20,19 +12,10 @@ export type OpsConfig = Pick<Config, 'OPS_ADDRESS' | 'DATABASE_URL'>
 export interface Ops {
   /** Where; undefined: nowhere. */
   address: string | undefined
-  /** One more process answers requests. */
-  join(): Member
-  /** This store is asked for its figures from now on. */
-  watch(store: StoreSource): void
   close(): Promise<void>
 }
 
-const NOWHERE: Ops = {
-  address: undefined,
-  join: () => ({ take() {}, retire() {}, leave() {} }),
-  watch() {},
-  close: async () => {},
-}
+const NOWHERE: Ops = { address: undefined, close: async () => {} }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -42,30 +25,27 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  */
 export async function startOps(
   { OPS_ADDRESS: place, DATABASE_URL }: OpsConfig,
-  numbers: Numbers | undefined,
-  { expected, serving }: Workers,
-  { now = Date.now, monotonic = () => performance.now() }: { now?: Clock; monotonic?: Clock } = {},
+  figures: ServerFigures | undefined,
 ): Promise<Ops> {
-  if (!place || !numbers) return NOWHERE
-  const fleet = createFleet(numbers, expected)
-  const storeFigures = createStoreFigures({ now, monotonic })
+  if (!place || !figures) return NOWHERE
+  const { numbers, fleet, ofStore } = figures
+  const { expected, serving } = figures.workers
   const built: Measured = { build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]] }
   // It takes a while to load, and only here it is needed.
   const { createExposition } = await import('../telemetry/metrics/exposition.ts')
   const exposition = createExposition(numbers, async () => {
-    const ofStore = await storeFigures.measure()
+    const measured = await ofStore.measure()
     const workers: Measured = { workers: [[[], serving()]], workers_expected: [[[], expected]] }
-    return { ...ofStore, ...ofFleet(fleet), ...workers, ...built }
+    return { ...measured, ...ofFleet(fleet), ...workers, ...built }
   })
 
   const pages: Pages = {
     '/metrics': async () => ({ type: exposition.type, body: await exposition.text() }),
     '/health/live': () => health(true),
-    '/health/ready': async () => health(serving() > 0 && (await storeFigures.isUp())),
+    '/health/ready': async () => health(serving() > 0 && (await ofStore.isUp())),
     ...referencePages(),
   }
-  const { address, close } = await listenForOperators(place, pages)
-  return { address, join: fleet.join, watch: storeFigures.open, close }
+  return listenForOperators(place, pages)
 }
 
 function ofFleet(fleet: Fleet): Measured {

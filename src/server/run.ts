@@ -3,6 +3,7 @@ import { type ListenConfig, listenAndServe } from './listen.ts'
 import { type OpsConfig, startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
 import { startSampling } from './sampler.ts'
+import { createServerFigures } from './server-figures.ts'
 import { closeOnSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
@@ -36,12 +37,13 @@ export async function run(
   return { address, ops: ops.address, database: store.database, previous: store.previous }
 
   async function start() {
-    const ops = await startOps(config, numbers, { expected: 1, serving: () => (isServing ? 1 : 0) })
+    const figures = numbers && createServerFigures(numbers, { expected: 1, serving: () => (isServing ? 1 : 0) })
+    const ops = await startOps(config, figures)
     const store = await open()
-    ops.watch(store)
+    figures?.ofStore.open(store)
     const { app, address, load } = await listenAndServe(store, telemetry, config)
-    const member = ops.join()
-    if (numbers) startSampling(load, (sample) => member.take({ counted: [], sample }))
+    const member = figures?.fleet.join()
+    if (member) startSampling(load, (sample) => member.take({ counted: [], sample }))
     isServing = true
     const purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
     return { app, address, store, purgeLoop, ops }

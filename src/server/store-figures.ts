@@ -35,19 +35,25 @@ export function createStoreFigures({ now, monotonic }: Options) {
     return (await ping()).isFresh
   }
 
+  /** As far as it is known. */
+  async function look() {
+    const [up, { figure }] = await Promise.all([isUp(), queried()])
+    return { isUp: up, ...figure }
+  }
+
   return {
     /** From now on this one is measured. */
     open(opened: StoreSource): void {
       store = opened
     },
     isUp,
+    look,
 
     async measure(): Promise<Measured> {
-      const [up, { figure }] = await Promise.all([isUp(), queried()])
-      const { size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = figure ?? {}
+      const { isUp, size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = await look()
       const expiredFor = oldestTokenAt === undefined ? 0 : now() - oldestTokenAt - TOKEN_LIFETIME
       return {
-        store_up: [[[], up ? 1 : 0]],
+        store_up: [[[], isUp ? 1 : 0]],
         database_bytes: [[[], size?.database ?? 0]],
         wal_bytes: [[[], size?.log ?? 0]],
         oldest_expired_token_seconds: [[[], Math.max(0, expiredFor) / 1000]],

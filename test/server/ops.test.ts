@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { startOps } from '../../src/server/ops.ts'
+import { createServerFigures } from '../../src/server/server-figures.ts'
 import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
 import { VERSION } from '../../src/version.ts'
 import { parseMetrics, scrape } from '../support/scrape.ts'
@@ -9,9 +10,10 @@ import { createWorld } from '../support/world.ts'
 
 async function start(t: Test, OPS_ADDRESS: string, serving = () => 1) {
   const numbers = createNumbers()
-  const ops = await startOps(readConfig({ OPS_ADDRESS }), numbers, { expected: 2, serving })
-  t.teardown(ops.close)
-  return { ...ops, address: String(ops.address), numbers }
+  const figures = createServerFigures(numbers, { expected: 2, serving })
+  const { address, close } = await startOps(readConfig({ OPS_ADDRESS }), figures)
+  t.teardown(close)
+  return { address: String(address), numbers, watch: figures.ofStore.open, join: figures.fleet.join }
 }
 
 const SAMPLE = {
@@ -91,14 +93,13 @@ t.test('Ops: an address that is taken is an error of the operator', async (t) =>
   await t.rejects(start(t, address.replace('http://', '')), OperatorError)
 })
 
-t.test('Ops: where it is off there is nobody, and who joins is not noticed', async (t) => {
-  const { store } = await createWorld(t)
-  const ops = await startOps(readConfig({}), undefined, { expected: 1, serving: () => 1 })
-  t.equal(ops.address, undefined)
-  ops.watch(store)
-  const member = ops.join()
-  member.take({ counted: [], sample: SAMPLE })
-  member.retire()
-  member.leave()
-  await ops.close()
+t.test('Ops: where it is off, or nothing is counted, there is nobody', async (t) => {
+  const figures = createServerFigures(createNumbers(), { expected: 1, serving: () => 1 })
+  for (const ops of [
+    await startOps(readConfig({}), figures),
+    await startOps(readConfig({ OPS_ADDRESS: '127.0.0.1:0' }), undefined),
+  ]) {
+    t.equal(ops.address, undefined)
+    await ops.close()
+  }
 })

@@ -1,0 +1,22 @@
+import type { Clock } from '../domain/clock.ts'
+import { createFleet } from '../telemetry/metrics/fleet.ts'
+import type { Numbers } from '../telemetry/metrics/numbers.ts'
+import { createStoreFigures } from './store-figures.ts'
+
+/** The processes that answer requests. */
+export interface Workers {
+  expected: number
+  serving: () => number
+}
+
+export type ServerFigures = ReturnType<typeof createServerFigures>
+
+/** What a server knows of itself, for operators: what its processes have counted, how they are doing, and its store. */
+export function createServerFigures(
+  numbers: Numbers,
+  workers: Workers,
+  { now = Date.now, monotonic = () => performance.now() }: { now?: Clock; monotonic?: Clock } = {},
+) {
+  const fleet = createFleet(numbers, workers.expected)
+  return { numbers, workers, fleet, ofStore: createStoreFigures({ now, monotonic }), now, monotonic }
+}

@@ -1,0 +1,150 @@
+import type { Clock } from '../../domain/clock.ts'
+import type { Latency, Minute, RefusedFor, Traffic } from '../../domain/statistics.ts'
+import { CATALOGUE, type Metric } from './catalogue.ts'
+import type { Name, Numbers } from './numbers.ts'
+import { quantile } from './quantile.ts'
+
+/** How many minutes, and seconds, are known. */
+const MINUTES = 60
+const SECONDS = 60
+
+/** How late it may be seen that a minute is over, in seconds: what is seen later would be counted in the wrong one. */
+const MAX_LATE = 10
+
+const CHECKS = ['/v1/oauth/introspect', '/v1/oauth/verify', '/v1/oauth/verify/:suite']
+const { buckets: BOUNDS } = CATALOGUE.http_request_duration_seconds as Required<Metric>
+
+interface Options {
+  now: Clock
+  /** Milliseconds of a clock that nobody sets. */
+  monotonic: Clock
+}
+
+export type History = ReturnType<typeof createHistory>
+
+/**
+ * What the numbers were at the beginning of each minute of the last hour, and of each second of the last minute. It takes the
+ * same memory always. `look` is to be called once a second.
+ */
+export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
+  const columns = createColumns(numbers)
+  const minutes = createRing(MINUTES + 1, columns.count)
+  const seconds = createRing(SECONDS + 1, columns.count)
+  // The time as it would be if nobody had set the clock: a jump moves the whole hour, and does not tear it.
+  const begin = now() - monotonic()
+  const second = () => Math.floor((begin + monotonic()) / 1000)
+  const firstSecond = second()
+  minutes.set(Math.floor(firstSecond / 60), columns.read())
+  seconds.set(firstSecond, columns.read())
+
+  /** What was counted between two looks; undefined where one of them was not made. */
+  function between(from: Float64Array | undefined, to: Float64Array | undefined): Float64Array | undefined {
+    return from && to?.map((value, column) => value - (from[column] as number))
+  }
+
+  /** Since the oldest look that is known, of those from this one on. */
+  function since(ring: ReturnType<typeof createRing>, from: number, to: number): Float64Array {
+    let at = from
+    while (at < to && !ring.get(at)) at++
+    return between(ring.get(at), columns.read()) ?? new Float64Array(columns.count)
+  }
+
+  return {
+    look(): void {
+      const at = second()
+      if (!seconds.get(at)) seconds.set(at, columns.read())
+      const minute = Math.floor(at / 60)
+      if (at % 60 < MAX_LATE && !minutes.get(minute)) minutes.set(minute, columns.read())
+    },
+
+    read(): { lastMinute: Traffic; lastHour: Traffic; minutes: Minute[]; refusals: RefusedFor[] } {
+      const at = second()
+      const minute = Math.floor(at / 60)
+      const hour = since(minutes, minute - MINUTES, minute)
+      const lastMinute = columns.trafficOf(since(seconds, at - SECONDS, at))
+      const jumped = now() - begin - monotonic()
+      const past = Array.from({ length: MINUTES }, (_, index): Minute => {
+        const one = minute - MINUTES + index
+        const counted = between(minutes.get(one), minutes.get(one + 1))
+        const endedAt = Math.round((one + 1) * 60_000 + jumped)
+        return { endedAt, traffic: counted && columns.trafficOf(counted) }
+      })
+      return {
+        lastMinute,
+        lastHour: columns.trafficOf(hour),
+        minutes: [...past, { endedAt: now(), traffic: lastMinute }],
+        refusals: columns.refusalsOf(hour),
+      }
+    },
+  }
+}
+
+/** Rows by the number of their minute or second; each takes the place of the one that is too old. */
+function createRing(length: number, width: number) {
+  const rows = Array.from({ length }, () => ({ number: -1, values: new Float64Array(width) }))
+  const rowOf = (number: number) => rows[number % length] as (typeof rows)[number]
+  return {
+    set(number: number, values: Float64Array): void {
+      const row = rowOf(number)
+      row.number = number
+      row.values.set(values)
+    },
+    get(number: number): Float64Array | undefined {
+      const row = rowOf(number)
+      return row.number === number ? row.values : undefined
+    },
+  }
+}
+
+/** What is looked at: sums of the numbers, one in each column. */
+function createColumns(numbers: Numbers) {
+  const sums: number[][] = []
+  /** Adds a column; returns its place. */
+  const add = (places: number[]) => sums.push(places) - 1
+  const seriesOf = (name: Name) => numbers.seriesOf(name)
+  const checks = seriesOf('token_checks_total')
+  const isActive = ({ labels }: (typeof checks)[number]) => labels[0] === 'active'
+
+  const tokens = add(seriesOf('tokens_issued_total').map(({ at }) => at))
+  const activeChecks = add(checks.filter(isActive).map(({ at }) => at))
+  const inactiveChecks = add(checks.filter((one) => !isActive(one)).map(({ at }) => at))
+  const reasons = (['authentication', 'request'] as const).flatMap((kind) =>
+    seriesOf(`${kind}_refusals_total`).map(({ labels, at }) => ({ kind, reason: String(labels[0]), at: add([at]) })),
+  )
+  const tokenTimes = histogram(['/v1/oauth/accesstoken'])
+  const checkTimes = histogram(CHECKS)
+
+  /** A column for each bucket of the requests to these endpoints. */
+  function histogram(endpoints: string[]): number[] {
+    const series = seriesOf('http_request_duration_seconds').filter(({ labels }) =>
+      endpoints.includes(String(labels[0])),
+    )
+    return Array.from({ length: BOUNDS.length + 1 }, (_, bucket) => add(series.map(({ at }) => at + bucket)))
+  }
+
+  function latencyOf(counted: Float64Array, histogram: number[]): Latency | undefined {
+    const counts = histogram.map((column) => counted[column] as number)
+    const [p50, p99] = [quantile(0.5, counts, BOUNDS), quantile(0.99, counts, BOUNDS)]
+    return p50 === undefined || p99 === undefined ? undefined : { p50, p99 }
+  }
+
+  return {
+    count: sums.length,
+    read: () => Float64Array.from(sums, (places) => places.reduce((sum, at) => sum + numbers.valueAt(at), 0)),
+
+    trafficOf: (counted: Float64Array): Traffic => ({
+      tokens: counted[tokens] as number,
+      activeChecks: counted[activeChecks] as number,
+      inactiveChecks: counted[inactiveChecks] as number,
+      refusals: reasons.reduce((sum, { at }) => sum + (counted[at] as number), 0),
+      tokenLatency: latencyOf(counted, tokenTimes),
+      checkLatency: latencyOf(counted, checkTimes),
+    }),
+
+    refusalsOf: (counted: Float64Array): RefusedFor[] =>
+      reasons
+        .map(({ kind, reason, at }) => ({ kind, reason, count: counted[at] as number }))
+        .filter(({ count }) => count > 0)
+        .sort((one, other) => other.count - one.count),
+  }
+}

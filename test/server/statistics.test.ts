@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Event } from '../../src/domain/events.ts'
+import { createServerFigures } from '../../src/server/server-figures.ts'
+import { startStatistics } from '../../src/server/statistics.ts'
+import { createEventCounter } from '../../src/telemetry/metrics/count-events.ts'
+import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
+import { VERSION } from '../../src/version.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld, START } from '../support/world.ts'
+
+const SAMPLE = { requestsInFlight: 0, connections: 0, scryptRunning: 0, scryptWaiting: 0 }
+
+/** The statistics of a real store, at a time that the test decides. */
+async function createStatistics(t: Test) {
+  const world = await createWorld(t, { databaseUrl: `sqlite:${join(temporaryFolder(t), 'store.db')}` })
+  const { clock } = world
+  const numbers = createNumbers()
+  const count = createEventCounter(numbers)
+  const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
+  const figures = createServerFigures(numbers, { expected: 2, serving: () => 1 }, clocks)
+  const { read, stop } = startStatistics(figures, { storeKind: 'sqlite' })
+  t.teardown(stop)
+  return { ...world, figures, read, count: (type: Event['type']) => count({ type } as Event) }
+}
+
+t.test('Statistics: a server that has just begun has all of them, before its store is open, too', async (t) => {
+  const { read } = await createStatistics(t)
+  const { minutes, lastMinute, ...rest } = await read()
+  t.equal(minutes.length, 61)
+  t.strictSame(rest, {
+    at: START,
+    startedAt: START,
+    version: VERSION,
+    lastHour: lastMinute,
+    refusals: [],
+    liveTokens: undefined,
+    endingSecrets: undefined,
+    workers: { expected: 2, serving: 1, each: [] },
+    store: { kind: 'sqlite', isUp: false, databaseBytes: undefined, logBytes: undefined, lastBackupAt: undefined },
+  })
+})
+
+t.test('Statistics: what is counted, and how the processes and the store are doing', async (t) => {
+  const { read, count, figures, store, clock } = await createStatistics(t)
+  figures.ofStore.open({ ...store, lastBackupAt: async () => START - 1 })
+  const [first, second] = [figures.fleet.join(), figures.fleet.join()]
+  first.take({ counted: [], sample: { ...SAMPLE, cpuSeconds: 0.25, residentBytes: 100, lagSeconds: 0.01 } })
+  second.take({ counted: [], sample: { ...SAMPLE, cpuSeconds: 0.5, residentBytes: 200, lagSeconds: 0.02 } })
+  count('token issued')
+  clock.time += 500
+  const { database, log } = await store.size()
+  t.match(await read(), {
+    at: START + 500,
+    startedAt: START,
+    lastMinute: { tokens: 1 },
+    workers: {
+      each: [
+        { worker: 1, cpuSeconds: 0.25, residentBytes: 100, lagSeconds: 0.01 },
+        { worker: 2, cpuSeconds: 0.5, residentBytes: 200, lagSeconds: 0.02 },
+      ],
+    },
+    store: { isUp: true, databaseBytes: database, logBytes: log, lastBackupAt: START - 1 },
+  })
+  first.leave()
+  t.strictSame(
+    (await read()).workers.each.map(({ worker }) => worker),
+    [2],
+  )
+})

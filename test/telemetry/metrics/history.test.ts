@@ -1,0 +1,137 @@
+import t from 'tap'
+import type { Event } from '../../../src/domain/events.ts'
+import { createEventCounter } from '../../../src/telemetry/metrics/count-events.ts'
+import { createHistory } from '../../../src/telemetry/metrics/history.ts'
+import { createNumbers } from '../../../src/telemetry/metrics/numbers.ts'
+import { START } from '../../support/world.ts'
+
+/** At the beginning of a minute, as START is. */
+function createWatch() {
+  const clock = { time: START, monotonic: 5000 }
+  const numbers = createNumbers()
+  const count = createEventCounter(numbers)
+  const history = createHistory(numbers, { now: () => clock.time, monotonic: () => clock.monotonic })
+
+  /** Lets seconds pass, in each of which it is looked. */
+  function pass(seconds: number): void {
+    for (let n = 0; n < seconds; n++) {
+      skip(1)
+      history.look()
+    }
+  }
+
+  /** Lets seconds pass in which nobody looks. */
+  function skip(seconds: number): void {
+    clock.time += seconds * 1000
+    clock.monotonic += seconds * 1000
+  }
+
+  const issue = (times = 1) => {
+    for (let n = 0; n < times; n++) count({ type: 'token issued' } as Event)
+  }
+  const answer = (endpoint: string, seconds: number) =>
+    count({ type: 'request answered', endpoint, status: 200, seconds } as Event)
+  /** The tokens of each minute that is known, by how many minutes ago it ended. */
+  const tokens = () =>
+    Object.fromEntries(
+      history
+        .read()
+        .minutes.map(({ traffic }, index) => [60 - index, traffic?.tokens] as const)
+        .filter(([, tokens]) => tokens !== undefined),
+    )
+  return { clock, numbers, count, history, pass, skip, issue, answer, tokens }
+}
+
+t.test('History: what was never counted is nothing, and of minutes before the start nothing is known', async (t) => {
+  const { history } = createWatch()
+  const none = { tokens: 0, activeChecks: 0, inactiveChecks: 0, refusals: 0 }
+  const nothing = { ...none, tokenLatency: undefined, checkLatency: undefined }
+  const { lastMinute, lastHour, refusals, minutes } = history.read()
+  t.strictSame({ lastMinute, lastHour, refusals }, { lastMinute: nothing, lastHour: nothing, refusals: [] })
+  t.equal(minutes.length, 61)
+  t.strictSame(
+    minutes.filter(({ traffic }) => traffic),
+    [{ endedAt: START, traffic: nothing }],
+  )
+  t.equal(minutes[59]?.endedAt, START, 'minutes end where those of the clock do')
+  t.equal(minutes[0]?.endedAt, START - 59 * 60_000)
+})
+
+t.test('History: a token is seen at once, and is in its minute for an hour', async (t) => {
+  const { history, pass, issue, tokens } = createWatch()
+  issue()
+  t.equal(history.read().lastMinute.tokens, 1)
+  t.strictSame(tokens(), { 0: 1 })
+  pass(59)
+  t.equal(history.read().lastMinute.tokens, 1)
+  pass(2)
+  t.equal(history.read().lastMinute.tokens, 0)
+  t.equal(history.read().lastHour.tokens, 1)
+  t.strictSame(tokens(), { 1: 1, 0: 0 })
+  issue(3)
+  pass(61)
+  t.strictSame(tokens(), { 2: 1, 1: 3, 0: 0 })
+  pass(58 * 60)
+  t.equal(history.read().lastHour.tokens, 4)
+  t.match(tokens(), { 60: 1, 59: 3, 58: 0, 1: 0 })
+  pass(60)
+  t.equal(history.read().lastHour.tokens, 3)
+})
+
+t.test('History: what happened while nobody looked is in the sums, and in no minute', async (t) => {
+  const { history, pass, skip, issue, tokens } = createWatch()
+  issue()
+  pass(60)
+  skip(150)
+  issue(5)
+  pass(1)
+  t.equal(history.read().lastHour.tokens, 6)
+  t.strictSame(tokens(), { 3: 1, 0: 0 }, 'it is not known when')
+  pass(90)
+  t.strictSame(tokens(), { 5: 1, 1: 0, 0: 0 })
+  skip(3 * 60 * 60)
+  t.strictSame([history.read().lastMinute.tokens, history.read().lastHour.tokens], [0, 0])
+  t.strictSame(tokens(), { 0: 0 }, 'what is older than an hour is forgotten')
+})
+
+t.test('History: a clock that is set moves the hour, and does not tear it', async (t) => {
+  const { clock, history, pass, issue, tokens } = createWatch()
+  issue(2)
+  pass(60)
+  clock.time -= 7 * 60 * 60 * 1000
+  issue()
+  pass(61)
+  t.strictSame(tokens(), { 2: 2, 1: 1, 0: 0 })
+  t.equal(history.read().minutes[59]?.endedAt, clock.time - 1000)
+})
+
+t.test('History: checks, refusals by reason and how long requests took are known', async (t) => {
+  const { history, count, answer } = createWatch()
+  for (const type of ['check passed', 'check passed'] as const) count({ type } as Event)
+  for (const reason of ['expired token', 'no such suite']) count({ type: 'token refused', reason } as Event)
+  for (let n = 0; n < 2; n++) count({ type: 'authentication refused', reason: 'wrong secret' } as Event)
+  for (let n = 0; n < 3; n++) count({ type: 'request refused', reason: 'not a form' } as Event)
+  count({ type: 'quota refusal' } as Event)
+  answer('/v1/oauth/accesstoken', 0.007)
+  answer('/v1/oauth/introspect', 0.0001)
+  for (const path of ['/v1/oauth/verify', '/v1/oauth/verify/:suite']) answer(path, 60)
+  answer('/health/live', 3)
+  const { lastHour, refusals } = history.read()
+  t.match(lastHour, { activeChecks: 2, inactiveChecks: 2, refusals: 6, checkLatency: { p99: 10 } })
+  t.match(lastHour.tokenLatency, { p50: 0.0075, p99: 0.00995 })
+  t.strictSame(refusals, [
+    { kind: 'request', reason: 'not a form', count: 3 },
+    { kind: 'authentication', reason: 'wrong secret', count: 2 },
+    { kind: 'request', reason: 'token quota exceeded', count: 1 },
+  ])
+})
+
+t.test('History: very high numbers are as right as low ones', async (t) => {
+  const { numbers, history, pass, tokens } = createWatch()
+  const at = Number(numbers.seriesOf('tokens_issued_total')[0]?.at)
+  numbers.add(at, 2 ** 52)
+  pass(61)
+  numbers.add(at, 1)
+  t.strictSame(tokens(), { 1: 2 ** 52, 0: 1 })
+  t.equal(history.read().lastHour.tokens, 2 ** 52 + 1)
+})
