@@ -57,6 +57,7 @@ const ROOMS: Record<string, Room> = {
     packages: ['node:events', 'node:http', 'node:net', 'fastify', '@fastify/formbody'],
   },
   ops: { rooms: ['domain'], packages: ['node:crypto', 'node:fs', 'node:http', 'node:net'] },
+  admin: { rooms: ['administration', 'domain'], packages: ['node:crypto', 'node:fs', 'node:path', 'fastify'] },
   issuer: { rooms: ['domain'], packages: ['node:crypto'] },
   administration: { rooms: ['domain'], packages: ['zod'] },
   domain: { rooms: [], packages: ['node:crypto', 'node:net', 'node:util'] },

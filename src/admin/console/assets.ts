@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+
+const FOLDER = new URL('./assets/', import.meta.url)
+
+const TYPES: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml; charset=utf-8',
+}
+
+interface Asset {
+  url: string
+  type: string
+  body: string
+}
+
+/** Read once, by name. The URL changes with the content, so a browser may keep it for ever. */
+const ASSETS = new Map<string, Asset>(
+  readdirSync(FOLDER).map((name) => {
+    const body = readFileSync(new URL(name, FOLDER), 'utf8')
+    const [kind, extension] = [name.slice(0, -extname(name).length), extname(name)]
+    const url = `/assets/${kind}-${hash('sha256', body).slice(0, 16)}${extension}`
+    return [name, { url, type: TYPES[extension] as string, body }]
+  }),
+)
+
+/** The URL of a file in assets/. */
+export function asset(name: string): string {
+  return (ASSETS.get(name) as Asset).url
+}
+
+/** Answers requests for the files in assets/, from memory and without a session: there is nothing secret in them. */
+export function serveAssets(app: FastifyInstance): void {
+  for (const { url, type, body } of ASSETS.values()) {
+    app.get(url, (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=31536000, immutable').type(type).send(body),
+    )
+  }
+}

@@ -1,0 +1,44 @@
+import { type Html, html, type Part } from '../html.ts'
+
+export interface Column {
+  label: string
+  /** Figures stand on the right, what can be done at the end. */
+  kind?: 'number' | 'actions'
+}
+
+/**
+ * A table whose first column names the row. Where there is no room each row becomes a card. `caption` says what it shows, to
+ * those who do not see it.
+ */
+export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[]): Html {
+  // A browser forgets that it is a table where the rows are shown as cards: the roles say it.
+  return html`<div class="table"><table role="table">
+<caption class="unseen">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map(
+    ({ label, kind }) =>
+      html`<th role="columnheader" scope="col"${kind && html` class="${kind}"`}>${
+        kind === 'actions' ? html`<span class="unseen">${label}</span>` : label
+      }</th>`,
+  )}</tr></thead>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map((cell, n) => cellOf(cell, columns[n] as Column, n))}</tr>\n`)}</tbody>
+</table></div>`
+}
+
+function cellOf(cell: Part, { label, kind }: Column, n: number): Html {
+  if (n === 0) return html`<th role="rowheader" scope="row">${cell}</th>`
+  return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}">${cell}</td>`
+}
+
+/** The ways to the other pages of a list, from the newest to the oldest. Undefined: there is none. */
+export function pager({
+  newest,
+  older,
+}: {
+  newest?: string | undefined
+  older?: string | undefined
+}): Html | undefined {
+  if (newest === undefined && older === undefined) return
+  return html`<nav class="pager" aria-label="Pages">${newest !== undefined && html`<a class="button" href="${newest}">Newest</a>`}${
+    older !== undefined && html`<a class="button" href="${older}" rel="next">Older</a>`
+  }</nav>`
+}

@@ -1,0 +1,87 @@
+import { asset } from './assets.ts'
+import { type Html, html, type Part } from './html.ts'
+
+/** The entries of the navigation. */
+const SECTIONS = [
+  ['/', 'Overview'],
+  ['/applications', 'Applications'],
+  ['/suites', 'Suites'],
+  ['/audit', 'Audit'],
+  ['/operators', 'Operators'],
+  ['/about', 'About'],
+] as const
+
+/** An entry of the navigation, by its path. */
+export type Section = (typeof SECTIONS)[number][0]
+
+/** A page of the console, without what all pages have. */
+export interface Page {
+  /** In words, for the window and, unless there is a `heading`, the page. */
+  title: string
+  heading?: Part
+  /** Where in the navigation it belongs. */
+  section?: Section
+  /** The pages above it, from the top. */
+  trail?: readonly { href: string; label: Part }[]
+  /** Below the heading. */
+  lead?: Part
+  /** Links and buttons beside the heading. */
+  actions?: Part
+  content: Part
+  /** The names of modules in assets/, beside console.js. */
+  scripts?: readonly string[]
+}
+
+/** What the frame shows of a request. */
+export interface Visit {
+  /** Who is signed in; undefined: nobody. */
+  operator: { name: string; role: 'admin' | 'viewer' } | undefined
+  /** What was done by the request before. */
+  done?: string | undefined
+}
+
+/** A whole page: the frame around its content. */
+export function layout({ title, heading = title, section, ...page }: Page, { operator, done }: Visit): string {
+  const { trail = [], lead, actions, content, scripts = [] } = page
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · token-server</title>
+<link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${asset('console.css')}">
+${['console.js', ...scripts].map((name) => html`<script type="module" src="${asset(name)}"></script>\n`)}</head>
+<body${!operator && html` class="outside"`}>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="bar">
+<a class="brand" href="/"><img src="${asset('icon.svg')}" alt="" width="24" height="24">token-server</a>
+${operator && navigation(section)}
+${operator && account(operator)}
+</header>
+<main id="main" tabindex="-1">
+${
+  trail.length > 0 &&
+  html`<nav class="trail" aria-label="Above this page"><ol>${trail.map(({ href, label }) => html`<li><a href="${href}">${label}</a></li>`)}</ol></nav>`
+}
+<div class="head"><h1>${heading}</h1>${actions && html`<div class="actions">${actions}</div>`}</div>
+${lead && html`<p class="lead">${lead}</p>`}
+${done !== undefined && html`<div class="note good" role="status"><p>${done}</p></div>`}
+${content}
+</main>
+</body>
+</html>
+`.text
+}
+
+function navigation(section: Section | undefined): Html {
+  return html`<nav class="sections" aria-label="Console"><ul>${SECTIONS.map(
+    ([href, label]) => html`<li><a href="${href}"${href === section && html` aria-current="page"`}>${label}</a></li>`,
+  )}</ul></nav>`
+}
+
+function account({ name, role }: NonNullable<Visit['operator']>): Html {
+  return html`<div class="account"><p>Signed in as <a href="/operators"><bdi>${name}</bdi></a>, ${role}</p>
+<form method="post" action="/logout"><button class="button small">Sign out</button></form></div>`
+}

@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { html, path } from '../../../src/admin/console/html.ts'
+
+/** What a browser reads where this stands in text or between quotes. */
+function read(markup: string): string {
+  const names: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+  return markup.replace(/&(amp|lt|gt|quot|#39);/g, (_whole, name) => names[name] as string)
+}
+
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "' onmouseover='alert(1)",
+  '&lt;script&gt;',
+  '</title><svg onload=alert(1)>',
+  '{{alert(1)}} $&',
+  '\u202e\u0000`<!--',
+]
+
+t.test('HTML: a value is text, whatever it has in it', async (t) => {
+  for (const text of HOSTILE) {
+    const { text: markup } = html`<b title="${text}">${text}</b>`
+    const [, attribute, content] = /^<b title="([^"<>']*)">([^<>"']*)<\/b>$/.exec(markup) ?? []
+    t.strictSame([attribute, content].map(String).map(read), [text, text])
+  }
+})
+
+t.test('HTML: what is read is what was put in, for every text, in attributes, text and lists in lists', async (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string(), (a, b) => {
+      const { text } = html`<b title="${a}">${[b, [a, [b]]]}</b>`
+      const [, attribute, content] = /^<b title="([^"]*)">([^<]*)<\/b>$/.exec(text) as unknown as string[]
+      return (
+        read(attribute as string) === a && read(content as string) === b + a + b && !/['<>]/.test(content as string)
+      )
+    }),
+  )
+  t.pass()
+})
+
+t.test('HTML: markup in markup stays what it is, and is escaped once', async (t) => {
+  const inner = html`<i>${'<&>'}</i>`
+  t.equal(
+    html`<p>${inner}${[inner, '<', [html`<br>`]]}</p>`.text,
+    ['<p><i>&lt;&amp;&gt;</i>', '<i>&lt;&amp;&gt;</i>&lt;<br></p>'].join(''),
+  )
+  t.equal(`${inner}`, inner.text)
+})
+
+t.test('HTML: nothing is nothing, and zero is a number', async (t) => {
+  t.equal(html`<p>${false}${null}${undefined}${[]}${''}${0}${-1.5}</p>`.text, '<p>0-1.5</p>')
+})
+
+t.test('HTML: what only looks like markup is none', async (t) => {
+  const forged = { text: '<b>', toString: () => '<b>' }
+  t.throws(() => html`${forged as never}`, TypeError)
+  t.equal(html`${JSON.parse('["<b>"]')}`.text, '&lt;b&gt;')
+})
+
+t.test('HTML: a value in an attribute without quotes is refused', async (t) => {
+  t.throws(() => html`<a href=${'x'}>`, new TypeError('An attribute has no quotes: <a href='))
+  t.throws(() => html` ${'data-a="b"'} value=${'x'}`, TypeError)
+  t.throws(() => html`value=${'x'}`, TypeError)
+  t.throws(() => html`<a class="b"title=${'x'}>`, TypeError)
+  t.equal(html`<a href="/a?b=${'1'}&amp;c=${'"'}">`.text, '<a href="/a?b=1&amp;c=&quot;">')
+})
+
+t.test('HTML: a part of a path is one part, whatever it has in it', async (t) => {
+  t.equal(path`/applications/${'a/../b?c#d e%2F'}/secrets/${3}`, '/applications/a%2F..%2Fb%3Fc%23d%20e%252F/secrets/3')
+  t.equal(path`/about`, '/about')
+})

@@ -1,0 +1,85 @@
+import fastify from 'fastify'
+import t from 'tap'
+import { asset, serveAssets } from '../../../src/admin/console/assets.ts'
+import { layout } from '../../../src/admin/console/layout.ts'
+
+const EVIL = `"'><script>alert(1)</script>`
+
+t.test('Console: the frame of a page lets no value become markup', async (t) => {
+  const text = layout(
+    { title: EVIL, heading: EVIL, trail: [{ href: EVIL, label: EVIL }], lead: EVIL, actions: EVIL, content: EVIL },
+    { operator: { name: EVIL, role: 'admin' }, done: EVIL },
+  )
+  t.notMatch(text, '<script>')
+  t.notMatch(text, /\sstyle=|\son\w+=|<style/)
+  t.equal(text.split('&quot;&#39;&gt;&lt;script&gt;').length, 10)
+})
+
+t.test('Console: a page says where it is, who is signed in and what was done', async (t) => {
+  const operator = { name: 'anna', role: 'viewer' } as const
+  const text = layout(
+    { title: 'Audit', section: '/audit', content: 'x', scripts: ['login.js'] },
+    { operator, done: 'It was removed.' },
+  )
+  t.match(text, '<title>Audit · token-server</title>')
+  t.match(text, '<h1>Audit</h1>')
+  t.match(text, '<a href="/audit" aria-current="page">Audit</a>')
+  t.equal(text.split('aria-current').length, 2)
+  t.match(text, /Signed in as .*<bdi>anna<\/bdi>.*, viewer/)
+  t.match(text, '<form method="post" action="/logout">')
+  t.match(text, '<div class="note good" role="status"><p>It was removed.</p></div>')
+  t.match(text, `<script type="module" src="${asset('login.js')}"></script>`)
+  t.match(text, '<a class="skip" href="#main">')
+})
+
+t.test('Console: nobody who is not signed in sees the navigation', async (t) => {
+  const text = layout({ title: 'Sign in', content: 'x' }, { operator: undefined })
+  t.notMatch(text, /sections|logout|class="note|class="lead|class="trail|class="actions/)
+  t.match(text, '<body class="outside">')
+})
+
+t.test('Assets: they have URLs of their content, their types, and may be kept', async (t) => {
+  const app = fastify()
+  t.teardown(() => app.close())
+  serveAssets(app)
+  const types = {
+    'console.css': 'text/css',
+    'console.js': 'text/javascript',
+    'login.js': 'text/javascript',
+    'icon.svg': 'image/svg+xml',
+  }
+  for (const [name, type] of Object.entries(types)) {
+    t.match(asset(name), /^\/assets\/[a-z]+-[0-9a-f]{16}\.(css|js|svg)$/)
+    const answer = await app.inject(asset(name))
+    t.equal(answer.statusCode, 200)
+    t.equal(answer.headers['content-type'], `${type}; charset=utf-8`)
+    t.equal(answer.headers['cache-control'], 'public, max-age=31536000, immutable')
+    t.ok(answer.body.length > 100)
+  }
+})
+
+t.test('Assets: no other file is answered, and no folder', async (t) => {
+  const app = fastify()
+  t.teardown(() => app.close())
+  serveAssets(app)
+  const wrong = [
+    '/assets/',
+    '/assets',
+    '/assets/console.css',
+    '/assets/../html.ts',
+    '/assets/%2e%2e/html.ts',
+    '/assets/..%2fhtml.ts',
+  ]
+  for (const url of wrong) t.equal((await app.inject(url)).statusCode, 404, url)
+})
+
+t.test('Assets: no script writes markup or runs text, and no style loads anything', async (t) => {
+  const app = fastify()
+  t.teardown(() => app.close())
+  serveAssets(app)
+  for (const name of ['console.js', 'login.js']) {
+    const { body } = await app.inject(asset(name))
+    t.notMatch(body, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|DOMParser|https?:/)
+  }
+  t.notMatch((await app.inject(asset('console.css'))).body, /@import|url\(|https?:/)
+})
