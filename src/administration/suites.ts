@@ -6,6 +6,7 @@ import type { Context } from './administration.ts'
 import { allPages } from './pages.ts'
 import { suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
+import { createSuitePages } from './suite-pages.ts'
 
 /** What an operator says of a suite to be registered. */
 export interface SuiteRegistration {
@@ -78,7 +79,7 @@ export function createSuites({ store, now, report }: Context) {
     return suite
   }
 
-  return { register, list, show, update, listApproved, remove }
+  return { register, list, ...createSuitePages({ store, now }), show, update, listApproved, remove }
 }
 
 /** Checks a registration and generates a secret. Throws OperatorError with all that is wrong. */

@@ -54,6 +54,8 @@ export interface Registry {
   countApplications(): Promise<number>
   /** Some of the applications that are approved for a suite, oldest first. */
   listApprovedApplications(suiteId: string, page: Page<ApplicationKey>): Promise<Application[]>
+  /** How many applications are approved for each of these suites, in their order; of each at most `limit` are counted. */
+  countApproved(suiteIds: readonly string[], limit: number): Promise<number[]>
   /** The suite of this id, with its secrets, expired ones too. */
   findSuite(suiteId: string): Promise<Suite | undefined>
   /** Some suites, oldest first. */

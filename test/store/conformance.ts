@@ -411,6 +411,9 @@ function suiteConformance(t: Test, { open }: Harness): void {
     t.strictSame(first, [await store.findApplication('a'), await store.findApplication('c')])
     t.strictSame(idsOf(await store.listApprovedApplications('store', { after: first[1]?.key, limit: 2 })), ['d'])
     t.strictSame(await store.listApprovedApplications('nowhere', PAGE), [])
+    t.strictSame(await store.countApproved(['product-information', 'nowhere', 'store'], 100), [1, 0, 3])
+    t.strictSame(await store.countApproved(['store', 'product-information'], 2), [2, 1], 'no more than are asked for')
+    t.strictSame(await store.countApproved([], 2), [])
   })
 
   t.test("Store: a suite's secrets are rotated and ended as an application's are", async (t) => {
@@ -947,6 +950,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         findApplication: () => store.findApplication('owner'),
         listApplications: () => store.listApplications(PAGE),
         listApprovedApplications: () => store.listApprovedApplications('store', PAGE),
+        countApproved: () => store.countApproved(['store'], 1),
         listNames: () => store.listNames(PAGE),
         findSuite: () => store.findSuite('store'),
         listSuites: () => store.listSuites(PAGE),

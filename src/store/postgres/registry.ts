@@ -38,6 +38,8 @@ export function createRegistry({ reads, commands }: { reads: Reads; commands: Co
     listApplications: ({ after = BEFORE_THE_FIRST, limit }) => list<Application>(sql.listApplications, [after, limit]),
     listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
       list<Application>(sql.listApprovedApplications, [suiteId, after, limit]),
+    countApproved: async (suiteIds, limit) =>
+      (await commands.ask<[count: number]>(sql.countApproved, [suiteIds, limit])).map(([count]) => count),
     listNames: async ({ after = BEHIND_THE_LAST, limit }) =>
       (await commands.ask<NamesRow>(sql.listNames, [after, limit])).map(toNames),
     findNamesakes: (names) => list<Application>(sql.findNamesakes, [names]),

@@ -47,6 +47,7 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
   })
   const listApplications = list<Application>(sql.listApplications)
   const listApprovedApplications = list<Application>(sql.listApprovedApplications)
+  const countApproved = db.prepare(sql.countApproved).pluck()
   const listSuites = list<Suite>(sql.listSuites)
   const selectNames = db.prepare<unknown[], NamesRow>(sql.listNames).raw()
   const findNamesakes = list<Application>(sql.findNamesakes)
@@ -105,6 +106,8 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
     listApplications: ({ after = BEFORE_THE_FIRST, limit }) => listApplications(after, limit),
     listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
       listApprovedApplications(suiteId, after, limit),
+    countApproved: (suiteIds, limit) =>
+      read(() => countApproved.all({ suite_ids: JSON.stringify(suiteIds), limit }) as number[]),
     listNames: ({ after = BEHIND_THE_LAST, limit }) => read(() => selectNames.all(after, limit).map(toNames)),
     findNamesakes: (names) => findNamesakes(JSON.stringify(names)),
     countApplications: () => read(() => countApplications.get() as number),

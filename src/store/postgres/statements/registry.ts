@@ -69,6 +69,12 @@ export const listApprovedApplications = `
    ORDER BY a.id
    LIMIT $3`
 
+export const countApproved = `
+  SELECT (SELECT count(*) FROM (SELECT FROM approvals p WHERE p.suite_id = u.id LIMIT $2) AS counted)
+    FROM unnest($1::text[]) WITH ORDINALITY AS asked (suite_id, position)
+    LEFT JOIN suites u ON u.suite_id = asked.suite_id
+   ORDER BY asked.position`
+
 export const listSuites = `
   SELECT ${SUITE}::text FROM suites u WHERE u.id > $1 ORDER BY u.id LIMIT $2`
 

@@ -70,6 +70,12 @@ export const listApprovedApplications = `
    ORDER BY a.id
    LIMIT ?`
 
+export const countApproved = `
+  SELECT (SELECT count(*) FROM (SELECT 1 FROM approvals p WHERE p.suite_id = u.id LIMIT @limit))
+    FROM json_each(@suite_ids) asked
+    LEFT JOIN suites u ON u.suite_id = asked.value
+   ORDER BY asked.key`
+
 export const findSuite = `
   SELECT ${SUITE} FROM suites u WHERE u.suite_id = ?`
 
