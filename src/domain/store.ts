@@ -7,6 +7,7 @@ import type {
 } from './application.ts'
 import type { RefusalCount } from './refusal-count.ts'
 import type { NewSecret } from './secret.ts'
+import type { EndingSecret } from './statistics.ts'
 import type { NewSuite, Suite, SuiteChanges, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
 import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './usage.ts'
@@ -159,6 +160,15 @@ export interface Figures {
   oldestTokenAt(): Promise<number | undefined>
   /** How many applications that are not suspended, and suites, have an active secret now and none at the time `before`. */
   countEndingSecrets(now: number, before: number): Promise<number>
+  /** Those, with the end of their last active secret; the next one first, at most `limit`. */
+  listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
+  /**
+   * How many tokens with this id or a later one are not revoked, and are those of an application that is not suspended.
+   * Undefined: there are more than `limit`, revoked ones too, and they were not counted. Requests are not kept waiting.
+   */
+  countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
+  /** How many tokens were issued in an hour to all applications, as far as the processes have told. */
+  countIssued(hour: number): Promise<number>
   /** When the last backup by `token-server backup` was made; undefined: never, and always on PostgreSQL. */
   lastBackupAt(): Promise<number | undefined>
 }

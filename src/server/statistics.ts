@@ -17,14 +17,14 @@ export function startStatistics(
 
   return {
     async read() {
-      const { isUp, size, lastBackupAt } = await ofStore.look()
+      const { isUp, size, lastBackupAt, liveTokens, endingSecrets } = await ofStore.lookCloser()
       return {
         at: now(),
         startedAt,
         version: VERSION,
         ...history.read(),
-        liveTokens: undefined,
-        endingSecrets: undefined,
+        liveTokens,
+        endingSecrets,
         workers: { expected: workers.expected, serving: workers.serving(), each: ofFleet(fleet) },
         store: { kind: storeKind, isUp, databaseBytes: size?.database, logBytes: size?.log, lastBackupAt },
       }

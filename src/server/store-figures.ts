@@ -2,6 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Figures, Store } from '../domain/store.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import type { Measured } from '../telemetry/metrics/exposition.ts'
+import { countLiveTokens } from './live-tokens.ts'
 import { shareFigure } from './shared-figure.ts'
 
 /** How long a scrape waits for the store, which may hang. Milliseconds. */
@@ -9,6 +10,12 @@ const PATIENCE_MS = 1000
 
 /** How long what costs a query is good enough. Milliseconds. */
 const MAX_AGE_MS = 15_000
+
+/** The same for live tokens, which people watch. Milliseconds. */
+const LIVE_MAX_AGE_MS = 5000
+
+/** Of how many applications and suites it is said that they have no secret soon. */
+const MAX_ENDING = 20
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -24,12 +31,12 @@ interface Options {
 export function createStoreFigures({ now, monotonic }: Options) {
   let store: StoreSource | undefined
   const opened = async () => store ?? Promise.reject(new Error('The store is not open yet.'))
-  const ping = shareFigure(async () => (await opened()).ping(), { maxAge: 0, patience: PATIENCE_MS, monotonic })
-  const queried = shareFigure(async () => query(await opened(), now()), {
-    maxAge: MAX_AGE_MS,
-    patience: PATIENCE_MS,
-    monotonic,
-  })
+  const share = <Figure>(maxAge: number, ask: (store: StoreSource) => Promise<Figure>) =>
+    shareFigure(async () => ask(await opened()), { maxAge, patience: PATIENCE_MS, monotonic })
+  const ping = share(0, (store) => store.ping())
+  const queried = share(MAX_AGE_MS, (store) => query(store, now()))
+  const ending = share(MAX_AGE_MS, (store) => store.listEndingSecrets(now(), now() + 7 * DAY, MAX_ENDING))
+  const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now()))
 
   async function isUp(): Promise<boolean> {
     return (await ping()).isFresh
@@ -41,13 +48,21 @@ export function createStoreFigures({ now, monotonic }: Options) {
     return { isUp: up, ...figure }
   }
 
+  /** What people want to know besides. */
+  async function lookCloser() {
+    const [looked, { figure: liveTokens }, { figure: next }] = await Promise.all([look(), live(), ending()])
+    const { endingInADay: inADay, endingInAWeek: inAWeek } = looked
+    const areKnown = inADay !== undefined && inAWeek !== undefined && next !== undefined
+    return { ...looked, liveTokens, endingSecrets: areKnown ? { inADay, inAWeek, next } : undefined }
+  }
+
   return {
     /** From now on this one is measured. */
     open(opened: StoreSource): void {
       store = opened
     },
     isUp,
-    look,
+    lookCloser,
 
     async measure(): Promise<Measured> {
       const { isUp, size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = await look()

@@ -9,6 +9,7 @@ import { VERSION } from '../../src/version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
+const DAY = 24 * 60 * 60 * 1000
 const SAMPLE = { requestsInFlight: 0, connections: 0, scryptRunning: 0, scryptWaiting: 0 }
 
 /** The statistics of a real store, at a time that the test decides. */
@@ -42,12 +43,13 @@ t.test('Statistics: a server that has just begun has all of them, before its sto
 })
 
 t.test('Statistics: what is counted, and how the processes and the store are doing', async (t) => {
-  const { read, count, figures, store, clock } = await createStatistics(t)
+  const { read, count, figures, store, clock, token } = await createStatistics(t)
   figures.ofStore.open({ ...store, lastBackupAt: async () => START - 1 })
   const [first, second] = [figures.fleet.join(), figures.fleet.join()]
   first.take({ counted: [], sample: { ...SAMPLE, cpuSeconds: 0.25, residentBytes: 100, lagSeconds: 0.01 } })
   second.take({ counted: [], sample: { ...SAMPLE, cpuSeconds: 0.5, residentBytes: 200, lagSeconds: 0.02 } })
   count('token issued')
+  await token()
   clock.time += 500
   const { database, log } = await store.size()
   t.match(await read(), {
@@ -60,6 +62,8 @@ t.test('Statistics: what is counted, and how the processes and the store are doi
         { worker: 2, cpuSeconds: 0.5, residentBytes: 200, lagSeconds: 0.02 },
       ],
     },
+    liveTokens: { count: 1, isExact: true },
+    endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
     store: { isUp: true, databaseBytes: database, logBytes: log, lastBackupAt: START - 1 },
   })
   first.leave()
@@ -67,4 +71,26 @@ t.test('Statistics: what is counted, and how the processes and the store are doi
     (await read()).workers.each.map(({ worker }) => worker),
     [2],
   )
+})
+
+t.test('Statistics: who has no secret soon is named, the next one first', async (t) => {
+  const { read, figures, store, administration, credentials, clock } = await createStatistics(t)
+  figures.ofStore.open(store)
+  const id = credentials.client_id
+  await store.rotateSecret(id, { digest: '$sha256$A', createdAt: START, endsAt: START + 3 * DAY }, START, 0)
+  const { clientId } = await administration.register({ name: 'Next', developerEmail: 'a@b.example' })
+  await store.rotateSecret(clientId, { digest: '$sha256$A', createdAt: START, endsAt: START + DAY }, START, 0)
+  t.strictSame((await read()).endingSecrets, {
+    inADay: 1,
+    inAWeek: 2,
+    next: [
+      { kind: 'application', id: clientId, name: 'Next', endsAt: START + DAY },
+      { kind: 'application', id, name: 'Störe ✓', endsAt: START + 3 * DAY },
+    ],
+  })
+  await store.removeApplication(clientId)
+  clock.monotonic += 14_999
+  t.equal((await read()).endingSecrets?.inADay, 1, 'it is not asked for again so soon')
+  clock.monotonic += 1
+  t.equal((await read()).endingSecrets?.inADay, 0)
 })

@@ -773,6 +773,86 @@ function figuresConformance(t: Test, { open }: Harness): void {
     t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'nobody misses the secret of a suspended application')
   })
 
+  t.test('Store: whose secrets end soon are listed, those that end next first, each once', async (t) => {
+    const store = await open(t)
+    const [NOW, SOON] = [START + 1000, START + 2000]
+    const secrets: Record<string, number[]> = {
+      third: [NOW + 1, NOW + 30],
+      first: [NOW + 10],
+      'same time': [NOW + 20, NOW + 20],
+      ended: [NOW],
+      later: [SOON + 1, NOW + 1],
+      suspended: [NOW + 1],
+      'ends last of all': [SOON],
+    }
+    for (const [name, [endsAt = 0, ...others]] of Object.entries(secrets)) {
+      await register(store, [application(name, { secret: { ...SECRET, endsAt } })])
+      for (const endsAt of others) await store.addSecret(name, { ...SECRET, endsAt })
+    }
+    await store.setStatus('suspended', 'suspended')
+    const end = { ...SECRET, endsAt: NOW + 25 }
+    await store.register({ suites: [{ ...suite('suite'), secret: end }], applications: [] })
+    const listed = (before = SOON, limit = 20) => store.listEndingSecrets(NOW, before, limit)
+    t.strictSame(await listed(), [
+      { kind: 'application', id: 'first', name: 'Application first', endsAt: NOW + 10 },
+      { kind: 'application', id: 'same time', name: 'Application same time', endsAt: NOW + 20 },
+      { kind: 'suite', id: 'suite', name: 'Suite suite', endsAt: NOW + 25 },
+      { kind: 'application', id: 'third', name: 'Application third', endsAt: NOW + 30 },
+      { kind: 'application', id: 'ends last of all', name: 'Application ends last of all', endsAt: SOON },
+    ])
+    t.equal(await store.countEndingSecrets(NOW, SOON), 5)
+    t.strictSame(
+      (await listed(SOON, 2)).map(({ id }) => id),
+      ['first', 'same time'],
+    )
+    t.strictSame(
+      (await listed(NOW + 10)).map(({ id }) => id),
+      ['first'],
+    )
+    const [{ id = 0 } = {}] = (await store.findApplication('first'))?.secrets ?? []
+    await store.revokeSecret('first', id, NOW + 5)
+    t.equal((await listed())[0]?.id, 'same time')
+  })
+
+  t.test('Store: live tokens are counted as checks find them, where they are not too many', async (t) => {
+    const store = await open(t)
+    const from = firstTokenIdAt(START)
+    t.equal(await store.countLiveTokens(from, 10), 0)
+    const [keys, removed] = [[await newKey(store, 'a'), await newKey(store, 'b')] as const, await newKey(store, 'c')]
+    const tokens = Array.from({ length: 2500 }, (_, n) => mintToken(keys[0], START + n).stored)
+    await Promise.all(tokens.slice(0, 1000).map(store.addToken))
+    await Promise.all(tokens.slice(1000, 2000).map(store.addToken))
+    await Promise.all(tokens.slice(2000).map(store.addToken))
+    await store.addToken(mintToken(keys[0], START - 1).stored)
+    t.equal(await store.countLiveTokens(from, 2500), 2500)
+    t.equal(await store.countLiveTokens(from, 2499), undefined)
+    t.equal(await store.countLiveTokens(firstTokenIdAt(START + 2400), 100), 100)
+
+    await store.addToken(mintToken(removed, START).stored)
+    await store.removeApplication('c')
+    t.equal(await store.countLiveTokens(from, 3000), 2500)
+    await store.revokeToken(tokens[7]?.id as Buffer, START + 5000)
+    t.equal(await store.countLiveTokens(from, 3000), 2499)
+    await store.addToken(mintToken(keys[1], START).stored)
+    await store.revokeTokens('a', START + 5000)
+    t.equal(await store.countLiveTokens(from, 3000), 1)
+    await store.addToken(mintToken(keys[0], START, 1).stored)
+    t.equal(await store.countLiveTokens(from, 3000), 2)
+    await store.setStatus('a', 'suspended')
+    t.equal(await store.countLiveTokens(from, 3000), 1)
+  })
+
+  t.test('Store: the tokens of an hour are counted, whoever got them', async (t) => {
+    const store = await open(t)
+    t.equal(await store.countIssued(5), 0)
+    const [a, b] = [await newKey(store, 'a'), await newKey(store, 'b')]
+    const count = (applicationKey: ApplicationKey, hour: number, issued: number) => ({
+      ...{ applicationKey, hour, issued, refused: 100, lastTokenAt: null },
+    })
+    await store.addTokenCounts([count(a, 4, 1), count(a, 5, 2), count(b, 5, 3)])
+    t.equal(await store.countIssued(5), 5)
+  })
+
   t.test('Store: what it takes up is known, and that no backup was made', async (t) => {
     const store = await open(t)
     const { database, log } = await store.size()
@@ -989,6 +1069,9 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         size: () => store.size(),
         oldestTokenAt: () => store.oldestTokenAt(),
         countEndingSecrets: () => store.countEndingSecrets(START, START + 1),
+        listEndingSecrets: () => store.listEndingSecrets(START, START + 1, 1),
+        countLiveTokens: () => store.countLiveTokens(firstTokenIdAt(START), 1),
+        countIssued: () => store.countIssued(1),
         lastBackupAt: () => store.lastBackupAt(),
       }
       for (const [name, call] of Object.entries(calls)) await t.rejects(call(), StoreUnavailable, name)

@@ -27,6 +27,9 @@ async function open(t: Test, url: string) {
 const QUESTIONS: { name: string; table: string; ask: (store: Opened) => Promise<unknown> }[] = [
   { name: 'the last backup', table: 'backups', ask: (store) => store.lastBackupAt() },
   { name: 'the secrets that end', table: 'secrets', ask: (store) => store.countEndingSecrets(0, 1) },
+  { name: 'whose secrets end', table: 'secrets', ask: (store) => store.listEndingSecrets(0, 1, 1) },
+  { name: 'the live tokens', table: 'applications', ask: (store) => store.countLiveTokens(Buffer.alloc(16), 1) },
+  { name: 'the tokens of an hour', table: 'token_counts', ask: (store) => store.countIssued(1) },
   { name: 'the last refusals', table: 'refusals', ask: (store) => store.listRefusals('a') },
   { name: 'a purge of refusals', table: 'refusals', ask: (store) => store.purgeRefusals(1, 1) },
   { name: 'a purge of counts', table: 'token_counts', ask: (store) => store.purgeTokenCounts(1, 1) },
