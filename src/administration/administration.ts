@@ -1,3 +1,4 @@
+import type { Audit, Author } from '../domain/audit-event.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Change, Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
@@ -11,6 +12,8 @@ import { createWhy } from './why.ts'
 export interface Context {
   store: Store
   now: Clock
+  /** Who makes a change, and when: for the store. */
+  audit: () => Audit
   /** Says what was changed, when it is durable. */
   report: (change: Change) => void
 }
@@ -19,15 +22,20 @@ export interface AdministrationOptions {
   store: Store
   now: Clock
   observe: Observer
-  /** Who makes the changes, for the log. */
-  actor: string
+  /** Who makes the changes. */
+  author: Author
 }
 
 export type Administration = ReturnType<typeof createAdministration>
 
 /** What an operator can do, by subject. What cannot be done is an OperatorError and changes nothing. */
-export function createAdministration({ store, now, observe, actor }: AdministrationOptions) {
-  const context: Context = { store, now, report: (change) => observe({ ...change, actor }) }
+export function createAdministration({ store, now, observe, author }: AdministrationOptions) {
+  const context: Context = {
+    store,
+    now,
+    audit: () => ({ author, at: now() }),
+    report: (change) => observe({ ...change, ...author }),
+  }
   return {
     applications: createApplications(context),
     suites: createSuites(context),

@@ -57,12 +57,12 @@ export interface PreparedApplication {
 }
 
 /** Who may ask for tokens. */
-export function createApplications({ store, now, report }: Context) {
+export function createApplications({ store, now, audit, report }: Context) {
   /** Registers one application. */
   async function register(registration: Registration): Promise<RegisteredApplication & Pick<Application, 'suites'>> {
     const prepared = await prepareApplication(registration, { now })
     await assertSuites(registration.suites ?? [])
-    const added = await store.register({ suites: [], applications: [prepared.newApplication] })
+    const added = await store.register({ suites: [], applications: [prepared.newApplication] }, audit())
     if (added.applications.length === 0) throw takenId(prepared.newApplication.clientId)
     report(applicationRegistered(prepared.newApplication))
     const { suites } = await find(prepared.newApplication.clientId)
@@ -83,7 +83,7 @@ export function createApplications({ store, now, report }: Context) {
   async function update(clientId: string, changes: ApplicationChanges): Promise<boolean> {
     const { name, developerEmail } = valid(updateSchema, changes)
     const before = await find(clientId)
-    await store.updateApplication(clientId, { name, developerEmail })
+    await store.updateApplication(clientId, { name, developerEmail }, audit())
     const changed = [
       ...(name !== undefined && name !== before.name ? ['name'] : []),
       ...(developerEmail !== undefined && developerEmail !== before.developerEmail ? ['developer_email'] : []),
@@ -101,14 +101,14 @@ export function createApplications({ store, now, report }: Context) {
     const { secrets } = await find(clientId)
     const active = secrets.filter((secret) => secretState(secret, now()) === 'active')
     const same = await findSame(active, clientSecret)
-    if (same) throw new OperatorError(`${clientId} has this secret already: it is its secret ${same.id}.`)
+    if (same) throw conflict(`${clientId} has this secret already: it is its secret ${same.id}.`)
     const imported = secrets.filter((secret) => isImported(secret) && secret.revokedAt === null)
     if (imported.length >= MAX_IMPORTED) {
       const ids = imported.map(({ id }) => id).join(' and ')
-      throw new OperatorError(`${clientId} has ${MAX_IMPORTED} imported secrets already (${ids}): revoke one first.`)
+      throw conflict(`${clientId} has ${MAX_IMPORTED} imported secrets already (${ids}): revoke one first.`)
     }
     const secret = { digest: await digestImported(clientSecret), createdAt: now() }
-    if (await store.addSecret(clientId, secret)) report({ type: 'secret added', clientId })
+    if (await store.addSecret(clientId, secret, audit())) report({ type: 'secret added', clientId })
   }
 
   /** From the next request on the application gets no token, and its tokens are inactive. */
@@ -126,12 +126,12 @@ export function createApplications({ store, now, report }: Context) {
    */
   async function setStatus(clientId: string, status: Application['status']): Promise<boolean> {
     const before = await find(clientId)
-    await store.setStatus(clientId, status)
+    await store.setStatus(clientId, status, audit())
     return before.status !== status
   }
 
   async function remove(clientId: string): Promise<void> {
-    if (!(await store.removeApplication(clientId))) throw unknownApplication(clientId)
+    if (!(await store.removeApplication(clientId, audit()))) throw unknownApplication(clientId)
     report({ type: 'application removed', clientId })
   }
 
@@ -139,7 +139,7 @@ export function createApplications({ store, now, report }: Context) {
   async function approve(clientId: string, ...suiteIds: string[]): Promise<void> {
     const before = await approvals(clientId, suiteIds)
     for (const suite of suiteIds) {
-      await store.approve(clientId, suite)
+      await store.approve(clientId, suite, audit())
       if (!before.includes(suite)) report({ type: 'application approved', clientId, suite })
     }
   }
@@ -148,7 +148,7 @@ export function createApplications({ store, now, report }: Context) {
   async function withdraw(clientId: string, ...suiteIds: string[]): Promise<string[]> {
     const before = await approvals(clientId, suiteIds)
     for (const suite of suiteIds) {
-      await store.withdraw(clientId, suite)
+      await store.withdraw(clientId, suite, audit())
       if (before.includes(suite)) report({ type: 'approval withdrawn', clientId, suite })
     }
     return suiteIds.filter((suite) => before.includes(suite))
@@ -156,7 +156,7 @@ export function createApplications({ store, now, report }: Context) {
 
   /** Revokes every token that the application was issued until now. */
   async function revokeAllTokens(clientId: string): Promise<void> {
-    if (!(await store.revokeTokens(clientId, now()))) throw unknownApplication(clientId)
+    if (!(await store.revokeTokens(clientId, now(), audit()))) throw unknownApplication(clientId)
     report({ type: 'all tokens revoked', clientId })
   }
 
@@ -235,6 +235,10 @@ async function findSame(secrets: readonly Secret[], presented: string): Promise<
   return findGenerated(secrets, presented)
 }
 
+function conflict(message: string): OperatorError {
+  return new OperatorError(message, { kind: 'conflict' })
+}
+
 function unknownApplication(clientId: string): OperatorError {
-  return new OperatorError(`There is no application with the client id ${clientId}.`)
+  return new OperatorError(`There is no application with the client id ${clientId}.`, { kind: 'not found' })
 }

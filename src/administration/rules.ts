@@ -56,10 +56,16 @@ export const suiteUpdateSchema = suiteSchema.pick({ name: true })
 export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {
   const result = schema.safeParse(input)
   if (result.success) return result.data
-  throw new OperatorError(`${result.error.issues.map(({ message }) => message).join('; ')}.`)
+  const wrong = result.error.issues.map(({ path, message }) => ({ field: snakeCase(String(path[0])), message }))
+  throw new OperatorError(`${wrong.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields: wrong })
 }
 
 /** The error of an operator who registers an id that an application or a suite has (RFC 6749 §2.2). */
 export function takenId(id: string): OperatorError {
-  return new OperatorError(`The id ${id} is taken already.`)
+  return new OperatorError(`The id ${id} is taken already.`, { kind: 'conflict' })
+}
+
+/** The name that JSON has for a field: `developer_email`. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

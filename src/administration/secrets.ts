@@ -16,7 +16,7 @@ export interface ListedSecret extends Secret {
 }
 
 /** What an application or a suite authenticates with. `owner`: the client id of one or the id of the other. */
-export function createSecrets({ store, now, report }: Context) {
+export function createSecrets({ store, now, audit, report }: Context) {
   /** The secrets of an owner, oldest first. */
   async function list(owner: string): Promise<ListedSecret[]> {
     const found = (await store.findApplication(owner)) ?? (await store.findSuite(owner))
@@ -30,7 +30,8 @@ export function createSecrets({ store, now, report }: Context) {
     const time = now()
     const secret = { digest: digestGenerated(clientSecret), createdAt: time }
     const othersEndAt = time + overlap
-    if (!(await store.rotateSecret(owner, secret, othersEndAt, time - KEEP_ENDED_MS))) throw unknownOwner(owner)
+    const deleteBefore = time - KEEP_ENDED_MS
+    if (!(await store.rotateSecret(owner, secret, othersEndAt, deleteBefore, audit()))) throw unknownOwner(owner)
     report({ type: 'secret rotated', clientId: owner, othersEndAt: timestamp(othersEndAt) })
     return { clientSecret, othersEndAt }
   }
@@ -43,8 +44,8 @@ export function createSecrets({ store, now, report }: Context) {
     const all = await list(owner)
     const active = all.filter(({ state }) => state === 'active')
     if (!force && active.length === 1 && active[0]?.id === secretId) throw lastSecret(owner, secretId)
-    if (!(await store.revokeSecret(owner, secretId, now())))
-      throw new OperatorError(`${owner} has no secret ${secretId}.`)
+    if (!(await store.revokeSecret(owner, secretId, now(), audit())))
+      throw new OperatorError(`${owner} has no secret ${secretId}.`, { kind: 'not found' })
     const isNew = !all.some(({ id, state }) => id === secretId && state === 'revoked')
     if (isNew) report({ type: 'secret revoked', clientId: owner, secretId })
     return isNew
@@ -70,10 +71,11 @@ export async function listSecrets(
 function lastSecret(owner: string, secretId: number): OperatorError {
   return new OperatorError(
     `The secret ${secretId} is the last active one of ${owner}, which could not authenticate any more: ` +
-      'rotate first, or use --force.',
+      'rotate first, or force it.',
+    { kind: 'conflict' },
   )
 }
 
 function unknownOwner(id: string): OperatorError {
-  return new OperatorError(`There is no application and no suite with the id ${id}.`)
+  return new OperatorError(`There is no application and no suite with the id ${id}.`, { kind: 'not found' })
 }

@@ -25,7 +25,7 @@ const STEP = 500
 const IMPORTED_WEIGHT = 32
 
 /** Registers what is missing of a file: any number of applications, beside a server that goes on. */
-export function createSeed({ store, now, report }: Context) {
+export function createSeed({ store, now, audit, report }: Context) {
   /** Finds out what is missing of a file. Changes nothing. Throws OperatorError with every problem and its place. */
   function plan(file: string, seeds: Seeds): Promise<SeedPlan> {
     return planSeed(store, file, seeds)
@@ -78,7 +78,7 @@ export function createSeed({ store, now, report }: Context) {
   async function addSecret(owner: string): Promise<string | undefined> {
     const clientSecret = generateSecret()
     const secret = { digest: digestGenerated(clientSecret), createdAt: now(), endsAt: NOT_SHOWN_YET }
-    if (!(await store.addSecret(owner, secret))) return undefined
+    if (!(await store.addSecret(owner, secret, audit()))) return undefined
     report({ type: 'secret added', clientId: owner })
     return clientSecret
   }
@@ -92,10 +92,11 @@ export function createSeed({ store, now, report }: Context) {
         prepareApplication(entry, { now, skipNamesake: entry.clientId === undefined, isShownFirst: true }),
       ),
     )
-    const added = await store.register({
+    const newcomers = {
       suites: preparedSuites.map(({ newSuite }) => newSuite),
       applications: prepared.map(({ newApplication }) => newApplication),
-    })
+    }
+    const added = await store.register(newcomers, audit())
     for (const { suiteId, name } of added.suites) report({ type: 'suite registered', suite: suiteId, name })
     for (const application of added.applications) report(applicationRegistered(application))
     const addedSuites = new Set(added.suites)

@@ -31,11 +31,11 @@ export interface PreparedSuite {
 }
 
 /** Who may ask about tokens. */
-export function createSuites({ store, now, report }: Context) {
+export function createSuites({ store, now, audit, report }: Context) {
   /** Registers one suite. `notApproved`: how many applications there are, none of which is approved for it. */
   async function register(registration: SuiteRegistration): Promise<RegisteredSuite & { notApproved: number }> {
     const { newSuite, registered } = prepareSuite(registration, { now })
-    const added = await store.register({ suites: [newSuite], applications: [] })
+    const added = await store.register({ suites: [newSuite], applications: [] }, audit())
     if (added.suites.length === 0) throw takenId(newSuite.suiteId)
     report({ type: 'suite registered', suite: newSuite.suiteId, name: newSuite.name })
     return { ...registered, notApproved: await store.countApplications() }
@@ -56,7 +56,7 @@ export function createSuites({ store, now, report }: Context) {
   async function update(suiteId: string, changes: SuiteChanges): Promise<boolean> {
     const { name } = valid(suiteUpdateSchema, changes)
     const before = await find(suiteId)
-    await store.updateSuite(suiteId, { name })
+    await store.updateSuite(suiteId, { name }, audit())
     if (before.name === name) return false
     report({ type: 'suite updated', suite: suiteId, name })
     return true
@@ -69,7 +69,7 @@ export function createSuites({ store, now, report }: Context) {
 
   /** From the next check on nobody can ask in its name, and no application is approved for it. */
   async function remove(suiteId: string): Promise<void> {
-    if (!(await store.removeSuite(suiteId))) throw unknownSuite(suiteId)
+    if (!(await store.removeSuite(suiteId, audit()))) throw unknownSuite(suiteId)
     report({ type: 'suite removed', suite: suiteId })
   }
 

@@ -1,6 +1,5 @@
-import type { Application } from '../domain/application.ts'
+import { applicationFields, secretFields, suiteFields, timestamp } from '../domain/public-fields.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
-import { isImported } from '../domain/secret.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
 import type { ListedApplication } from './search.ts'
@@ -10,23 +9,12 @@ import type { Explanation } from './why.ts'
 
 // What operators are shown, as JSON: one set of views for the command line and whatever else administers.
 
-/** What is shown of every application. */
-function applicationView(application: Application) {
-  return {
-    client_id: application.clientId,
-    name: application.name,
-    developer_email: application.developerEmail,
-    status: application.status,
-    suites: application.suites,
-    created_at: timestamp(application.createdAt),
-    tokens_valid_from: application.tokensValidFrom === 0 ? null : timestamp(application.tokensValidFrom),
-  }
-}
+export { timestamp }
 
 /** An application in a list, without its secrets. */
 export function listedApplicationView(application: ListedApplication) {
   return {
-    ...applicationView(application),
+    ...applicationFields(application),
     tokens_this_hour: application.tokensThisHour,
     tokens_last_hour: application.tokensLastHour,
     last_token_at: application.lastTokenAt === undefined ? null : timestamp(application.lastTokenAt),
@@ -36,7 +24,7 @@ export function listedApplicationView(application: ListedApplication) {
 /** An application with its secrets. */
 export function shownApplicationView(application: ShownApplication) {
   return {
-    ...applicationView(application),
+    ...applicationFields(application),
     last_token_at: application.lastTokenAt === undefined ? null : timestamp(application.lastTokenAt),
     secrets: application.secrets.map(secretView),
   }
@@ -55,7 +43,7 @@ export function registeredApplicationView({ clientId, clientSecret, name, develo
 
 /** A suite, without its secrets. */
 export function suiteView(suite: Suite) {
-  return { id: suite.suiteId, name: suite.name, created_at: timestamp(suite.createdAt) }
+  return suiteFields(suite)
 }
 
 /** A registered suite with its credentials: the only time that its secret is shown. */
@@ -67,13 +55,12 @@ export type SecretView = ReturnType<typeof secretView>
 
 /** A secret: all but the secret itself and its digest. */
 export function secretView(secret: ListedSecret) {
+  const { id, origin, ...times } = secretFields(secret)
   return {
-    id: secret.id,
-    origin: isImported(secret) ? 'imported' : 'generated',
+    id,
+    origin,
     state: secret.state,
-    created_at: timestamp(secret.createdAt),
-    ends_at: secret.endsAt === null ? null : timestamp(secret.endsAt),
-    revoked_at: secret.revokedAt === null ? null : timestamp(secret.revokedAt),
+    ...times,
     last_used_at: secret.lastUsedAt === undefined ? null : timestamp(secret.lastUsedAt),
   }
 }
@@ -115,9 +102,4 @@ function refusalView(refusal: RefusalCount) {
     request_id: refusal.requestId ?? null,
     trace_id: refusal.traceId ?? null,
   }
-}
-
-/** A time, in milliseconds since the epoch, as RFC 3339 writes it. */
-export function timestamp(time: number): string {
-  return new Date(time).toISOString()
 }

@@ -84,6 +84,7 @@ function nothingKnown(clientId: string, similar: readonly ApplicationNames[]): O
   const ids = similar.map((application) => application.clientId).join(', ')
   return new OperatorError(
     `There is no application with the client id ${clientId}, and no refusal of one like it is known. ` +
-      (ids ? `Is it ${ids}?` : 'Look for its name: applications list --search TEXT.'),
+      (ids ? `Is it ${ids}?` : 'Look for its name in the list of applications.'),
+    { kind: 'not found' },
   )
 }

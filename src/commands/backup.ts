@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { BackupTarget, CopyContents } from '../store/open.ts'
-import { commandLog, operatingSystemUser, readCommandConfig } from './shared/administer.ts'
+import { commandAuthor, commandLog, readCommandConfig } from './shared/administer.ts'
 import { type OutputFailed, print, type Terminal, withJson, write } from './shared/terminal.ts'
 
 interface BackupOptions {
@@ -22,7 +22,7 @@ export function backupCommand(terminal: Terminal): Command {
       const withoutTokens = options.withoutTokens === true
       const contents = await backUpStore(DATABASE_URL, targetOf(terminal, file), { withoutTokens, now: Date.now })
       const observe = commandLog(terminal, LOG_LEVEL)
-      observe({ type: 'backup made', file, withoutTokens, actor: operatingSystemUser() })
+      observe({ type: 'backup made', file, withoutTokens, ...commandAuthor() })
       const out = file === '-' ? { ...terminal, stdout: terminal.stderr } : terminal
       await print(out, options, { file, ...contentsView(contents) }, `Backed up to ${file}: ${contentsText(contents)}.`)
     })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { Command } from 'commander'
-import { operatingSystemUser } from './shared/administer.ts'
+import { commandAuthor } from './shared/administer.ts'
 import type { Terminal } from './shared/terminal.ts'
 
 const HOST = '127.0.0.1'
@@ -26,7 +26,7 @@ async function demo(terminal: Terminal): Promise<void> {
   const database = { kind: 'sqlite', file: ':memory:' } as const
   const store = await openStore(database, { lockTimeout: 0 })
   const { observe } = telemetry
-  const { applications, suites } = createAdministration({ store, now: Date.now, observe, actor: operatingSystemUser() })
+  const { applications, suites } = createAdministration({ store, now: Date.now, observe, author: commandAuthor() })
   await suites.register({ suiteId: 'store', name: 'Store API' })
   const { clientId, clientSecret } = await applications.register({
     name: 'Demo application',

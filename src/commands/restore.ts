@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { locationText } from '../domain/database-location.ts'
 import type { Restored } from '../store/open.ts'
 import { contentsText, contentsView } from './backup.ts'
-import { commandLog, operatingSystemUser, readCommandConfig } from './shared/administer.ts'
+import { commandAuthor, commandLog, readCommandConfig } from './shared/administer.ts'
 import { print, type Terminal, withJson } from './shared/terminal.ts'
 
 interface RestoreOptions {
@@ -27,7 +27,7 @@ export function restoreCommand(terminal: Terminal): Command {
       const restored = await restoreStore(DATABASE_URL, source, { revokeAllTokens, now: Date.now })
       const { replaced, wasLocked } = restored
       const observe = commandLog(terminal, LOG_LEVEL)
-      observe({ type: 'database restored', file, replaced, revokeAllTokens, actor: operatingSystemUser() })
+      observe({ type: 'database restored', file, replaced, revokeAllTokens, ...commandAuthor() })
       const result = { file, ...contentsView(restored), replaced: replaced ?? null, was_locked: wasLocked }
       await print(terminal, options, result, restoredText(locationText(DATABASE_URL), file, restored, revokeAllTokens))
     })

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { secretView, timestamp } from '../administration/views.ts'
+import { OperatorError } from '../domain/operator-error.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
 import { secretsTable } from './shared/words.ts'
@@ -45,13 +46,19 @@ export function secretsCommand(terminal: Terminal): Command {
     .argument('<secret-id>', 'its id in secrets list', secretId)
     .option('--force', 'even if it is the last active one')
     .action(async (owner: string, id: number, options: JsonOption & { force?: boolean }) => {
-      const isNew = await administer(terminal, ({ secrets }) => secrets.revoke(owner, id, options))
+      const isNew = await administer(terminal, ({ secrets }) => secrets.revoke(owner, id, options)).catch(withForce)
       const result = { client_id: owner, id, status: 'revoked' }
       const words = isNew ? 'is revoked' : 'was revoked before'
       await print(terminal, options, result, `The secret ${id} of ${owner} ${words}.`)
     })
 
   return secrets
+}
+
+/** What is in conflict can be forced. */
+function withForce(error: unknown): never {
+  if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
+  throw new OperatorError(`${error.message} The option for that is --force.`, { cause: error })
 }
 
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

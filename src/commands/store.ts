@@ -8,7 +8,7 @@ import {
 } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Copied } from '../store/open.ts'
-import { commandLog, LOCK_TIMEOUT_MS, operatingSystemUser, readCommandConfig } from './shared/administer.ts'
+import { commandAuthor, commandLog, LOCK_TIMEOUT_MS, readCommandConfig } from './shared/administer.ts'
 import { type JsonOption, print, say, type Terminal, withJson } from './shared/terminal.ts'
 
 /** How often progress is told, in milliseconds. */
@@ -43,7 +43,7 @@ export function storeCommand(terminal: Terminal): Command {
         applications,
         suites,
         tokens,
-        actor: operatingSystemUser(),
+        ...commandAuthor(),
       })
       await print(terminal, options, { database, moved_to: movedTo, ...copied }, copiedText(database, movedTo, copied))
     })
@@ -57,7 +57,7 @@ export function storeCommand(terminal: Terminal): Command {
       const movedTo = await reopenStore(sourceOf(DATABASE_URL), { lockTimeout: LOCK_TIMEOUT_MS })
       if (movedTo !== undefined) {
         const observe = commandLog(terminal, LOG_LEVEL)
-        observe({ type: 'database reopened', database, movedTo, actor: operatingSystemUser() })
+        observe({ type: 'database reopened', database, movedTo, ...commandAuthor() })
       }
       await print(terminal, options, { database, moved_to: movedTo ?? null }, reopenedText(database, movedTo))
     })

@@ -1,3 +1,4 @@
+import type { Author } from './audit-event.ts'
 import type { AuthenticationReason, InactiveReason, RequestReason } from './refusal.ts'
 
 /**
@@ -128,7 +129,7 @@ export const REPLACEMENT_REASONS = ['exited', 'silent', 'rolling restart'] as co
 type ReplacementReason = (typeof REPLACEMENT_REASONS)[number]
 
 /** A change that an operator made, and who did it. */
-type AdministrationEvent = (Change | Copying) & { actor: string }
+type AdministrationEvent = (Change | Copying) & Author
 
 /** `file`: as the operator named it; -: standard output or input. */
 type Copying =

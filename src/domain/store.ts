@@ -5,6 +5,7 @@ import type {
   ApplicationNames,
   NewApplication,
 } from './application.ts'
+import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
 import type { RefusalCount } from './refusal-count.ts'
 import type { NewSecret } from './secret.ts'
 import type { EndingSecret } from './statistics.ts'
@@ -22,7 +23,7 @@ import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './
  * - A change waits for some seconds at most. It is refused at once while the store is known not to answer, and where too
  *   many wait. What was refused before the store had begun to write it is never written.
  */
-export interface Store extends Registry, Tokens, Usage, Refusals, Figures {
+export interface Store extends Registry, AuditTrail, Tokens, Usage, Refusals, Figures {
   /** Resolves when the store can be read and, as far as is known, written, and its clock is this process's or near it. */
   ping(): Promise<void>
   /**
@@ -42,7 +43,10 @@ export interface Backlog {
   readonly cause: string
 }
 
-/** Applications, suites, their secrets, and which application is approved for which suite. */
+/**
+ * Applications, suites, their secrets, and which application is approved for which suite. Each change that an operator makes
+ * comes with who makes it. What is another than before is one audit event for each subject, in the same transaction.
+ */
 export interface Registry {
   /** The application of this client id, compared byte by byte; with its secrets, expired ones too. */
   findApplication(clientId: string): Promise<Application | undefined>
@@ -71,33 +75,47 @@ export interface Registry {
    * Adds, in one transaction, the suites and then the applications whose id neither a suite nor an application has (see
    * `skipNamesake`, too). Returns those that were added.
    */
-  register(newcomers: Newcomers): Promise<Newcomers>
-  /** Makes secrets of these applications and suites valid that were stored as not shown yet. */
+  register(newcomers: Newcomers, audit: Audit): Promise<Newcomers>
+  /** Makes secrets of these applications and suites valid that were stored as not shown yet. A part of the change that stored them. */
   startSecrets(owners: readonly string[]): Promise<void>
   /** Resolves to whether there is such an application; so do the methods that follow. */
-  setStatus(clientId: string, status: Application['status']): Promise<boolean>
+  setStatus(clientId: string, status: Application['status'], audit: Audit): Promise<boolean>
   /** Changes those fields that are given. */
-  updateApplication(clientId: string, changes: ApplicationChanges): Promise<boolean>
+  updateApplication(clientId: string, changes: ApplicationChanges, audit: Audit): Promise<boolean>
   /** Removes an application and its secrets. Its tokens stay, without an application, until the purge. */
-  removeApplication(clientId: string): Promise<boolean>
+  removeApplication(clientId: string, audit: Audit): Promise<boolean>
   /** Resolves to whether there is such a suite; so does `removeSuite`. */
-  updateSuite(suiteId: string, changes: SuiteChanges): Promise<boolean>
+  updateSuite(suiteId: string, changes: SuiteChanges, audit: Audit): Promise<boolean>
   /** Removes a suite, its secrets and the approvals for it. */
-  removeSuite(suiteId: string): Promise<boolean>
+  removeSuite(suiteId: string, audit: Audit): Promise<boolean>
   /** Approves an application for a suite, or withdraws that. Does nothing where one of them is unknown. */
-  approve(clientId: string, suiteId: string): Promise<void>
-  withdraw(clientId: string, suiteId: string): Promise<void>
+  approve(clientId: string, suiteId: string, audit: Audit): Promise<void>
+  withdraw(clientId: string, suiteId: string, audit: Audit): Promise<void>
   /** Revokes every token of the application by counting up its generation; `at` is kept for people. */
-  revokeTokens(clientId: string, at: number): Promise<boolean>
+  revokeTokens(clientId: string, at: number, audit: Audit): Promise<boolean>
   /** Adds a secret to an application or a suite. */
-  addSecret(owner: string, secret: NewSecret): Promise<boolean>
+  addSecret(owner: string, secret: NewSecret, audit: Audit): Promise<boolean>
   /**
    * Adds a secret to an application or a suite, ends its others no later than `endOthersAt`, and deletes those that ended
    * before `deleteEndedBefore`.
    */
-  rotateSecret(owner: string, secret: NewSecret, endOthersAt: number, deleteEndedBefore: number): Promise<boolean>
+  rotateSecret(
+    owner: string,
+    secret: NewSecret,
+    endOthersAt: number,
+    deleteEndedBefore: number,
+    audit: Audit,
+  ): Promise<boolean>
   /** Marks one secret of an application or a suite as revoked and ends it, both at this time unless it was earlier. */
-  revokeSecret(owner: string, secretId: number, at: number): Promise<boolean>
+  revokeSecret(owner: string, secretId: number, at: number, audit: Audit): Promise<boolean>
+}
+
+/** Who changed what. */
+export interface AuditTrail {
+  /** Some events, newest first. */
+  listAuditEvents(filter: AuditFilter): Promise<AuditEvent[]>
+  /** Deletes at most `limit` events of before this time, oldest first. Resolves to how many. */
+  purgeAuditEvents(before: number, limit: number): Promise<number>
 }
 
 /** Access tokens. */
@@ -190,7 +208,8 @@ export interface FoundToken {
   readonly application: Application | undefined
 }
 
-interface Newcomers {
+/** What is to be registered. */
+export interface Newcomers {
   readonly suites: readonly NewSuite[]
   readonly applications: readonly NewApplication[]
 }

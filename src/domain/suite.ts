@@ -30,5 +30,5 @@ export interface SuiteChanges {
 
 /** The error of an operator who names a suite that does not exist. */
 export function unknownSuite(suiteId: string): OperatorError {
-  return new OperatorError(`There is no suite with the id ${suiteId}.`)
+  return new OperatorError(`There is no suite with the id ${suiteId}.`, { kind: 'not found' })
 }

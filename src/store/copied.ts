@@ -10,6 +10,7 @@ export const TABLES = [
   'secret_uses',
   'application_uses',
   'token_counts',
+  'audit_events',
   'tokens',
 ] as const
 
@@ -24,6 +25,7 @@ const KEY_COLUMNS: Record<Table, number> = {
   secret_uses: 1,
   application_uses: 1,
   token_counts: 2,
+  audit_events: 1,
   tokens: 1,
 }
 

@@ -23,7 +23,7 @@ const asked = { request_id: 'requestId', trace_id: 'traceId', ...remote } as con
 const askedAt = { method: 'method', endpoint: 'endpoint', path: 'path', ...asked } as const
 const answer = { status: 'status', ...askedAt } as const
 const client = { client_id: 'clientId' } as const
-const operator = { actor: 'actor' } as const
+const operator = { actor: 'actor', origin: 'origin', ...remote, request_id: 'requestId' } as const
 const error = { err: 'err' } as const
 
 /** Every line that there is. docs/log.md is tested against this list. */

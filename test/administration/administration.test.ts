@@ -137,7 +137,10 @@ t.test('Administration: suspend and resume, rotate and revoke take effect with t
   t.equal(await status(fresh), 200)
 
   const [, newest] = (await administration.show(id)).secrets
-  await t.rejects(administration.revokeSecret(id, newest?.id as number), { message: /last active one .* use --force/ })
+  await t.rejects(administration.revokeSecret(id, newest?.id as number), {
+    message: /last active one .* force it/,
+    kind: 'conflict',
+  })
   t.equal(await status(fresh), 200)
   await administration.revokeSecret(id, newest?.id as number, { force: true })
   t.equal(await status(fresh), 401)

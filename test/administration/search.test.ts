@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
+import { AUDIT, AUTHOR } from '../support/audit.ts'
 import { createWorld } from '../support/world.ts'
 
 const HOUR = 3_600_000
@@ -24,7 +25,7 @@ async function setting(
     store,
     now: () => world.clock.time,
     observe: () => {},
-    actor: 'tester',
+    author: AUTHOR,
   })
   return { ...world, applications }
 }
@@ -112,7 +113,7 @@ t.test('Search: an application that is removed while it is found is left out', a
   const { applications } = await setting(t, numbered(3), (store) => ({
     async listNames(page) {
       const names = await store.listNames(page)
-      await store.removeApplication('a-1')
+      await store.removeApplication('a-1', AUDIT)
       return names
     },
   }))

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import type { Seeds } from '../../src/administration/seed-plan.ts'
 import type { Store } from '../../src/domain/store.ts'
+import { AUTHOR } from '../support/audit.ts'
 import { createWorld } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
@@ -11,7 +12,7 @@ const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }
 async function setting(t: Test, change: (store: Store) => Partial<Store> = () => ({})) {
   const world = await createWorld(t)
   const store = { ...world.store, ...change(world.store) }
-  const { seed } = createAdministration({ store, now: Date.now, observe: () => {}, actor: 'tester' })
+  const { seed } = createAdministration({ store, now: Date.now, observe: () => {}, author: AUTHOR })
   const first = async (seeds: Seeds) => (await seed.register(await seed.plan('seed.json', seeds)).next()).value
   return { ...world, seed, first }
 }

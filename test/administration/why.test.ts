@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { COMMANDS, type Ways } from '../../src/administration/ways.ts'
+import { AUDIT } from '../support/audit.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 import type { createWorld } from '../support/world.ts'
 
@@ -132,7 +133,7 @@ t.test('Why: a secret that an operator has revoked, and one that was never shown
 
   const digest = (await administration.listSecrets(id))[0]?.digest as string
   const seeded = await administration.register({ name: 'B', developerEmail: 'a@b.example' })
-  await store.addSecret(seeded.clientId, { digest, createdAt: clock.time, endsAt: 0 })
+  await store.addSecret(seeded.clientId, { digest, createdAt: clock.time, endsAt: 0 }, AUDIT)
   await post({ ...credentials, client_id: seeded.clientId })
   t.match(await diagnosis(seeded.clientId), /The secret that it uses is not valid: it has a newer one/)
 })
@@ -175,20 +176,23 @@ t.test('Why: an application that gets no token whatever it sends is told first',
     /^None of its secrets is valid: an operator revoked the last one at .* \(2 min ago\)\. "secrets rotate/,
   )
 
-  await store.register({
-    suites: [],
-    applications: [
-      {
-        clientId: 'seeded',
-        name: 'B',
-        developerEmail: 'a@b.example',
-        createdAt: clock.time,
-        secret: { digest: '$sha256$A', createdAt: clock.time, endsAt: 0 },
-        suites: 'all',
-        skipNamesake: false,
-      },
-    ],
-  })
+  await store.register(
+    {
+      suites: [],
+      applications: [
+        {
+          clientId: 'seeded',
+          name: 'B',
+          developerEmail: 'a@b.example',
+          createdAt: clock.time,
+          secret: { digest: '$sha256$A', createdAt: clock.time, endsAt: 0 },
+          suites: 'all',
+          skipNamesake: false,
+        },
+      ],
+    },
+    AUDIT,
+  )
   t.match(await diagnosis('seeded'), /^Its secret is not valid yet, .*run the seed again/)
 })
 
@@ -312,7 +316,7 @@ t.test('Why: a client id that is nobody’s: what looks like it, and whose it ma
     name: 'OperatorError',
     message: new RegExp(`no application with the client id ${cut}, .* Is it ${id}\\?$`),
   })
-  await t.rejects(explain('nobody'), { message: /applications list --search/ })
+  await t.rejects(explain('nobody'), { message: /Look for its name in the list of applications/ })
   await post({ ...credentials, client_id: cut })
   await post({ ...credentials, client_id: 'xyz' })
   clock.time += 3 * MINUTE
@@ -354,20 +358,23 @@ t.test('Why: a client id that begins with a line break is shown on one line', as
 
 t.test('Why: an application without any secret is told how to get one', async (t) => {
   const { store, diagnosis, clock } = await createAskedWorld(t)
-  await store.register({
-    suites: [],
-    applications: [
-      {
-        clientId: 'bare',
-        name: 'B',
-        developerEmail: 'a@b.example',
-        createdAt: clock.time,
-        secret: { digest: '$sha256$A', createdAt: clock.time },
-        suites: 'all',
-        skipNamesake: false,
-      },
-    ],
-  })
+  await store.register(
+    {
+      suites: [],
+      applications: [
+        {
+          clientId: 'bare',
+          name: 'B',
+          developerEmail: 'a@b.example',
+          createdAt: clock.time,
+          secret: { digest: '$sha256$A', createdAt: clock.time },
+          suites: 'all',
+          skipNamesake: false,
+        },
+      ],
+    },
+    AUDIT,
+  )
   const findApplication = store.findApplication.bind(store)
   store.findApplication = async (clientId) => {
     const found = await findApplication(clientId)

@@ -273,7 +273,7 @@ t.test('Commands: the last active secret is revoked only where that is forced', 
   t.equal((await run(['secrets', 'revoke', 'a', '1'], options)).status, 0)
   t.match(await run(['secrets', 'revoke', 'a', '2'], options), {
     status: 1,
-    err: /^The secret 2 is the last active one of a, .* rotate first, or use --force\.\n$/,
+    err: /^The secret 2 is the last active one of a, .* rotate first, or force it\. The option for that is --force\.\n$/,
   })
   t.match(await runJson(['secrets', 'list', 'a'], options), [{ state: 'revoked' }, { state: 'active' }])
   t.equal((await run(['secrets', 'revoke', 'a', '1'], options)).status, 0, 'again')

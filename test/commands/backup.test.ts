@@ -8,6 +8,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Application } from '../../src/domain/application.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStore } from '../../src/store/open.ts'
+import { AUDIT } from '../support/audit.ts'
 import { LATEST } from '../support/migrations.ts'
 import { REGISTER } from '../support/register.ts'
 import { run, runJson } from '../support/run.ts'
@@ -104,7 +105,7 @@ t.test('Backup: it replaces the backup that was there, whole or not at all', asy
 t.test('Backup: a log whose database is missing is not deleted', async (t) => {
   const { copy, file, folder } = await createDatabase(t)
   const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
-  await store.setStatus('a', 'suspended')
+  await store.setStatus('a', 'suspended', AUDIT)
   const alone = join(folder, 'alone.db')
   copyFileSync(`${file}-wal`, `${alone}-wal`)
   await store.close()

@@ -19,6 +19,7 @@ import type { Application } from '../../src/domain/application.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStore, restoreStore } from '../../src/store/open.ts'
 import { MARK } from '../../src/store/sqlite/files.ts'
+import { AUDIT } from '../support/audit.ts'
 import { LATEST } from '../support/migrations.ts'
 import { REGISTER } from '../support/register.ts'
 import { run, runJson } from '../support/run.ts'
@@ -190,7 +191,7 @@ t.test('Restore: a log whose database is missing is kept', async (t) => {
   const options = await createBackup(t)
   const { copy, folder } = options
   const store = await openHere(options)
-  await store.setStatus('new', 'suspended')
+  await store.setStatus('new', 'suspended', AUDIT)
   const wal = readFileSync(`${options.file}-wal`)
   await store.close()
   const alone = join(folder, 'alone.db')
@@ -223,7 +224,7 @@ t.test('Restore: it is refused while anybody has the database open, and nothing 
 t.test('Restore: a database that an fsync failed for is brought to the disk before it is put aside', async (t) => {
   const options = await createBackup(t)
   const store = await openHere(options)
-  await store.setStatus('new', 'suspended')
+  await store.setStatus('new', 'suspended', AUDIT)
   for (const suffix of ['', '-wal']) copyFileSync(`${options.file}${suffix}`, `${options.folder}/failed.db${suffix}`)
   chmodSync(`${options.folder}/failed.db-wal`, 0o600 | MARK)
   await store.close()
@@ -249,7 +250,7 @@ t.test(
   async (t) => {
     const options = await createBackup(t)
     const store = await openHere(options)
-    await store.setStatus('new', 'suspended')
+    await store.setStatus('new', 'suspended', AUDIT)
     const crashed = join(options.folder, 'crashed.db')
     for (const suffix of ['', '-wal']) copyFileSync(`${options.file}${suffix}`, `${crashed}${suffix}`)
     await store.close()
@@ -267,7 +268,7 @@ t.test('Restore: a damaged database is replaced too, and kept with its -wal file
   for (const isInUse of [true, false]) {
     const options = await createBackup(t)
     const store = await openHere(options)
-    await store.setStatus('new', 'suspended')
+    await store.setStatus('new', 'suspended', AUDIT)
     const wal = readFileSync(`${options.file}-wal`)
     await store.close()
     // Not much smaller than the database that the log is of: SQLite would not put that into it.

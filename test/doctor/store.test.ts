@@ -14,6 +14,7 @@ import { mintToken } from '../../src/domain/token.ts'
 import type { Inspector } from '../../src/store/inspect.ts'
 import { backUpStore, inspectStore, openStore } from '../../src/store/open.ts'
 import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
+import { AUDIT } from '../support/audit.ts'
 import { query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { register } from '../support/register.ts'
@@ -109,13 +110,13 @@ for (const { name, latest, createEnv } of [SQLITE, await startPostgresStore(t)])
       const now = Date.now()
       const end = async (owner: string, at: number) => {
         const secret = { digest: digestGenerated(owner), createdAt: now, endsAt: at }
-        await store.rotateSecret(owner, secret, Math.min(at, now), 0)
+        await store.rotateSecret(owner, secret, Math.min(at, now), 0, AUDIT)
       }
       for (const owner of ['ended', 'shop', 'off']) await end(owner, now - 1000)
       await end('ending', now + 6 * DAY)
       await end('good', now + 8 * DAY)
       await end('new', 0)
-      await store.setStatus('off', 'suspended')
+      await store.setStatus('off', 'suspended', AUDIT)
       await exec(
         url,
         "DELETE FROM secrets WHERE application_id = (SELECT id FROM applications WHERE client_id = 'none')",

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createStoreFigures } from '../../src/server/store-figures.ts'
+import { AUDIT } from '../support/audit.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -68,7 +69,7 @@ t.test('Store figures: they are those of the store', async (t) => {
   t.strictSame((await measure()).secrets_ending, NOTHING.secrets_ending, 'there is a successor')
   t.ok(secret)
   const [, successor] = await administration.listSecrets(credentials.client_id)
-  await store.revokeSecret(credentials.client_id, Number(successor?.id), clock.time)
+  await store.revokeSecret(credentials.client_id, Number(successor?.id), clock.time, AUDIT)
   t.strictSame((await measure()).secrets_ending, [
     [['1d'], 0],
     [['7d'], 1],

@@ -7,6 +7,7 @@ import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
+import { AUDIT } from '../support/audit.ts'
 import { isReady } from '../support/is-ready.ts'
 import { refusal } from '../support/refusal.ts'
 import { until } from '../support/until.ts'
@@ -51,7 +52,7 @@ function suite(suiteId: string): NewSuite {
 }
 
 async function register(store: Store, applications: NewApplication[]) {
-  return (await store.register({ suites: [], applications })).applications
+  return (await store.register({ suites: [], applications }, AUDIT)).applications
 }
 
 /** The key of an application that is registered for it. */
@@ -117,7 +118,7 @@ function registryConformance(t: Test, { open }: Harness): void {
 
     const first = await store.listApplications({ limit: 3 })
     t.strictSame(idsOf(first), ['b', 'a', 'd'])
-    await store.removeApplication('d')
+    await store.removeApplication('d', AUDIT)
     t.strictSame(
       idsOf(await store.listApplications({ after: first[2]?.key, limit: 3 })),
       ['c'],
@@ -133,7 +134,7 @@ function registryConformance(t: Test, { open }: Harness): void {
       store,
       ['b', 'a', 'd', 'c'].map((id) => application(id)),
     )
-    await store.setStatus('a', 'suspended')
+    await store.setStatus('a', 'suspended', AUDIT)
     const listed = await store.listNames(PAGE)
     t.strictSame(idsOf(listed), ['c', 'd', 'a', 'b'])
     t.strictSame(listed[2], {
@@ -145,7 +146,7 @@ function registryConformance(t: Test, { open }: Harness): void {
     })
 
     t.strictSame(idsOf(await store.listNames({ limit: 2 })), ['c', 'd'])
-    await store.removeApplication('d')
+    await store.removeApplication('d', AUDIT)
     t.strictSame(
       idsOf(await store.listNames({ after: listed[1]?.key, limit: 1 })),
       ['a'],
@@ -208,31 +209,31 @@ function registryConformance(t: Test, { open }: Harness): void {
     const store = await open(t)
     await register(store, [application('a'), application('b')])
     const [before, other] = [await store.findApplication('a'), await store.findApplication('b')]
-    t.equal(await store.updateApplication('a', { name: 'New' }), true)
+    t.equal(await store.updateApplication('a', { name: 'New' }, AUDIT), true)
     t.strictSame(await store.findApplication('a'), { ...before, name: 'New' })
-    t.equal(await store.updateApplication('a', { developerEmail: 'new@partner.example' }), true)
+    t.equal(await store.updateApplication('a', { developerEmail: 'new@partner.example' }, AUDIT), true)
     t.strictSame(await store.findApplication('a'), { ...before, name: 'New', developerEmail: 'new@partner.example' })
     t.strictSame(await store.findApplication('b'), other)
-    t.equal(await store.updateApplication('nobody', { name: 'New' }), false)
+    t.equal(await store.updateApplication('nobody', { name: 'New' }, AUDIT), false)
   })
 
   t.test('Store: a secret is added, and the others keep their ends', async (t) => {
     const store = await open(t)
     await register(store, [application('a'), application('b')])
-    await store.rotateSecret('a', SECRET, START + 100, START)
-    t.equal(await store.addSecret('a', { ...SECRET, digest: IMPORTED }), true)
+    await store.rotateSecret('a', SECRET, START + 100, START, AUDIT)
+    t.equal(await store.addSecret('a', { ...SECRET, digest: IMPORTED }, AUDIT), true)
     const secrets = (await store.findApplication('a'))?.secrets ?? []
     t.match(secrets, [{ endsAt: START + 100 }, { endsAt: null }, { ...SECRET, digest: IMPORTED, endsAt: null }])
     t.equal((await store.findApplication('b'))?.secrets.length, 1)
-    t.equal(await store.addSecret('nobody', SECRET), false)
+    t.equal(await store.addSecret('nobody', SECRET, AUDIT), false)
   })
 
   t.test('Store: a secret that is not shown yet begins when that is said, and no other secret does', async (t) => {
     const store = await open(t)
     const secret = { digest: GENERATED, createdAt: START, endsAt: NOT_SHOWN_YET }
     const suites = [{ ...suite('store'), secret }]
-    await store.register({ suites, applications: [application('a', { secret }), application('b', { secret })] })
-    await store.addSecret('a', { ...SECRET, endsAt: START + 5 })
+    await store.register({ suites, applications: [application('a', { secret }), application('b', { secret })] }, AUDIT)
+    await store.addSecret('a', { ...SECRET, endsAt: START + 5 }, AUDIT)
     const ends = async (id: string) => {
       const owner = (await store.findApplication(id)) ?? (await store.findSuite(id))
       return owner?.secrets.map(({ endsAt }) => endsAt)
@@ -247,19 +248,19 @@ function registryConformance(t: Test, { open }: Harness): void {
   t.test('Store: a status is set', async (t) => {
     const store = await open(t)
     await register(store, [application('a')])
-    t.equal(await store.setStatus('a', 'suspended'), true)
+    t.equal(await store.setStatus('a', 'suspended', AUDIT), true)
     t.equal((await store.findApplication('a'))?.status, 'suspended')
-    t.equal(await store.setStatus('nobody', 'active'), false)
+    t.equal(await store.setStatus('nobody', 'active', AUDIT), false)
   })
 
   t.test('Store: an application is removed with its secrets, and its key is never used again', async (t) => {
     const store = await open(t)
     await register(store, [application('a', { secret: { digest: IMPORTED, createdAt: START } })])
     const before = await store.findApplication('a')
-    t.equal(await store.removeApplication('a'), true)
+    t.equal(await store.removeApplication('a', AUDIT), true)
     t.equal(await store.findApplication('a'), undefined)
     t.equal(await store.mostImportedSecrets(), 0)
-    t.equal(await store.removeApplication('a'), false)
+    t.equal(await store.removeApplication('a', AUDIT), false)
     await register(store, [application('a')])
     t.not((await store.findApplication('a'))?.key, before?.key)
   })
@@ -272,11 +273,11 @@ function registryConformance(t: Test, { open }: Harness): void {
       [START, 2],
       [START - 5000, 3],
     ] as const) {
-      t.equal(await store.revokeTokens('a', at), true)
+      t.equal(await store.revokeTokens('a', at, AUDIT), true)
       t.match(await store.findApplication('a'), { tokenGeneration, tokensValidFrom: at })
     }
     t.match(await store.findApplication('b'), { tokenGeneration: 0, tokensValidFrom: 0 })
-    t.equal(await store.revokeTokens('nobody', START), false)
+    t.equal(await store.revokeTokens('nobody', START, AUDIT), false)
   })
 
   t.test('Store: a rotation adds a secret, ends the others and deletes those of long ago', async (t) => {
@@ -284,30 +285,30 @@ function registryConformance(t: Test, { open }: Harness): void {
     await register(store, [application('a'), application('b')])
     const ends = async () => (await store.findApplication('a'))?.secrets.map(({ endsAt }) => endsAt)
 
-    t.equal(await store.rotateSecret('a', SECRET, START + 100, START), true)
+    t.equal(await store.rotateSecret('a', SECRET, START + 100, START, AUDIT), true)
     t.strictSame(await ends(), [START + 100, null])
-    t.equal(await store.rotateSecret('a', SECRET, START + 200, START + 100), true)
+    t.equal(await store.rotateSecret('a', SECRET, START + 200, START + 100, AUDIT), true)
     t.strictSame(await ends(), [START + 100, START + 200, null], 'an end never moves away')
-    t.equal(await store.rotateSecret('a', SECRET, START + 150, START + 101), true)
+    t.equal(await store.rotateSecret('a', SECRET, START + 150, START + 101, AUDIT), true)
     t.strictSame(await ends(), [START + 150, START + 150, null], 'the first was deleted')
     t.equal((await store.findApplication('b'))?.secrets[0]?.endsAt, null)
-    t.equal(await store.rotateSecret('nobody', SECRET, START, START), false)
+    t.equal(await store.rotateSecret('nobody', SECRET, START, START, AUDIT), false)
   })
 
   t.test('Store: one secret of one application is revoked and ended, whatever is later', async (t) => {
     const store = await open(t)
     await register(store, [application('a'), application('b')])
     const id = (await store.findApplication('a'))?.secrets[0]?.id as number
-    t.equal(await store.revokeSecret('b', id, START), false, "another's secret")
-    t.equal(await store.revokeSecret('a', id, START), true)
-    t.equal(await store.revokeSecret('a', id, START + 1), true)
+    t.equal(await store.revokeSecret('b', id, START, AUDIT), false, "another's secret")
+    t.equal(await store.revokeSecret('a', id, START, AUDIT), true)
+    t.equal(await store.revokeSecret('a', id, START + 1, AUDIT), true)
     t.match((await store.findApplication('a'))?.secrets, [{ endsAt: START, revokedAt: START }])
-    t.equal(await store.revokeSecret('a', id + 100, START), false)
-    t.equal(await store.rotateSecret('a', SECRET, START, START), true)
+    t.equal(await store.revokeSecret('a', id + 100, START, AUDIT), false)
+    t.equal(await store.rotateSecret('a', SECRET, START, START, AUDIT), true)
     t.match((await store.findApplication('a'))?.secrets, [{ revokedAt: START }, { revokedAt: null }])
-    t.equal(await store.rotateSecret('a', SECRET, START + 1, START), true)
+    t.equal(await store.rotateSecret('a', SECRET, START + 1, START, AUDIT), true)
     const second = (await store.findApplication('a'))?.secrets[1]?.id as number
-    t.equal(await store.revokeSecret('a', second, START + 2), true)
+    t.equal(await store.revokeSecret('a', second, START + 2, AUDIT), true)
     t.match((await store.findApplication('a'))?.secrets[1], { endsAt: START + 1, revokedAt: START + 2 })
   })
 
@@ -318,13 +319,14 @@ function registryConformance(t: Test, { open }: Harness): void {
     const imported = { digest: IMPORTED, createdAt: START }
     await register(store, [application('b', { secret: imported }), application('c', { secret: imported })])
     t.equal(await store.mostImportedSecrets(), 1)
-    await store.addSecret('c', imported)
+    await store.addSecret('c', imported, AUDIT)
     t.equal(await store.mostImportedSecrets(), 2)
-    for (const { id } of (await store.findApplication('c'))?.secrets ?? []) await store.revokeSecret('c', id, START)
+    for (const { id } of (await store.findApplication('c'))?.secrets ?? [])
+      await store.revokeSecret('c', id, START, AUDIT)
     t.equal(await store.mostImportedSecrets(), 1)
-    await store.removeApplication('b')
+    await store.removeApplication('b', AUDIT)
     t.equal(await store.mostImportedSecrets(), 1, 'a revoked one is still told from a wrong one')
-    await store.removeApplication('c')
+    await store.removeApplication('c', AUDIT)
     t.equal(await store.mostImportedSecrets(), 0)
   })
 }
@@ -335,7 +337,7 @@ function suiteConformance(t: Test, { open }: Harness): void {
     t.equal(await store.findSuite('store'), undefined)
     t.strictSame(await store.listSuites(PAGE), [])
     const [first, second] = [suite('store'), suite('product-information')]
-    t.strictSame(await store.register({ suites: [first, second], applications: [] }), {
+    t.strictSame(await store.register({ suites: [first, second], applications: [] }, AUDIT), {
       suites: [first, second],
       applications: [],
     })
@@ -356,20 +358,23 @@ function suiteConformance(t: Test, { open }: Harness): void {
     )
     t.strictSame(await store.listSuites({ limit: 1 }), [listed[0]])
     t.strictSame(await store.listSuites({ after: listed[0]?.key, limit: 1 }), [listed[1]])
-    t.equal(await store.updateSuite('store', { name: 'New' }), true)
+    t.equal(await store.updateSuite('store', { name: 'New' }, AUDIT), true)
     t.strictSame(await store.findSuite('store'), { ...found, name: 'New' })
     t.strictSame((await store.listSuites(PAGE))[1], listed[1])
-    t.equal(await store.updateSuite('nobody', { name: 'New' }), false)
-    t.equal(await store.removeSuite('store'), true)
-    t.equal(await store.removeSuite('store'), false)
+    t.equal(await store.updateSuite('nobody', { name: 'New' }, AUDIT), false)
+    t.equal(await store.removeSuite('store', AUDIT), true)
+    t.equal(await store.removeSuite('store', AUDIT), false)
     t.equal(await store.findSuite('store'), undefined)
   })
 
   t.test('RFC 6749 §2.2: an id is unique, among applications and suites together', async (t) => {
     const store = await open(t)
-    await store.register({ suites: [suite('a')], applications: [application('b')] })
+    await store.register({ suites: [suite('a')], applications: [application('b')] }, AUDIT)
     const none = { suites: [], applications: [] }
-    t.strictSame(await store.register({ suites: [suite('a'), suite('b')], applications: [application('a')] }), none)
+    t.strictSame(
+      await store.register({ suites: [suite('a'), suite('b')], applications: [application('a')] }, AUDIT),
+      none,
+    )
     t.equal((await store.findSuite('a'))?.secrets.length, 1)
     t.equal((await store.findApplication('b'))?.secrets.length, 1)
   })
@@ -382,21 +387,21 @@ function suiteConformance(t: Test, { open }: Harness): void {
       application('one', { suites: ['store', 'nowhere'] }),
       application('all', { suites: 'all' }),
     ]
-    await store.register({ suites, applications })
+    await store.register({ suites, applications }, AUDIT)
     const suitesOf = async (clientId: string) => (await store.findApplication(clientId))?.suites
     t.strictSame(await suitesOf('none'), [])
     t.strictSame(await suitesOf('one'), ['store'])
     t.strictSame(await suitesOf('all'), ['store', 'product-information'])
 
-    await store.approve('none', 'store')
-    await store.approve('none', 'store')
-    await store.approve('none', 'nowhere')
-    await store.approve('nobody', 'store')
+    await store.approve('none', 'store', AUDIT)
+    await store.approve('none', 'store', AUDIT)
+    await store.approve('none', 'nowhere', AUDIT)
+    await store.approve('nobody', 'store', AUDIT)
     t.strictSame(await suitesOf('none'), ['store'])
-    await store.withdraw('all', 'store')
-    await store.withdraw('all', 'nowhere')
+    await store.withdraw('all', 'store', AUDIT)
+    await store.withdraw('all', 'nowhere', AUDIT)
     t.strictSame(await suitesOf('all'), ['product-information'])
-    await store.removeSuite('store')
+    await store.removeSuite('store', AUDIT)
     t.strictSame(await suitesOf('none'), [])
   })
 
@@ -406,7 +411,7 @@ function suiteConformance(t: Test, { open }: Harness): void {
     const applications = ['a', 'b', 'c', 'd'].map((id) =>
       application(id, { suites: id === 'b' ? ['product-information'] : ['store'] }),
     )
-    await store.register({ suites, applications })
+    await store.register({ suites, applications }, AUDIT)
     const first = await store.listApprovedApplications('store', { limit: 2 })
     t.strictSame(first, [await store.findApplication('a'), await store.findApplication('c')])
     t.strictSame(idsOf(await store.listApprovedApplications('store', { after: first[1]?.key, limit: 2 })), ['d'])
@@ -418,13 +423,13 @@ function suiteConformance(t: Test, { open }: Harness): void {
 
   t.test("Store: a suite's secrets are rotated and ended as an application's are", async (t) => {
     const store = await open(t)
-    await store.register({ suites: [suite('store')], applications: [application('a')] })
-    t.equal(await store.rotateSecret('store', SECRET, START + 100, START), true)
+    await store.register({ suites: [suite('store')], applications: [application('a')] }, AUDIT)
+    t.equal(await store.rotateSecret('store', SECRET, START + 100, START, AUDIT), true)
     const [first, second] = (await store.findSuite('store'))?.secrets ?? []
     t.match([first, second], [{ endsAt: START + 100 }, { digest: SECRET.digest, endsAt: null, revokedAt: null }])
-    t.equal(await store.revokeSecret('store', second?.id as number, START + 200), true)
-    t.equal(await store.revokeSecret('a', second?.id as number, START), false)
-    t.equal(await store.rotateSecret('store', SECRET, START + 300, START + 101), true)
+    t.equal(await store.revokeSecret('store', second?.id as number, START + 200, AUDIT), true)
+    t.equal(await store.revokeSecret('a', second?.id as number, START, AUDIT), false)
+    t.equal(await store.rotateSecret('store', SECRET, START + 300, START + 101, AUDIT), true)
     t.strictSame(
       (await store.findSuite('store'))?.secrets.map(({ endsAt }) => endsAt),
       [START + 200, null],
@@ -449,7 +454,7 @@ function tokenConformance(t: Test, { open }: Harness): void {
     const token = mintToken(await newKey(store, 'b'), START).stored
     await store.addToken(token)
     t.strictSame(await store.findToken(token.id), { stored: token, application: await store.findApplication('b') })
-    await store.removeApplication('b')
+    await store.removeApplication('b', AUDIT)
     t.strictSame(await store.findToken(token.id), { stored: token, application: undefined })
     await newKey(store, 'b')
     t.strictSame(await store.findToken(token.id), { stored: token, application: undefined }, 'a namesake is another')
@@ -564,7 +569,7 @@ function usageConformance(t: Test, { open }: Harness): void {
 
   t.test('Store: the last use of a secret is recorded, while there is the secret', async (t) => {
     const store = await open(t)
-    await store.register({ suites: [suite('store')], applications: [application('a')] })
+    await store.register({ suites: [suite('store')], applications: [application('a')] }, AUDIT)
     const ofA = (await store.findApplication('a'))?.secrets[0]?.id as number
     const ofSuite = (await store.findSuite('store'))?.secrets[0]?.id as number
     const all = [ofA, ofSuite, 1000]
@@ -573,8 +578,8 @@ function usageConformance(t: Test, { open }: Harness): void {
     await store.recordSecretUses([{ secretId: ofSuite, lastUsedAt: START - 1 }])
     t.same(await store.listSecretUses([ofA]), [{ secretId: ofA, lastUsedAt: START }])
     t.same(await store.listSecretUses([ofSuite]), [{ secretId: ofSuite, lastUsedAt: START }], 'the later one stays')
-    await store.removeApplication('a')
-    await store.removeSuite('store')
+    await store.removeApplication('a', AUDIT)
+    await store.removeSuite('store', AUDIT)
     t.strictSame(await store.listSecretUses(all), [])
   })
 
@@ -582,7 +587,7 @@ function usageConformance(t: Test, { open }: Harness): void {
     const store = await open(t)
     const gone = await newKey(store, 'a')
     await store.addTokenCounts([{ applicationKey: gone, hour: 7, issued: 1, refused: 0, lastTokenAt: START }])
-    await store.removeApplication('a')
+    await store.removeApplication('a', AUDIT)
     await store.addTokenCounts([{ applicationKey: gone, hour: 7, issued: 1, refused: 0, lastTokenAt: START }])
     t.equal(await store.lastTokenAt(gone), undefined)
     const key = await newKey(store, 'a')
@@ -643,17 +648,20 @@ function refusalConformance(t: Test, { open }: Harness): void {
       t.match(await store.listRefusals(clientId), [{ isKnown: false, count: 1 }], clientId)
     t.equal((await store.listRefusals(undefined)).length, strange.length + 1)
     t.strictSame(await store.listRefusals('a'), [refusal('a')])
-    await store.removeApplication('a')
+    await store.removeApplication('a', AUDIT)
     t.strictSame(await store.listRefusals('a'), [unknown('a')])
   })
 
   t.test('Store: refusals of suites are kept apart from those of applications, and go with their suite', async (t) => {
     const store = await open(t)
     // Their numbers are the same.
-    await store.register({
-      suites: [suite('store'), suite('other')],
-      applications: [application('a'), application('b')],
-    })
+    await store.register(
+      {
+        suites: [suite('store'), suite('other')],
+        applications: [application('a'), application('b')],
+      },
+      AUDIT,
+    )
     const ofSuite = (id: string, more: Partial<RefusalCount> = {}) => refusal(id, { count: 3, ...more })
     const all = [refusal('a'), refusal('b'), ofSuite('store'), ofSuite('other')]
     await store.recordRefusals(all)
@@ -667,7 +675,7 @@ function refusalConformance(t: Test, { open }: Harness): void {
     )
     t.equal((await store.listRefusals('store')).length, 20)
     t.equal((await store.listRefusals('other')).length, 1)
-    await store.removeSuite('store')
+    await store.removeSuite('store', AUDIT)
     await store.recordRefusals([ofSuite('store')])
     t.strictSame(await store.listRefusals('store'), [])
     await register(store, [application('store')])
@@ -700,7 +708,7 @@ function refusalConformance(t: Test, { open }: Harness): void {
     const store = await open(t)
     await register(store, [application('a'), application('b')])
     await store.recordRefusals([refusal('a')])
-    await store.removeApplication('a')
+    await store.removeApplication('a', AUDIT)
     await store.recordRefusals([refusal('a'), refusal('b')])
     t.strictSame(await store.listRefusals('a'), [])
     t.strictSame(await store.listRefusals('b'), [refusal('b')])
@@ -754,22 +762,23 @@ function figuresConformance(t: Test, { open }: Harness): void {
     for (const [name, { isEnding, ends }] of Object.entries(owners)) {
       const [secret, ...others] = ends.map((endsAt) => ({ ...SECRET, endsAt })) as [NewSecret, ...NewSecret[]]
       const suites = [{ ...suite(`suite ${name}`), secret }]
-      await store.register({ suites, applications: [application(name, { secret })] })
-      for (const other of others) for (const owner of [name, `suite ${name}`]) await store.addSecret(owner, other)
+      await store.register({ suites, applications: [application(name, { secret })] }, AUDIT)
+      for (const other of others)
+        for (const owner of [name, `suite ${name}`]) await store.addSecret(owner, other, AUDIT)
       if (isEnding) expected += 2
       t.equal(await store.countEndingSecrets(NOW, SOON), expected, name)
     }
     const revoked = application('revoked', { secret: { ...SECRET, endsAt: NOW + 1 } })
     const successor = application('successor', { secret: { ...SECRET, endsAt: NOW + 1 } })
     await register(store, [revoked, successor])
-    await store.addSecret('successor', SECRET)
+    await store.addSecret('successor', SECRET, AUDIT)
     t.equal(await store.countEndingSecrets(NOW, SOON), expected + 1)
     const secretsOf = async (id: string) => (await store.findApplication(id))?.secrets.map(({ id }) => id) as number[]
-    await store.revokeSecret('revoked', (await secretsOf('revoked'))[0] as number, NOW + 1)
+    await store.revokeSecret('revoked', (await secretsOf('revoked'))[0] as number, NOW + 1, AUDIT)
     t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'a revoked one is not active, whatever its end')
-    await store.revokeSecret('successor', (await secretsOf('successor'))[1] as number, SOON + 5)
+    await store.revokeSecret('successor', (await secretsOf('successor'))[1] as number, SOON + 5, AUDIT)
     t.equal(await store.countEndingSecrets(NOW, SOON), expected + 1, 'and is no successor')
-    await store.setStatus('successor', 'suspended')
+    await store.setStatus('successor', 'suspended', AUDIT)
     t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'nobody misses the secret of a suspended application')
   })
 
@@ -875,23 +884,23 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
     t.equal(await other.findSuite('store'), undefined)
     t.equal(await other.mostImportedSecrets(), 0)
     t.equal(await other.mostImportedSecrets(), 0, 'also where it is known')
-    await one.register({ suites: [suite('store')], applications: [application('a')] })
+    await one.register({ suites: [suite('store')], applications: [application('a')] }, AUDIT)
     t.strictSame(await other.findApplication('a'), await one.findApplication('a'))
     t.strictSame(await other.findSuite('store'), await one.findSuite('store'))
 
     const seen = async () => (await other.findApplication('a')) as Application
     const secretId = (await seen()).secrets[0]?.id as number
     const changes: [change: () => Promise<unknown>, isSeen: (a: Application) => boolean][] = [
-      [() => one.setStatus('a', 'suspended'), ({ status }) => status === 'suspended'],
-      [() => one.updateApplication('a', { name: 'New' }), ({ name }) => name === 'New'],
-      [() => one.addSecret('a', { ...SECRET, endsAt: NOT_SHOWN_YET }), ({ secrets }) => secrets.length === 2],
+      [() => one.setStatus('a', 'suspended', AUDIT), ({ status }) => status === 'suspended'],
+      [() => one.updateApplication('a', { name: 'New' }, AUDIT), ({ name }) => name === 'New'],
+      [() => one.addSecret('a', { ...SECRET, endsAt: NOT_SHOWN_YET }, AUDIT), ({ secrets }) => secrets.length === 2],
       [() => one.startSecrets(['a']), ({ secrets }) => secrets[1]?.endsAt === null],
-      [() => one.setStatus('a', 'active'), ({ status }) => status === 'active'],
-      [() => one.approve('a', 'store'), ({ suites }) => suites.length === 1],
-      [() => one.withdraw('a', 'store'), ({ suites }) => suites.length === 0],
-      [() => one.revokeTokens('a', START), ({ tokenGeneration }) => tokenGeneration === 1],
-      [() => one.rotateSecret('a', SECRET, START + 5, 0), ({ secrets }) => secrets[0]?.endsAt === START + 5],
-      [() => one.revokeSecret('a', secretId, START + 1), ({ secrets }) => secrets[0]?.endsAt === START + 1],
+      [() => one.setStatus('a', 'active', AUDIT), ({ status }) => status === 'active'],
+      [() => one.approve('a', 'store', AUDIT), ({ suites }) => suites.length === 1],
+      [() => one.withdraw('a', 'store', AUDIT), ({ suites }) => suites.length === 0],
+      [() => one.revokeTokens('a', START, AUDIT), ({ tokenGeneration }) => tokenGeneration === 1],
+      [() => one.rotateSecret('a', SECRET, START + 5, 0, AUDIT), ({ secrets }) => secrets[0]?.endsAt === START + 5],
+      [() => one.revokeSecret('a', secretId, START + 1, AUDIT), ({ secrets }) => secrets[0]?.endsAt === START + 1],
     ]
     for (const [change, isSeen] of changes) {
       await seen()
@@ -900,11 +909,11 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
     }
     await register(one, [application('b', { secret: { digest: IMPORTED, createdAt: START } })])
     t.equal(await other.mostImportedSecrets(), 1)
-    await one.updateSuite('store', { name: 'New' })
+    await one.updateSuite('store', { name: 'New' }, AUDIT)
     t.match(await other.findSuite('store'), { name: 'New' })
-    await one.removeSuite('store')
+    await one.removeSuite('store', AUDIT)
     t.equal(await other.findSuite('store'), undefined)
-    await one.removeApplication('a')
+    await one.removeApplication('a', AUDIT)
     t.equal(await other.findApplication('a'), undefined)
     t.strictSame(idsOf(await other.listApplications(PAGE)), ['b'])
   })
@@ -917,7 +926,7 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
     t.strictSame(await find(other, token.id), token)
     await one.revokeToken(token.id, START + 1)
     t.equal((await find(other, token.id))?.revokedAt, START + 1)
-    await one.removeApplication('owner')
+    await one.removeApplication('owner', AUDIT)
     t.strictSame(await other.findToken(token.id), {
       stored: { ...token, revokedAt: START + 1 },
       application: undefined,
@@ -945,7 +954,7 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
   })
 
   test('a read that begins between turns sees it too, whatever was read before', async (t, one, other) => {
-    await one.register({ suites: [suite('store'), suite('other')], applications: [application('a')] })
+    await one.register({ suites: [suite('store'), suite('other')], applications: [application('a')] }, AUDIT)
     for (let n = 0; n < 20; n++) {
       await other.findSuite('store')
       const gone = Promise.withResolvers<unknown>()
@@ -954,13 +963,13 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
       void other.findApplication('a')
       setImmediate(() => {
         setTimeout(async () => {
-          await one.removeSuite('store')
+          await one.removeSuite('store', AUDIT)
           gone.resolve(await other.findSuite('store'))
         }, 0)
         void other.findSuite('store')
       })
       t.equal(await gone.promise, undefined)
-      await one.register({ suites: [suite('store')], applications: [] })
+      await one.register({ suites: [suite('store')], applications: [] }, AUDIT)
     }
   })
 
@@ -996,8 +1005,8 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
       const results = await Promise.all([
         register(one, [application(id)]),
         register(other, [application(id)]),
-        one.register({ suites: [suite(id)], applications: [] }).then(({ suites }) => suites),
-        other.register({ suites: [suite(id)], applications: [] }).then(({ suites }) => suites),
+        one.register({ suites: [suite(id)], applications: [] }, AUDIT).then(({ suites }) => suites),
+        other.register({ suites: [suite(id)], applications: [] }, AUDIT).then(({ suites }) => suites),
       ])
       t.equal(results.flat().length, 1)
       t.not((await one.findApplication(id)) === undefined, (await one.findSuite(id)) === undefined)
@@ -1014,7 +1023,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
     async (t) => {
       const { store, breakDown, recover } = await (openFragile as NonNullable<typeof openFragile>)(t)
       const key = await newKey(store)
-      await store.register({ suites: [suite('store')], applications: [] })
+      await store.register({ suites: [suite('store')], applications: [] }, AUDIT)
       const token = mintToken(key, START).stored
       await store.addToken(token)
       const before = [await store.listApplications(PAGE), await store.listSuites(PAGE), await store.findToken(token.id)]
@@ -1039,17 +1048,17 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         findNamesakes: () => store.findNamesakes(['Application owner']),
         countApplications: () => store.countApplications(),
         startSecrets: () => store.startSecrets(['owner']),
-        updateApplication: () => store.updateApplication('owner', { name: 'Other' }),
-        addSecret: () => store.addSecret('owner', SECRET),
-        setStatus: () => store.setStatus('owner', 'suspended'),
-        removeApplication: () => store.removeApplication('owner'),
-        updateSuite: () => store.updateSuite('store', { name: 'Other' }),
-        removeSuite: () => store.removeSuite('store'),
-        approve: () => store.approve('owner', 'store'),
-        withdraw: () => store.withdraw('owner', 'store'),
-        revokeTokens: () => store.revokeTokens('owner', START),
-        rotateSecret: () => store.rotateSecret('owner', SECRET, START, START),
-        revokeSecret: () => store.revokeSecret('owner', 1, START),
+        updateApplication: () => store.updateApplication('owner', { name: 'Other' }, AUDIT),
+        addSecret: () => store.addSecret('owner', SECRET, AUDIT),
+        setStatus: () => store.setStatus('owner', 'suspended', AUDIT),
+        removeApplication: () => store.removeApplication('owner', AUDIT),
+        updateSuite: () => store.updateSuite('store', { name: 'Other' }, AUDIT),
+        removeSuite: () => store.removeSuite('store', AUDIT),
+        approve: () => store.approve('owner', 'store', AUDIT),
+        withdraw: () => store.withdraw('owner', 'store', AUDIT),
+        revokeTokens: () => store.revokeTokens('owner', START, AUDIT),
+        rotateSecret: () => store.rotateSecret('owner', SECRET, START, START, AUDIT),
+        revokeSecret: () => store.revokeSecret('owner', 1, START, AUDIT),
         addToken: () => store.addToken(late),
         findToken: () => store.findToken(token.id),
         revokeToken: () => store.revokeToken(token.id, START),
@@ -1066,6 +1075,8 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         recordRefusals: () => store.recordRefusals([refusal('owner')]),
         listRefusals: () => store.listRefusals('owner'),
         purgeRefusals: () => store.purgeRefusals(START, 1),
+        listAuditEvents: () => store.listAuditEvents({ limit: 1 }),
+        purgeAuditEvents: () => store.purgeAuditEvents(START, 1),
         size: () => store.size(),
         oldestTokenAt: () => store.oldestTokenAt(),
         countEndingSecrets: () => store.countEndingSecrets(START, START + 1),
@@ -1118,7 +1129,12 @@ function hangingConformance(t: Test, { openHanging }: Harness): void {
     hang()
     const underWay = store.addToken(first)
     await sleep(50)
-    const refused = [underWay, store.addToken(second), store.revokeToken(known.id, START), store.withdraw('owner', 'a')]
+    const refused = [
+      underWay,
+      store.addToken(second),
+      store.revokeToken(known.id, START),
+      store.withdraw('owner', 'a', AUDIT),
+    ]
     await Promise.all(refused.map((promise) => t.rejects(promise, StoreUnavailable)))
 
     await t.rejects(store.ping(), StoreUnavailable)

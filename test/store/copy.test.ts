@@ -9,6 +9,7 @@ import { mintToken, TOKEN_LIFETIME } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { AUDIT } from '../support/audit.ts'
 import { holdOpen, query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { startProxy } from '../support/postgres/proxy.ts'
@@ -34,11 +35,11 @@ async function fillStore(t: Test) {
   const store = openSqlite(file, { lockTimeout: 200 })
   t.teardown(() => store.close())
   const suites = ['store', 'removed'].map((suiteId) => ({ suiteId, name: suiteId, createdAt: NOW, secret: SECRET }))
-  await store.register({ suites, applications: ['a', 'b', 'gone'].map(application) })
-  await store.addSecret('a', IMPORTED)
-  await store.revokeSecret('a', 3, NOW)
-  await store.setStatus('b', 'suspended')
-  await store.revokeTokens('b', NOW)
+  await store.register({ suites, applications: ['a', 'b', 'gone'].map(application) }, AUDIT)
+  await store.addSecret('a', IMPORTED, AUDIT)
+  await store.revokeSecret('a', 3, NOW, AUDIT)
+  await store.setStatus('b', 'suspended', AUDIT)
+  await store.revokeTokens('b', NOW, AUDIT)
   const { key } = (await store.findApplication('a')) as Application
   const lifetimes = [0, 1, 2, TOKEN_LIFETIME + 60_000]
   const [valid, revoked, ofGeneration, expired] = lifetimes.map(
@@ -50,8 +51,8 @@ async function fillStore(t: Test) {
   const count = { applicationKey: key, hour: hourOf(NOW), issued: 3, refused: 1 }
   await store.addTokenCounts([{ ...count, lastTokenAt: NOW }])
   await store.recordSecretUses([{ secretId: 1, lastUsedAt: NOW }])
-  await store.removeApplication('gone')
-  await store.removeSuite('removed')
+  await store.removeApplication('gone', AUDIT)
+  await store.removeSuite('removed', AUDIT)
   return { file, store, tokens, count }
 }
 
@@ -72,7 +73,7 @@ async function assertNothingHappened(t: Test, file: string, url: string) {
   t.match(row, { rows: '0' })
   const store = openSqlite(file, { lockTimeout: 200 })
   t.equal(store.movedTo, undefined)
-  t.equal(await store.setStatus('a', 'active'), true)
+  t.equal(await store.setStatus('a', 'active', AUDIT), true)
   await store.close()
 }
 
@@ -82,7 +83,7 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   const progress: string[] = []
   const copied = await copy(file, url, (table, rows) => progress.push(`${table} ${rows}`))
   const counts = { suites: 1, applications: 2, secrets: 4, approvals: 2, secret_uses: 1, application_uses: 1 }
-  t.strictSame(copied, { ...counts, token_counts: 1, tokens: 3 })
+  t.strictSame(copied, { ...counts, token_counts: 1, audit_events: 11, tokens: 3 })
   t.strictSame(
     progress,
     Object.entries(copied).map(([table, rows]) => `${table} ${rows}`),
@@ -97,6 +98,9 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   t.strictSame(await target.listTokenCounts([count.applicationKey], [count.hour]), [count])
   t.equal(await target.lastTokenAt(count.applicationKey), NOW)
   t.strictSame(await target.listSecretUses([1, 2]), [{ secretId: 1, lastUsedAt: NOW }])
+  const events = await store.listAuditEvents(PAGE)
+  t.equal(events.length, 11)
+  t.strictSame(await target.listAuditEvents(PAGE), events)
   t.equal(await target.mostImportedSecrets(), await store.mostImportedSecrets())
 })
 
@@ -106,7 +110,7 @@ t.test('Copy: an id of what was removed is not used again, which would make old 
   await copy(file, url)
   const target = await openTarget(t, url)
   const suite = { suiteId: 's', name: 'New', createdAt: NOW, secret: SECRET }
-  await target.register({ suites: [suite], applications: [application('c')] })
+  await target.register({ suites: [suite], applications: [application('c')] }, AUDIT)
   t.match(await target.findApplication('c'), { key: 4, secrets: [{ id: 8 }] })
   t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 7 }] })
 })
@@ -138,9 +142,14 @@ t.test('Copy: it is refused where something is already, and the second time', as
   const { file } = await fillStore(t)
   const url = await createDatabase()
   const target = await openTarget(t, url)
-  await target.register({ suites: [], applications: [application('there')] })
-  await t.rejects(copy(file, url), { name: 'OperatorError', message: /^postgres:.* has applications, secrets already/ })
-  await target.removeApplication('there')
+  await target.register({ suites: [], applications: [application('there')] }, AUDIT)
+  await t.rejects(copy(file, url), {
+    name: 'OperatorError',
+    message: /^postgres:.* has applications, secrets, audit events already/,
+  })
+  await target.removeApplication('there', AUDIT)
+  await t.rejects(copy(file, url), { name: 'OperatorError', message: /^postgres:.* has audit events already/ })
+  await query(url, 'DELETE FROM audit_events')
   await copy(file, url)
   for (const to of [url, await createDatabase()]) {
     await t.rejects(copy(file, to), { name: 'OperatorError', message: /^The store has moved to/ })
@@ -253,7 +262,7 @@ t.test('Copy: where the store is opened again in the last moment, that is said, 
   await store.move.reopen()
   await end()
   await refused
-  t.equal(await store.setStatus('a', 'active'), true)
+  t.equal(await store.setStatus('a', 'active', AUDIT), true)
   t.equal((await query(url, 'SELECT FROM applications')).length, 2)
 })
 
@@ -284,9 +293,9 @@ t.test(
       name: 'OperatorError',
       message: /^It is not known whether the copy .* was made: .*\. Copy again, and empty that database first/,
     })
-    await t.rejects(store.setStatus('a', 'active'), { name: 'OperatorError', message: /or that did not end/ })
+    await t.rejects(store.setStatus('a', 'active', AUDIT), { name: 'OperatorError', message: /or that did not end/ })
     await query(url, 'DROP TRIGGER die ON suites')
     t.match(await copy(file, url), { applications: 2 })
-    await t.rejects(store.setStatus('a', 'active'), { name: 'OperatorError', message: /has moved to/ })
+    await t.rejects(store.setStatus('a', 'active', AUDIT), { name: 'OperatorError', message: /has moved to/ })
   },
 )

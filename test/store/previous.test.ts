@@ -7,6 +7,7 @@ import { mintToken, TOKEN_LIFETIME } from '../../src/domain/token.ts'
 import type { Opened } from '../../src/store/open.ts'
 import { withPrevious } from '../../src/store/previous.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { AUDIT } from '../support/audit.ts'
 import { until } from '../support/until.ts'
 
 const NOW = Date.now()
@@ -27,7 +28,7 @@ async function openBoth(t: Test, { lifetime = TOKEN_LIFETIME, now = () => NOW } 
 async function register(store: Store, clientId = 'a') {
   const secret = { digest: '$sha256$AAAA', createdAt: NOW }
   const application = { clientId, name: 'A', developerEmail: 'a@b.example', createdAt: NOW, secret, suites: [] }
-  await store.register({ suites: [], applications: [{ ...application, skipNamesake: false }] })
+  await store.register({ suites: [], applications: [{ ...application, skipNamesake: false }] }, AUDIT)
 }
 
 t.test(
@@ -36,10 +37,10 @@ t.test(
     const { previous, present, store, mint } = await openBoth(t)
     const token = mint()
     await previous.addToken(token)
-    await present.updateApplication('a', { name: 'Renamed' })
+    await present.updateApplication('a', { name: 'Renamed' }, AUDIT)
     t.match(await store.findToken(token.id), { stored: token, application: { name: 'Renamed' } })
     t.equal(await store.findToken(mint().id), undefined)
-    await present.setStatus('a', 'suspended')
+    await present.setStatus('a', 'suspended', AUDIT)
     t.match(await store.findToken(token.id), { application: { status: 'suspended' } })
   },
 )
@@ -48,7 +49,7 @@ t.test('Previous store: revoke-all in the present store revokes the tokens of bo
   const { previous, present, store, mint } = await openBoth(t)
   const token = mint()
   await previous.addToken(token)
-  await present.revokeTokens('a', NOW)
+  await present.revokeTokens('a', NOW, AUDIT)
   const found = await store.findToken(token.id)
   t.not(found?.stored.generation, found?.application?.tokenGeneration)
 })
@@ -59,7 +60,7 @@ t.test(
     const { previous, present, store, mint } = await openBoth(t)
     const token = mint()
     await previous.addToken(token)
-    await present.removeApplication('a')
+    await present.removeApplication('a', AUDIT)
     t.match(await store.findToken(token.id), { stored: token, application: undefined })
     await register(present)
     t.match(await store.findToken(token.id), { stored: token, application: undefined })
@@ -70,7 +71,7 @@ t.test('Previous store: one whose application it does not know itself has none',
   const { previous, store, mint } = await openBoth(t)
   const token = mint()
   await previous.addToken(token)
-  await previous.removeApplication('a')
+  await previous.removeApplication('a', AUDIT)
   t.match(await store.findToken(token.id), { stored: token, application: undefined })
 })
 

@@ -12,6 +12,7 @@ import { createIssuer } from '../../src/issuer/issuer.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { createRefusals } from '../../src/telemetry/refusals.ts'
+import { AUTHOR } from './audit.ts'
 
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */
 export const START = 1_800_000_000_000
@@ -74,7 +75,7 @@ export async function createWorld(
   /** What operators changed, apart from the log of the requests. */
   const changes: Event[] = []
   const administration = flat(
-    createAdministration({ store, now, observe: (event) => changes.push(event), actor: 'tester' }),
+    createAdministration({ store, now, observe: (event) => changes.push(event), author: AUTHOR }),
   )
   const { clientId, clientSecret } = await administration.register({
     name: 'Störe ✓',

@@ -43,11 +43,15 @@ t.test('Audit log: an event is one line, with its type as the message and its fi
     remote_address: '192.0.2.1',
     msg: 'token refused',
   })
-  t.strictSame(logged({ type: 'secret revoked', clientId, secretId: 7, actor: 'root' }), {
+  const author = { actor: 'root', origin: 'console', remoteAddress: '192.0.2.1', requestId: 'r' } as const
+  t.strictSame(logged({ type: 'secret revoked', clientId, secretId: 7, ...author }), {
     level: 'info',
     client_id: 'a',
     secret_id: 7,
     actor: 'root',
+    origin: 'console',
+    remote_address: '192.0.2.1',
+    request_id: 'r',
     msg: 'secret revoked',
   })
 })

@@ -1,7 +1,8 @@
-import { userInfo } from 'node:os'
+import { hostname, userInfo } from 'node:os'
 import { Option } from 'commander'
 import { type Administration, createAdministration } from '../../administration/administration.ts'
 import { type Config, readConfig } from '../../config.ts'
+import type { Author } from '../../domain/audit-event.ts'
 import { isInMemory } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
@@ -37,7 +38,7 @@ export async function administer<Result>(
   const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create })
   const observe = commandLog(terminal, LOG_LEVEL)
   try {
-    return await action(createAdministration({ store, now: Date.now, observe, actor: operatingSystemUser() }))
+    return await action(createAdministration({ store, now: Date.now, observe, author: commandAuthor() }))
   } finally {
     await store.close()
   }
@@ -53,6 +54,11 @@ export function readCommandConfig({ env }: Terminal): Config {
 /** The log of what commands change: JSON lines on standard error. */
 export function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL']): Observer {
   return createAuditLog(createLineLog(level, (line) => stderr.write(line)))
+}
+
+/** Who makes the changes of a command. */
+export function commandAuthor(): Author {
+  return { actor: operatingSystemUser(), origin: 'command line', remoteAddress: hostname() }
 }
 
 /** The name of the user whose process this is; the number where it has no name, as in a container. */

@@ -1,7 +1,10 @@
 import type { Application, ApplicationKey, ApplicationNames, NewApplication } from '../../domain/application.ts'
+import type { Audit } from '../../domain/audit-event.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
+import { ACTIONS, type Concerned, ofApplication, ofOwner, ofSuite, registering } from '../audited.ts'
+import type { AuditedChange } from './audit.ts'
 import type { Commands } from './commands.ts'
 import type { Reads } from './reads.ts'
 import * as sql from './statements/registry.ts'
@@ -18,18 +21,22 @@ type NamesRow = [
   status: Application['status'],
 ]
 
-/** The registry in PostgreSQL: applications, suites, their secrets and approvals. */
-export function createRegistry({ reads, commands }: { reads: Reads; commands: Commands }): Registry {
-  const { changeRegistry } = commands
+interface Options {
+  reads: Reads
+  commands: Commands
+  audited: AuditedChange
+}
 
+/** The registry in PostgreSQL: applications, suites, their secrets and approvals. */
+export function createRegistry({ reads, commands, audited }: Options): Registry {
   async function list<Row>(statement: string, values: unknown[]): Promise<Row[]> {
     const rows = await commands.ask<[json: string]>(statement, values)
     return rows.map(([json]) => JSON.parse(json))
   }
 
   /** Makes a change of one statement. Resolves to whether that returned a row: whether there was what it is about. */
-  const change = (statement: string, values: unknown[]) =>
-    changeRegistry(async (ask) => (await ask(statement, values)).length > 0)
+  const change = (audit: Audit, concerned: Concerned[], statement: string, values: unknown[]) =>
+    audited(audit, concerned, async (ask) => (await ask(statement, values)).length > 0)
 
   return {
     findApplication: reads.application,
@@ -46,8 +53,8 @@ export function createRegistry({ reads, commands }: { reads: Reads; commands: Co
     countApplications: () => commands.askNumber(sql.countApplications),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => list<Suite>(sql.listSuites, [after, limit]),
 
-    register: ({ suites, applications }) =>
-      changeRegistry(async (ask) => {
+    register: ({ suites, applications }, audit) =>
+      audited(audit, registering({ suites, applications }), async (ask) => {
         const addedSuites: NewSuite[] = []
         for (const suite of suites) {
           if ((await ask(sql.insertSuite, suiteValues(suite))).length > 0) addedSuites.push(suite)
@@ -58,28 +65,43 @@ export function createRegistry({ reads, commands }: { reads: Reads; commands: Co
         return { suites: addedSuites, applications: applications.filter(({ clientId }) => added.delete(clientId)) }
       }),
 
-    startSecrets: async (owners) => void (await change(sql.startSecrets, [owners, NOT_SHOWN_YET])),
+    startSecrets: (owners) =>
+      commands.changeRegistry(async (ask) => void (await ask(sql.startSecrets, [owners, NOT_SHOWN_YET]))),
 
-    updateApplication: (clientId, { name = null, developerEmail = null }) =>
-      change(sql.updateApplication, [clientId, name, developerEmail]),
-    setStatus: (clientId, status) => change(sql.setStatus, [clientId, status]),
-    removeApplication: (clientId) => change(sql.deleteApplication, [clientId]),
-    updateSuite: (suiteId, { name }) => change(sql.updateSuite, [suiteId, name]),
-    removeSuite: (suiteId) => change(sql.deleteSuite, [suiteId]),
-    approve: async (clientId, suiteId) => void (await change(sql.approve, [clientId, suiteId])),
-    withdraw: async (clientId, suiteId) => void (await change(sql.withdraw, [clientId, suiteId])),
-    revokeTokens: (clientId, at) => change(sql.revokeTokens, [clientId, at]),
+    updateApplication: (clientId, { name = null, developerEmail = null }, audit) =>
+      change(audit, ofApplication('application updated', clientId), sql.updateApplication, [
+        clientId,
+        name,
+        developerEmail,
+      ]),
+    setStatus: (clientId, status, audit) =>
+      change(audit, ofApplication(ACTIONS[status], clientId), sql.setStatus, [clientId, status]),
+    removeApplication: (clientId, audit) =>
+      change(audit, ofApplication('application removed', clientId), sql.deleteApplication, [clientId]),
+    updateSuite: (suiteId, { name }, audit) =>
+      change(audit, ofSuite('suite updated', suiteId), sql.updateSuite, [suiteId, name]),
+    removeSuite: (suiteId, audit) => change(audit, ofSuite('suite removed', suiteId), sql.deleteSuite, [suiteId]),
+    approve: async (clientId, suiteId, audit) => {
+      await change(audit, ofApplication('application approved', clientId), sql.approve, [clientId, suiteId])
+    },
+    withdraw: async (clientId, suiteId, audit) => {
+      await change(audit, ofApplication('approval withdrawn', clientId), sql.withdraw, [clientId, suiteId])
+    },
+    revokeTokens: (clientId, at, audit) =>
+      change(audit, ofApplication('all tokens revoked', clientId), sql.revokeTokens, [clientId, at]),
 
-    addSecret: (owner, secret) => change(sql.insertSecret, [owner, ...secretValues(secret)]),
+    addSecret: (owner, secret, audit) =>
+      change(audit, ofOwner('secret added', owner), sql.insertSecret, [owner, ...secretValues(secret)]),
 
-    rotateSecret: (owner, secret, endOthersAt, deleteEndedBefore) =>
-      changeRegistry(async (ask) => {
+    rotateSecret: (owner, secret, endOthersAt, deleteEndedBefore, audit) =>
+      audited(audit, ofOwner('secret rotated', owner), async (ask) => {
         await ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
         await ask(sql.endSecrets, [owner, endOthersAt])
         return (await ask(sql.insertSecret, [owner, ...secretValues(secret)])).length > 0
       }),
 
-    revokeSecret: (owner, id, at) => change(sql.revokeSecret, [owner, id, at]),
+    revokeSecret: (owner, id, at, audit) =>
+      change(audit, ofOwner('secret revoked', owner), sql.revokeSecret, [owner, id, at]),
   }
 }
 

@@ -3,6 +3,7 @@ import type { PostgresLocation } from '../../domain/database-location.ts'
 import { locationText } from '../../domain/database-location.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { Opened, OpenOptions } from '../open.ts'
+import { createAuditedChange, createAuditTrail } from './audit.ts'
 import { createCommands } from './commands.ts'
 import { createFigures } from './figures.ts'
 import { migrate } from './migrate.ts'
@@ -34,7 +35,8 @@ export async function openPostgres(
   const reads = createReads({ primary, now: Date.now })
 
   return {
-    ...createRegistry({ reads, commands }),
+    ...createRegistry({ reads, commands, audited: createAuditedChange(commands) }),
+    ...createAuditTrail(commands),
     ...createTokens({ primary, reads, commands, observe }),
     ...createUsage(commands),
     ...createRefusals(commands),

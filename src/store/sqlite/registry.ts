@@ -1,7 +1,10 @@
 import type { Application, ApplicationKey, ApplicationNames, NewApplication } from '../../domain/application.ts'
+import type { Audit } from '../../domain/audit-event.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
+import { ACTIONS, type Concerned, ofApplication, ofOwner, ofSuite, registering } from '../audited.ts'
+import type { AuditedChange } from './audit.ts'
 import type { Change } from './change.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/registry.ts'
@@ -20,12 +23,13 @@ type NamesRow = [
 
 interface Options extends Pick<Context, 'db' | 'changes' | 'reader' | 'read'> {
   change: Change
+  audited: AuditedChange
   /** Throws OperatorError where the registry must not change. */
   assertNotMoved: () => void
 }
 
 /** The registry in SQLite: applications, suites, their secrets and approvals. */
-export function createRegistry({ db, changes, reader, read, change: changeAnyway, assertNotMoved }: Options) {
+export function createRegistry({ db, changes, reader, read, change: changeAnyway, audited, assertNotMoved }: Options) {
   const find = <Row>(statement: string) => {
     const select = db.prepare(statement).pluck()
     return (id: string) => {
@@ -73,9 +77,9 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
   const endSecrets = db.prepare(sql.endSecrets)
   const revokeSecret = db.prepare(sql.revokeSecret)
 
-  /** Makes one change, in one transaction. Rejects with OperatorError where the store has moved. */
-  function change<Result>(action: () => Result): Promise<Result> {
-    return changeAnyway(() => {
+  /** Makes one change, in one transaction with its audit events. Rejects with OperatorError where the store has moved. */
+  function change<Result>(audit: Audit, concerned: readonly Concerned[], action: () => Result): Promise<Result> {
+    return audited(audit, concerned, () => {
       assertNotMoved()
       return action()
     })
@@ -113,34 +117,50 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
     countApplications: () => read(() => countApplications.get() as number),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => listSuites(after, limit),
 
-    register: ({ suites, applications }) =>
-      change(() => ({ suites: suites.filter(addSuite), applications: applications.filter(addApplication) })),
+    register: (newcomers, audit) =>
+      change(audit, registering(newcomers), () => ({
+        suites: newcomers.suites.filter(addSuite),
+        applications: newcomers.applications.filter(addApplication),
+      })),
 
     startSecrets: (owners) =>
-      change(() => {
+      changeAnyway(() => {
+        assertNotMoved()
         for (const owner of owners) startSecrets.run({ owner, not_shown_yet: NOT_SHOWN_YET })
       }),
 
-    updateApplication: (clientId, { name = null, developerEmail = null }) =>
-      change(() => updateApplication.run({ client_id: clientId, name, developer_email: developerEmail }).changes > 0),
-    setStatus: (clientId, status) => change(() => setStatus.run(status, clientId).changes > 0),
-    removeApplication: (clientId) => change(() => deleteApplication.run(clientId).changes > 0),
-    updateSuite: (suiteId, { name }) => change(() => updateSuite.run({ suite_id: suiteId, name }).changes > 0),
-    removeSuite: (suiteId) => change(() => deleteSuite.run(suiteId).changes > 0),
-    approve: (clientId, suiteId) => change(() => void approve.run(clientId, suiteId)),
-    withdraw: (clientId, suiteId) => change(() => void withdraw.run(clientId, suiteId)),
-    revokeTokens: (clientId, at) => change(() => revokeTokens.run(at, clientId).changes > 0),
+    updateApplication: (clientId, { name = null, developerEmail = null }, audit) =>
+      change(
+        audit,
+        ofApplication('application updated', clientId),
+        () => updateApplication.run({ client_id: clientId, name, developer_email: developerEmail }).changes > 0,
+      ),
+    setStatus: (clientId, status, audit) =>
+      change(audit, ofApplication(ACTIONS[status], clientId), () => setStatus.run(status, clientId).changes > 0),
+    removeApplication: (clientId, audit) =>
+      change(audit, ofApplication('application removed', clientId), () => deleteApplication.run(clientId).changes > 0),
+    updateSuite: (suiteId, { name }, audit) =>
+      change(audit, ofSuite('suite updated', suiteId), () => updateSuite.run({ suite_id: suiteId, name }).changes > 0),
+    removeSuite: (suiteId, audit) =>
+      change(audit, ofSuite('suite removed', suiteId), () => deleteSuite.run(suiteId).changes > 0),
+    approve: (clientId, suiteId, audit) =>
+      change(audit, ofApplication('application approved', clientId), () => void approve.run(clientId, suiteId)),
+    withdraw: (clientId, suiteId, audit) =>
+      change(audit, ofApplication('approval withdrawn', clientId), () => void withdraw.run(clientId, suiteId)),
+    revokeTokens: (clientId, at, audit) =>
+      change(audit, ofApplication('all tokens revoked', clientId), () => revokeTokens.run(at, clientId).changes > 0),
 
-    addSecret: (owner, secret) => change(() => addSecret(owner, secret)),
+    addSecret: (owner, secret, audit) => change(audit, ofOwner('secret added', owner), () => addSecret(owner, secret)),
 
-    rotateSecret: (owner, secret, endOthersAt, deleteEndedBefore) =>
-      change(() => {
+    rotateSecret: (owner, secret, endOthersAt, deleteEndedBefore, audit) =>
+      change(audit, ofOwner('secret rotated', owner), () => {
         deleteEndedSecrets.run({ owner, ended_before: deleteEndedBefore })
         endSecrets.run({ owner, ends_at: endOthersAt })
         return addSecret(owner, secret)
       }),
 
-    revokeSecret: (owner, id, at) => change(() => revokeSecret.run({ owner, id, at }).changes > 0),
+    revokeSecret: (owner, id, at, audit) =>
+      change(audit, ofOwner('secret revoked', owner), () => revokeSecret.run({ owner, id, at }).changes > 0),
   }
   /** `applicationOf` finds an application by the key that its tokens have; throws an SqliteError. */
   return { registry, applicationOf }

@@ -4,6 +4,7 @@ import type { Database } from 'better-sqlite3'
 import type { Store } from '../../domain/store.ts'
 import { leaveOpen } from '../left-open.ts'
 import type { Opened, OpenOptions } from '../open.ts'
+import { createAuditedChange, createAuditTrail } from './audit.ts'
 import { createChange } from './change.ts'
 import { createChangeDetector } from './changes.ts'
 import { createCheckpoints } from './checkpoints.ts'
@@ -106,11 +107,14 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
     },
   }
   const change = createChange(context)
+  const audited = createAuditedChange(context, change)
   const move = createMove(context, change)
-  const { registry, applicationOf } = createRegistry({ ...context, change, assertNotMoved: move.assertNotMoved })
+  const { assertNotMoved } = move
+  const { registry, applicationOf } = createRegistry({ ...context, change, audited, assertNotMoved })
 
   return {
     ...registry,
+    ...createAuditTrail(context),
     ...createTokens({ ...context, applicationOf, observe }),
     ...createUsage(context),
     ...createRefusals(context),

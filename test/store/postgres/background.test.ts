@@ -3,6 +3,7 @@ import type { ApplicationKey } from '../../../src/domain/application.ts'
 import type { Event } from '../../../src/domain/events.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { type Opened, openStore } from '../../../src/store/open.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { logged } from '../../support/logged.ts'
 import { holdOpen, query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
@@ -18,7 +19,7 @@ async function open(t: Test, url: string) {
   t.teardown(() => store.close())
   const secret = { digest: '$sha256$AAAA', createdAt: 1 }
   const application = { clientId: 'a', name: 'A', developerEmail: 'a@b.example', createdAt: 1, secret, suites: [] }
-  await store.register({ suites: [], applications: [{ ...application, skipNamesake: false }] })
+  await store.register({ suites: [], applications: [{ ...application, skipNamesake: false }] }, AUDIT)
   const key = (await store.findApplication('a'))?.key as ApplicationKey
   return { store, events, newToken: () => mintToken(key, Date.now()).stored }
 }

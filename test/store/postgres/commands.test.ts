@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { logged } from '../../support/logged.ts'
 import { holdOpen, query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
@@ -20,13 +21,13 @@ t.test(
     const store = await openStore(locationOf(url), { lockTimeout: 10_000, observe: (event) => events.push(event) })
     t.teardown(() => store.close())
     const end = await holdOpen(t, url, 'SELECT registry FROM changes FOR UPDATE')
-    await t.rejects(store.register({ suites: [suite('s')], applications: [] }), {
+    await t.rejects(store.register({ suites: [suite('s')], applications: [] }, AUDIT), {
       name: 'StoreUnavailable',
       message: /55P03, .*\(another node or command is changing the same, or a pg_dump uses it: wait until/,
     })
     await end()
     t.strictSame(logged(events), [])
-    t.match(await store.register({ suites: [suite('s')], applications: [] }), { suites: [{ suiteId: 's' }] })
+    t.match(await store.register({ suites: [suite('s')], applications: [] }, AUDIT), { suites: [{ suiteId: 's' }] })
   },
 )
 
@@ -41,7 +42,7 @@ t.test(
       for (const store of stores) t.teardown(() => store.close())
       t.equal(stores.filter(({ migrated }) => migrated.from === 0).length, 1)
       const suites = Array.from({ length: 50 }, (_, n) => suite(`s-${n}`))
-      await Promise.all(suites.map((suite, n) => stores[n % 5]?.register({ suites: [suite], applications: [] })))
+      await Promise.all(suites.map((suite, n) => stores[n % 5]?.register({ suites: [suite], applications: [] }, AUDIT)))
       t.equal((await stores[0]?.listSuites({ limit: 100 }))?.length, 50)
     }
   },

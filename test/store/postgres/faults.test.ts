@@ -4,6 +4,7 @@ import { parseDatabaseUrl } from '../../../src/domain/database-location.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { startPair } from '../../support/postgres/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -17,7 +18,7 @@ async function createWorld(t: Test) {
   t.teardown(() => store.close())
   const secret = { digest: '$sha256$AAAA', createdAt: 1 }
   const one = { clientId: 'a', name: 'A', developerEmail: 'a@b.example', createdAt: 1, secret }
-  await store.register({ suites: [], applications: [{ ...one, suites: [], skipNamesake: false }] })
+  await store.register({ suites: [], applications: [{ ...one, suites: [], skipNamesake: false }] }, AUDIT)
   const key = (await store.findApplication('a'))?.key as ApplicationKey
   const role = new URL(url).username
   const known = mintToken(key, Date.now()).stored
@@ -45,8 +46,8 @@ const CHANGES: { name: string; statement: string; make: (world: World) => Promis
     statement: 'UPDATE tokens',
     make: ({ store, known }) => store.revokeToken(known.id, 5),
   },
-  { name: 'a status', statement: 'COMMIT', make: ({ store }) => store.setStatus('a', 'suspended') },
-  { name: 'the revocation of all tokens', statement: 'COMMIT', make: ({ store }) => store.revokeTokens('a', 5) },
+  { name: 'a status', statement: 'COMMIT', make: ({ store }) => store.setStatus('a', 'suspended', AUDIT) },
+  { name: 'the revocation of all tokens', statement: 'COMMIT', make: ({ store }) => store.revokeTokens('a', 5, AUDIT) },
 ]
 
 for (const { name, statement, make } of CHANGES) {

@@ -3,6 +3,7 @@ import { readConfig } from '../../../src/config.ts'
 import type { Application } from '../../../src/domain/application.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 
 const { createDatabase } = await startDatabases(t)
@@ -43,10 +44,10 @@ t.test('Many nodes: an id is given once, though two register it at once, as appl
   for (let n = 0; n < 200; n++) {
     const id = `id-${n}`
     const added = await Promise.all([
-      one.register({ suites: [], applications: [application(id)] }),
+      one.register({ suites: [], applications: [application(id)] }, AUDIT),
       n % 2
-        ? two.register({ suites: [suite(id)], applications: [] })
-        : two.register({ suites: [], applications: [application(id)] }),
+        ? two.register({ suites: [suite(id)], applications: [] }, AUDIT)
+        : two.register({ suites: [], applications: [application(id)] }, AUDIT),
     ])
     const owners = added.reduce((sum, { suites, applications }) => sum + suites.length + applications.length, 0)
     if (owners !== 1) t.equal(owners, 1, id)
@@ -60,8 +61,8 @@ t.test('Many nodes: of two that register the same name, where one has it already
   for (let n = 0; n < 50; n++) {
     const namesake = (side: string) => ({ ...application(`${side}-${n}`, `name ${n}`), skipNamesake: true })
     const added = await Promise.all([
-      one.register({ suites: [], applications: [namesake('one')] }),
-      two.register({ suites: [], applications: [namesake('two')] }),
+      one.register({ suites: [], applications: [namesake('one')] }, AUDIT),
+      two.register({ suites: [], applications: [namesake('two')] }, AUDIT),
     ])
     const owners = added.flatMap(({ applications }) => applications).length
     if (owners !== 1) t.equal(owners, 1, `${n}`)
@@ -72,7 +73,7 @@ t.test('Many nodes: of two that register the same name, where one has it already
 t.test('Many nodes: counts that several add at once are all in the sum', async (t) => {
   const stores = await openStores(t, 4)
   const [first] = stores as [Stores[number]]
-  await first.register({ suites: [], applications: [application('a'), application('b')] })
+  await first.register({ suites: [], applications: [application('a'), application('b')] }, AUDIT)
   const keys = (await first.listApplications({ limit: 2 }))?.map(({ key }) => key) ?? []
   const changes = (order: typeof keys) =>
     order.map((applicationKey) => ({ applicationKey, hour: 5, issued: 1, refused: 0, lastTokenAt: null }))
@@ -86,7 +87,7 @@ t.test('Many nodes: counts that several add at once are all in the sum', async (
 
 /** Tokens of an application, oldest first, on the database of some stores. */
 async function addTokens(store: Stores[number], count: number) {
-  await store.register({ suites: [], applications: [application('a')] })
+  await store.register({ suites: [], applications: [application('a')] }, AUDIT)
   const { key } = (await store.findApplication('a')) as Application
   const tokens = Array.from({ length: count }, (_, n) => mintToken(key, 1_800_000_000_000 + n).stored)
   await Promise.all(tokens.map((token) => store.addToken(token)))

@@ -9,6 +9,7 @@ import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { unavailable } from '../../../src/store/postgres/explain.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
@@ -33,7 +34,7 @@ async function open(t: Test, location: PostgresLocation) {
 async function newKey(store: Store) {
   const secret = { digest: '$sha256$AAAA', createdAt: 1 }
   const owner = { clientId: 'a', name: 'A', developerEmail: 'a@partner.example', createdAt: 1 }
-  await store.register({ suites: [], applications: [{ ...owner, secret, suites: [], skipNamesake: false }] })
+  await store.register({ suites: [], applications: [{ ...owner, secret, suites: [], skipNamesake: false }] }, AUDIT)
   return ((await store.findApplication('a')) as Application).key
 }
 

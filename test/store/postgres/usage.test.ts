@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
 import type { Event } from '../../../src/domain/events.ts'
 import { type Opened, openStore } from '../../../src/store/open.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { logged } from '../../support/logged.ts'
 import { holdOpen } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
@@ -37,8 +38,8 @@ async function register(store: Opened, suiteId: string, clientIds: string[]): Pr
     suites: [],
     skipNamesake: false,
   }))
-  await store.register({ suites: [{ suiteId, name: 'S', createdAt: 1, secret: SECRET }], applications })
-  for (const owner of [suiteId, ...clientIds]) await store.addSecret(owner, SECRET)
+  await store.register({ suites: [{ suiteId, name: 'S', createdAt: 1, secret: SECRET }], applications }, AUDIT)
+  for (const owner of [suiteId, ...clientIds]) await store.addSecret(owner, SECRET, AUDIT)
   return Promise.all(clientIds.map(async (clientId) => (await store.findApplication(clientId)) as Application))
 }
 
@@ -117,8 +118,9 @@ t.test('Usage: it does not stand in the way of a removal, nor a removal in its w
     const suiteId = `s-${round}`
     const applications = await register(first, suiteId, clientIds)
     // Rows that were changed are found in another order than that of their ids.
-    await first.revokeSecret(suiteId, (await first.findSuite(suiteId))?.secrets[0]?.id as number, 5)
-    for (const { clientId, secrets } of applications) await first.revokeSecret(clientId, secrets[0]?.id as number, 5)
+    await first.revokeSecret(suiteId, (await first.findSuite(suiteId))?.secrets[0]?.id as number, 5, AUDIT)
+    for (const { clientId, secrets } of applications)
+      await first.revokeSecret(clientId, secrets[0]?.id as number, 5, AUDIT)
     const suiteSecrets = (await first.findSuite(suiteId))?.secrets ?? []
     const secrets = [...suiteSecrets, ...applications.flatMap(({ secrets }) => secrets)]
     const uses = secrets.map(({ id }) => ({ secretId: id, lastUsedAt: round }))
@@ -130,8 +132,8 @@ t.test('Usage: it does not stand in the way of a removal, nor a removal in its w
         store.recordSecretUses(uses.toReversed()),
         store.addTokenCounts(counts.toReversed()),
       ]),
-      ...clientIds.map((clientId) => fourth.removeApplication(clientId)),
-      fourth.removeSuite(suiteId),
+      ...clientIds.map((clientId) => fourth.removeApplication(clientId, AUDIT)),
+      fourth.removeSuite(suiteId, AUDIT),
     ])
   }
   t.equal(await first.countApplications(), 0)

@@ -7,6 +7,7 @@ import type { Application } from '../../../src/domain/application.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { createIssuer } from '../../../src/issuer/issuer.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { failures } from '../../support/failures.ts'
 import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -51,7 +52,7 @@ async function flush<Result>(write: Promise<Result>): Promise<Result> {
 /** An application, and an access token of it. */
 async function tokenOf(store: Store): Promise<[Application, string]> {
   const newcomer = { clientId: 'a', name: 'A', developerEmail: 'a@b.example', createdAt: START, secret, suites: [] }
-  await flush(store.register({ suites: [], applications: [{ ...newcomer, skipNamesake: false }] }))
+  await flush(store.register({ suites: [], applications: [{ ...newcomer, skipNamesake: false }] }, AUDIT))
   const application = (await store.findApplication('a')) as Application
   const { accessToken } = await flush(
     createIssuer({ store, failures: failures(), now: () => START }).issue(application),
@@ -61,8 +62,8 @@ async function tokenOf(store: Store): Promise<[Application, string]> {
 
 const WRITES: Record<string, (store: Store) => Promise<unknown>> = {
   'a suite': (store) =>
-    store.register({ suites: [{ suiteId: 's', name: 'S', createdAt: START, secret }], applications: [] }),
-  'a new secret': (store) => store.rotateSecret('s', secret, START, START),
+    store.register({ suites: [{ suiteId: 's', name: 'S', createdAt: START, secret }], applications: [] }, AUDIT),
+  'a new secret': (store) => store.rotateSecret('s', secret, START, START, AUDIT),
   'a token': (store) => store.addToken(token),
   'a revocation': (store) => store.revokeToken(token.id, START),
 }

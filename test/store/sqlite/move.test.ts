@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { Application, NewApplication } from '../../../src/domain/application.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openSqlite, type SqliteStore } from '../../../src/store/sqlite/store.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
 
@@ -29,26 +30,26 @@ async function openMovable(t: Test) {
     return store
   }
   const store = open()
-  await store.register({ suites: [SUITE], applications: [APPLICATION] })
+  await store.register({ suites: [SUITE], applications: [APPLICATION] }, AUDIT)
   const application = (await store.findApplication('a')) as Application
   return { file, open, store, application }
 }
 
 /** Every change of the registry. */
 const CHANGES: Record<string, (store: SqliteStore) => Promise<unknown>> = {
-  register: (store) => store.register({ suites: [{ ...SUITE, suiteId: 'new' }], applications: [] }),
+  register: (store) => store.register({ suites: [{ ...SUITE, suiteId: 'new' }], applications: [] }, AUDIT),
   startSecrets: (store) => store.startSecrets(['a']),
-  setStatus: (store) => store.setStatus('a', 'suspended'),
-  updateApplication: (store) => store.updateApplication('a', { name: 'B' }),
-  removeApplication: (store) => store.removeApplication('a'),
-  updateSuite: (store) => store.updateSuite('s', { name: 'T' }),
-  removeSuite: (store) => store.removeSuite('s'),
-  approve: (store) => store.approve('a', 's'),
-  withdraw: (store) => store.withdraw('a', 's'),
-  revokeTokens: (store) => store.revokeTokens('a', START),
-  addSecret: (store) => store.addSecret('a', SECRET),
-  rotateSecret: (store) => store.rotateSecret('a', SECRET, START, START),
-  revokeSecret: (store) => store.revokeSecret('a', 1, START),
+  setStatus: (store) => store.setStatus('a', 'suspended', AUDIT),
+  updateApplication: (store) => store.updateApplication('a', { name: 'B' }, AUDIT),
+  removeApplication: (store) => store.removeApplication('a', AUDIT),
+  updateSuite: (store) => store.updateSuite('s', { name: 'T' }, AUDIT),
+  removeSuite: (store) => store.removeSuite('s', AUDIT),
+  approve: (store) => store.approve('a', 's', AUDIT),
+  withdraw: (store) => store.withdraw('a', 's', AUDIT),
+  revokeTokens: (store) => store.revokeTokens('a', START, AUDIT),
+  addSecret: (store) => store.addSecret('a', SECRET, AUDIT),
+  rotateSecret: (store) => store.rotateSecret('a', SECRET, START, START, AUDIT),
+  revokeSecret: (store) => store.revokeSecret('a', 1, START, AUDIT),
 }
 
 t.test('Moved store: every change of its registry is refused, also in other processes, with where it is', async (t) => {
@@ -135,7 +136,7 @@ t.test('Moved store: a copy that did not end is no obstacle to the next; one tha
   t.equal(await store.move.reopen(), undefined)
   t.equal(store.move.isCopied(), false)
   await t.rejects(store.move.assertBegun(PLACE, START + 1), { name: 'OperatorError', message: /opened again/ })
-  t.equal(await store.setStatus('a', 'suspended'), true)
+  t.equal(await store.setStatus('a', 'suspended', AUDIT), true)
   await store.move.begin(PLACE, START + 4)
   await store.move.abandon(PLACE, START + 4)
   t.equal(store.move.movedTo(), undefined)
@@ -157,6 +158,6 @@ t.test(
         t.match(statement, new RegExp(`\\b${column}\\b.*(?=FROM)`, 's'), `${table}.${column}`)
       t.equal(db.prepare(statement).columns().length, columns.length)
     }
-    t.equal((await store.lastKeys()).length, 3)
+    t.equal((await store.lastKeys()).length, 4)
   },
 )

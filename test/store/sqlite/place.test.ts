@@ -19,6 +19,7 @@ import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
 import { belongsTo } from '../../../src/store/sqlite/files.ts'
 import { ifThere, preparePlace, tighten } from '../../../src/store/sqlite/place.ts'
 import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { MOUNTS, mountFileSystem } from '../../support/mount.ts'
 import { MAIN } from '../../support/spawn.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -143,7 +144,7 @@ t.test('Place: without a database, what only reads says where it looked, and mak
 t.test('Place: a log whose database is missing, or empty, is not deleted, and nothing is made beside it', async (t) => {
   const folder = temporaryFolder(t)
   const store = await open(join(folder, 'store.db'))
-  await store.setStatus('a', 'active')
+  await store.setStatus('a', 'active', AUDIT)
   mkdirSync(join(folder, 'alone'))
   const file = join(folder, 'alone', 'store.db')
   copyFileSync(join(folder, 'store.db-wal'), `${file}-wal`)

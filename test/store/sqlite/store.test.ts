@@ -7,6 +7,7 @@ import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { disk } from '../../support/hanging-disk.ts'
 import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -73,7 +74,7 @@ t.test('SQLite: a change by hand is seen from the next turn of the event loop on
     suites: [],
     skipNamesake: false,
   }
-  await store.register({ suites: [], applications: [application] })
+  await store.register({ suites: [], applications: [application] }, AUDIT)
   t.equal((await store.findApplication('a'))?.secrets.length, 1)
   const hand = new Database(file)
   hand.exec('DELETE FROM secrets')
@@ -102,7 +103,7 @@ t.test('SQLite: a locked database is waited for, then said to be unavailable; no
   const tokens = [mintToken(keyOf(1), START).stored, mintToken(keyOf(1), START).stored]
   const outcomes = await Promise.allSettled(tokens.map((token) => store.addToken(token)))
   for (const outcome of outcomes) t.type((outcome as PromiseRejectedResult).reason, StoreUnavailable)
-  await t.rejects(store.setStatus('a', 'active'), StoreUnavailable)
+  await t.rejects(store.setStatus('a', 'active', AUDIT), StoreUnavailable)
   other.exec('COMMIT')
   for (const { id } of tokens) t.equal(await store.findToken(id), undefined)
 })
@@ -115,7 +116,7 @@ t.test(
     const hand = new Database(file)
     t.teardown(() => hand.close())
     const secret = { digest: '$sha256$A', createdAt: START }
-    await store.register({ suites: [{ suiteId: 's', name: 'S', createdAt: START, secret }], applications: [] })
+    await store.register({ suites: [{ suiteId: 's', name: 'S', createdAt: START, secret }], applications: [] }, AUDIT)
     t.ok(await store.findSuite('s'))
     const found = Promise.withResolvers<unknown>()
     setImmediate(() => void store.findSuite('other'))

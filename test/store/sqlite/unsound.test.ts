@@ -12,6 +12,7 @@ import { isUnsound } from '../../../src/store/sqlite/files.ts'
 import { recoverLog } from '../../../src/store/sqlite/recover.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { rewriteLog } from '../../../src/store/sqlite/unsound.ts'
+import { AUDIT } from '../../support/audit.ts'
 import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
@@ -93,7 +94,7 @@ t.test(
     await t.rejects(other.ping(), REFUSED)
     await t.rejects(other.findToken(token.id), REFUSED)
     await t.rejects(other.addToken(newToken()), REFUSED)
-    await t.rejects(other.setStatus('a', 'active'), REFUSED)
+    await t.rejects(other.setStatus('a', 'active', AUDIT), REFUSED)
     await t.rejects(one.findToken(token.id), StoreUnavailable)
     await t.rejects(open(file), NOT_ALONE)
     await t.rejects(open(file, { recover: true }), NOT_ALONE)
@@ -122,7 +123,7 @@ t.test("Unsound: what a process wrote while another's fsync failed is not answer
   const [one, other] = [await open(file), await open(file)]
   const written = other.addToken(newToken())
   disk.fails = true
-  const failed = t.rejects(one.setStatus('a', 'active'), StoreUnavailable)
+  const failed = t.rejects(one.setStatus('a', 'active', AUDIT), StoreUnavailable)
   await t.rejects(written, REFUSED)
   await failed
   await one.close()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { digestGenerated } from '../../../src/domain/secret.ts'
 import { parseToken } from '../../../src/domain/token.ts'
+import { AUDIT } from '../audit.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { createWorld } from '../world.ts'
 import { type Answered, exchange, type Sent } from './exchange.ts'
@@ -38,7 +39,7 @@ export async function createDescribedWorld(
   const { clientId, clientSecret, issuedAt, suite, suiteSecret } = EXAMPLES
   clock.time = issuedAt
   await administration.registerSuite({ suiteId: suite, name: 'Store API' })
-  await store.addSecret(suite, { digest: digestGenerated(suiteSecret), createdAt: issuedAt })
+  await store.addSecret(suite, { digest: digestGenerated(suiteSecret), createdAt: issuedAt }, AUDIT)
   const names = { name: 'Demo application', developerEmail: 'developer@demo.example' }
   await administration.register({ ...names, clientId, clientSecret })
   await administration.approve(clientId, suite)

@@ -15,7 +15,9 @@ export const findRows = `
    UNION ALL
   SELECT 'tokens' WHERE EXISTS (SELECT FROM tokens)
    UNION ALL
-  SELECT 'token_counts' WHERE EXISTS (SELECT FROM token_counts)`
+  SELECT 'token_counts' WHERE EXISTS (SELECT FROM token_counts)
+   UNION ALL
+  SELECT 'audit_events' WHERE EXISTS (SELECT FROM audit_events)`
 
 export const copyRows = {
   suites: `
@@ -49,6 +51,14 @@ export const copyRows = {
   token_counts: `
   INSERT INTO token_counts (hour, application_id, issued, refused)
   SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])`,
+
+  audit_events: `
+  INSERT INTO audit_events (
+           id, at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after)
+  SELECT *
+    FROM unnest(
+           $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+           $10::text[], $11::text[])`,
 
   tokens: `
   INSERT INTO tokens (id, secret_hash, application_id, issued_at, revoked_at, generation)
@@ -98,6 +108,13 @@ export const copyPages = {
    WHERE (hour, application_id) > ($1, $2)
    ORDER BY hour, application_id
    LIMIT $3`,
+
+  audit_events: `
+  SELECT id, at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after
+    FROM audit_events
+   WHERE id > $1
+   ORDER BY id
+   LIMIT $2`,
 
   tokens: `
   SELECT replace(id::text, '-', ''), encode(secret_hash, 'hex'), application_id, issued_at, revoked_at, generation

@@ -83,6 +83,12 @@ export const countApplications = `
 
 // Changes, each in a transaction that begins with lockRegistry.
 
+// Before and after a change.
+export const readSubjects = `
+  SELECT 'application', a.client_id, ${APPLICATION}::text FROM applications a WHERE a.client_id = ANY ($1::text[])
+   UNION ALL
+  SELECT 'suite', u.suite_id, ${SUITE}::text FROM suites u WHERE u.suite_id = ANY ($2::text[])`
+
 // Many at once, for a seed: of those with one client id the first one counts.
 export const insertApplications = `
   WITH asked AS (

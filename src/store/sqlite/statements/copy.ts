@@ -38,6 +38,13 @@ export const copyPages = {
    ORDER BY hour, application_id
    LIMIT ?`,
 
+  audit_events: `
+  SELECT id, at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after
+    FROM audit_events
+   WHERE id > ?
+   ORDER BY id
+   LIMIT ?`,
+
   tokens: `
   SELECT lower(hex(id)), lower(hex(secret_hash)), application_id, issued_at, revoked_at, generation
     FROM tokens

@@ -1,0 +1,37 @@
+import type { Application } from './application.ts'
+import { isImported, type Secret } from './secret.ts'
+import type { Suite } from './suite.ts'
+
+// What operators are shown of what is stored, by the names that JSON has for it: in the views of administration/, and as
+// before and after in audit events. Never a secret or a digest.
+
+export function applicationFields(application: Application) {
+  return {
+    client_id: application.clientId,
+    name: application.name,
+    developer_email: application.developerEmail,
+    status: application.status,
+    suites: application.suites,
+    created_at: timestamp(application.createdAt),
+    tokens_valid_from: application.tokensValidFrom === 0 ? null : timestamp(application.tokensValidFrom),
+  }
+}
+
+export function suiteFields(suite: Suite) {
+  return { id: suite.suiteId, name: suite.name, created_at: timestamp(suite.createdAt) }
+}
+
+export function secretFields(secret: Secret) {
+  return {
+    id: secret.id,
+    origin: isImported(secret) ? 'imported' : 'generated',
+    created_at: timestamp(secret.createdAt),
+    ends_at: secret.endsAt === null ? null : timestamp(secret.endsAt),
+    revoked_at: secret.revokedAt === null ? null : timestamp(secret.revokedAt),
+  }
+}
+
+/** A time, in milliseconds since the epoch, as RFC 3339 writes it. */
+export function timestamp(time: number): string {
+  return new Date(time).toISOString()
+}

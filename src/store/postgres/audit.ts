@@ -1,0 +1,93 @@
+import type { Audit, AuditEvent } from '../../domain/audit-event.ts'
+import type { AuditTrail } from '../../domain/store.ts'
+import { type Concerned, type Happened, type Snapshot, toAuditEvent, whatHappened } from '../audited.ts'
+import type { Commands } from './commands.ts'
+import type { Ask } from './connection.ts'
+import * as sql from './statements/audit.ts'
+import { readSubjects } from './statements/registry.ts'
+import { textArrayOf } from './values.ts'
+
+/** Makes one change in one transaction, behind the lock of the registry. What it has changed of these subjects is one audit event for each. */
+export type AuditedChange = <Result>(
+  audit: Audit,
+  concerned: readonly Concerned[],
+  action: (ask: Ask) => Promise<Result>,
+) => Promise<Result>
+
+export function createAuditedChange({ changeRegistry }: Commands): AuditedChange {
+  return (audit, concerned, action) =>
+    changeRegistry(async (ask) => {
+      const before = await snapshots(ask, concerned)
+      const result = await action(ask)
+      const after = await snapshots(ask, concerned)
+      await record(
+        ask,
+        audit,
+        concerned.flatMap((one, at) => whatHappened(one, before[at], after[at]) ?? []),
+      )
+      return result
+    })
+}
+
+/** Adds audit events, in the transaction of what they say. */
+async function record(ask: Ask, { author, at }: Audit, happened: readonly Happened[]): Promise<void> {
+  if (happened.length === 0) return
+  const { actor, origin, remoteAddress, requestId } = author
+  await ask(sql.insertAuditEvents, [
+    at,
+    actor,
+    origin,
+    remoteAddress,
+    requestId,
+    happened.map(({ action }) => action),
+    happened.map(({ subjectKind }) => subjectKind),
+    happened.map(({ subject }) => subject),
+    happened.map(({ before }) => before),
+    happened.map(({ after }) => after),
+  ])
+}
+
+/** What is stored of subjects now, in their order. */
+async function snapshots(ask: Ask, concerned: readonly Concerned[]): Promise<Snapshot[]> {
+  const idsOf = (kind: Concerned['kind']) =>
+    textArrayOf(concerned.filter((one) => one.kind === kind).map(({ id }) => id))
+  const rows = await ask<[kind: string, id: string, json: string]>(readSubjects, [idsOf('application'), idsOf('suite')])
+  const found = new Map(rows.map(([kind, id, json]) => [`${kind} ${id}`, json]))
+  return concerned.map(({ kind, id }) => found.get(`${kind} ${id}`))
+}
+
+type Row = [
+  id: number,
+  at: number,
+  actor: string,
+  origin: AuditEvent['origin'],
+  remoteAddress: string,
+  requestId: string | null,
+  action: string,
+  subjectKind: AuditEvent['subject']['kind'],
+  subject: string,
+  before: string | null,
+  after: string | null,
+]
+
+/** Who changed what, in PostgreSQL. */
+export function createAuditTrail({ ask, askNumberInBackground }: Commands): AuditTrail {
+  return {
+    async listAuditEvents({ since = 0, before = null, actor = null, subject = null, limit }) {
+      const page = [since, before, limit]
+      if (subject !== null) return list(sql.listAuditEventsOfSubject, [...page, subject, actor])
+      return actor !== null ? list(sql.listAuditEventsOfActor, [...page, actor]) : list(sql.listAuditEvents, page)
+    },
+    purgeAuditEvents: (before, limit) => askNumberInBackground(sql.purgeAuditEvents, [before, limit]),
+  }
+
+  async function list(statement: string, values: unknown[]): Promise<AuditEvent[]> {
+    return (await ask<Row>(statement, values)).map(toEvent)
+  }
+}
+
+function toEvent(row: Row): AuditEvent {
+  const [id, at, actor, origin, remoteAddress, requestId, action, subjectKind, subject, before, after] = row
+  const event = { id, at, actor, origin, remoteAddress, requestId, action, subjectKind, subject, before, after }
+  return toAuditEvent(event)
+}

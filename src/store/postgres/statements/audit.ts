@@ -1,0 +1,38 @@
+// Who changed what. Each way to ask has an index of its own, and reads no more rows than it returns.
+
+// Those of one change, in their order.
+export const insertAuditEvents = `
+  INSERT INTO audit_events (
+           at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after)
+  SELECT $1::bigint, $2, $3, $4, $5, action, subject_kind, subject, before, after
+    FROM unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
+         WITH ORDINALITY AS happened (action, subject_kind, subject, before, after, position)
+   ORDER BY position`
+
+const AUDIT_EVENTS = `
+  SELECT id, at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after
+    FROM audit_events`
+
+// Events of one time are told apart by their ids.
+const NEWEST = `
+     AND at >= $1
+     AND (at, id) < (
+           CASE WHEN $2::bigint IS NULL THEN 9007199254740991 ELSE (SELECT at FROM audit_events WHERE id = $2) END,
+           coalesce($2, 0))
+   ORDER BY at DESC, id DESC
+   LIMIT $3`
+
+export const listAuditEvents = `${AUDIT_EVENTS} WHERE true ${NEWEST}`
+
+export const listAuditEventsOfActor = `${AUDIT_EVENTS} WHERE actor = $4 ${NEWEST}`
+
+export const listAuditEventsOfSubject = `
+  ${AUDIT_EVENTS} WHERE subject = $4 AND (actor = $5 OR $5 IS NULL) ${NEWEST}`
+
+export const purgeAuditEvents = `
+  WITH old AS (
+    SELECT id FROM audit_events WHERE at < $1 ORDER BY at, id LIMIT $2 FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM audit_events WHERE id IN (SELECT id FROM old) RETURNING 1
+  )
+  SELECT count(*) FROM deleted`

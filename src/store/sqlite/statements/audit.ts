@@ -1,0 +1,31 @@
+// Who changed what. Each way to ask has an index of its own, and reads no more rows than it returns.
+
+export const insertAuditEvent = `
+  INSERT INTO audit_events (
+           at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after)
+  VALUES (@at, @actor, @origin, @remoteAddress, @requestId, @action, @subjectKind, @subject, @before, @after)`
+
+const AUDIT_EVENTS = `
+  SELECT id, at, actor, origin, remote_address AS remoteAddress, request_id AS requestId,
+         action, subject_kind AS subjectKind, subject, before, after
+    FROM audit_events`
+
+// Events of one time are told apart by their ids.
+const NEWEST = `
+     AND at >= @since
+     AND (at, id) < (
+           iif(@before IS NULL, 9007199254740991, (SELECT at FROM audit_events WHERE id = @before)), ifnull(@before, 0))
+   ORDER BY at DESC, id DESC
+   LIMIT @limit`
+
+export const listAuditEvents = `${AUDIT_EVENTS} WHERE true ${NEWEST}`
+
+export const listAuditEventsOfActor = `${AUDIT_EVENTS} WHERE actor = @actor ${NEWEST}`
+
+// The plus: a subject has fewer events than an actor.
+export const listAuditEventsOfSubject = `
+  ${AUDIT_EVENTS} WHERE subject = @subject AND (+actor = @actor OR @actor IS NULL) ${NEWEST}`
+
+export const purgeAuditEvents = `
+  DELETE FROM audit_events
+   WHERE id IN (SELECT id FROM audit_events WHERE at < ? ORDER BY at LIMIT ?)`
