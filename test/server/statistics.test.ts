@@ -6,6 +6,7 @@ import { startStatistics } from '../../src/server/statistics.ts'
 import { createEventCounter } from '../../src/telemetry/metrics/count-events.ts'
 import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
 import { VERSION } from '../../src/version.ts'
+import { AUDIT } from '../support/audit.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -77,9 +78,9 @@ t.test('Statistics: who has no secret soon is named, the next one first', async 
   const { read, figures, store, administration, credentials, clock } = await createStatistics(t)
   figures.ofStore.open(store)
   const id = credentials.client_id
-  await store.rotateSecret(id, { digest: '$sha256$A', createdAt: START, endsAt: START + 3 * DAY }, START, 0)
+  await store.rotateSecret(id, { digest: '$sha256$A', createdAt: START, endsAt: START + 3 * DAY }, START, 0, AUDIT)
   const { clientId } = await administration.register({ name: 'Next', developerEmail: 'a@b.example' })
-  await store.rotateSecret(clientId, { digest: '$sha256$A', createdAt: START, endsAt: START + DAY }, START, 0)
+  await store.rotateSecret(clientId, { digest: '$sha256$A', createdAt: START, endsAt: START + DAY }, START, 0, AUDIT)
   t.strictSame((await read()).endingSecrets, {
     inADay: 1,
     inAWeek: 2,
@@ -88,7 +89,7 @@ t.test('Statistics: who has no secret soon is named, the next one first', async 
       { kind: 'application', id, name: 'Störe ✓', endsAt: START + 3 * DAY },
     ],
   })
-  await store.removeApplication(clientId)
+  await store.removeApplication(clientId, AUDIT)
   clock.monotonic += 14_999
   t.equal((await read()).endingSecrets?.inADay, 1, 'it is not asked for again so soon')
   clock.monotonic += 1

@@ -796,11 +796,11 @@ function figuresConformance(t: Test, { open }: Harness): void {
     }
     for (const [name, [endsAt = 0, ...others]] of Object.entries(secrets)) {
       await register(store, [application(name, { secret: { ...SECRET, endsAt } })])
-      for (const endsAt of others) await store.addSecret(name, { ...SECRET, endsAt })
+      for (const endsAt of others) await store.addSecret(name, { ...SECRET, endsAt }, AUDIT)
     }
-    await store.setStatus('suspended', 'suspended')
+    await store.setStatus('suspended', 'suspended', AUDIT)
     const end = { ...SECRET, endsAt: NOW + 25 }
-    await store.register({ suites: [{ ...suite('suite'), secret: end }], applications: [] })
+    await store.register({ suites: [{ ...suite('suite'), secret: end }], applications: [] }, AUDIT)
     const listed = (before = SOON, limit = 20) => store.listEndingSecrets(NOW, before, limit)
     t.strictSame(await listed(), [
       { kind: 'application', id: 'first', name: 'Application first', endsAt: NOW + 10 },
@@ -819,7 +819,7 @@ function figuresConformance(t: Test, { open }: Harness): void {
       ['first'],
     )
     const [{ id = 0 } = {}] = (await store.findApplication('first'))?.secrets ?? []
-    await store.revokeSecret('first', id, NOW + 5)
+    await store.revokeSecret('first', id, NOW + 5, AUDIT)
     t.equal((await listed())[0]?.id, 'same time')
   })
 
@@ -838,16 +838,16 @@ function figuresConformance(t: Test, { open }: Harness): void {
     t.equal(await store.countLiveTokens(firstTokenIdAt(START + 2400), 100), 100)
 
     await store.addToken(mintToken(removed, START).stored)
-    await store.removeApplication('c')
+    await store.removeApplication('c', AUDIT)
     t.equal(await store.countLiveTokens(from, 3000), 2500)
     await store.revokeToken(tokens[7]?.id as Buffer, START + 5000)
     t.equal(await store.countLiveTokens(from, 3000), 2499)
     await store.addToken(mintToken(keys[1], START).stored)
-    await store.revokeTokens('a', START + 5000)
+    await store.revokeTokens('a', START + 5000, AUDIT)
     t.equal(await store.countLiveTokens(from, 3000), 1)
     await store.addToken(mintToken(keys[0], START, 1).stored)
     t.equal(await store.countLiveTokens(from, 3000), 2)
-    await store.setStatus('a', 'suspended')
+    await store.setStatus('a', 'suspended', AUDIT)
     t.equal(await store.countLiveTokens(from, 3000), 1)
   })
 
