@@ -60,7 +60,7 @@ const ROOMS: Record<string, Room> = {
   admin: { rooms: ['administration', 'domain'], packages: ['node:crypto', 'node:fs', 'node:path', 'fastify'] },
   issuer: { rooms: ['domain'], packages: ['node:crypto'] },
   administration: { rooms: ['domain'], packages: ['zod'] },
-  domain: { rooms: [], packages: ['node:crypto', 'node:net', 'node:util'] },
+  domain: { rooms: [], packages: ['node:crypto', 'node:net', 'node:util', 'node:zlib'] },
   telemetry: {
     rooms: ['domain'],
     packages: [

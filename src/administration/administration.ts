@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Change, Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { createApplications } from './applications.ts'
+import { createOperators } from './operators.ts'
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
 import { createSuites } from './suites.ts'
@@ -40,6 +41,7 @@ export function createAdministration({ store, now, observe, author }: Administra
     applications: createApplications(context),
     suites: createSuites(context),
     secrets: createSecrets(context),
+    operators: createOperators(context),
     seed: createSeed(context),
     why: createWhy(context),
   }

@@ -1,5 +1,6 @@
 import { type output, type ZodType, z } from 'zod'
 import { MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 
 /** How hashes of passwords begin: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
@@ -51,6 +52,15 @@ export const importedSecretSchema = registrationSchema.pick({ clientSecret: true
 export const suiteSchema = z.object({ suiteId: fields.suiteId, name: fields.name })
 
 export const suiteUpdateSchema = suiteSchema.pick({ name: true })
+
+// A name stands in URLs, logs and arguments of commands: it begins with no dash, and is neither `.` nor `..`.
+export const operatorSchema = z.object({
+  name: text('The name').regex(
+    /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/,
+    'The name must be 1 to 64 characters of A-Z a-z 0-9 . _ @ -, a letter or a digit first',
+  ),
+  role: z.enum(ROLES, { error: 'The role must be admin or viewer' }),
+})
 
 /** What a schema makes of an input. Throws OperatorError with all that is wrong. */
 export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {

@@ -1,7 +1,16 @@
-import { applicationFields, secretFields, suiteFields, timestamp } from '../domain/public-fields.ts'
+import type { Session } from '../domain/operator.ts'
+import {
+  adminKeyFields,
+  applicationFields,
+  secretFields,
+  sessionFields,
+  suiteFields,
+  timestamp,
+} from '../domain/public-fields.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
+import type { ListedAdminKey, ListedOperator } from './operators.ts'
 import type { ListedApplication } from './search.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { RegisteredSuite } from './suites.ts'
@@ -62,6 +71,37 @@ export function secretView(secret: ListedSecret) {
     state: secret.state,
     ...times,
     last_used_at: secret.lastUsedAt === undefined ? null : timestamp(secret.lastUsedAt),
+  }
+}
+
+/** An operator with keys and sessions. */
+export function operatorView(operator: ListedOperator) {
+  return {
+    name: operator.name,
+    role: operator.role,
+    created_at: timestamp(operator.createdAt),
+    keys: operator.keys.map(adminKeyView),
+    sessions: operator.sessions.map(sessionView),
+  }
+}
+
+/** An admin key: all but the key itself and its digest. */
+function adminKeyView(key: ListedAdminKey) {
+  const { id, ...times } = adminKeyFields(key)
+  return {
+    id,
+    state: key.state,
+    ...times,
+    last_used_at: key.lastUsedAt === null ? null : timestamp(key.lastUsedAt),
+  }
+}
+
+/** A session: all but its reference and its digest. */
+function sessionView(session: Session) {
+  return {
+    ...sessionFields(session),
+    last_seen_at: timestamp(session.lastSeenAt),
+    ends_at: timestamp(session.endsAt),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Author } from './audit-event.ts'
+import type { OperatorReason, Role } from './operator.ts'
 import type { AuthenticationReason, InactiveReason, RequestReason } from './refusal.ts'
 
 /**
@@ -128,8 +129,18 @@ export const REPLACEMENT_REASONS = ['exited', 'silent', 'rolling restart'] as co
 
 type ReplacementReason = (typeof REPLACEMENT_REASONS)[number]
 
+/** Somebody asked the admin listener for something and did not prove to be an operator who may do that. */
+interface OperatorRefused {
+  type: 'operator refused'
+  reason: OperatorReason
+  /** Where that is known, the name. */
+  operator?: string | undefined
+  requestId: string
+  remoteAddress: string
+}
+
 /** A change that an operator made, and who did it. */
-type AdministrationEvent = (Change | Copying) & Author
+type AdministrationEvent = OperatorRefused | ((Change | Copying) & Author)
 
 /** `file`: as the operator named it; -: standard output or input. */
 type Copying =
@@ -157,6 +168,17 @@ export type Change =
   | { type: 'secret added'; clientId: string }
   | { type: 'secret revoked'; clientId: string; secretId: number }
   | { type: 'all tokens revoked'; clientId: string }
+  | { type: 'operator added'; operator: string; role: Role }
+  | { type: 'operator removed'; operator: string }
+  /** `endsAt`: RFC 3339. */
+  | { type: 'operator key added'; operator: string; keyId: number; endsAt: string }
+  | { type: 'operator key revoked'; operator: string; keyId: number }
+  /** `endsAt`: until when it can be used. RFC 3339. */
+  | { type: 'login link made'; operator: string; endsAt: string }
+  /** Begun by a login link. */
+  | { type: 'operator logged in'; operator: string; sessionId: number }
+  /** Before its time. */
+  | { type: 'session ended'; operator: string; sessionId: number }
 
 /** Why connections are closed, new ones at once. */
 export const CLOSING_REASONS = [

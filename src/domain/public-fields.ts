@@ -1,4 +1,5 @@
 import type { Application } from './application.ts'
+import type { AdminKey, Operator, Session } from './operator.ts'
 import { isImported, type Secret } from './secret.ts'
 import type { Suite } from './suite.ts'
 
@@ -28,6 +29,40 @@ export function secretFields(secret: Secret) {
     created_at: timestamp(secret.createdAt),
     ends_at: secret.endsAt === null ? null : timestamp(secret.endsAt),
     revoked_at: secret.revokedAt === null ? null : timestamp(secret.revokedAt),
+  }
+}
+
+export function operatorFields(operator: Operator) {
+  return {
+    name: operator.name,
+    role: operator.role,
+    created_at: timestamp(operator.createdAt),
+    keys: operator.keys.map(adminKeyFields),
+    sessions: operator.sessions.map(sessionFields),
+    login_links: operator.loginLinks.map(({ createdAt, endsAt }) => ({
+      created_at: timestamp(createdAt),
+      ends_at: timestamp(endsAt),
+    })),
+  }
+}
+
+/** What does not change with each use. */
+export function adminKeyFields(key: AdminKey) {
+  return {
+    id: key.id,
+    created_at: timestamp(key.createdAt),
+    ends_at: timestamp(key.endsAt),
+    revoked_at: key.revokedAt === null ? null : timestamp(key.revokedAt),
+  }
+}
+
+/** What does not change with each use. */
+export function sessionFields(session: Session) {
+  return {
+    id: session.id,
+    created_at: timestamp(session.createdAt),
+    remote_address: session.remoteAddress,
+    user_agent: session.userAgent,
   }
 }
 

@@ -6,6 +6,7 @@ import type {
   NewApplication,
 } from './application.ts'
 import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
+import type { NewAdminKey, NewLoginCode, NewOperator, NewSession, Operator, Session } from './operator.ts'
 import type { RefusalCount } from './refusal-count.ts'
 import type { NewSecret } from './secret.ts'
 import type { EndingSecret } from './statistics.ts'
@@ -23,7 +24,7 @@ import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './
  * - A change waits for some seconds at most. It is refused at once while the store is known not to answer, and where too
  *   many wait. What was refused before the store had begun to write it is never written.
  */
-export interface Store extends Registry, AuditTrail, Tokens, Usage, Refusals, Figures {
+export interface Store extends Registry, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
   /** Resolves when the store can be read and, as far as is known, written, and its clock is this process's or near it. */
   ping(): Promise<void>
   /**
@@ -116,6 +117,53 @@ export interface AuditTrail {
   listAuditEvents(filter: AuditFilter): Promise<AuditEvent[]>
   /** Deletes at most `limit` events of before this time, oldest first. Resolves to how many. */
   purgeAuditEvents(before: number, limit: number): Promise<number>
+}
+
+/**
+ * Who administers over the network, and what they prove who they are with, by its digest. None of it is cached: what was
+ * revoked, ended or removed is refused from the next request on. Where an operator is removed, all that goes with it.
+ */
+export interface Operators {
+  findOperator(name: string): Promise<Operator | undefined>
+  /** Every operator, oldest first. */
+  listOperators(): Promise<Operator[]>
+  /** Whose admin key this is, and which one; expired and revoked ones, too. */
+  findAdminKey(digest: string): Promise<Proof | undefined>
+  /** Whose session this is, and which one; also one that is over. */
+  findSession(digest: string): Promise<Proof | undefined>
+  /** Whom a login code lets in that was not used yet; also an expired one. */
+  findLoginCode(digest: string): Promise<{ operator: string; createdAt: number; endsAt: number } | undefined>
+
+  /** Resolves to whether the name was free. */
+  addOperator(operator: NewOperator, audit: Audit): Promise<boolean>
+  /** Resolves to whether there was such an operator. */
+  removeOperator(name: string, audit: Audit): Promise<boolean>
+  /** Resolves to the id of the key; undefined: there is no such operator. */
+  addAdminKey(name: string, key: NewAdminKey, audit: Audit): Promise<number | undefined>
+  /** Marks a key of an operator as revoked at this time unless it was earlier. Resolves to whether there is such a key. */
+  revokeAdminKey(name: string, id: number, at: number, audit: Audit): Promise<boolean>
+  /** Resolves to whether there is such an operator. */
+  addLoginCode(name: string, code: NewLoginCode, audit: Audit): Promise<boolean>
+  /**
+   * Uses up a login code of an operator. Resolves to the id of the session; undefined: the code is unknown, or was used
+   * meanwhile.
+   */
+  beginSession(name: string, codeDigest: string, session: NewSession, audit: Audit): Promise<number | undefined>
+  /** Ends a session of an operator. Resolves to whether there was such a session. */
+  endSession(name: string, id: number, audit: Audit): Promise<boolean>
+
+  /** Notes when a key was used, where no later use is known. For people. */
+  recordAdminKeyUse(id: number, at: number): Promise<void>
+  /** Notes when a session was seen, and until when it lasts now, where no later time is known. */
+  recordSessionUse(use: Pick<Session, 'id' | 'lastSeenAt' | 'endsAt'>): Promise<void>
+  /** Deletes the login codes and sessions that are over at this time: see `isOver`. */
+  purgeSignIns(now: number): Promise<void>
+}
+
+/** An operator, and the id of the key or session that was presented. */
+export interface Proof {
+  readonly operator: Operator
+  readonly id: number
 }
 
 /** Access tokens. */

@@ -19,7 +19,7 @@ interface PurgeOptions {
   observe: Observer
 }
 
-/** Deletes some expired tokens, old counts and old refusals. Resolves to whether there may be more. Throws StoreUnavailable. */
+/** Deletes some expired tokens, old counts and refusals, and sessions that are over. Resolves to whether there may be more. Throws StoreUnavailable. */
 export async function purge({ store, now, observe }: PurgeOptions): Promise<boolean> {
   // Not before the epoch, from which a clock that was never set begins to count.
   const firstAlive = firstTokenIdAt(Math.max(now() - TOKEN_LIFETIME + 1, 0))
@@ -27,5 +27,6 @@ export async function purge({ store, now, observe }: PurgeOptions): Promise<bool
   if (tokens > 0) observe({ type: 'tokens purged', count: tokens })
   const counts = await store.purgeTokenCounts(hourOf(now()) - KEEP_COUNTS_HOURS, STEP)
   const refusals = await store.purgeRefusals(now() - KEEP_REFUSALS_MS, STEP)
+  await store.purgeSignIns(now())
   return [tokens, counts, refusals].includes(STEP)
 }

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Application } from '../domain/application.ts'
 import type { AuditEvent, PublicFields, SubjectKind } from '../domain/audit-event.ts'
 import type { Event } from '../domain/events.ts'
-import { applicationFields, secretFields, suiteFields } from '../domain/public-fields.ts'
+import type { Operator } from '../domain/operator.ts'
+import { applicationFields, operatorFields, secretFields, suiteFields } from '../domain/public-fields.ts'
 import type { Newcomers } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
 
@@ -13,6 +14,7 @@ const FIELDS = {
     secrets: stored.secrets.map(secretFields),
   }),
   suite: (stored: Suite): PublicFields => ({ ...suiteFields(stored), secrets: stored.secrets.map(secretFields) }),
+  operator: (stored: Operator): PublicFields => operatorFields(stored),
 }
 
 /** The kinds of subjects that a store can read before and after a change. */
@@ -36,6 +38,10 @@ export function ofApplication(action: Action, id: string): Concerned[] {
 
 export function ofSuite(action: Action, id: string): Concerned[] {
   return [{ action, kind: 'suite', id }]
+}
+
+export function ofOperator(action: Action, name: string): Concerned[] {
+  return [{ action, kind: 'operator', id: name }]
 }
 
 /** A change of an application or a suite, whichever has this id. */

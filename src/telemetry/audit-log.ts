@@ -24,6 +24,7 @@ const askedAt = { method: 'method', endpoint: 'endpoint', path: 'path', ...asked
 const answer = { status: 'status', ...askedAt } as const
 const client = { client_id: 'clientId' } as const
 const operator = { actor: 'actor', origin: 'origin', ...remote, request_id: 'requestId' } as const
+const named = { operator: 'operator' } as const
 const error = { err: 'err' } as const
 
 /** Every line that there is. docs/log.md is tested against this list. */
@@ -62,6 +63,17 @@ export const LINES: Lines = {
   'secret added': { level: 'info', fields: { ...client, ...operator } },
   'secret revoked': { level: 'info', fields: { ...client, secret_id: 'secretId', ...operator } },
   'all tokens revoked': { level: 'info', fields: { ...client, ...operator } },
+  'operator added': { level: 'info', fields: { ...named, role: 'role', ...operator } },
+  'operator removed': { level: 'info', fields: { ...named, ...operator } },
+  'operator key added': { level: 'info', fields: { ...named, key_id: 'keyId', ends_at: 'endsAt', ...operator } },
+  'operator key revoked': { level: 'info', fields: { ...named, key_id: 'keyId', ...operator } },
+  'login link made': { level: 'info', fields: { ...named, ends_at: 'endsAt', ...operator } },
+  'operator logged in': { level: 'info', fields: { ...named, session_id: 'sessionId', ...operator } },
+  'session ended': { level: 'info', fields: { ...named, session_id: 'sessionId', ...operator } },
+  'operator refused': {
+    level: 'warn',
+    fields: { reason: 'reason', ...named, request_id: 'requestId', ...remote },
+  },
   'backup made': { level: 'info', fields: { file: 'file', without_tokens: 'withoutTokens', ...operator } },
   'database restored': {
     level: 'info',

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { startPurgeLoop } from '../../src/server/purge-loop.ts'
+import { AUDIT } from '../support/audit.ts'
 import { keyOf } from '../support/keys.ts'
 import { logged } from '../support/logged.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -40,7 +41,7 @@ async function startLoop(t: Test, start = START, clockOffset = (): number | unde
   }
   const tokens = () => db.prepare('SELECT count(*) FROM tokens').pluck().get()
   const issue = (at: number) => store.addToken(mintToken(keyOf(1), at).stored)
-  return { clocks, events, looked, tokens, issue }
+  return { clocks, events, looked, tokens, issue, store }
 }
 
 t.test('Purge: a clock that is ahead for a while costs no token', async (t) => {
@@ -102,3 +103,28 @@ t.test('Purge: a clock that counts from 1970 on does not make it fail', async (t
   await until(() => tokens() === 0)
   t.strictSame(logged(events), [])
 })
+
+t.test(
+  'Purge: a clock that is set back ends every session and login link; one that is set forward does not',
+  async (t) => {
+    const { clocks, looked, store } = await startLoop(t)
+    await store.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
+    const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+    async function begin(): Promise<void> {
+      const code = { createdAt: START, endsAt: START + 8 * HOUR }
+      for (const digest of ['used', 'code']) await store.addLoginCode('anna', { ...code, digest }, AUDIT)
+      await store.beginSession('anna', 'used', { digest: 'session', ...code, ...from }, AUDIT)
+    }
+    const left = async () =>
+      [await store.findLoginCode('code'), await store.findSession('session')].filter(Boolean).length
+    await begin()
+    clocks.wall += HOUR
+    await looked()
+    t.equal(await left(), 2)
+    clocks.wall -= HOUR / 60 + 1
+    await until(async () => (await left()) === 0)
+    await begin()
+    await looked()
+    t.equal(await left(), 2, 'those that begin later go on')
+  },
+)

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Application, ApplicationKey, NewApplication } from '../../src/domain/application.ts'
+import type { Operator } from '../../src/domain/operator.ts'
 import type { RefusalCount } from '../../src/domain/refusal-count.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../src/domain/secret.ts'
 import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
@@ -74,6 +75,7 @@ export function storeConformance(t: Test, harness: Harness): void {
   tokenConformance(t, harness)
   usageConformance(t, harness)
   refusalConformance(t, harness)
+  operatorConformance(t, harness)
   figuresConformance(t, harness)
   sharingConformance(t, harness)
   failureConformance(t, harness)
@@ -730,6 +732,225 @@ function refusalConformance(t: Test, { open }: Harness): void {
   })
 }
 
+/** An operator who has a key, a login code and a session, by the digests `key NAME`, `code NAME` and `session NAME`. */
+async function addOperator(store: Store, name: string): Promise<{ keyId: number; sessionId: number }> {
+  await store.addOperator({ name, role: 'admin', createdAt: START }, AUDIT)
+  const keyId = await store.addAdminKey(name, { digest: `key ${name}`, createdAt: START, endsAt: START + 100 }, AUDIT)
+  await store.addLoginCode(name, { digest: `old code ${name}`, createdAt: START, endsAt: START + 10 }, AUDIT)
+  const sessionId = await store.beginSession(name, `old code ${name}`, session(`session ${name}`), AUDIT)
+  await store.addLoginCode(name, { digest: `code ${name}`, createdAt: START, endsAt: START + 10 }, AUDIT)
+  return { keyId: keyId as number, sessionId: sessionId as number }
+}
+
+function session(digest: string, more: { createdAt?: number; endsAt?: number } = {}) {
+  return {
+    digest,
+    createdAt: START + 1,
+    endsAt: START + 50,
+    remoteAddress: '192.0.2.1',
+    userAgent: 'Ünï "✓"',
+    ...more,
+  }
+}
+
+function operatorConformance(t: Test, { open }: Harness): void {
+  t.test('Store: an operator is found with every field of its type and no other', async (t) => {
+    const store = await open(t)
+    t.equal(await store.findOperator('anna'), undefined)
+    t.strictSame(await store.listOperators(), [])
+    t.equal(await store.addOperator({ name: 'anna', role: 'viewer', createdAt: START }, AUDIT), true)
+    t.equal(
+      await store.addOperator({ name: 'anna', role: 'admin', createdAt: START + 1 }, AUDIT),
+      false,
+      'the name is taken',
+    )
+    const { key, ...rest } = (await store.findOperator('anna')) as Operator
+    t.not(key, undefined)
+    t.strictSame(rest, { name: 'anna', role: 'viewer', createdAt: START, keys: [], sessions: [], loginLinks: [] })
+
+    const { keyId, sessionId } = await addOperator(store, 'bert')
+    const bert = (await store.findOperator('bert')) as Operator
+    t.strictSame(bert.keys, [{ id: keyId, createdAt: START, endsAt: START + 100, revokedAt: null, lastUsedAt: null }])
+    t.strictSame(bert.sessions, [
+      {
+        id: sessionId,
+        createdAt: START + 1,
+        lastSeenAt: START + 1,
+        endsAt: START + 50,
+        remoteAddress: '192.0.2.1',
+        userAgent: 'Ünï "✓"',
+      },
+    ])
+    t.strictSame(bert.loginLinks, [{ createdAt: START, endsAt: START + 10 }])
+    t.strictSame(await store.listOperators(), [await store.findOperator('anna'), bert], 'oldest first')
+    for (const stranger of ['Anna', 'anna\0', '']) t.equal(await store.findOperator(stranger), undefined)
+  })
+
+  t.test('Store: a key, a session and a login code are found by their digests, with their operator', async (t) => {
+    const store = await open(t)
+    await addOperator(store, 'anna')
+    const { keyId, sessionId } = await addOperator(store, 'bert')
+    const operator = await store.findOperator('bert')
+    t.strictSame(await store.findAdminKey('key bert'), { id: keyId, operator })
+    t.strictSame(await store.findSession('session bert'), { id: sessionId, operator })
+    t.strictSame(await store.findLoginCode('code bert'), { operator: 'bert', createdAt: START, endsAt: START + 10 })
+    for (const digest of ['nothing', '']) {
+      t.equal(await store.findAdminKey(digest), undefined)
+      t.equal(await store.findSession(digest), undefined)
+      t.equal(await store.findLoginCode(digest), undefined)
+    }
+  })
+
+  t.test('Store: what is given to or taken from an operator who does not exist is no change', async (t) => {
+    const store = await open(t)
+    const { keyId, sessionId } = await addOperator(store, 'anna')
+    await store.addOperator({ name: 'bert', role: 'viewer', createdAt: START }, AUDIT)
+    t.equal(await store.addAdminKey('nobody', { digest: 'x', createdAt: START, endsAt: START }, AUDIT), undefined)
+    t.equal(await store.addLoginCode('nobody', { digest: 'x', createdAt: START, endsAt: START }, AUDIT), false)
+    t.equal(await store.removeOperator('nobody', AUDIT), false)
+    for (const name of ['nobody', 'bert']) {
+      t.equal(await store.revokeAdminKey(name, keyId, START, AUDIT), false, "nor is it another operator's")
+      t.equal(await store.endSession(name, sessionId, AUDIT), false)
+    }
+    t.equal(await store.revokeAdminKey('anna', keyId + 1, START, AUDIT), false)
+    t.equal(await store.endSession('anna', sessionId + 1, AUDIT), false)
+    t.match(await store.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: null }] } })
+    t.not(await store.findSession('session anna'), undefined)
+  })
+
+  t.test('Store: a key is revoked once, a session is ended', async (t) => {
+    const store = await open(t)
+    const { keyId, sessionId } = await addOperator(store, 'anna')
+    t.equal(await store.revokeAdminKey('anna', keyId, START + 5, AUDIT), true)
+    t.equal(await store.revokeAdminKey('anna', keyId, START + 6, AUDIT), true)
+    t.match(await store.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: START + 5 }] } })
+    t.equal(await store.endSession('anna', sessionId, AUDIT), true)
+    t.equal(await store.findSession('session anna'), undefined)
+    t.equal(await store.endSession('anna', sessionId, AUDIT), false)
+  })
+
+  t.test('Store: keys, sessions and login codes go with their operator, and do not come back', async (t) => {
+    const store = await open(t)
+    const { sessionId } = await addOperator(store, 'anna')
+    await addOperator(store, 'bert')
+    t.equal(await store.removeOperator('anna', AUDIT), true)
+    await store.addOperator({ name: 'anna', role: 'viewer', createdAt: START + 1 }, AUDIT)
+    t.match(await store.findOperator('anna'), { role: 'viewer', keys: [], sessions: [] })
+    t.equal(await store.findAdminKey('key anna'), undefined)
+    t.equal(await store.findSession('session anna'), undefined)
+    t.equal(await store.beginSession('anna', 'code anna', session('new'), AUDIT), undefined)
+    await store.recordSessionUse({ id: sessionId, lastSeenAt: START + 2, endsAt: START + 60 })
+    t.equal(await store.findSession('session anna'), undefined)
+    t.not(await store.findSession('session bert'), undefined)
+  })
+
+  t.test('Store: a login code is used once', async (t) => {
+    const store = await open(t)
+    await addOperator(store, 'anna')
+    const id = await store.beginSession('anna', 'code anna', session('first'), AUDIT)
+    t.match(await store.findSession('first'), { id, operator: { name: 'anna' } })
+    t.equal(await store.beginSession('anna', 'code anna', session('second'), AUDIT), undefined)
+    t.equal(await store.findSession('second'), undefined)
+    t.equal(await store.findLoginCode('code anna'), undefined)
+  })
+
+  t.test('Store: each change of an operator is an audit event, and nothing else is', async (t) => {
+    const store = await open(t)
+    const { keyId, sessionId } = await addOperator(store, 'anna')
+    const at = (time: number) => new Date(START + time).toISOString()
+    const key = { id: keyId, created_at: at(0), ends_at: at(100), revoked_at: null }
+    const begun = { id: sessionId, created_at: at(1), remote_address: '192.0.2.1', user_agent: 'Ünï "✓"' }
+    const link = { created_at: at(0), ends_at: at(10) }
+    const NOTHING = { keys: [], sessions: [], login_links: [] }
+    const added = { name: 'anna', role: 'admin', created_at: at(0) }
+    const subject = { kind: 'operator', id: 'anna' }
+    const events = async () => {
+      const listed = (await store.listAuditEvents({ limit: 100 })).toReversed()
+      return listed.map(({ action, subject, before, after }) => ({ action, subject, before, after }))
+    }
+    const first = [
+      { action: 'operator added', subject, before: null, after: { ...added, ...NOTHING } },
+      { action: 'operator key added', subject, before: { keys: [] }, after: { keys: [key] } },
+      { action: 'login link made', subject, before: { login_links: [] }, after: { login_links: [link] } },
+      {
+        action: 'operator logged in',
+        subject,
+        before: { sessions: [], login_links: [link] },
+        after: { sessions: [begun], login_links: [] },
+      },
+      { action: 'login link made', subject, before: { login_links: [] }, after: { login_links: [link] } },
+    ]
+    t.strictSame(await events(), first)
+
+    await store.recordAdminKeyUse(keyId, START + 2)
+    await store.recordSessionUse({ id: sessionId, lastSeenAt: START + 2, endsAt: START + 60 })
+    await store.addOperator({ name: 'anna', role: 'viewer', createdAt: START }, AUDIT)
+    await store.removeOperator('nobody', AUDIT)
+    await store.endSession('anna', sessionId + 1, AUDIT)
+    await store.beginSession('anna', 'unknown code', session('x'), AUDIT)
+    await store.revokeAdminKey('anna', keyId, START + 3, AUDIT)
+    await store.revokeAdminKey('anna', keyId, START + 4, AUDIT)
+    await store.endSession('anna', sessionId, AUDIT)
+    await store.removeOperator('anna', AUDIT)
+    const revoked = { ...key, revoked_at: at(3) }
+    t.strictSame((await events()).slice(first.length), [
+      { action: 'operator key revoked', subject, before: { keys: [key] }, after: { keys: [revoked] } },
+      { action: 'session ended', subject, before: { sessions: [begun] }, after: { sessions: [] } },
+      {
+        action: 'operator removed',
+        subject,
+        before: { ...added, keys: [revoked], sessions: [], login_links: [link] },
+        after: null,
+      },
+    ])
+    t.notMatch(JSON.stringify(await store.listAuditEvents({ limit: 100 })), /code anna|key anna|session anna/)
+  })
+
+  t.test('Store: when a key or a session was used last never goes back', async (t) => {
+    const store = await open(t)
+    const { keyId, sessionId } = await addOperator(store, 'anna')
+    for (const time of [5, 7, 6]) {
+      await store.recordAdminKeyUse(keyId, START + time)
+      await store.recordSessionUse({ id: sessionId, lastSeenAt: START + time, endsAt: START + 50 + time })
+    }
+    t.match(await store.findOperator('anna'), {
+      keys: [{ lastUsedAt: START + 7, endsAt: START + 100 }],
+      sessions: [{ createdAt: START + 1, lastSeenAt: START + 7, endsAt: START + 57 }],
+    })
+  })
+
+  t.test('Store: login codes and sessions that are over are purged, those of the future too', async (t) => {
+    const store = await open(t)
+    const HOUR = 3_600_000
+    await addOperator(store, 'anna')
+    const times = { ended: [1, 5], alive: [2, 6], ahead: [60_005, HOUR], 'too far ahead': [60_006, HOUR] }
+    for (const [name, [createdAt = 0, endsAt = 0]] of Object.entries(times)) {
+      await store.addLoginCode('anna', { digest: name, createdAt: START, endsAt: START + endsAt }, AUDIT)
+      await store.addLoginCode('anna', { digest: 'used', createdAt: START, endsAt: START }, AUDIT)
+      await store.beginSession(
+        'anna',
+        'used',
+        session(name, { createdAt: START + createdAt, endsAt: START + endsAt }),
+        AUDIT,
+      )
+    }
+    await store.purgeSignIns(START + 5)
+    for (const [name, codeIsThere, sessionIsThere] of [
+      ['ended', false, false],
+      ['alive', true, true],
+      ['ahead', true, true],
+      ['too far ahead', true, false],
+    ] as const) {
+      t.equal((await store.findLoginCode(name)) !== undefined, codeIsThere, name)
+      t.equal((await store.findSession(name)) !== undefined, sessionIsThere, name)
+    }
+    await store.purgeSignIns(Number.MAX_SAFE_INTEGER)
+    t.match(await store.findOperator('anna'), { keys: [{}], sessions: [] })
+    t.equal((await store.findOperator('anna'))?.sessions.length, 0)
+    t.equal(await store.findLoginCode('ahead'), undefined)
+  })
+}
+
 function figuresConformance(t: Test, { open }: Harness): void {
   t.test('Store: when the oldest token was issued is known', async (t) => {
     const store = await open(t)
@@ -989,6 +1210,32 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
     }
   })
 
+  test('an operator who is refused by one is refused by the other from the next request on', async (t, one, other) => {
+    const { keyId, sessionId } = await addOperator(one, 'anna')
+    t.match(await other.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: null }] } })
+    await one.revokeAdminKey('anna', keyId, START + 5, AUDIT)
+    t.match(await other.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: START + 5 }] } })
+    t.not(await other.findSession('session anna'), undefined)
+    await one.endSession('anna', sessionId, AUDIT)
+    t.equal(await other.findSession('session anna'), undefined)
+    await one.removeOperator('anna', AUDIT)
+    t.equal(await other.findAdminKey('key anna'), undefined)
+    t.equal(await other.findLoginCode('code anna'), undefined)
+  })
+
+  test('a login code that both redeem at once begins one session', async (t, one, other) => {
+    await one.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
+    for (let n = 0; n < 20; n++) {
+      await one.addLoginCode('anna', { digest: `code ${n}`, createdAt: START, endsAt: START + 10 }, AUDIT)
+      const ids = await Promise.all([
+        one.beginSession('anna', `code ${n}`, session(`one ${n}`), AUDIT),
+        other.beginSession('anna', `code ${n}`, session(`other ${n}`), AUDIT),
+      ])
+      t.equal(ids.filter((id) => id !== undefined).length, 1)
+    }
+    t.equal((await other.findOperator('anna'))?.sessions.length, 20)
+  })
+
   test('both write at once, and nothing is lost', async (t, one, other) => {
     const key = await newKey(one)
     const tokens = Array.from({ length: 200 }, (_, n) => mintToken(key, START + n).stored)
@@ -1059,6 +1306,21 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         revokeTokens: () => store.revokeTokens('owner', START, AUDIT),
         rotateSecret: () => store.rotateSecret('owner', SECRET, START, START, AUDIT),
         revokeSecret: () => store.revokeSecret('owner', 1, START, AUDIT),
+        findOperator: () => store.findOperator('anna'),
+        listOperators: () => store.listOperators(),
+        findAdminKey: () => store.findAdminKey('key anna'),
+        findSession: () => store.findSession('session anna'),
+        findLoginCode: () => store.findLoginCode('code anna'),
+        addOperator: () => store.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT),
+        removeOperator: () => store.removeOperator('anna', AUDIT),
+        addAdminKey: () => store.addAdminKey('anna', { digest: 'key', createdAt: START, endsAt: START }, AUDIT),
+        revokeAdminKey: () => store.revokeAdminKey('anna', 1, START, AUDIT),
+        addLoginCode: () => store.addLoginCode('anna', { digest: 'code', createdAt: START, endsAt: START }, AUDIT),
+        beginSession: () => store.beginSession('anna', 'code', session('session'), AUDIT),
+        endSession: () => store.endSession('anna', 1, AUDIT),
+        recordAdminKeyUse: () => store.recordAdminKeyUse(1, START),
+        recordSessionUse: () => store.recordSessionUse({ id: 1, lastSeenAt: START, endsAt: START }),
+        purgeSignIns: () => store.purgeSignIns(START),
         addToken: () => store.addToken(late),
         findToken: () => store.findToken(token.id),
         revokeToken: () => store.revokeToken(token.id, START),

@@ -140,7 +140,7 @@ async function seedAll({ plan, register }: Administration['seed'], seeds: Seeds)
 }
 
 /** The administration under one name per action, as tests call it. */
-function flat({ applications, suites, secrets, seed, why }: Administration) {
+function flat({ applications, suites, secrets, operators, seed, why }: Administration) {
   return {
     ...applications,
     seed: (seeds: Seeds) => seedAll(seed, seeds),
@@ -154,6 +154,7 @@ function flat({ applications, suites, secrets, seed, why }: Administration) {
     listSecrets: secrets.list,
     rotateSecret: secrets.rotate,
     revokeSecret: secrets.revoke,
+    operators,
     why,
   }
 }

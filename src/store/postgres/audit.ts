@@ -4,6 +4,7 @@ import { type Concerned, type Happened, type Snapshot, toAuditEvent, whatHappene
 import type { Commands } from './commands.ts'
 import type { Ask } from './connection.ts'
 import * as sql from './statements/audit.ts'
+import { readOperators } from './statements/operators.ts'
 import { readSubjects } from './statements/registry.ts'
 import { textArrayOf } from './values.ts'
 
@@ -47,11 +48,16 @@ async function record(ask: Ask, { author, at }: Audit, happened: readonly Happen
   ])
 }
 
-/** What is stored of subjects now, in their order. */
+/** What is stored of subjects now, in their order. No change concerns operators and others. */
 async function snapshots(ask: Ask, concerned: readonly Concerned[]): Promise<Snapshot[]> {
   const idsOf = (kind: Concerned['kind']) =>
     textArrayOf(concerned.filter((one) => one.kind === kind).map(({ id }) => id))
-  const rows = await ask<[kind: string, id: string, json: string]>(readSubjects, [idsOf('application'), idsOf('suite')])
+  type SubjectRow = [kind: string, id: string, json: string]
+  const operators = idsOf('operator')
+  const rows =
+    operators.length > 0
+      ? await ask<SubjectRow>(readOperators, [operators])
+      : await ask<SubjectRow>(readSubjects, [idsOf('application'), idsOf('suite')])
   const found = new Map(rows.map(([kind, id, json]) => [`${kind} ${id}`, json]))
   return concerned.map(({ kind, id }) => found.get(`${kind} ${id}`))
 }

@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { Ask } from './connection.ts'
 import type { Primary } from './primary.ts'
+import type { Session } from './session.ts'
 import * as sql from './statements/transactions.ts'
 
 export type Commands = ReturnType<typeof createCommands>
@@ -24,10 +25,10 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
   let last: Promise<unknown> = Promise.resolve()
 
   /** Waits for what was asked for before. */
-  function enqueue<Result>(action: (ask: Ask) => Promise<Result>): Promise<Result> {
+  function enqueue<Result>(action: (ask: Ask, session: Session) => Promise<Result>): Promise<Result> {
     const result = last.then(async () => {
-      const { commands } = await primary.session()
-      return action((statement, values = []) => commands.ask(statement, values, timeout))
+      const session = await primary.session()
+      return action((statement, values = []) => session.commands.ask(statement, values, timeout), session)
     })
     last = result.catch(() => {})
     return result
@@ -68,6 +69,15 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
     ask,
     askInBackground,
     transact,
+
+    /** Reads what must be as the primary has it, and so as it was changed last: who may do what. */
+    askPrimary: <Row extends unknown[]>(statement: string, values?: unknown[]) =>
+      enqueue(async (ask, session) => {
+        await session.proveIfNeeded()
+        const rows = await ask<Row>(statement, values)
+        session.assertPrimary()
+        return rows
+      }),
 
     /** Sends a statement of which the result is one number. */
     askNumber: (statement: string, values?: unknown[]) => numberOf(ask(statement, values)),

@@ -7,6 +7,7 @@ import { createAuditedChange, createAuditTrail } from './audit.ts'
 import { createCommands } from './commands.ts'
 import { createFigures } from './figures.ts'
 import { migrate } from './migrate.ts'
+import { createOperators } from './operators.ts'
 import { keepPrimary } from './primary.ts'
 import { createReads } from './reads.ts'
 import { createRefusals } from './refusals.ts'
@@ -32,10 +33,12 @@ export async function openPostgres(
       throw error
     })
   const commands = createCommands({ primary, lockTimeout })
+  const audited = createAuditedChange(commands)
   const reads = createReads({ primary, now: Date.now })
 
   return {
-    ...createRegistry({ reads, commands, audited: createAuditedChange(commands) }),
+    ...createRegistry({ reads, commands, audited }),
+    ...createOperators({ commands, audited }),
     ...createAuditTrail(commands),
     ...createTokens({ primary, reads, commands, observe }),
     ...createUsage(commands),

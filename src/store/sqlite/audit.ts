@@ -12,6 +12,7 @@ import {
 import type { Change } from './change.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/audit.ts'
+import { findOperator } from './statements/operators.ts'
 import { findApplication, findSuite } from './statements/registry.ts'
 
 /** Makes one change as `Change` does. What it has changed of these subjects is one audit event for each. */
@@ -22,7 +23,7 @@ export type AuditedChange = <Result>(
 ) => Promise<Result>
 
 /** How each kind of subject is found by its id: as JSON. */
-const FIND: Record<StoredKind, string> = { application: findApplication, suite: findSuite }
+const FIND: Record<StoredKind, string> = { application: findApplication, suite: findSuite, operator: findOperator }
 
 export function createAuditedChange({ db }: Pick<Context, 'db'>, change: Change): AuditedChange {
   const find = Object.fromEntries(

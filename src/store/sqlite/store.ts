@@ -14,6 +14,7 @@ import { createDisk } from './disk.ts'
 import { createFigures, type OwnFigures } from './figures.ts'
 import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
 import { createMove } from './move.ts'
+import { createOperators } from './operators.ts'
 import { createPages } from './pages.ts'
 import { createReader } from './reader.ts'
 import { createRefusals } from './refusals.ts'
@@ -115,6 +116,7 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
   return {
     ...registry,
     ...createAuditTrail(context),
+    ...createOperators({ ...context, audited, assertNotMoved: move.assertNotMoved }),
     ...createTokens({ ...context, applicationOf, observe }),
     ...createUsage(context),
     ...createRefusals(context),

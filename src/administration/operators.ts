@@ -1,0 +1,117 @@
+import { generateAdminKey } from '../domain/admin-key.ts'
+import {
+  type AdminKey,
+  type AdminKeyState,
+  adminKeyState,
+  isOver,
+  LOGIN_CODE_LIFETIME,
+  type Operator,
+  type Role,
+  unknownOperator,
+} from '../domain/operator.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import { randomString } from '../domain/random.ts'
+import { digestGenerated } from '../domain/secret.ts'
+import type { Context } from './administration.ts'
+import { operatorSchema, valid } from './rules.ts'
+import { timestamp } from './views.ts'
+
+/** The longest life of an admin key. 365 days, in milliseconds. */
+const LONGEST_KEY_MS = 365 * 24 * 60 * 60 * 1000
+
+/** 190 bits. */
+const LOGIN_CODE_LENGTH = 32
+
+/** An admin key as operators see it. */
+export interface ListedAdminKey extends AdminKey {
+  state: AdminKeyState
+}
+
+/** An operator as operators see one: with every key, and the sessions that are not over. */
+export interface ListedOperator extends Operator {
+  keys: readonly ListedAdminKey[]
+}
+
+/** Who may administer over the network. They and their keys are added by the command line only (docs/adr/0023). */
+export function createOperators({ store, now, audit, report }: Context) {
+  async function add(name: string, role: Role): Promise<ListedOperator> {
+    const operator = valid(operatorSchema, { name, role })
+    if (!(await store.addOperator({ ...operator, createdAt: now() }, audit()))) {
+      throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
+    }
+    report({ type: 'operator added', operator: name, role })
+    return show(name)
+  }
+
+  /** Every operator, oldest first. */
+  async function list(): Promise<ListedOperator[]> {
+    return (await store.listOperators()).map(listed)
+  }
+
+  async function show(name: string): Promise<ListedOperator> {
+    const operator = await store.findOperator(name)
+    if (!operator) throw unknownOperator(name)
+    return listed(operator)
+  }
+
+  function listed(operator: Operator): ListedOperator {
+    return {
+      ...operator,
+      keys: operator.keys.map((key) => ({ ...key, state: adminKeyState(key, now()) })),
+      sessions: operator.sessions.filter((session) => !isOver(session, now())),
+    }
+  }
+
+  /** From the next request on the operator's keys, sessions and login links are refused. */
+  async function remove(name: string): Promise<void> {
+    await show(name)
+    if (!(await store.removeOperator(name, audit()))) throw unknownOperator(name)
+    report({ type: 'operator removed', operator: name })
+  }
+
+  /** Makes a key that ends after so many milliseconds. It is shown this once. */
+  async function addKey(name: string, lifetimeMs: number): Promise<{ adminKey: string; id: number; endsAt: number }> {
+    if (!(lifetimeMs > 0 && lifetimeMs <= LONGEST_KEY_MS)) {
+      throw new OperatorError('An admin key ends after 365 days at most.')
+    }
+    const adminKey = generateAdminKey()
+    const createdAt = now()
+    const endsAt = createdAt + lifetimeMs
+    const id = await store.addAdminKey(name, { digest: digestGenerated(adminKey), createdAt, endsAt }, audit())
+    if (id === undefined) throw unknownOperator(name)
+    report({ type: 'operator key added', operator: name, keyId: id, endsAt: timestamp(endsAt) })
+    return { adminKey, id, endsAt }
+  }
+
+  /** Ends a key now. Resolves to whether it was not revoked before. */
+  async function revokeKey(name: string, id: number): Promise<boolean> {
+    const { keys } = await show(name)
+    if (!(await store.revokeAdminKey(name, id, now(), audit()))) {
+      throw new OperatorError(`The operator ${name} has no key ${id}.`, { kind: 'not found' })
+    }
+    const isNew = !keys.some((key) => key.id === id && key.state === 'revoked')
+    if (isNew) report({ type: 'operator key revoked', operator: name, keyId: id })
+    return isNew
+  }
+
+  /** Makes what a login link has: for one login, within ten minutes. */
+  async function makeLoginCode(name: string): Promise<{ code: string; endsAt: number }> {
+    const code = randomString(LOGIN_CODE_LENGTH)
+    const createdAt = now()
+    const endsAt = createdAt + LOGIN_CODE_LIFETIME
+    if (!(await store.addLoginCode(name, { digest: digestGenerated(code), createdAt, endsAt }, audit()))) {
+      throw unknownOperator(name)
+    }
+    report({ type: 'login link made', operator: name, endsAt: timestamp(endsAt) })
+    return { code, endsAt }
+  }
+
+  /** Ends a session now. */
+  async function endSession(name: string, id: number): Promise<void> {
+    if (!(await store.endSession(name, id, audit())))
+      throw new OperatorError(`The operator ${name} has no session ${id}.`, { kind: 'not found' })
+    report({ type: 'session ended', operator: name, sessionId: id })
+  }
+
+  return { add, list, show, remove, addKey, revokeKey, makeLoginCode, endSession }
+}

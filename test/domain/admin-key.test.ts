@@ -1,0 +1,56 @@
+import { crc32 } from 'node:zlib'
+import t from 'tap'
+import { generateAdminKey, isAdminKey } from '../../src/domain/admin-key.ts'
+
+const KNOWN = `otsa_${'A'.repeat(43)}`
+/** The CRC-32 of that is 1083878949. */
+const CHECKSUM = '1BLqQX'
+
+t.test('Admin keys: one has a prefix, 43 characters that nobody can guess, and a checksum', async (t) => {
+  const key = generateAdminKey()
+  t.match(key, /^otsa_[A-Za-z0-9]{49}$/)
+  t.not(key, generateAdminKey())
+  t.ok(isAdminKey(key))
+})
+
+t.test('Admin keys: the checksum is the CRC-32 of all before it in base 62, with zeros before it', async (t) => {
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  const numberOf = (text: string) => [...text].reduce((number, digit) => number * 62 + digits.indexOf(digit), 0)
+  t.ok(isAdminKey(`${KNOWN}${CHECKSUM}`))
+  for (let n = 0; n < 1000; n++) {
+    const key = generateAdminKey()
+    t.equal(numberOf(key.slice(-6)), crc32(key.slice(0, -6)))
+  }
+})
+
+t.test('Admin keys: what has another prefix, length, character or checksum is none', async (t) => {
+  const key = generateAdminKey()
+  const other = (character: string | undefined) => (character === 'x' ? 'y' : 'x')
+  const wrong = [
+    '',
+    KNOWN,
+    key.slice(0, -1),
+    `${key}0`,
+    ` ${key}`,
+    `${key}\n`,
+    key.replace('otsa_', 'otsb_'),
+    key.replace('otsa_', 'OTSA_'),
+    `${key.slice(0, 20)}-${key.slice(21)}`,
+    `${key.slice(0, -6)}${'0'.repeat(6)}`,
+  ]
+  for (const text of wrong) t.notOk(isAdminKey(text), text)
+  for (let at = 5; at < key.length; at++) {
+    t.notOk(isAdminKey(`${key.slice(0, at)}${other(key[at])}${key.slice(at + 1)}`), `character ${at} is another one`)
+  }
+})
+
+t.test('Admin keys: every character is drawn as often as every other', async (t) => {
+  const counts = new Map<string, number>()
+  for (let n = 0; n < 2000; n++) {
+    for (const character of generateAdminKey().slice(5, 48)) counts.set(character, (counts.get(character) ?? 0) + 1)
+  }
+  const expected = (2000 * 43) / 62
+  t.equal(counts.size, 62)
+  // Seven standard deviations; of bytes modulo 62 eight characters would come a quarter too often.
+  for (const [character, count] of counts) t.ok(Math.abs(count - expected) < 7 * Math.sqrt(expected), character)
+})
