@@ -4,6 +4,18 @@ import { z } from 'zod'
 import { type DatabaseLocation, isInMemory, parseDatabaseUrl, type SqliteLocation } from './domain/database-location.ts'
 import { OperatorError } from './domain/operator-error.ts'
 
+/** How long the path of a socket may be on every system, in bytes: Linux allows four more. */
+const LONGEST_SOCKET = 103
+
+/** Where a listener is. */
+interface Address {
+  host: string
+  port: number
+}
+
+/** Where operators administer the server: an address, or the path of a Unix socket. */
+export type AdminPlace = Address | { socket: string }
+
 /** Stands for the address of PORT on this machine. */
 const LOCAL_URL = 'http://localhost:PORT'
 
@@ -91,14 +103,38 @@ export const settings = {
   OPS_ADDRESS: setting(
     'off',
     'Where operators ask for metrics and health, a port of its own: HOST:PORT, [HOST]:PORT, or off',
-    z.string().transform((text, context): { host: string; port: number } | undefined => {
-      if (text === 'off') return undefined
-      const [, inBrackets = '::', plain, port] = /^(?:\[([^\]]+)\]|([^\s:]+)):(\d{1,5})$/.exec(text) ?? []
-      const isAddress = port !== undefined && isIP(inBrackets) === 6
-      if (isAddress && Number(port) <= 65535) return { host: plain ?? inBrackets, port: Number(port) }
+    z.string().transform((text, context) => {
+      const address = parseAddress(text)
+      if (text === 'off' || address) return address
       context.addIssue({ code: 'custom', message: 'must be an address and a port, such as 127.0.0.1:9464, or off' })
       return z.NEVER
     }),
+  ),
+  ADMIN_ADDRESS: setting(
+    'off',
+    'Where operators administer the server: HOST:PORT, [HOST]:PORT, unix:/absolute/path of a socket, or off',
+    z.string().transform((text, context): AdminPlace | undefined => {
+      if (text === 'off') return undefined
+      const [, socket] = /^unix:(\/.*[^/])$/.exec(text) ?? []
+      const address = socket === undefined ? parseAddress(text) : { socket }
+      if (address && Buffer.byteLength(socket ?? '') <= LONGEST_SOCKET) return address
+      const message = address
+        ? `must have a path of at most ${LONGEST_SOCKET} bytes: no socket may have a longer one`
+        : 'must be an address and a port, such as 127.0.0.1:8081, unix: and an absolute path, or off'
+      context.addIssue({ code: 'custom', message })
+      return z.NEVER
+    }),
+  ),
+  ADMIN_URL: setting(
+    'none',
+    'Where operators reach ADMIN_ADDRESS through a proxy that speaks TLS, without a path: https://HOST, or none',
+    z
+      .string()
+      .refine(
+        (text) => text === 'none' || isOrigin(text),
+        'must be an http or https URL without a path, such as https://console.example, or none',
+      )
+      .transform((text) => (text === 'none' ? undefined : text)),
   ),
   PUBLIC_URL: setting(
     LOCAL_URL,
@@ -128,10 +164,20 @@ const shape = Object.fromEntries(Object.entries(settings).map(([name, { schema }
   [Name in keyof Settings]: Settings[Name]['schema']
 }
 
-const schema = z.object(shape).refine(({ WORKERS, DATABASE_URL }) => WORKERS === 1 || !isInMemory(DATABASE_URL), {
-  path: ['WORKERS'],
-  message: 'must be 1 where the store is in memory',
-})
+const schema = z
+  .object(shape)
+  .refine(({ WORKERS, DATABASE_URL }) => WORKERS === 1 || !isInMemory(DATABASE_URL), {
+    path: ['WORKERS'],
+    message: 'must be 1 where the store is in memory',
+  })
+  .refine(({ ADMIN_ADDRESS, HOST, PORT }) => !isSame(ADMIN_ADDRESS, { host: HOST, port: PORT }), {
+    path: ['ADMIN_ADDRESS'],
+    message: 'must not be the address of HOST and PORT: clients are there',
+  })
+  .refine(({ ADMIN_ADDRESS, OPS_ADDRESS }) => !isSame(ADMIN_ADDRESS, OPS_ADDRESS), {
+    path: ['ADMIN_ADDRESS'],
+    message: 'must not be OPS_ADDRESS',
+  })
 
 /** The settings as the program uses them. */
 export type Config = z.output<typeof schema>
@@ -172,6 +218,18 @@ function setting<Schema extends z.ZodType<unknown, string>>(byDefault: string, m
   return { default: byDefault, meaning, schema: z.string().default(byDefault).pipe(schema) }
 }
 
+/** HOST:PORT or [HOST]:PORT; undefined: it is none. */
+function parseAddress(text: string): Address | undefined {
+  const [, inBrackets = '::', plain, port] = /^(?:\[([^\]]+)\]|([^\s:]+)):(\d{1,5})$/.exec(text) ?? []
+  if (port === undefined || isIP(inBrackets) !== 6 || Number(port) > 65535) return undefined
+  return { host: plain ?? inBrackets, port: Number(port) }
+}
+
+function isSame(one: AdminPlace | undefined, other: Address | undefined): boolean {
+  if (!one || 'socket' in one || !other || other.port === 0) return false
+  return one.host === other.host && one.port === other.port
+}
+
 function isRange(text: string): boolean {
   const [, address = '', bits = '1'] = /^([^%/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   const longest = { 0: 0, 4: 32, 6: 128 }[isIP(address)] as number
@@ -180,4 +238,9 @@ function isRange(text: string): boolean {
 
 function isBaseUrl(text: string): boolean {
   return /^https?:\/\/[^\s"\\?#]*[^\s"\\?#/]$/.test(text) && URL.canParse(text)
+}
+
+/** As a browser writes it: in lower case, and without a port that its scheme has anyway. */
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }

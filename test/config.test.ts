@@ -17,6 +17,8 @@ t.test('Settings: without any, each has its default', async (t) => {
     TOKEN_QUOTA: Infinity,
     WORKERS: 1,
     OPS_ADDRESS: undefined,
+    ADMIN_ADDRESS: undefined,
+    ADMIN_URL: undefined,
     PUBLIC_URL: 'http://localhost:8080',
     DOCS_URL: undefined,
   })
@@ -36,6 +38,8 @@ t.test('Settings: valid values are accepted', async (t) => {
     TOKEN_QUOTA: Infinity,
     WORKERS: 1,
     OPS_ADDRESS: undefined,
+    ADMIN_ADDRESS: undefined,
+    ADMIN_URL: undefined,
     PUBLIC_URL: 'http://localhost:0',
     DOCS_URL: undefined,
     TRUST_PROXY: ['10.0.0.0/8', '::1', 'fd00::/128'],
@@ -62,6 +66,65 @@ t.test('TRUST_PROXY: everybody, a zone and what is no range are refused', async 
   }
   for (const TRUST_PROXY of ['0.0.0.0/1', '::/1', '10.0.0.0/32', '::1/128']) {
     t.strictSame(readConfig({ TRUST_PROXY }).TRUST_PROXY, [TRUST_PROXY])
+  }
+})
+
+t.test('ADMIN_ADDRESS: an address and a port, or a Unix socket', async (t) => {
+  const parsed = (ADMIN_ADDRESS: string) => readConfig({ ADMIN_ADDRESS }).ADMIN_ADDRESS
+  t.strictSame(parsed('127.0.0.1:8081'), { host: '127.0.0.1', port: 8081 })
+  t.strictSame(parsed('[::1]:8081'), { host: '::1', port: 8081 })
+  t.strictSame(parsed('unix:/run/token server/admin.sock'), { socket: '/run/token server/admin.sock' })
+  t.strictSame(parsed(`unix:/${'ü'.repeat(51)}`), { socket: `/${'ü'.repeat(51)}` })
+  for (const wrong of [
+    '',
+    '8081',
+    '127.0.0.1',
+    '127.0.0.1:65536',
+    'unix:',
+    'unix:/',
+    'unix:run/a',
+    'unix:/run/',
+    '/a',
+  ]) {
+    t.throws(() => readConfig({ ADMIN_ADDRESS: wrong }), /^ADMIN_ADDRESS must be an address and a port, /m, wrong)
+  }
+  t.throws(() => parsed(`unix:/${'ü'.repeat(52)}`), { message: /^ADMIN_ADDRESS must have a path of at most 103 bytes/ })
+})
+
+t.test('ADMIN_ADDRESS: it is neither where clients are nor where metrics are', async (t) => {
+  const env = { HOST: '127.0.0.1', PORT: '8080', OPS_ADDRESS: '[::1]:9464' }
+  t.throws(() => readConfig({ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }), {
+    message: 'ADMIN_ADDRESS must not be the address of HOST and PORT: clients are there.',
+  })
+  t.throws(() => readConfig({ ...env, ADMIN_ADDRESS: '[::1]:9464' }), {
+    message: 'ADMIN_ADDRESS must not be OPS_ADDRESS.',
+  })
+  for (const ADMIN_ADDRESS of ['127.0.0.1:9464', '[::1]:8080', 'unix:/run/a.sock', 'off']) {
+    t.doesNotThrow(() => readConfig({ ...env, ADMIN_ADDRESS }), ADMIN_ADDRESS)
+  }
+  t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
+})
+
+t.test('ADMIN_URL: where a browser is, as it says so itself', async (t) => {
+  for (const ADMIN_URL of ['https://console.example', 'http://localhost:8081', 'https://[::1]:8443']) {
+    t.equal(readConfig({ ADMIN_URL }).ADMIN_URL, ADMIN_URL)
+  }
+  t.equal(readConfig({ ADMIN_URL: 'none' }).ADMIN_URL, undefined)
+  const wrong = [
+    '',
+    'console.example',
+    'https://console.example/',
+    'https://console.example/a',
+    'https://Console.example',
+  ]
+  for (const ADMIN_URL of [
+    ...wrong,
+    'https://console.example:443',
+    'ftp://a.example',
+    'https://u@a.example',
+    'https://',
+  ]) {
+    t.throws(() => readConfig({ ADMIN_URL }), /^ADMIN_URL must be an http or https URL without a path/, ADMIN_URL)
   }
 })
 

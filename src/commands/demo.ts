@@ -45,6 +45,8 @@ async function demo(terminal: Terminal): Promise<void> {
     PUBLIC_URL: address,
     DOCS_URL: undefined,
     OPS_ADDRESS: undefined,
+    ADMIN_ADDRESS: undefined,
+    ADMIN_URL: undefined,
     DATABASE_URL: database,
   })
   terminal.stdout.write(`

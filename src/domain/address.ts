@@ -71,3 +71,17 @@ export function isLocalHost(host: string): boolean {
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
+
+/**
+ * The address in what a proxy says; undefined: there is none. A zone (RFC 4007 §11) is left out: it may be any text. Some
+ * proxies add the port: `192.0.2.1:5678`, `[2001:db8::1]:5678`.
+ */
+export function addressIn(said: string): string | undefined {
+  const address = isIP(said) === 0 ? withoutPort(said) : said
+  return isIP(address) === 0 ? undefined : withoutZone(address)
+}
+
+function withoutPort(text: string): string {
+  const [, inBrackets, plain] = /^(?:\[([^\]]+)\]|([^:]+))(?::\d{1,5})?$/.exec(text) ?? []
+  return inBrackets ?? plain ?? text
+}

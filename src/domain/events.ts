@@ -198,6 +198,8 @@ type ServerEvent =
       address: string
       /** That of the ops listener, where there is one. */
       ops?: string | undefined
+      /** That of the admin listener, where there is one. */
+      admin?: string | undefined
       database: string
       previous?: string | undefined
       workers?: number

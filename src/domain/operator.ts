@@ -62,8 +62,18 @@ export type NewLoginCode = NewAdminKey
 /** A session that is about to begin. */
 export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest: string }
 
-/** Why somebody is no operator, or not one who may do that. */
-export type OperatorReason = KeyReason | LoginReason | 'no credentials' | 'unknown session' | 'viewer'
+/**
+ * Why a request to the admin listener is refused. `viewer`: a change that a viewer asks for. `another host`: it is for a name
+ * that is not the listener's. `another site`: a change that another site's page asks for.
+ */
+export type OperatorReason =
+  | KeyReason
+  | LoginReason
+  | 'no credentials'
+  | 'unknown session'
+  | 'viewer'
+  | 'another host'
+  | 'another site'
 
 /** Why an admin key lets nobody in. */
 export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revoked key'

@@ -21,6 +21,20 @@ export function newRequestId(): string {
 }
 
 /** Whether a caller may call its request so. It gets into the log: what may be an access token or a secret is no id. */
-export function isRequestId(text: string): boolean {
+function isRequestId(text: string): boolean {
   return FORM.test(text) && !mayHoldSecret(text) && !parseToken(text)
+}
+
+/** The id of a request: the caller's X-Request-Id, or else its X-Correlation-Id, where that is one; or else a new one. */
+export function requestIdOf(headers: NodeJS.Dict<string | string[]>): string {
+  return sentId(headers, 'x-request-id') ?? sentId(headers, 'x-correlation-id') ?? newRequestId()
+}
+
+/** The id in one of the two headers, where there is one. */
+export function sentId(
+  headers: NodeJS.Dict<string | string[]>,
+  name: 'x-request-id' | 'x-correlation-id',
+): string | undefined {
+  const id = headers[name]
+  return typeof id === 'string' && isRequestId(id) ? id : undefined
 }

@@ -4,6 +4,7 @@ import type { Observer } from '../domain/events.ts'
 import type { Opened } from '../store/open.ts'
 import type { Member } from '../telemetry/metrics/fleet.ts'
 import { VERSION } from '../version.ts'
+import { type Admin, type AdminConfig, startAdmin } from './admin.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { onWorkerMessage, tellWorker } from './messages.ts'
 import { oneAtATime } from './one-at-a-time.ts'
@@ -37,7 +38,7 @@ export interface LeaderOptions {
   workers: number
   /** The names of the settings whose new values the running server does not have, and what is wrong with them. */
   settingsNow: () => { changed: string[]; problems: string[] }
-  config: OpsConfig
+  config: OpsConfig & AdminConfig
   patience?: Patience
 }
 
@@ -63,6 +64,7 @@ export async function runLeader(
   let isClosing = false
   let ops: Ops | undefined
   let store: Opened | undefined
+  let admin: Admin | undefined
   let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
 
   /** What becomes of single workers while all of them are ended is no news. */
@@ -90,6 +92,7 @@ export async function runLeader(
     release()
     isClosing = true
     killAll()
+    await admin?.close()
     await store?.close()
     await ops?.close()
     throw error
@@ -99,12 +102,22 @@ export async function runLeader(
     ops = await startOps(config, figures)
     store = await open()
     figures?.ofStore.open(store)
+    admin = await startAdmin(config, { store, observe })
     // One first: an error that would stop them all is then reported once.
     const address = await start()
     await Promise.all(Array.from({ length: workers - 1 }, () => start()))
     purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
     const { database, previous } = store
-    observe({ type: 'ready', version: VERSION, address, ops: ops.address, database, previous, workers })
+    observe({
+      type: 'ready',
+      version: VERSION,
+      address,
+      ops: ops.address,
+      admin: admin.address,
+      database,
+      previous,
+      workers,
+    })
   }
 
   /**
@@ -178,11 +191,12 @@ export async function runLeader(
     serving.clear()
     observe({ type: 'stopping', signal })
     heartbeat.stop()
-    await Promise.all(
-      allWorkers()
+    await Promise.all([
+      admin?.close(),
+      ...allWorkers()
         .filter((worker) => !worker.isDead())
         .map(end),
-    )
+    ])
     await purgeLoop?.stop()
     await Promise.all([store?.close(), ops?.close()])
     await telemetry.flush()

@@ -1,4 +1,5 @@
 import type { Opened } from '../store/open.ts'
+import { type Admin, type AdminConfig, startAdmin } from './admin.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { type OpsConfig, startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
@@ -7,22 +8,29 @@ import { createServerFigures } from './server-figures.ts'
 import { closeOnSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
-export type RunConfig = ListenConfig & OpsConfig
+export type RunConfig = ListenConfig & OpsConfig & AdminConfig
 
 /** Serves a store in this process until a signal comes. Resolves when it listens, to its addresses and its databases. */
 export async function run(
   open: () => Promise<Opened>,
   telemetry: Telemetry,
   config: RunConfig,
-): Promise<{ address: string; ops: string | undefined; database: string; previous: string | undefined }> {
+): Promise<{
+  address: string
+  ops: string | undefined
+  admin: string | undefined
+  database: string
+  previous: string | undefined
+}> {
   const { observe, numbers } = telemetry
   let isServing = false
+  let admin: Admin | undefined
   // Before anything begins: a signal that comes during the start is served when it is over.
   const { release } = closeOnSignal(telemetry, async ({ signal }) => {
     observe({ type: 'stopping', signal })
     const { app, store, purgeLoop, ops } = await started
     isServing = false
-    await app.close()
+    await Promise.all([app.close(), admin?.close()])
     await purgeLoop.stop()
     await store.close()
     await telemetry.flush()
@@ -30,17 +38,19 @@ export async function run(
     observe({ type: 'stopped' })
   })
   const started = start()
-  const { address, store, ops } = await started.catch((error) => {
+  const { address, store, ops } = await started.catch(async (error) => {
     release()
+    await admin?.close()
     throw error
   })
-  return { address, ops: ops.address, database: store.database, previous: store.previous }
+  return { address, ops: ops.address, admin: admin?.address, database: store.database, previous: store.previous }
 
   async function start() {
     const figures = numbers && createServerFigures(numbers, { expected: 1, serving: () => (isServing ? 1 : 0) })
     const ops = await startOps(config, figures)
     const store = await open()
     figures?.ofStore.open(store)
+    admin = await startAdmin(config, { store, observe })
     const { app, address, load } = await listenAndServe(store, telemetry, config)
     const member = figures?.fleet.join()
     if (member) startSampling(load, (sample) => member.take({ counted: [], sample }))

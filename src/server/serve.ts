@@ -20,7 +20,7 @@ interface ServeOptions {
 export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions): Promise<void> {
   keepTicksFast()
   const { LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
-  const counts = config.OPS_ADDRESS !== undefined
+  const counts = config.OPS_ADDRESS !== undefined || config.ADMIN_ADDRESS !== undefined
   const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals, counts })
   const options = { lockTimeout: LOCK_TIMEOUT_MS, recover: !cluster.isWorker, observe: telemetry.observe }
   const open = () => openStores(config, options, cluster.isWorker ? () => {} : telemetry.observe)

@@ -98,6 +98,7 @@ export const LINES: Lines = {
       version: 'version',
       address: 'address',
       ops: 'ops',
+      admin: 'admin',
       database: 'database',
       previous: 'previous',
       workers: 'workers',

@@ -4,7 +4,9 @@ import type { Clock } from '../domain/clock.ts'
 import type { Event, Observer } from '../domain/events.ts'
 import { ownText } from '../domain/own-text.ts'
 
-type Refusal = Extract<Event, { type: 'authentication refused' | 'request refused' | 'token refused' }>
+type Refusal = Extract<Event, { type: Refused }>
+
+type Refused = 'authentication refused' | 'request refused' | 'token refused' | 'operator refused'
 
 /** Refusals of one type to one address prefix that are said one by one. */
 const ONE_BY_ONE: Budget = { atOnce: 100, interval: 1000 }
@@ -62,5 +64,5 @@ export function createFloods(
 function isRefusal(event: Event): event is Refusal {
   const { type } = event
   if (type === 'token refused') return event.clientId === undefined
-  return type === 'authentication refused' || type === 'request refused'
+  return type === 'authentication refused' || type === 'request refused' || type === 'operator refused'
 }

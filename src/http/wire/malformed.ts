@@ -2,12 +2,12 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Observer } from '../../domain/events.ts'
 import type { RequestReason } from '../../domain/refusal.ts'
+import { requestIdOf } from '../../domain/request-id.ts'
 import { endConnection } from './ending.ts'
 import { OTHER } from './measured-answers.ts'
 import { pipelineOf } from './pipeline.ts'
 import { errorBody, REFUSALS } from './refusals.ts'
 import { ANSWER_HEADERS, JSON_TYPE } from './refuse.ts'
-import { requestIdOf } from './request-id.ts'
 import { traceIdOf } from './trace-context.ts'
 
 /** Why there is no request, by Node.js's name for it. Undefined: the client is at fault for nothing that it could be told. */

@@ -15,8 +15,12 @@ const [exec, patience, closing, pipe] = process.argv.slice(2) as [
 ]
 cluster.setupPrimary({ exec, args: [] })
 const config = readConfig(process.env)
-const { DATABASE_URL, LOG_LEVEL, OPS_ADDRESS } = config
-const telemetry = await createTelemetry(LOG_LEVEL, { isTTY: false, shared: true, counts: OPS_ADDRESS !== undefined })
+const { DATABASE_URL, LOG_LEVEL, OPS_ADDRESS, ADMIN_ADDRESS } = config
+const telemetry = await createTelemetry(LOG_LEVEL, {
+  isTTY: false,
+  shared: true,
+  counts: (OPS_ADDRESS ?? ADMIN_ADDRESS) !== undefined,
+})
 
 async function openForTest() {
   const store = await openStore(DATABASE_URL, { lockTimeout: 2000 })

@@ -1,0 +1,119 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyError, FastifyReply } from 'fastify'
+import type { OperatorReason } from '../../domain/operator.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
+import { RefusedOperator } from './refused-operator.ts'
+
+/** An answer that is not what was asked for. */
+export interface Problem {
+  status: number
+  /** For people. */
+  detail: string
+  /** Single fields that are wrong. */
+  errors?: readonly WrongField[] | undefined
+  headers?: Record<string, string>
+}
+
+/** A field that is wrong, and where it is: a JSON Pointer (RFC 6901) as a fragment, such as `#/name`. */
+export interface WrongField {
+  detail: string
+  pointer: string
+}
+
+/** A problem that is thrown. */
+export class ProblemError extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.detail)
+    this.problem = problem
+  }
+}
+
+const RETRY_AFTER_SECONDS = '5'
+
+const NOT_AUTHENTICATED: Problem = { status: 401, detail: 'Nobody is known by this.' }
+
+const NO_KEY: Problem = {
+  status: 401,
+  detail: 'This is no admin key that is valid now.',
+  headers: { 'www-authenticate': 'Bearer realm="admin", error="invalid_token"' },
+}
+
+const REFUSALS: Record<OperatorReason, Problem> = {
+  // Without an error code, for there is nothing to say of a key (RFC 6750 §3.1).
+  'no credentials': {
+    status: 401,
+    detail: 'An admin key is needed: Authorization: Bearer otsa_…',
+    headers: { 'www-authenticate': 'Bearer realm="admin"' },
+  },
+  'malformed key': NO_KEY,
+  'unknown key': NO_KEY,
+  'expired key': NO_KEY,
+  'revoked key': NO_KEY,
+  'unknown session': NOT_AUTHENTICATED,
+  'unknown login link': NOT_AUTHENTICATED,
+  'expired login link': NOT_AUTHENTICATED,
+  'another host': { status: 421, detail: 'This server does not answer for this host. See ADMIN_URL.' },
+  'another site': { status: 403, detail: 'This does not come from a page of this console.' },
+  viewer: { status: 403, detail: 'A viewer can look at everything, and change nothing.' },
+}
+
+const STATUSES: Record<OperatorError['kind'], number> = {
+  invalid: 422,
+  'not found': 404,
+  conflict: 409,
+  'idempotency key reused': 422,
+  refused: 409,
+}
+
+/** What Fastify refuses by itself. */
+const DETAILS: Record<number, string> = {
+  400: 'The request is malformed.',
+  413: 'The body is too large.',
+  415: 'The body is of a type that is not taken here.',
+}
+
+/** What a caller is told of whatever was thrown. Of what nobody expected that is nothing. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof ProblemError) return error.problem
+  if (error instanceof RefusedOperator) return REFUSALS[error.reason]
+  if (error instanceof OperatorError) return ofOperatorError(error)
+  if (error instanceof StoreUnavailable) {
+    const headers = { 'retry-after': RETRY_AFTER_SECONDS }
+    return { status: 503, detail: 'The store cannot be used now.', headers }
+  }
+  const { validation, statusCode: status = 500 } = error as Partial<FastifyError>
+  if (validation) return ofSchema(error as FastifyError)
+  if (status < 500) return { status, detail: DETAILS[status] ?? String(STATUS_CODES[status]) }
+  return { status: 500, detail: 'The server failed.' }
+}
+
+function ofOperatorError({ kind, message, fields }: OperatorError): Problem {
+  const errors = fields?.map(({ field, message }) => ({ detail: message, pointer: `#/${field}` }))
+  return { status: STATUSES[kind], detail: message, errors }
+}
+
+/** What a route's schema refuses: of the body its fields, and of anything else the request. */
+function ofSchema({ message, validation = [], validationContext }: FastifyError): Problem {
+  if (validationContext !== 'body') return { status: 400, detail: `${message}.` }
+  const errors = validation.map(({ instancePath, message, params }) => {
+    const missing = params.missingProperty ?? params.additionalProperty
+    return { detail: String(message), pointer: `#${instancePath}${missing === undefined ? '' : `/${missing}`}` }
+  })
+  return { status: 422, detail: `${message}.`, errors }
+}
+
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+
+/** Answers with a problem, RFC 9457 §3. Its type is about:blank: the status is the kind of problem. */
+export function sendProblem(reply: FastifyReply, { status, detail, errors, headers = {} }: Problem): void {
+  reply.code(status).headers(headers).type(PROBLEM_TYPE)
+  reply.send(problemText({ status, detail, errors }))
+}
+
+/** The body of such an answer. */
+export function problemText({ status, detail, errors }: Problem): string {
+  return JSON.stringify({ title: STATUS_CODES[status], status, detail, errors })
+}

@@ -1,0 +1,30 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ProblemError } from './problem.ts'
+
+/**
+ * Throws the answer to what has no route: 404, or 405 and the methods that are allowed (RFC 9110 §15.5.6). To be called
+ * before the routes are added.
+ */
+export function watchRoutes(app: FastifyInstance): (request: FastifyRequest) => never {
+  const methods = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    methods.set(url, new Set([...(methods.get(url) ?? []), method].flat()))
+  })
+
+  return function refuse({ url }: FastifyRequest): never {
+    const [path = ''] = url.split('?', 1)
+    const allowed = [...methods].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods])
+    if (allowed.length === 0) throw new ProblemError({ status: 404, detail: 'There is nothing here.' })
+    const allow = allowed.join(', ')
+    throw new ProblemError({ status: 405, detail: `This can be asked for with ${allow}.`, headers: { allow } })
+  }
+}
+
+/** Whether a path is of a route: `:name` is any segment of it, `*` all that follows. */
+function matches(pattern: string, path: string): boolean {
+  const segments = path.split('/')
+  const wanted = pattern.split('/')
+  const isWhole = wanted.at(-1) !== '*'
+  if (isWhole ? segments.length !== wanted.length : segments.length < wanted.length) return false
+  return wanted.every((want, at) => want === '*' || want === segments[at] || (want.startsWith(':') && segments[at]))
+}

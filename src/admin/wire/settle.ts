@@ -1,0 +1,29 @@
+import type { FastifyRequest } from 'fastify'
+import type { Observer } from '../../domain/events.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
+import { type Problem, problemOf } from './problem.ts'
+import { RefusedOperator } from './refused-operator.ts'
+
+/**
+ * What a caller is told of an error. Says it as an event where the operator of the server should know of it: who was refused,
+ * and what failed. Each half of the listener has an error handler that calls this.
+ */
+export function settle(observe: Observer, error: unknown, request: FastifyRequest): Problem {
+  const problem = problemOf(error)
+  const { id: requestId, method, remoteAddress, caller } = request
+  if (error instanceof RefusedOperator) {
+    observe({
+      type: 'operator refused',
+      reason: error.reason,
+      operator: caller?.operator.name,
+      requestId,
+      remoteAddress,
+    })
+  } else if (problem.status >= 500) {
+    const { status } = problem
+    const reason = error instanceof StoreUnavailable ? 'store unavailable' : 'unexpected error'
+    const endpoint = request.routeOptions.url
+    observe({ type: 'request failed', reason, err: error, status, method, endpoint, requestId, remoteAddress })
+  }
+  return problem
+}

@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { StoreUnavailable } from '../../src/domain/store.ts'
+import { createAdminWorld } from '../support/admin.ts'
+import { said, statuses } from '../support/listening.ts'
+import { until } from '../support/until.ts'
+
+const PATH = '/admin/v1/nothing'
+
+/** A listener, and connections to it without HTTP in between. */
+async function listening(t: Test) {
+  const world = await createAdminWorld(t)
+  const { port } = new URL(await world.listen())
+  async function dial(bytes = ''): Promise<Socket> {
+    const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    if (bytes !== '') socket.write(bytes)
+    return socket
+  }
+  return { ...world, dial, exchange: async (bytes: string) => said(await dial(bytes)) }
+}
+
+t.test('Admin listener: every answer says that nobody keeps, embeds or reads it, and what a page may do', async (t) => {
+  const { ask } = await createAdminWorld(t)
+  const answers = [await ask(PATH), await ask(PATH, { as: 'admin' }), await ask('/nothing'), await ask('/%zz')]
+  answers.push(await ask('/', { headers: { host: 'a.example' } }))
+  for (const { headers } of answers) {
+    t.match(headers, {
+      'cache-control': 'no-store',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': /^[0-9a-f]{20}$/,
+    })
+    const policy = String(headers['content-security-policy'])
+    t.match(policy, "default-src 'none'; script-src 'self'")
+    t.match(policy, "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
+    t.notMatch(policy, 'unsafe')
+  }
+})
+
+t.test('Admin listener: there is no CORS: nothing is allowed to other sites, asked for or not', async (t) => {
+  const { ask } = await createAdminWorld(t)
+  const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' }
+  for (const url of [PATH, '/']) {
+    const preflight = await ask(url, { as: 'admin', method: 'OPTIONS', headers })
+    t.ok(preflight.statusCode >= 400)
+    const names = Object.keys({ ...preflight.headers, ...(await ask(url, { as: 'admin', headers })).headers })
+    t.notOk(names.some((name) => name.startsWith('access-control')))
+  }
+})
+
+t.test('Admin listener: a request has the id that the caller gives it, if that is one', async (t) => {
+  const { ask, events, keys } = await createAdminWorld(t)
+  const { headers } = await ask(PATH, { headers: { 'x-request-id': 'deploy-1' } })
+  t.equal(headers['x-request-id'], 'deploy-1')
+  t.match(events.at(-1), { type: 'operator refused', requestId: 'deploy-1' })
+  const other = await ask(PATH, { headers: { 'x-request-id': `${keys.admin} ` } })
+  t.match(other.headers['x-request-id'], /^[0-9a-f]{20}$/)
+})
+
+t.test('Admin listener: where a caller is, trusted proxies say', async (t) => {
+  const { ask, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
+  const addressOf = async (forwarded: string) => {
+    await ask(PATH, { headers: { 'x-forwarded-for': forwarded } })
+    return (events.at(-1) as { remoteAddress?: string }).remoteAddress
+  }
+  t.equal(await addressOf('192.0.2.1'), '192.0.2.1')
+  t.equal(await addressOf('192.0.2.1:5678'), '192.0.2.1')
+  t.equal(await addressOf('somebody'), '127.0.0.1')
+  const other = await createAdminWorld(t)
+  await other.ask(PATH, { headers: { 'x-forwarded-for': '192.0.2.1' } })
+  t.match(other.events.at(-1), { remoteAddress: '127.0.0.1' })
+})
+
+t.test(
+  'Admin listener: what never becomes a request is answered as far as it can be, and the connection ends',
+  async (t) => {
+    const { exchange, keys } = await listening(t)
+    const good = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\n\r\n`
+    t.strictSame(statuses(await exchange('nonsense\r\n\r\n')), [400])
+    t.strictSame(
+      statuses(await exchange(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)),
+      [431],
+    )
+    t.strictSame(statuses(await exchange('CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n')), [400])
+    t.strictSame(statuses(await exchange(`${good}nonsense\r\n\r\n`)), [404, 400], 'behind the answer that is due')
+    t.strictSame(
+      statuses(await exchange(`${good.replace('\r\n\r\n', '\r\nExpect: x\r\nConnection: close\r\n\r\n')}`)),
+      [404],
+    )
+    const post = `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\nContent-Type: application/json\r\n`
+    t.strictSame(statuses(await exchange(`${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
+    const answer = await exchange('nonsense\r\n\r\n')
+    t.match(answer, /\r\nx-request-id: [0-9a-f]{20}\r\n/)
+    t.match(answer, '{"title":"Bad Request","status":400,"detail":"This is no request that can be read."}')
+  },
+)
+
+t.test('Admin listener: a request that does not arrive is not waited for', async (t) => {
+  const { exchange } = await listening(t)
+  t.strictSame(statuses(await exchange('GET / HTTP/1.1\r\nHost: localhost\r\n')), [408])
+})
+
+t.test('Admin listener: so many connections and no more', async (t) => {
+  const { dial, app } = await listening(t)
+  const sockets: Socket[] = []
+  for (let n = 0; n < 64; n++) sockets.push(await dial())
+  const count = () => new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)))
+  await until(async () => (await count()) === 64)
+  t.equal(await said(await dial()), '')
+  sockets[0]?.destroy()
+  await until(async () => (await count()) < 64)
+  t.strictSame(statuses(await said(await dial('nonsense\r\n\r\n'))), [400])
+})
+
+t.test('Admin listener: neither an open connection nor an answer without end delays the end', async (t) => {
+  const { app, dial } = await listening(t)
+  const ended = await dial('')
+  const kept = await dial('GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await once(kept, 'data')
+  const begun = await dial('GET /nothing HTTP/1.1\r\n')
+  const all = [ended, kept, begun].map((socket) => once(socket.resume(), 'close'))
+  await app.close()
+  for (const socket of [ended, kept, begun]) socket.end()
+  await Promise.all(all)
+})
+
+t.test('Admin listener: what fails is an event, and the caller is told that it failed and no more', async (t) => {
+  const { ask, store, events, keys, lines } = await createAdminWorld(t)
+  const failing = (error: Error) => {
+    Object.assign(store, { findAdminKey: () => Promise.reject(error) })
+    return ask(`${PATH}?a=b`, { as: 'admin' })
+  }
+  const broken = await failing(new Error('S3CR3T'))
+  t.equal(broken.statusCode, 500)
+  t.strictSame(broken.json(), { title: 'Internal Server Error', status: 500, detail: 'The server failed.' })
+  t.match(events.at(-1), {
+    type: 'request failed',
+    reason: 'unexpected error',
+    status: 500,
+    method: 'GET',
+    err: { message: 'S3CR3T' },
+    requestId: broken.headers['x-request-id'],
+  })
+  const away = await failing(new StoreUnavailable('gone'))
+  t.equal(away.statusCode, 503)
+  t.equal(away.headers['retry-after'], '5')
+  t.strictSame(away.json(), { title: 'Service Unavailable', status: 503, detail: 'The store cannot be used now.' })
+  t.match(events.at(-1), { type: 'request failed', reason: 'store unavailable', status: 503 })
+  t.notMatch(lines.join(''), keys.admin)
+})

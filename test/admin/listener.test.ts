@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { existsSync, lstatSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { listenForAdmin } from '../../src/admin/listener.ts'
+import { OperatorError } from '../../src/domain/operator-error.ts'
+import { createAdminWorld } from '../support/admin.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const socketIn = (t: Test) => join(temporaryFolder(t), 'admin.sock')
+
+/** The status of an answer to a request over a Unix socket. */
+async function statusOver(socketPath: string, headers = {}): Promise<number | undefined> {
+  const asked = request({ socketPath, path: '/admin/v1/nothing', headers, agent: false }).end()
+  const [response] = await once(asked, 'response')
+  response.resume()
+  return response.statusCode
+}
+
+t.test('Admin listener: it says where it listens, an IPv6 address as in a URL', async (t) => {
+  for (const [host, shown] of [
+    ['localhost', /^http:\/\/127\.0\.0\.1:\d+$/],
+    ['::1', /^http:\/\/\[::1\]:\d+$/],
+  ] as const) {
+    const { app } = await createAdminWorld(t)
+    const address = await listenForAdmin(app, { host, port: 0 })
+    t.match(address, shown)
+    t.equal((await fetch(address)).status, 401)
+  }
+})
+
+t.test('Admin listener: an address that is taken, or none of this machine, is an error of the operator', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  for (const [place, message] of [
+    [{ host: '127.0.0.1', port }, `Cannot listen on ADMIN_ADDRESS, 127.0.0.1:${port}: listen EADDRINUSE`],
+    [{ host: '192.0.2.1', port: 0 }, 'Cannot listen on ADMIN_ADDRESS, 192.0.2.1:0: listen EADDRNOTAVAIL'],
+    [{ host: 'nowhere.invalid', port: 1 }, 'Cannot listen on ADMIN_ADDRESS, nowhere.invalid:1: getaddrinfo'],
+    [{ socket: '/nowhere/admin.sock' }, 'Cannot listen on ADMIN_ADDRESS, unix:/nowhere/admin.sock: '],
+  ] as const) {
+    const { app } = await createAdminWorld(t)
+    const error = await listenForAdmin(app, place).catch((cause) => cause)
+    t.type(error, OperatorError)
+    t.ok(error.message.startsWith(message), error.message)
+  }
+})
+
+t.test(
+  "Admin listener: a Unix socket is its owner's alone from the first moment, and removed at the end",
+  async (t) => {
+    const { app, keys, events } = await createAdminWorld(t)
+    const socket = socketIn(t)
+    await app.ready()
+    const modes: number[] = []
+    const { server } = app
+    const listen = server.listen.bind(server)
+    Object.assign(server, {
+      listen(path: string) {
+        listen(path)
+        modes.push(lstatSync(path).mode & 0o777)
+      },
+    })
+    const before = process.umask()
+    t.equal(await listenForAdmin(app, { socket }), `unix:${socket}`)
+    t.strictSame(modes, [0o600], 'as soon as the file is there')
+    t.equal(process.umask(), before, 'other files are made as before')
+    t.equal(await statusOver(socket, { authorization: `Bearer ${keys.admin}` }), 404)
+    t.equal(await statusOver(socket), 401)
+    t.match(events.at(-1), { type: 'operator refused', remoteAddress: 'unix socket' })
+    await app.close()
+    t.notOk(existsSync(socket))
+  },
+)
+
+t.test('Admin listener: over a Unix socket nobody is another address, whatever is said', async (t) => {
+  const { app, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
+  const socket = socketIn(t)
+  await listenForAdmin(app, { socket })
+  t.equal(await statusOver(socket, { 'x-forwarded-for': '192.0.2.1' }), 401)
+  t.match(events.at(-1), { remoteAddress: 'unix socket' })
+})
+
+t.test('Admin listener: the file that a killed server left is replaced, and nothing else', async (t) => {
+  const socket = socketIn(t)
+  const killed = createServer().listen(socket)
+  await once(killed, 'listening')
+  const stale = lstatSync(socket)
+  // What a killed process leaves: the file, and nobody behind it.
+  const { renameSync } = await import('node:fs')
+  renameSync(socket, `${socket}.kept`)
+  killed.close()
+  await once(killed, 'close')
+  renameSync(`${socket}.kept`, socket)
+  t.equal(lstatSync(socket).ino, stale.ino)
+
+  const first = await createAdminWorld(t)
+  await listenForAdmin(first.app, { socket })
+  t.equal(await statusOver(socket), 401)
+  t.not(lstatSync(socket).mtimeMs, stale.mtimeMs)
+
+  const second = await createAdminWorld(t)
+  await t.rejects(listenForAdmin(second.app, { socket }), {
+    message: `Cannot listen on ADMIN_ADDRESS, unix:${socket}: another server answers there.`,
+  })
+  t.equal(await statusOver(socket), 401, 'the first goes on')
+
+  const file = join(temporaryFolder(t), 'file')
+  writeFileSync(file, 'mine')
+  const third = await createAdminWorld(t)
+  await t.rejects(listenForAdmin(third.app, { socket: file }), {
+    message: `Cannot listen on ADMIN_ADDRESS, unix:${file}: a file that is no socket is there.`,
+  })
+  t.ok(existsSync(file))
+})

@@ -1,0 +1,45 @@
+import t, { type Test } from 'tap'
+import { createAdminWorld } from '../../support/admin.ts'
+
+/** What the console says to a form that comes with these headers. */
+async function asks(t: Test, given = {}) {
+  const { ask, events } = await createAdminWorld(t, given)
+  return async (headers: Record<string, string>, method: 'POST' | 'DELETE' | 'GET' = 'POST', url = '/nothing') => {
+    events.length = 0
+    await ask(url, { method, headers })
+    const [event] = events as { reason?: string }[]
+    return event?.reason === 'another site'
+  }
+}
+
+t.test('Console: a change that the page of another site asks for is refused (CSRF)', async (t) => {
+  const isRefused = await asks(t)
+  for (const site of ['cross-site', 'same-site', 'none', '', 'Same-Origin', 'same-origin, same-origin']) {
+    t.ok(await isRefused({ 'sec-fetch-site': site, origin: 'http://localhost', host: 'localhost' }), site)
+  }
+  t.notOk(await isRefused({ 'sec-fetch-site': 'same-origin', origin: 'https://a.example' }))
+  t.ok(await isRefused({ 'sec-fetch-site': 'cross-site' }, 'DELETE'))
+  t.notOk(await isRefused({ 'sec-fetch-site': 'cross-site' }, 'GET'), 'a link may lead here')
+})
+
+t.test('Console: where a browser does not say whose page it is, the origin must be this listener', async (t) => {
+  const isRefused = await asks(t, { adminUrl: 'https://console.example' })
+  const host = 'localhost:8081'
+  for (const origin of [
+    'null',
+    'http://localhost',
+    'http://localhost:8082',
+    'https://localhost:8081',
+    'http://a.example',
+  ]) {
+    t.ok(await isRefused({ host, origin }), origin)
+  }
+  t.ok(await isRefused({ host }), 'no origin at all')
+  t.notOk(await isRefused({ host, origin: 'http://localhost:8081' }))
+  t.notOk(await isRefused({ host, origin: 'https://console.example' }), 'behind a proxy')
+})
+
+t.test('API: whose page it is does not matter, for a browser has no key to send', async (t) => {
+  const isRefused = await asks(t)
+  t.notOk(await isRefused({ 'sec-fetch-site': 'cross-site' }, 'POST', '/admin/v1/nothing'))
+})

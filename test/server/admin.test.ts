@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
+import { OperatorError } from '../../src/domain/operator-error.ts'
+import { startAdmin } from '../../src/server/admin.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld } from '../support/world.ts'
+
+async function start(t: Test, env: NodeJS.ProcessEnv) {
+  const { store } = await createWorld(t)
+  const admin = await startAdmin(readConfig(env), { store, observe: () => {} })
+  t.teardown(admin.close)
+  return { ...admin, store }
+}
+
+t.test('Admin: it listens where the setting says, for hosts of that name, and ends', async (t) => {
+  const { address, close, store } = await start(t, { ADMIN_ADDRESS: '127.0.0.2:0' })
+  t.match(address, /^http:\/\/127\.0\.0\.2:\d+$/)
+  const status = async () => (await fetch(`${address}/admin/v1/applications`)).status
+  t.equal(await status(), 401)
+  await store.findSuite('store')
+  await close()
+  await t.rejects(status())
+})
+
+t.test('Admin: where it listens at all addresses of a machine, none of them is a name of it', async (t) => {
+  const { address } = await start(t, { ADMIN_ADDRESS: '0.0.0.0:0' })
+  const { port } = new URL(String(address))
+  t.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 401)
+  t.equal((await fetch(`http://127.0.0.2:${port}/`)).status, 421)
+})
+
+t.test('Admin: a Unix socket', async (t) => {
+  const socket = join(temporaryFolder(t), 'admin.sock')
+  const { address, close } = await start(t, { ADMIN_ADDRESS: `unix:${socket}` })
+  t.equal(address, `unix:${socket}`)
+  t.ok(existsSync(socket))
+  await close()
+  t.notOk(existsSync(socket))
+})
+
+t.test('Admin: an address that is taken is an error of the operator', async (t) => {
+  const { address } = await start(t, { ADMIN_ADDRESS: '127.0.0.1:0' })
+  await t.rejects(start(t, { ADMIN_ADDRESS: String(address).replace('http://', '') }), OperatorError)
+})
+
+t.test('Admin: where it is off there is nobody', async (t) => {
+  const { address, close } = await start(t, {})
+  t.equal(address, undefined)
+  await close()
+})

@@ -1,0 +1,93 @@
+import type { InjectOptions } from 'fastify'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { buildAdminApp } from '../../src/admin/app.ts'
+import type { AdminContext } from '../../src/admin/context.ts'
+import { listenForAdmin } from '../../src/admin/listener.ts'
+import { createAdministration } from '../../src/administration/administration.ts'
+import { createSignIn } from '../../src/administration/sign-in.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Author } from '../../src/domain/audit-event.ts'
+import type { Event, Observer } from '../../src/domain/events.ts'
+import { describe } from '../../src/server/about.ts'
+import { openStore } from '../../src/store/open.ts'
+import { createAuditLog } from '../../src/telemetry/audit-log.ts'
+import { withRoutes } from './admin-routes.ts'
+import { START } from './world.ts'
+
+const DAY = 24 * 60 * 60_000
+
+/** Who prepares what a test needs. */
+const TESTER: Author = { actor: 'tester', origin: 'command line', remoteAddress: 'machine' }
+
+/** A request as `ask` takes it: `as` whom it is sent with an admin key, `json` is sent as JSON. */
+export type Asked = Omit<InjectOptions, 'url'> & { as?: 'admin' | 'viewer'; json?: unknown }
+
+/**
+ * An admin listener with its own store and clock, what it logged, and an operator of each role: anna, an admin, and viktor,
+ * a viewer, each with an admin key that ends in 30 days. `DATABASE_URL`: as `createEnv` of a TestedStore gives it.
+ */
+export async function createAdminWorld(
+  t: Test,
+  {
+    DATABASE_URL: url = 'sqlite::memory:',
+    ...given
+  }: { DATABASE_URL?: string } & Partial<Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy'>> = {},
+) {
+  const clock = { time: START }
+  const now = () => clock.time
+  const config = readConfig({ DATABASE_URL: url })
+  const store = await openStore(config.DATABASE_URL, { lockTimeout: 2000 })
+  const events: Event[] = []
+  const lines: string[] = []
+  const log = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
+  const observe: Observer = (event) => {
+    events.push(event)
+    log(event)
+  }
+  const context: AdminContext = {
+    store,
+    now,
+    observe,
+    administration: (author) => createAdministration({ store, now, observe, author }),
+    signIn: createSignIn({ store, now, observe }),
+    about: describe(config, START),
+    adminUrl: undefined,
+    boundHost: undefined,
+    trustProxy: false,
+    ...given,
+  }
+  /** Makes what a test needs. What that says is not in the log. */
+  const administration = createAdministration({ store, now, observe: () => {}, author: TESTER })
+  const keys = { admin: await addOperator('anna', 'admin'), viewer: await addOperator('viktor', 'viewer') }
+  const { app, routes } = await withRoutes(() => buildAdminApp(context))
+  t.teardown(async () => {
+    await app.close()
+    await store.close()
+  })
+
+  async function addOperator(name: string, role: 'admin' | 'viewer'): Promise<string> {
+    await administration.operators.add(name, role)
+    return (await administration.operators.addKey(name, 30 * DAY)).adminKey
+  }
+
+  /** Sends a request without a network. */
+  async function ask(url: string, { as, json, headers, ...options }: Asked = {}) {
+    const body = json === undefined ? {} : { payload: JSON.stringify(json) }
+    return app.inject({
+      ...options,
+      ...body,
+      url,
+      headers: {
+        ...(as && { authorization: `Bearer ${keys[as]}` }),
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+    })
+  }
+
+  /** Listens on a free port of 127.0.0.1. Resolves to where. */
+  const listen = () => listenForAdmin(app, { host: '127.0.0.1', port: 0 })
+
+  return { app, routes, ask, listen, keys, administration, context, store, clock, events, lines }
+}
