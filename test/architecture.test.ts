@@ -84,7 +84,7 @@ const ROOMS: Record<string, Room> = {
     ],
   },
   issuer: { rooms: ['domain'], packages: ['node:crypto'] },
-  administration: { rooms: ['domain'], packages: ['zod'] },
+  administration: { rooms: ['domain'], packages: ['node:crypto', 'zod'] },
   domain: { rooms: [], packages: ['node:crypto', 'node:net', 'node:util', 'node:zlib'] },
   telemetry: {
     rooms: ['domain'],

@@ -21,6 +21,7 @@ import {
 } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import type { Context } from './administration.ts'
+import { once, type Repeatable } from './idempotency.ts'
 import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid } from './rules.ts'
 import { createSearch } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
@@ -57,16 +58,25 @@ export interface PreparedApplication {
 }
 
 /** Who may ask for tokens. */
-export function createApplications({ store, now, audit, report }: Context) {
-  /** Registers one application. */
-  async function register(registration: Registration): Promise<RegisteredApplication & Pick<Application, 'suites'>> {
-    const prepared = await prepareApplication(registration, { now })
-    await assertSuites(registration.suites ?? [])
-    const added = await store.register({ suites: [], applications: [prepared.newApplication] }, audit())
-    if (added.applications.length === 0) throw takenId(prepared.newApplication.clientId)
-    report(applicationRegistered(prepared.newApplication))
-    const { suites } = await find(prepared.newApplication.clientId)
-    return { ...prepared.registered, suites }
+export function createApplications(context: Context) {
+  const { store, now, audit, report } = context
+
+  /** Registers one application. `suites`: those that it is approved for now. */
+  async function register(
+    registration: Registration,
+    repeatable: Repeatable = {},
+  ): Promise<RegisteredApplication & Pick<Application, 'suites'>> {
+    const registered = await once<RegisteredApplication>(context, repeatable, async (auditOf) => {
+      const { newApplication, registered } = await prepareApplication(registration, { now })
+      await assertSuites(registration.suites ?? [])
+      const added = await store.register({ suites: [], applications: [newApplication] }, auditOf(registered))
+      if (added.applications.length === 0) throw takenId(newApplication.clientId)
+      report(applicationRegistered(newApplication))
+      return registered
+    })
+    // Removed meanwhile: where the call is repeated, or another operator was fast.
+    const { suites } = (await store.findApplication(registered.clientId)) ?? { suites: [] }
+    return { ...registered, suites }
   }
 
   /** The application of this client id, with all that operators see of it. */

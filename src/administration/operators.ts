@@ -35,6 +35,7 @@ export interface ListedOperator extends Operator {
 /** Who may administer over the network. They and their keys are added by the command line only (docs/adr/0023). */
 export function createOperators({ store, now, audit, report }: Context) {
   async function add(name: string, role: Role): Promise<ListedOperator> {
+    assertRoot()
     const operator = valid(operatorSchema, { name, role })
     if (!(await store.addOperator({ ...operator, createdAt: now() }, audit()))) {
       throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
@@ -71,6 +72,7 @@ export function createOperators({ store, now, audit, report }: Context) {
 
   /** Makes a key that ends after so many milliseconds. It is shown this once. */
   async function addKey(name: string, lifetimeMs: number): Promise<{ adminKey: string; id: number; endsAt: number }> {
+    assertRoot()
     if (!(lifetimeMs > 0 && lifetimeMs <= LONGEST_KEY_MS)) {
       throw new OperatorError('An admin key ends after 365 days at most.')
     }
@@ -96,6 +98,7 @@ export function createOperators({ store, now, audit, report }: Context) {
 
   /** Makes what a login link has: for one login, within ten minutes. */
   async function makeLoginCode(name: string): Promise<{ code: string; endsAt: number }> {
+    assertRoot()
     const code = randomString(LOGIN_CODE_LENGTH)
     const createdAt = now()
     const endsAt = createdAt + LOGIN_CODE_LIFETIME
@@ -111,6 +114,12 @@ export function createOperators({ store, now, audit, report }: Context) {
     if (!(await store.endSession(name, id, audit())))
       throw new OperatorError(`The operator ${name} has no session ${id}.`, { kind: 'not found' })
     report({ type: 'session ended', operator: name, sessionId: id })
+  }
+
+  /** Throws OperatorError but on the machine itself: nothing that came over the network makes another credential. */
+  function assertRoot(): void {
+    if (audit().author.origin === 'command line') return
+    throw new OperatorError('Operators, their keys and login links are added by the command line only.')
   }
 
   return { add, list, show, remove, addKey, revokeKey, makeLoginCode, endSession }

@@ -3,6 +3,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, generateSecret, type Secret, type SecretState, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Context } from './administration.ts'
+import { once, type Repeatable } from './idempotency.ts'
 import { timestamp } from './views.ts'
 
 /** A secret that has ended is kept this long, so that the log can tell an expired one from a wrong one. 30 days. */
@@ -15,8 +16,17 @@ export interface ListedSecret extends Secret {
   lastUsedAt: number | undefined
 }
 
+/** A new secret, shown this once, and until when the others last at most. */
+interface RotatedSecret {
+  clientSecret: string
+  /** Milliseconds since the epoch. */
+  othersEndAt: number
+}
+
 /** What an application or a suite authenticates with. `owner`: the client id of one or the id of the other. */
-export function createSecrets({ store, now, audit, report }: Context) {
+export function createSecrets(context: Context) {
+  const { store, now, audit, report } = context
+
   /** The secrets of an owner, oldest first. */
   async function list(owner: string): Promise<ListedSecret[]> {
     const found = (await store.findApplication(owner)) ?? (await store.findSuite(owner))
@@ -25,15 +35,20 @@ export function createSecrets({ store, now, audit, report }: Context) {
   }
 
   /** Gives an owner a new secret now, and ends its others after `overlap` milliseconds at the latest. */
-  async function rotate(owner: string, overlap: number): Promise<{ clientSecret: string; othersEndAt: number }> {
-    const clientSecret = generateSecret()
-    const time = now()
-    const secret = { digest: digestGenerated(clientSecret), createdAt: time }
-    const othersEndAt = time + overlap
-    const deleteBefore = time - KEEP_ENDED_MS
-    if (!(await store.rotateSecret(owner, secret, othersEndAt, deleteBefore, audit()))) throw unknownOwner(owner)
-    report({ type: 'secret rotated', clientId: owner, othersEndAt: timestamp(othersEndAt) })
-    return { clientSecret, othersEndAt }
+  function rotate(owner: string, overlap: number, repeatable: Repeatable = {}): Promise<RotatedSecret> {
+    return once<RotatedSecret>(context, repeatable, async (auditOf) => {
+      const clientSecret = generateSecret()
+      const time = now()
+      const secret = { digest: digestGenerated(clientSecret), createdAt: time }
+      const rotated = { clientSecret, othersEndAt: time + overlap }
+      const { othersEndAt } = rotated
+      const deleteBefore = time - KEEP_ENDED_MS
+      if (!(await store.rotateSecret(owner, secret, othersEndAt, deleteBefore, auditOf(rotated)))) {
+        throw unknownOwner(owner)
+      }
+      report({ type: 'secret rotated', clientId: owner, othersEndAt: timestamp(othersEndAt) })
+      return rotated
+    })
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock.ts'
 import { digestGenerated, generateSecret, NOT_SHOWN_YET } from '../domain/secret.ts'
 import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
 import type { Context } from './administration.ts'
+import { once, type Repeatable } from './idempotency.ts'
 import { allPages } from './pages.ts'
 import { suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
@@ -31,13 +32,21 @@ export interface PreparedSuite {
 }
 
 /** Who may ask about tokens. */
-export function createSuites({ store, now, audit, report }: Context) {
+export function createSuites(context: Context) {
+  const { store, now, audit, report } = context
+
   /** Registers one suite. `notApproved`: how many applications there are, none of which is approved for it. */
-  async function register(registration: SuiteRegistration): Promise<RegisteredSuite & { notApproved: number }> {
-    const { newSuite, registered } = prepareSuite(registration, { now })
-    const added = await store.register({ suites: [newSuite], applications: [] }, audit())
-    if (added.suites.length === 0) throw takenId(newSuite.suiteId)
-    report({ type: 'suite registered', suite: newSuite.suiteId, name: newSuite.name })
+  async function register(
+    registration: SuiteRegistration,
+    repeatable: Repeatable = {},
+  ): Promise<RegisteredSuite & { notApproved: number }> {
+    const registered = await once<RegisteredSuite>(context, repeatable, async (auditOf) => {
+      const { newSuite, registered } = prepareSuite(registration, { now })
+      const added = await store.register({ suites: [newSuite], applications: [] }, auditOf(registered))
+      if (added.suites.length === 0) throw takenId(newSuite.suiteId)
+      report({ type: 'suite registered', suite: newSuite.suiteId, name: newSuite.name })
+      return registered
+    })
     return { ...registered, notApproved: await store.countApplications() }
   }
 

@@ -1,3 +1,5 @@
+import type { IdempotencyRecord } from './idempotency.ts'
+
 /** Who makes a change, and from where. */
 export interface Author {
   /** The operator's name; of the command line the operating system's user. */
@@ -14,6 +16,8 @@ export interface Audit {
   readonly author: Author
   /** When it is made. Milliseconds since the epoch. */
   readonly at: number
+  /** Where the change can be asked for again. Where it was made already, the store throws IdempotencyKeyTaken. */
+  readonly idempotency?: IdempotencyRecord | undefined
 }
 
 export type SubjectKind = 'application' | 'suite' | 'operator' | 'database'

@@ -115,6 +115,10 @@ export interface Registry {
 export interface AuditTrail {
   /** Some events, newest first. */
   listAuditEvents(filter: AuditFilter): Promise<AuditEvent[]>
+  /** The answer to a change that was made with this idempotency record, after this time. */
+  findSealedAnswer(digest: string, madeAfter: number): Promise<string | undefined>
+  /** Deletes at most `limit` idempotency records of before this time, oldest first. Resolves to how many. */
+  purgeIdempotencyRecords(before: number, limit: number): Promise<number>
   /** Deletes at most `limit` events of before this time, oldest first. Resolves to how many. */
   purgeAuditEvents(before: number, limit: number): Promise<number>
 }

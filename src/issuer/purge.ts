@@ -1,5 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Observer } from '../domain/events.ts'
+import { IDEMPOTENCY_LIFETIME } from '../domain/idempotency.ts'
 import type { Store } from '../domain/store.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
@@ -19,7 +20,10 @@ interface PurgeOptions {
   observe: Observer
 }
 
-/** Deletes some expired tokens, old counts and refusals, and sessions that are over. Resolves to whether there may be more. Throws StoreUnavailable. */
+/**
+ * Deletes some expired tokens, old counts, refusals and idempotency records, and sessions that are over. Resolves to whether
+ * there may be more. Throws StoreUnavailable.
+ */
 export async function purge({ store, now, observe }: PurgeOptions): Promise<boolean> {
   // Not before the epoch, from which a clock that was never set begins to count.
   const firstAlive = firstTokenIdAt(Math.max(now() - TOKEN_LIFETIME + 1, 0))
@@ -27,6 +31,7 @@ export async function purge({ store, now, observe }: PurgeOptions): Promise<bool
   if (tokens > 0) observe({ type: 'tokens purged', count: tokens })
   const counts = await store.purgeTokenCounts(hourOf(now()) - KEEP_COUNTS_HOURS, STEP)
   const refusals = await store.purgeRefusals(now() - KEEP_REFUSALS_MS, STEP)
+  const repeatable = await store.purgeIdempotencyRecords(now() - IDEMPOTENCY_LIFETIME, STEP)
   await store.purgeSignIns(now())
-  return [tokens, counts, refusals].includes(STEP)
+  return [tokens, counts, refusals, repeatable].includes(STEP)
 }

@@ -1,6 +1,8 @@
 import t from 'tap'
+import { createAdministration } from '../../src/administration/administration.ts'
 import { operatorView } from '../../src/administration/views.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
+import { AUTHOR } from '../support/audit.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const DAY = 24 * 60 * 60_000
@@ -72,3 +74,23 @@ t.test('Operators: a key is revoked once', async (t) => {
   await t.rejects(operators.makeLoginCode('bert'), { message: /no operator/ })
   await t.rejects(operators.remove('bert'), { message: /no operator/ })
 })
+
+t.test(
+  'Operators: nothing that came over the network makes another credential, but it can take them away',
+  async (t) => {
+    const { administration, store, clock } = await createWorld(t)
+    const { operators } = administration
+    await operators.add('anna', 'admin')
+    const { id } = await operators.addKey('anna', DAY)
+    for (const origin of ['API', 'console'] as const) {
+      const author = { ...AUTHOR, actor: 'anna', origin }
+      const { operators: remote } = createAdministration({ store, now: () => clock.time, observe: () => {}, author })
+      const expected = { message: 'Operators, their keys and login links are added by the command line only.' }
+      await t.rejects(remote.add('bert', 'admin'), expected)
+      await t.rejects(remote.addKey('anna', DAY), expected)
+      await t.rejects(remote.makeLoginCode('anna'), expected)
+      t.match(await remote.list(), [{ name: 'anna', keys: [{ id }] }])
+      t.equal(await remote.revokeKey('anna', id), origin === 'API')
+    }
+  },
+)

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Application, ApplicationKey, NewApplication } from '../../src/domain/application.ts'
+import { IdempotencyKeyTaken } from '../../src/domain/idempotency.ts'
 import type { Operator } from '../../src/domain/operator.ts'
 import type { RefusalCount } from '../../src/domain/refusal-count.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../src/domain/secret.ts'
@@ -76,6 +77,7 @@ export function storeConformance(t: Test, harness: Harness): void {
   usageConformance(t, harness)
   refusalConformance(t, harness)
   operatorConformance(t, harness)
+  idempotencyConformance(t, harness)
   figuresConformance(t, harness)
   sharingConformance(t, harness)
   failureConformance(t, harness)
@@ -732,6 +734,55 @@ function refusalConformance(t: Test, { open }: Harness): void {
   })
 }
 
+function idempotencyConformance(t: Test, { open }: Harness): void {
+  const DAY = 24 * 3_600_000
+  const auditOf = (sealed: string, at = START) => ({ ...AUDIT, at, idempotency: { digest: 'd', sealed } })
+
+  t.test('Store: a change with an idempotency record is made once, and its answer is kept for a day', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a')])
+    t.equal(await store.findSealedAnswer('d', START - 1), undefined)
+    await store.rotateSecret('a', SECRET, START + 9, 0, auditOf('first'))
+    t.equal(await store.findSealedAnswer('d', START - 1), 'first')
+    t.equal(await store.findSealedAnswer('d', START), undefined, 'it is too old')
+    const before = await store.findApplication('a')
+    await t.rejects(store.rotateSecret('a', SECRET, START, 0, auditOf('second', START + DAY - 1)), IdempotencyKeyTaken)
+    t.strictSame(await store.findApplication('a'), before)
+    t.equal(await store.findSealedAnswer('d', START - 1), 'first')
+    await store.rotateSecret('a', SECRET, START + 9, 0, auditOf('third', START + DAY))
+    t.equal(await store.findSealedAnswer('d', START), 'third')
+  })
+
+  t.test('Store: what changed nothing keeps no idempotency record', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a')])
+    t.equal(await store.rotateSecret('nobody', SECRET, START, 0, auditOf('x')), false)
+    t.strictSame(
+      (await store.register({ suites: [], applications: [application('a')] }, auditOf('x'))).applications,
+      [],
+    )
+    t.equal(await store.findSealedAnswer('d', 0), undefined)
+  })
+
+  t.test('Store: old idempotency records are purged, no more than the limit', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a')])
+    for (const time of [3, 1, 2, 4]) {
+      const audit = { ...AUDIT, at: START + time, idempotency: { digest: `${time}`, sealed: `${time}` } }
+      await store.rotateSecret('a', SECRET, START + 9, 0, audit)
+    }
+    const left = async () => {
+      const found = await Promise.all([1, 2, 3, 4].map((time) => store.findSealedAnswer(`${time}`, 0)))
+      return found.filter((sealed) => sealed !== undefined)
+    }
+    t.equal(await store.purgeIdempotencyRecords(START + 4, 2), 2)
+    t.strictSame(await left(), ['3', '4'])
+    t.equal(await store.purgeIdempotencyRecords(START + 4, 2), 1)
+    t.equal(await store.purgeIdempotencyRecords(START + 4, 2), 0)
+    t.strictSame(await left(), ['4'])
+  })
+}
+
 /** An operator who has a key, a login code and a session, by the digests `key NAME`, `code NAME` and `session NAME`. */
 async function addOperator(store: Store, name: string): Promise<{ keyId: number; sessionId: number }> {
   await store.addOperator({ name, role: 'admin', createdAt: START }, AUDIT)
@@ -1236,6 +1287,19 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
     t.equal((await other.findOperator('anna'))?.sessions.length, 20)
   })
 
+  test('a change with one idempotency record that both make at once is made once', async (t, one, other) => {
+    await register(one, [application('a')])
+    for (let n = 0; n < 20; n++) {
+      const rotate = (store: Store, sealed: string) =>
+        store.rotateSecret('a', SECRET, START + 9, 0, { ...AUDIT, idempotency: { digest: `${n}`, sealed } })
+      const results = await Promise.allSettled([rotate(one, 'one'), rotate(other, 'other')])
+      const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+      t.match(reasons, [IdempotencyKeyTaken])
+      t.equal(reasons.length, 1)
+    }
+    t.equal((await other.findApplication('a'))?.secrets.length, 21)
+  })
+
   test('both write at once, and nothing is lost', async (t, one, other) => {
     const key = await newKey(one)
     const tokens = Array.from({ length: 200 }, (_, n) => mintToken(key, START + n).stored)
@@ -1306,6 +1370,8 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         revokeTokens: () => store.revokeTokens('owner', START, AUDIT),
         rotateSecret: () => store.rotateSecret('owner', SECRET, START, START, AUDIT),
         revokeSecret: () => store.revokeSecret('owner', 1, START, AUDIT),
+        findSealedAnswer: () => store.findSealedAnswer('digest', START),
+        purgeIdempotencyRecords: () => store.purgeIdempotencyRecords(START, 1),
         findOperator: () => store.findOperator('anna'),
         listOperators: () => store.listOperators(),
         findAdminKey: () => store.findAdminKey('key anna'),

@@ -1,4 +1,5 @@
 import type { Audit, AuditEvent } from '../../domain/audit-event.ts'
+import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
 import type { AuditTrail } from '../../domain/store.ts'
 import { type Concerned, type Happened, type Snapshot, toAuditEvent, whatHappened } from '../audited.ts'
 import type { Commands } from './commands.ts'
@@ -18,21 +19,23 @@ export type AuditedChange = <Result>(
 export function createAuditedChange({ changeRegistry }: Commands): AuditedChange {
   return (audit, concerned, action) =>
     changeRegistry(async (ask) => {
+      const { idempotency, at } = audit
+      if (idempotency && (await findSealedAnswer(ask, idempotency.digest, at - IDEMPOTENCY_LIFETIME)) !== undefined) {
+        throw new IdempotencyKeyTaken()
+      }
       const before = await snapshots(ask, concerned)
       const result = await action(ask)
       const after = await snapshots(ask, concerned)
-      await record(
-        ask,
-        audit,
-        concerned.flatMap((one, at) => whatHappened(one, before[at], after[at]) ?? []),
-      )
+      const happened = concerned.flatMap((one, nth) => whatHappened(one, before[nth], after[nth]) ?? [])
+      if (happened.length === 0) return result
+      await record(ask, audit, happened)
+      if (idempotency) await ask(sql.insertIdempotencyRecord, [idempotency.digest, idempotency.sealed, at])
       return result
     })
 }
 
 /** Adds audit events, in the transaction of what they say. */
 async function record(ask: Ask, { author, at }: Audit, happened: readonly Happened[]): Promise<void> {
-  if (happened.length === 0) return
   const { actor, origin, remoteAddress, requestId } = author
   await ask(sql.insertAuditEvents, [
     at,
@@ -46,6 +49,11 @@ async function record(ask: Ask, { author, at }: Audit, happened: readonly Happen
     happened.map(({ before }) => before),
     happened.map(({ after }) => after),
   ])
+}
+
+async function findSealedAnswer(ask: Ask, digest: string, madeAfter: number): Promise<string | undefined> {
+  const [row] = await ask<[sealed: string]>(sql.findSealedAnswer, [digest, madeAfter])
+  return row?.[0]
 }
 
 /** What is stored of subjects now, in their order. No change concerns operators and others. */
@@ -84,6 +92,8 @@ export function createAuditTrail({ ask, askNumberInBackground }: Commands): Audi
       if (subject !== null) return list(sql.listAuditEventsOfSubject, [...page, subject, actor])
       return actor !== null ? list(sql.listAuditEventsOfActor, [...page, actor]) : list(sql.listAuditEvents, page)
     },
+    findSealedAnswer: (digest, madeAfter) => findSealedAnswer(ask, digest, madeAfter),
+    purgeIdempotencyRecords: (before, limit) => askNumberInBackground(sql.purgeIdempotencyRecords, [before, limit]),
     purgeAuditEvents: (before, limit) => askNumberInBackground(sql.purgeAuditEvents, [before, limit]),
   }
 

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { Audit } from '../../domain/audit-event.ts'
+import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
 import type { AuditTrail } from '../../domain/store.ts'
 import {
   type AuditRow,
@@ -30,17 +31,22 @@ export function createAuditedChange({ db }: Pick<Context, 'db'>, change: Change)
     Object.entries(FIND).map(([kind, statement]) => [kind, db.prepare<[string], string>(statement).pluck()]),
   ) as Record<StoredKind, ReturnType<typeof db.prepare<[string], string>>>
   const record = createRecord(db)
+  const findSealedAnswer = db.prepare(sql.findSealedAnswer)
+  const insertIdempotencyRecord = db.prepare(sql.insertIdempotencyRecord)
 
   return (audit, concerned, action) =>
     change(() => {
+      const { idempotency, at } = audit
+      if (idempotency && findSealedAnswer.get(idempotency.digest, at - IDEMPOTENCY_LIFETIME)) {
+        throw new IdempotencyKeyTaken()
+      }
       const read = () => concerned.map(({ kind, id }) => find[kind].get(id))
       const before = read()
       const result = action()
       const after = read()
-      for (const [at, one] of concerned.entries()) {
-        const happened = whatHappened(one, before[at], after[at])
-        if (happened) record(audit, happened)
-      }
+      const happened = concerned.flatMap((one, nth) => whatHappened(one, before[nth], after[nth]) ?? [])
+      for (const one of happened) record(audit, one)
+      if (idempotency && happened.length > 0) insertIdempotencyRecord.run({ ...idempotency, at })
       return result
     })
 }
@@ -60,6 +66,8 @@ export function createAuditTrail({ db, read, write }: Pick<Context, 'db' | 'read
   const listOfActor = db.prepare<object, AuditRow>(sql.listAuditEventsOfActor)
   const listOfSubject = db.prepare<object, AuditRow>(sql.listAuditEventsOfSubject)
   const purge = db.prepare(sql.purgeAuditEvents)
+  const findSealedAnswer = db.prepare<[string, number], string>(sql.findSealedAnswer).pluck()
+  const purgeIdempotencyRecords = db.prepare(sql.purgeIdempotencyRecords)
 
   return {
     listAuditEvents({ since = 0, before = null, actor = null, subject = null, limit }) {
@@ -67,5 +75,7 @@ export function createAuditTrail({ db, read, write }: Pick<Context, 'db' | 'read
       return read(() => statement.all({ since, before, actor, subject, limit }).map(toAuditEvent))
     },
     purgeAuditEvents: (before, limit) => write(() => purge.run(before, limit).changes),
+    findSealedAnswer: (digest, madeAfter) => read(() => findSealedAnswer.get(digest, madeAfter)),
+    purgeIdempotencyRecords: (before, limit) => write(() => purgeIdempotencyRecords.run(before, limit).changes),
   }
 }

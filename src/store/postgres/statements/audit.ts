@@ -36,3 +36,22 @@ export const purgeAuditEvents = `
     DELETE FROM audit_events WHERE id IN (SELECT id FROM old) RETURNING 1
   )
   SELECT count(*) FROM deleted`
+
+// Of changes that can be asked for again.
+
+export const findSealedAnswer = `
+  SELECT sealed FROM idempotency_keys WHERE digest = $1 AND created_at > $2`
+
+// In the place of one that is too old.
+export const insertIdempotencyRecord = `
+  INSERT INTO idempotency_keys (digest, sealed, created_at)
+  VALUES ($1, $2, $3)
+      ON CONFLICT (digest) DO UPDATE SET sealed = excluded.sealed, created_at = excluded.created_at`
+
+export const purgeIdempotencyRecords = `
+  WITH old AS (
+    SELECT digest FROM idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM idempotency_keys WHERE digest IN (SELECT digest FROM old) RETURNING 1
+  )
+  SELECT count(*) FROM deleted`

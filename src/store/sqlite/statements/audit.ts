@@ -29,3 +29,18 @@ export const listAuditEventsOfSubject = `
 export const purgeAuditEvents = `
   DELETE FROM audit_events
    WHERE id IN (SELECT id FROM audit_events WHERE at < ? ORDER BY at LIMIT ?)`
+
+// Of changes that can be asked for again.
+
+export const findSealedAnswer = `
+  SELECT sealed FROM idempotency_keys WHERE digest = ? AND created_at > ?`
+
+// In the place of one that is too old.
+export const insertIdempotencyRecord = `
+  INSERT INTO idempotency_keys (digest, sealed, created_at)
+  VALUES (@digest, @sealed, @at)
+      ON CONFLICT DO UPDATE SET sealed = excluded.sealed, created_at = excluded.created_at`
+
+export const purgeIdempotencyRecords = `
+  DELETE FROM idempotency_keys
+   WHERE digest IN (SELECT digest FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?)`

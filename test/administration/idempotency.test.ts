@@ -1,0 +1,155 @@
+import { createDecipheriv, hkdfSync } from 'node:crypto'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { createAdministration } from '../../src/administration/administration.ts'
+import type { RepeatableCall } from '../../src/administration/idempotency.ts'
+import { generateAdminKey } from '../../src/domain/admin-key.ts'
+import { parseDatabaseUrl } from '../../src/domain/database-location.ts'
+import type { Event } from '../../src/domain/events.ts'
+import { openStore } from '../../src/store/open.ts'
+import { AUTHOR } from '../support/audit.ts'
+import { SQLITE, startPostgresStore } from '../support/stores.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { START } from '../support/world.ts'
+
+const HOUR = 3_600_000
+const NEW = { name: 'Störe', developerEmail: 'developer@partner.example' }
+
+const call = (more: Partial<RepeatableCall> = {}) => ({
+  idempotency: { key: 'key-1', credential: CREDENTIAL, request: 'POST /admin/v1/applications {}', ...more },
+})
+const CREDENTIAL = generateAdminKey()
+
+/** What operators do on a store of their own, with the clock of the test. */
+async function startAdministration(t: Test, url: string) {
+  const store = await openStore(parseDatabaseUrl(url), { lockTimeout: 2000 })
+  t.teardown(() => store.close())
+  const clock = { time: START }
+  const events: Event[] = []
+  const as = (actor: string) =>
+    createAdministration({
+      store,
+      now: () => clock.time,
+      observe: (event) => events.push(event),
+      author: { ...AUTHOR, actor },
+    })
+  return { ...as('anna'), as, store, clock, events }
+}
+
+const stores = [SQLITE, await startPostgresStore(t)]
+
+for (const { name, createEnv } of stores) {
+  t.test(`Idempotency: a call that is repeated changes nothing, and has the same answer (${name})`, async (t) => {
+    const { applications, suites, secrets, events } = await startAdministration(t, (await createEnv(t)).DATABASE_URL)
+    const suite = await suites.register({ suiteId: 'store', name: 'Store' }, call({ key: 'suite' }))
+    t.strictSame(await suites.register({ suiteId: 'store', name: 'Store' }, call({ key: 'suite' })), suite)
+    const registered = await applications.register(NEW, call())
+    t.match(registered.clientSecret, /^\w{40}$/)
+    t.strictSame(await applications.register(NEW, call()), registered)
+    const rotated = await secrets.rotate(registered.clientId, HOUR, call({ key: 'rotate' }))
+    t.strictSame(await secrets.rotate(registered.clientId, HOUR, call({ key: 'rotate' })), rotated)
+    t.equal((await secrets.list(registered.clientId)).length, 2)
+    t.strictSame(
+      events.map(({ type }) => type),
+      ['suite registered', 'application registered', 'secret rotated'],
+    )
+  })
+
+  t.test(`Idempotency: two same calls at the same moment make one change (${name})`, async (t) => {
+    const { applications, store } = await startAdministration(t, (await createEnv(t)).DATABASE_URL)
+    for (let n = 0; n < 10; n++) {
+      const calls = Array.from({ length: 4 }, () => applications.register(NEW, call({ key: `${n}` })))
+      const [first, ...others] = await Promise.all(calls)
+      for (const other of others) t.strictSame(other, first)
+      const named = { ...NEW, clientId: `chosen-${n}` }
+      const same = () => applications.register(named, call({ key: `chosen ${n}` }))
+      const [one, two] = await Promise.all([same(), same()])
+      t.strictSame(one, two)
+    }
+    t.equal(await store.countApplications(), 20)
+  })
+}
+
+t.test('Idempotency: the key with another request, or of another login or admin key, is refused', async (t) => {
+  const { applications, store } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
+  await applications.register(NEW, call())
+  for (const other of [{ request: 'POST /admin/v1/applications {"a":1}' }, { credential: generateAdminKey() }]) {
+    await t.rejects(applications.register(NEW, call(other)), {
+      name: 'OperatorError',
+      kind: 'idempotency key reused',
+      message: /take a new one\.$/,
+    })
+  }
+  t.equal(await store.countApplications(), 1)
+})
+
+t.test("Idempotency: another operator's key, another key and no key are calls of their own", async (t) => {
+  const { applications, as, store } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
+  await applications.register(NEW, call())
+  await as('bert').applications.register(NEW, call({ credential: generateAdminKey() }))
+  await applications.register(NEW, call({ key: 'key-2' }))
+  await applications.register(NEW)
+  await applications.register(NEW)
+  t.equal(await store.countApplications(), 5)
+})
+
+t.test('Idempotency: after a day the key is new', async (t) => {
+  const { secrets, applications, clock } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
+  const { clientId } = await applications.register(NEW)
+  const first = await secrets.rotate(clientId, HOUR, call())
+  clock.time += 24 * HOUR - 1
+  t.strictSame(await secrets.rotate(clientId, HOUR, call()), first)
+  clock.time += 1
+  t.notSame(await secrets.rotate(clientId, HOUR, call()), first)
+})
+
+t.test('Idempotency: what was refused can be tried again with the same key', async (t) => {
+  const { applications } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
+  const taken = { ...NEW, clientId: 'taken' }
+  await applications.register(taken)
+  await t.rejects(applications.register(taken, call()), { name: 'OperatorError', kind: 'conflict' })
+  await applications.remove('taken')
+  t.match(await applications.register(taken, call()), { clientId: 'taken' })
+})
+
+t.test('Idempotency: the answer stays when what was registered is gone', async (t) => {
+  const { applications } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
+  const registered = await applications.register(NEW, call())
+  await applications.remove(registered.clientId)
+  t.strictSame(await applications.register(NEW, call()), registered)
+})
+
+t.test('Idempotency: a record cannot be opened with what is in the database', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { applications, operators, suites } = await startAdministration(t, `sqlite:${file}`)
+  await operators.add('anna', 'admin')
+  const { adminKey } = await operators.addKey('anna', HOUR)
+  await suites.register({ suiteId: 'store', name: 'Store' })
+  const { clientSecret } = await applications.register(NEW, call({ credential: adminKey }))
+
+  const db = new Database(file, { readonly: true })
+  t.teardown(() => db.close())
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[]
+  const values = tables.flatMap((table) => db.prepare(`SELECT * FROM ${table}`).raw().all().flat())
+  const everything = values.map(String)
+  for (const secret of [clientSecret as string, adminKey]) {
+    t.notOk(everything.some((value) => value.includes(secret)))
+    t.notOk(everything.some((value) => Buffer.from(value, 'base64url').includes(secret)))
+  }
+
+  const { digest, sealed } = db.prepare('SELECT digest, sealed FROM idempotency_keys').get() as Record<string, string>
+  const bytes = Buffer.from(sealed as string, 'base64url')
+  /** Opens it as the server does. Throws where the credential is another one. */
+  function openWith(credential: string): string {
+    const key = Buffer.from(hkdfSync('sha256', credential, 'key-1', 'oauth-token-server idempotency', 32))
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+    decipher.setAAD(Buffer.from(JSON.stringify([digest, call().idempotency.request])))
+    decipher.setAuthTag(bytes.subarray(12, 28))
+    return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString()
+  }
+  t.match(JSON.parse(openWith(adminKey)), { clientSecret })
+  t.ok(everything.length > 50)
+  // Also where the thief knows the idempotency key and the request.
+  for (const value of everything) t.throws(() => openWith(value))
+})
