@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { ProblemError } from '../wire/problem.ts'
 
 const FOLDER = new URL('./assets/', import.meta.url)
 
@@ -34,9 +35,10 @@ export function asset(name: string): string {
 
 /** Answers requests for the files in assets/, from memory and without a session: there is nothing secret in them. */
 export function serveAssets(app: FastifyInstance): void {
-  for (const { url, type, body } of ASSETS.values()) {
-    app.get(url, (_request, reply) =>
-      reply.header('cache-control', 'public, max-age=31536000, immutable').type(type).send(body),
-    )
-  }
+  const byUrl = new Map([...ASSETS.values()].map((asset) => [asset.url, asset]))
+  app.get('/assets/*', ({ url }, reply) => {
+    const found = byUrl.get(url)
+    if (!found) throw new ProblemError({ status: 404, detail: 'There is no such file.' })
+    return reply.header('cache-control', 'public, max-age=31536000, immutable').type(found.type).send(found.body)
+  })
 }

@@ -3,6 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
 import { watchRoutes } from '../wire/routing.ts'
 import { createOriginCheck } from '../wire/same-origin.ts'
+import { aboutPage } from './about.ts'
+import { serveAssets } from './assets.ts'
+import { auditPage } from './audit.ts'
+import { showErrors } from './errors.ts'
+import { login } from './login.ts'
+import { operatorPages } from './operators.ts'
+import { recognizeSessions } from './sessions.ts'
 
 /** The console: pages and forms for people, who have logged in with a link. */
 export async function adminConsole(console: FastifyInstance, context: AdminContext): Promise<void> {
@@ -12,6 +19,14 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
     assertSameOrigin(request)
     done()
   })
+  recognizeSessions(console, context.signIn)
+  showErrors(console, context)
   await console.register(formbody)
   console.setNotFoundHandler(refuseUnknown)
+
+  serveAssets(console)
+  login(console, context)
+  auditPage(console, context)
+  operatorPages(console, context)
+  aboutPage(console, context)
 }

@@ -11,7 +11,10 @@ export const EXCEPTIONS: Record<string, 'anyone' | 'any operator'> = {
   'POST /login': 'anyone',
   'GET /assets/*': 'anyone',
   'HEAD /assets/*': 'anyone',
-  'POST /logout': 'any operator',
+  'GET /signed-in': 'anyone',
+  'HEAD /signed-in': 'anyone',
+  'POST /logout': 'anyone',
+  'POST /operators/:name/sessions/:id/end': 'any operator',
 }
 
 /** Whether a method changes nothing, RFC 9110 §9.2.1. */

@@ -98,7 +98,10 @@ t.test('Console: a table says what its cells are, also where its rows are shown 
   )
   t.match(text, '<caption class="unseen">Secrets</caption>')
   t.match(text, '<th role="columnheader" scope="col" class="number">Uses</th>')
-  t.match(text, '<th role="rowheader" scope="row">1</th><td role="cell" class="number" data-label="Uses">2</td>')
+  t.match(
+    text,
+    '<th role="rowheader" scope="row">1</th><td role="cell" class="number" data-label="Uses"><div>2</div></td>',
+  )
   t.match(text, '<span class="unseen">Do</span>')
 })
 

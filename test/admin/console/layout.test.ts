@@ -1,7 +1,7 @@
-import fastify from 'fastify'
 import t from 'tap'
-import { asset, serveAssets } from '../../../src/admin/console/assets.ts'
+import { asset } from '../../../src/admin/console/assets.ts'
 import { layout } from '../../../src/admin/console/layout.ts'
+import { createConsoleWorld } from '../../support/console-world.ts'
 
 const EVIL = `"'><script>alert(1)</script>`
 
@@ -39,9 +39,7 @@ t.test('Console: nobody who is not signed in sees the navigation', async (t) => 
 })
 
 t.test('Assets: they have URLs of their content, their types, and may be kept', async (t) => {
-  const app = fastify()
-  t.teardown(() => app.close())
-  serveAssets(app)
+  const { visit } = await createConsoleWorld(t)
   const types = {
     'console.css': 'text/css',
     'console.js': 'text/javascript',
@@ -50,7 +48,7 @@ t.test('Assets: they have URLs of their content, their types, and may be kept', 
   }
   for (const [name, type] of Object.entries(types)) {
     t.match(asset(name), /^\/assets\/[a-z]+-[0-9a-f]{16}\.(css|js|svg)$/)
-    const answer = await app.inject(asset(name))
+    const answer = await visit(asset(name))
     t.equal(answer.statusCode, 200)
     t.equal(answer.headers['content-type'], `${type}; charset=utf-8`)
     t.equal(answer.headers['cache-control'], 'public, max-age=31536000, immutable')
@@ -59,9 +57,7 @@ t.test('Assets: they have URLs of their content, their types, and may be kept', 
 })
 
 t.test('Assets: no other file is answered, and no folder', async (t) => {
-  const app = fastify()
-  t.teardown(() => app.close())
-  serveAssets(app)
+  const { visit } = await createConsoleWorld(t)
   const wrong = [
     '/assets/',
     '/assets',
@@ -70,16 +66,15 @@ t.test('Assets: no other file is answered, and no folder', async (t) => {
     '/assets/%2e%2e/html.ts',
     '/assets/..%2fhtml.ts',
   ]
-  for (const url of wrong) t.equal((await app.inject(url)).statusCode, 404, url)
+  for (const url of wrong) t.notMatch((await visit(url)).body, /import |:root/, url)
+  t.equal((await visit('/assets/console.css')).statusCode, 404)
 })
 
 t.test('Assets: no script writes markup or runs text, and no style loads anything', async (t) => {
-  const app = fastify()
-  t.teardown(() => app.close())
-  serveAssets(app)
+  const { visit } = await createConsoleWorld(t)
   for (const name of ['console.js', 'login.js']) {
-    const { body } = await app.inject(asset(name))
+    const { body } = await visit(asset(name))
     t.notMatch(body, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|DOMParser|https?:/)
   }
-  t.notMatch((await app.inject(asset('console.css'))).body, /@import|url\(|https?:/)
+  t.notMatch((await visit(asset('console.css'))).body, /@import|url\(|https?:/)
 })

@@ -20,13 +20,13 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
         kind === 'actions' ? html`<span class="unseen">${label}</span>` : label
       }</th>`,
   )}</tr></thead>
-<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map((cell, n) => cellOf(cell, columns[n] as Column, n))}</tr>\n`)}</tbody>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${columns.map((column, n) => cellOf(cells[n], column, n))}</tr>\n`)}</tbody>
 </table></div>`
 }
 
 function cellOf(cell: Part, { label, kind }: Column, n: number): Html {
   if (n === 0) return html`<th role="rowheader" scope="row">${cell}</th>`
-  return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}">${cell}</td>`
+  return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }
 
 /** The ways to the other pages of a list, from the newest to the oldest. Undefined: there is none. */

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import type { About, AdminContext } from '../context.ts'
+import { table } from './components/table.ts'
+import { facts, section, time } from './components/words.ts'
+import { html } from './html.ts'
+import type { Page } from './layout.ts'
+import { showPage } from './page.ts'
+
+/** What runs here, and how it is set up. */
+export function aboutPage(console: FastifyInstance, { about }: AdminContext): void {
+  console.get('/about', (_request, reply) => showPage(reply, page(about)))
+}
+
+function page({ version, node, store, startedAt, settings }: About): Page {
+  const docs = settings.find(({ name }) => name === 'DOCS_URL')?.value ?? 'none'
+  return {
+    title: 'About',
+    section: '/about',
+    content: html`${section(
+      'program',
+      'This server',
+      facts([
+        ['oauth-token-server', version],
+        ['Node.js', node],
+        ['Store', store],
+        ['Started', time(startedAt)],
+        docs !== 'none' && ['Documents', html`<a href="${docs}" rel="noreferrer">${docs}</a>`],
+      ]),
+    )}
+${section(
+  'settings',
+  'Settings',
+  html`<p class="hint">Without passwords. They are read when the server starts, from the environment and from <code>.env</code>.</p>
+${table(
+  'Settings and their values',
+  [{ label: 'Setting' }, { label: 'Value' }],
+  settings.map(({ name, value }) => [html`<code>${name}</code>`, value]),
+)}`,
+)}`,
+  }
+}

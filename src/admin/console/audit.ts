@@ -1,0 +1,129 @@
+import type { FastifyInstance } from 'fastify'
+import type { AuditEvent } from '../../domain/audit-event.ts'
+import type { AdminContext } from '../context.ts'
+import { field } from './components/forms.ts'
+import { pager, table } from './components/table.ts'
+import { emptyState, time } from './components/words.ts'
+import { difference } from './difference.ts'
+import { fieldsOf } from './fields.ts'
+import { type Html, html, path } from './html.ts'
+import type { Page } from './layout.ts'
+import { showPage } from './page.ts'
+
+/** Events on one page. */
+const PAGE_SIZE = 50
+
+const DAY = /^\d{4}-\d\d-\d\d$/
+
+/** What the list is narrowed to, as it was written. */
+interface Filter {
+  since: string
+  actor: string
+  subject: string
+}
+
+/** Who has changed what, the newest first. */
+export function auditPage(console: FastifyInstance, { store }: AdminContext): void {
+  console.get('/audit', async (request, reply) => {
+    const query = fieldsOf(request.query)
+    const filter = { since: query.text('since'), actor: query.text('actor'), subject: query.text('subject') }
+    const since = DAY.test(filter.since) ? Date.parse(filter.since) : Number.NaN
+    const error = filter.since !== '' && Number.isNaN(since) ? 'This is no day: 2027-01-31 is one.' : undefined
+    const before = /^\d{1,15}$/.test(query.text('before')) ? Number(query.text('before')) : undefined
+    const events = await store.listAuditEvents({
+      ...(Number.isNaN(since) ? {} : { since }),
+      ...(before !== undefined && { before }),
+      ...(filter.actor !== '' && { actor: filter.actor }),
+      ...(filter.subject !== '' && { subject: filter.subject }),
+      limit: PAGE_SIZE + 1,
+    })
+    return showPage(reply, page({ events, filter, error, isFirst: before === undefined }), {
+      status: error ? 422 : 200,
+    })
+  })
+}
+
+interface Shown {
+  events: readonly AuditEvent[]
+  filter: Filter
+  /** What is wrong with the day. */
+  error: string | undefined
+  isFirst: boolean
+}
+
+function page({ events, filter, error, isFirst }: Shown): Page {
+  const shown = events.slice(0, PAGE_SIZE)
+  const isFiltered = Object.values(filter).some((value) => value !== '')
+  return {
+    title: 'Audit',
+    section: '/audit',
+    lead: 'Every change: who made it, from where, and what was different then. Kept for 400 days.',
+    content: html`${filterForm(filter, error, isFiltered)}
+${shown.length > 0 ? eventTable(shown) : nothing(isFiltered)}
+${pager({
+  newest: isFirst ? undefined : auditPath(filter),
+  older: events.length > PAGE_SIZE ? auditPath(filter, shown.at(-1)) : undefined,
+})}`,
+  }
+}
+
+function filterForm({ since, actor, subject }: Filter, error: string | undefined, isFiltered: boolean): Html {
+  return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Narrow the list">${[
+    field({ label: 'Since', name: 'since', type: 'date', value: since, error }),
+    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'an operator' }),
+    field({ label: 'To whom', name: 'subject', value: subject, placeholder: 'a client id, suite or operator' }),
+  ]}<div class="buttons"><button class="button">Show</button>${isFiltered && html`<a class="button" href="/audit">All</a>`}</div></form>`
+}
+
+function nothing(isFiltered: boolean): Html {
+  if (isFiltered)
+    return emptyState(
+      'No change is like that',
+      html`<p>Take an earlier day, or <a href="/audit">see all changes</a>.</p>`,
+    )
+  return emptyState(
+    'Nothing was changed yet',
+    html`<p>What operators do is listed here, whether in the console, by the API or on the command line. <a href="/applications/new">Register an application</a> to begin.</p>`,
+  )
+}
+
+function eventTable(events: readonly AuditEvent[]): Html {
+  const columns = ['What', 'To whom', 'Difference', 'Who', 'When'].map((label) => ({ label }))
+  return table('Changes, the newest first', columns, events.map(eventCells))
+}
+
+/** An event as the cells of a row. */
+function eventCells(event: AuditEvent) {
+  const { at, actor, action, subject, before, after } = event
+  return [
+    sentence(action),
+    subjectLink(subject),
+    difference(before, after),
+    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${fromWhere(event)}`,
+    time(at),
+  ]
+}
+
+function fromWhere({ origin, remoteAddress, requestId }: AuditEvent): Html {
+  return html`<span class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, <span title="request id">${requestId}</span>`}</span>`
+}
+
+function sentence(action: string): string {
+  return action.charAt(0).toUpperCase() + action.slice(1)
+}
+
+/** Leads to what was changed; it may not be there any more. */
+function subjectLink({ kind, id }: AuditEvent['subject']): Html {
+  const label = html`<bdi>${id}</bdi>`
+  if (kind === 'application') return html`<a href="${path`/applications/${id}`}">${label}</a>`
+  if (kind === 'suite') return html`<a href="${path`/suites/${id}`}">${label}</a>`
+  if (kind === 'operator') return html`<a href="${path`/operators#operator-${id}`}">${label}</a>`
+  return html`${label}`
+}
+
+/** The list, narrowed like this; `after`: the last event of the page before. */
+function auditPath(filter: Filter, after?: AuditEvent): string {
+  const given = Object.entries(filter).filter(([, value]) => value !== '')
+  const query = new URLSearchParams([...given, ...(after ? [['before', String(after.id)]] : [])] as [string, string][])
+  return query.size > 0 ? `/audit?${query}` : '/audit'
+}

@@ -1,0 +1,74 @@
+import type { PublicFields } from '../../domain/audit-event.ts'
+import { time } from './components/words.ts'
+import { type Html, html, type Part } from './html.ts'
+
+/** RFC 3339, as the views write every moment. */
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** Values of one field that were taken away, and that came. */
+interface FieldChange {
+  field: string
+  gone: readonly unknown[]
+  come: readonly unknown[]
+}
+
+/** What is different, field by field. Null: it was not there before, or is not there any more. */
+export function difference(before: PublicFields | null, after: PublicFields | null): Html {
+  const fields = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const changes = fields.flatMap((field) => changesOf(field, before?.[field], after?.[field]))
+  if (changes.length === 0) return html`<span class="quiet-text">–</span>`
+  return html`<ul class="difference">${changes.map(
+    ({ field, gone, come }) =>
+      html`<li>${field.replaceAll('_', ' ')}: ${[
+        ...gone.map((value) => html`<del>${shown(value)}</del> `),
+        gone.length > 0 && come.length > 0 && '→ ',
+        ...come.map((value) => html`<ins>${shown(value)}</ins> `),
+      ]}</li>`,
+  )}</ul>`
+}
+
+function changesOf(field: string, before: unknown, after: unknown): FieldChange[] {
+  if (Array.isArray(before ?? after) && Array.isArray(after ?? before)) {
+    return ofLists(field, (before ?? []) as unknown[], (after ?? []) as unknown[])
+  }
+  if (isSame(before, after)) return []
+  return [{ field, gone: there(before), come: there(after) }]
+}
+
+/** Lists: only what is in one of them. Of two items with the same id, what is different between them. */
+function ofLists(field: string, before: readonly unknown[], after: readonly unknown[]): FieldChange[] {
+  const idsAfter = new Map(after.flatMap((item) => (isItem(item) ? [[item.id, item] as const] : [])))
+  const pairs = before.flatMap((item) => {
+    const other = isItem(item) ? idsAfter.get(item.id) : undefined
+    return isItem(item) && other ? [[item, other] as const] : []
+  })
+  const paired = new Set<unknown>(pairs.flat())
+  const isIn = (list: readonly unknown[], item: unknown) => list.some((other) => isSame(other, item))
+  const gone = before.filter((item) => !paired.has(item) && !isIn(after, item))
+  const come = after.filter((item) => !paired.has(item) && !isIn(before, item))
+  return [
+    ...(gone.length + come.length > 0 ? [{ field, gone, come }] : []),
+    ...pairs.flatMap(([old, now]) =>
+      Object.keys(now).flatMap((key) => changesOf(`${field} ${now.id} ${key}`, old[key], now[key])),
+    ),
+  ]
+}
+
+function isItem(value: unknown): value is Record<string, unknown> & { id: string | number } {
+  return typeof value === 'object' && value !== null && 'id' in value
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+function there(value: unknown): unknown[] {
+  return value === undefined ? [] : [value]
+}
+
+function shown(value: unknown): Part {
+  if (value === null) return 'none'
+  if (typeof value === 'string') return MOMENT.test(value) ? time(Date.parse(value)) : html`<bdi>${value}</bdi>`
+  if (isItem(value)) return `${value.id}`
+  return JSON.stringify(value)
+}

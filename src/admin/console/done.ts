@@ -1,0 +1,18 @@
+/** What pages say was done by the form that led to them. No URL can make a page say anything else. */
+const DONE = {
+  'operator-removed': 'The operator is removed, with all keys and sessions.',
+  'key-revoked': 'The key is revoked.',
+  'session-ended': 'The session has ended.',
+} as const
+
+export type Done = keyof typeof DONE
+
+/** Where a form leads when it is done: a page of the console, which says so. */
+export function donePath(path: string, done: Done): string {
+  return `${path}?done=${done}`
+}
+
+/** The sentence for what came as `done`; undefined: there is none. */
+export function doneMessage(code: string): string | undefined {
+  return Object.hasOwn(DONE, code) ? DONE[code as Done] : undefined
+}

@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AdminContext } from '../context.ts'
+import { isSafe } from '../wire/access.ts'
+import type { Problem } from '../wire/problem.ts'
+import { RefusedOperator } from '../wire/refused-operator.ts'
+import { settle } from '../wire/settle.ts'
+import { referenceIn } from './cookie.ts'
+import { html, type Part } from './html.ts'
+import type { Page } from './layout.ts'
+import { loginPath } from './login.ts'
+import { showPage } from './page.ts'
+
+const BACK: Part = html`<p>Go back, or to the <a href="/">overview</a>.</p>`
+const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the page again, and repeat what you did.</p>`
+
+/** The title of the page for a status, and what to do. */
+const PAGES: Record<number, { title: string; advice: Part }> = {
+  403: { title: 'This was refused', advice: NOTHING_CHANGED },
+  404: { title: 'There is nothing here', advice: BACK },
+  405: { title: 'This is not how it is asked for', advice: BACK },
+  409: { title: 'This cannot be done', advice: html`<p>Nothing was changed.</p>${BACK}` },
+  413: { title: 'This is too large', advice: NOTHING_CHANGED },
+  421: {
+    title: 'This host is not known',
+    advice: html`<p>Open the console by the address that it listens on, or set <code>ADMIN_URL</code> to the one that operators open.</p>`,
+  },
+  422: { title: 'Something is not right', advice: NOTHING_CHANGED },
+  503: {
+    title: 'The store cannot be used now',
+    advice: html`<p>Try again in a few seconds. If you were changing something, look first whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
+  },
+}
+
+const MALFORMED = { title: 'This could not be read', advice: NOTHING_CHANGED }
+
+const FAILED = {
+  title: 'The server failed',
+  advice: html`<p>This is a mistake in the program. Its log says more, under the request id below. If you were changing something, look whether it was changed before you try again.</p>`,
+}
+
+/** Answers what went wrong with a page. Who is not signed in is led to where that is done. */
+export function showErrors(console: FastifyInstance, { observe }: AdminContext): void {
+  console.setErrorHandler((error, request, reply) => {
+    if (error instanceof RefusedOperator && error.reason === 'no credentials') return askToSignIn(request, reply)
+    const problem = settle(observe, error, request)
+    reply.headers(problem.headers ?? {})
+    return showPage(reply, errorPage(problem, request), { status: problem.status })
+  })
+}
+
+function errorPage({ status, detail }: Problem, { id }: FastifyRequest): Page {
+  const { title, advice } = PAGES[status] ?? (status < 500 ? MALFORMED : FAILED)
+  return {
+    title,
+    content: html`<div class="panel prose"><p>${detail}</p>${advice}<p class="hint">${status}, request id <code>${id}</code></p></div>`,
+  }
+}
+
+/** What was sent with a form is lost where nobody is signed in: it says so. */
+function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const hadSession = referenceIn(request) !== undefined
+  const isPage = isSafe(request.method) && /text\/html|^$/.test(request.headers.accept ?? '')
+  if (isPage) return reply.redirect(loginPath(hadSession ? 'ended' : undefined), 303)
+  return showPage(reply, hadSession ? ENDED : NOT_SIGNED_IN, { status: 401 })
+}
+
+const HOW = html`<p>Run <code>token-server console</code> and open the link that it prints. A browser shows what you wrote again when you go back.</p>`
+
+const ENDED: Page = {
+  title: 'Your session has ended',
+  content: html`<div class="panel prose"><p>Nothing was changed. Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.</p>${HOW}</div>`,
+}
+
+const NOT_SIGNED_IN: Page = {
+  title: 'You are not signed in',
+  content: html`<div class="panel prose"><p>Nothing was changed.</p>${HOW}</div>`,
+}

@@ -1,0 +1,99 @@
+import type { FastifyInstance } from 'fastify'
+import type { LoginReason } from '../../domain/operator.ts'
+import type { AdminContext } from '../context.ts'
+import { field } from './components/forms.ts'
+import { note } from './components/words.ts'
+import { forgetReference, keepReference } from './cookie.ts'
+import { fieldsOf } from './fields.ts'
+import { html, type Part } from './html.ts'
+import type { Page } from './layout.ts'
+import { showPage } from './page.ts'
+
+/** Why somebody is here who wanted to be elsewhere, by the `why` of the URL. */
+const WHY: Record<string, Part> = {
+  ended: 'Your session has ended: sessions last 15 minutes without a click, and 8 hours at most.',
+  out: 'You are signed out.',
+}
+
+const WRONG: Record<LoginReason, string> = {
+  'unknown login link': 'This code is wrong, or it was used before: each is for one login.',
+  'expired login link': 'This code is older than ten minutes, and has ended.',
+}
+
+/** Where those go who are not signed in. */
+export function loginPath(why?: keyof typeof WHY): string {
+  return why === undefined ? '/login' : `/login?why=${why}`
+}
+
+/** Lets operators in with the code of a one-time link, and out again. */
+export function login(console: FastifyInstance, { signIn, administration, observe }: AdminContext): void {
+  console.get('/login', (request, reply) => {
+    const why = fieldsOf(request.query).text('why')
+    const reason = Object.hasOwn(WHY, why) && note('quiet', html`<p>${WHY[why]}</p>`)
+    return showPage(reply, loginPage(reason))
+  })
+
+  console.post('/login', async (request, reply) => {
+    const { id: requestId, remoteAddress, headers, session, caller } = request
+    const code = codeIn(fieldsOf(request.body).text('code'))
+    const result = await signIn.logIn(code, { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId })
+    if (typeof result === 'string') {
+      observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
+      return showPage(reply, loginPage(undefined, WRONG[result]), { status: 403 })
+    }
+    // Who signs in again in the same browser has left the session before.
+    if (session && caller) await administration(caller.author).operators.endSession(caller.operator.name, session.id)
+    keepReference(reply, result.reference)
+    return reply.redirect('/signed-in', 303)
+  })
+
+  // Whether the browser has kept the cookie: without this step it would be sent back here without a word.
+  console.get('/signed-in', ({ session }, reply) =>
+    session ? reply.redirect('/', 303) : showPage(reply, NOT_KEPT, { status: 403 }),
+  )
+
+  console.post('/logout', async ({ session, caller }, reply) => {
+    if (session && caller) await administration(caller.author).operators.endSession(caller.operator.name, session.id)
+    forgetReference(reply)
+    return reply.redirect(loginPath('out'), 303)
+  })
+}
+
+/** Some paste the whole link. */
+function codeIn(text: string): string {
+  return text.slice(text.lastIndexOf('#') + 1)
+}
+
+function loginPage(reason: Part, error?: string): Page {
+  return {
+    title: 'Sign in',
+    scripts: ['login.js'],
+    content: html`${reason}
+<div class="panel prose">
+<p>On the server's machine, or wherever its database can be reached, run</p>
+<pre><code>token-server console</code></pre>
+<p>and open the link that it prints. It is for one login within ten minutes.</p>
+<form class="form" method="post" action="/login" data-login>${field({
+      label: 'Code',
+      name: 'code',
+      hint: 'What the link has behind the #. You need it only where scripts are off.',
+      error: error && `${error} Run token-server console for a new one.`,
+      required: true,
+      isCode: true,
+    })}<div class="buttons"><button class="button primary">Sign in</button></div></form>
+</div>`,
+  }
+}
+
+const NOT_KEPT: Page = {
+  title: 'Your browser did not keep the session',
+  content: html`<div class="panel prose">
+<p>The code was right, but the browser did not keep the cookie that the console needs. It keeps it on HTTPS, and on plain HTTP where the address is <code>http://localhost</code>.</p>
+<ul>
+<li>Through SSH: <code>ssh -L 8081:localhost:8081 SERVER</code>, and then <code>http://localhost:8081</code>. Safari does not keep it even there: take another browser, or HTTPS.</li>
+<li>Behind a proxy with HTTPS: set <code>ADMIN_URL</code> to the address that operators open.</li>
+<li>Where cookies are blocked: allow them for this address.</li>
+</ul>
+<p>Then run <code>token-server console</code> for a new link: the code is used up.</p>
+</div>`,
+}

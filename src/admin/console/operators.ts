@@ -1,0 +1,159 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ListedAdminKey, ListedOperator } from '../../administration/operators.ts'
+import type { Session } from '../../domain/operator.ts'
+import type { AdminContext } from '../context.ts'
+import { callerOf } from '../wire/caller.ts'
+import { RefusedOperator } from '../wire/refused-operator.ts'
+import { confirm } from './components/confirm.ts'
+import { table } from './components/table.ts'
+import { badge, note, section, time } from './components/words.ts'
+import { donePath } from './done.ts'
+import { type Html, html, path } from './html.ts'
+import type { Page } from './layout.ts'
+import { showPage } from './page.ts'
+
+/** Who asks, as far as the page depends on it. */
+interface Viewer {
+  name: string
+  isAdmin: boolean
+  sessionId: number | undefined
+}
+
+type Route = { Params: { name: string; id: string } }
+
+/** Who administers over the network, with their keys and sessions. They are added by the command line only. */
+export function operatorPages(console: FastifyInstance, { administration }: AdminContext): void {
+  const actions = (request: FastifyRequest) => administration(callerOf(request).author).operators
+
+  console.get('/operators', async (request, reply) => {
+    return showPage(reply, page(await actions(request).list(), viewerOf(request)))
+  })
+
+  console.post<Route>('/operators/:name/remove', async (request, reply) => {
+    await actions(request).remove(request.params.name)
+    return reply.redirect(donePath('/operators', 'operator-removed'), 303)
+  })
+
+  console.post<Route>('/operators/:name/keys/:id/revoke', async (request, reply) => {
+    await actions(request).revokeKey(request.params.name, numberOf(request.params.id))
+    return reply.redirect(donePath('/operators', 'key-revoked'), 303)
+  })
+
+  console.post<Route>('/operators/:name/sessions/:id/end', async (request, reply) => {
+    const { name, id } = request.params
+    const viewer = viewerOf(request)
+    if (!viewer.isAdmin && viewer.name !== name) throw new RefusedOperator('viewer')
+    await actions(request).endSession(name, numberOf(id))
+    return reply.redirect(donePath('/operators', 'session-ended'), 303)
+  })
+}
+
+/** The id of a key or session in a path; 0, which none has, where it is no number. */
+function numberOf(id: string): number {
+  return /^\d{1,9}$/.test(id) ? Number(id) : 0
+}
+
+function viewerOf(request: FastifyRequest): Viewer {
+  const { name, role } = callerOf(request).operator
+  return { name, isAdmin: role === 'admin', sessionId: request.session?.id }
+}
+
+function page(operators: readonly ListedOperator[], viewer: Viewer): Page {
+  return {
+    title: 'Operators',
+    section: '/operators',
+    lead: 'Persons and programs who administer this server over the network.',
+    content: html`${
+      !viewer.isAdmin &&
+      note('quiet', html`<p>You are a viewer: you see everything, and can end your own sessions only.</p>`)
+    }
+${operators.map((operator) => operatorSection(operator, viewer))}
+${section('add', 'Add an operator, or a key', HOW_TO_ADD)}`,
+  }
+}
+
+const HOW_TO_ADD = html`<div class="prose">
+<p>Only the command line does so, where the database can be reached: nothing that came over the network can make another key.</p>
+<pre><code>token-server operators add NAME --role admin
+token-server operators add NAME --role viewer
+token-server operators key NAME --expires 90d
+token-server console NAME</code></pre>
+<p>An admin changes everything, a viewer looks at everything. A key is for programs that use the API; the last command prints a link that lets a person into this console.</p>
+</div>`
+
+function operatorSection(operator: ListedOperator, viewer: Viewer): Html {
+  const { name, role, createdAt, keys, sessions } = operator
+  const isSelf = name === viewer.name
+  return section(
+    `operator-${name}`,
+    html`<bdi>${name}</bdi> ${badge(role)}${isSelf && html` ${badge('you', 'good')}`}`,
+    html`<p class="hint">Added ${time(createdAt)}</p>
+<h3>Keys</h3>
+${keys.length > 0 ? keyTable(operator, viewer) : html`<p class="quiet-text">None. ${isSelf ? 'You come' : `${name} comes`} in by links only.</p>`}
+<h3>Sessions</h3>
+${sessions.length > 0 ? sessionTable(operator, viewer) : html`<p class="quiet-text">Not signed in now.</p>`}`,
+    viewer.isAdmin && removal(name, isSelf),
+  )
+}
+
+function removal(name: string, isSelf: boolean): Html {
+  return confirm({
+    label: 'Remove',
+    subject: name,
+    action: path`/operators/${name}/remove`,
+    isSmall: true,
+    consequences: html`<p>All keys, sessions and links of this operator are refused from now on. What was done stays in the audit.</p>${
+      isSelf &&
+      html`<p><strong>This is you:</strong> you are signed out, and only the command line can let you in again.</p>`
+    }`,
+  })
+}
+
+const KEY_TONES = { active: 'good', expired: 'quiet', revoked: 'bad' } as const
+
+function keyTable({ name, keys }: ListedOperator, viewer: Viewer): Html {
+  const columns = ['Key', 'State', 'Made', 'Ends', 'Last used'].map((label) => ({ label }))
+  const rows = keys.map((key) => [
+    `${key.id}`,
+    html`${badge(key.state, KEY_TONES[key.state])}${key.revokedAt !== null && html` ${time(key.revokedAt)}`}`,
+    time(key.createdAt),
+    time(key.endsAt),
+    time(key.lastUsedAt),
+    viewer.isAdmin && key.state === 'active' && keyRevocation(name, key),
+  ])
+  return table(`Keys of ${name}`, viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
+}
+
+function keyRevocation(name: string, { id }: ListedAdminKey): Html {
+  return confirm({
+    label: 'Revoke',
+    subject: `key ${id} of ${name}`,
+    action: path`/operators/${name}/keys/${id}/revoke`,
+    isSmall: true,
+    consequences: html`<p>The program that has this key is refused from now on. It cannot be taken back.</p>`,
+  })
+}
+
+function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html {
+  const mayEnd = viewer.isAdmin || viewer.name === name
+  const columns = ['Session', 'Address', 'Browser', 'Began', 'Last seen'].map((label) => ({ label }))
+  const rows = sessions.map((session) => [
+    html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
+    session.remoteAddress,
+    html`<span class="cut" title="${session.userAgent}">${session.userAgent}</span>`,
+    time(session.createdAt),
+    time(session.lastSeenAt),
+    mayEnd && sessionEnding(name, session),
+  ])
+  return table(`Sessions of ${name}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
+}
+
+function sessionEnding(name: string, { id }: Session): Html {
+  return confirm({
+    label: 'End',
+    subject: `session ${id} of ${name}`,
+    action: path`/operators/${name}/sessions/${id}/end`,
+    isSmall: true,
+    consequences: html`<p>Whoever uses it is signed out.</p>`,
+  })
+}

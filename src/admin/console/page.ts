@@ -1,0 +1,14 @@
+import type { FastifyReply } from 'fastify'
+import { doneMessage } from './done.ts'
+import { fieldsOf } from './fields.ts'
+import { layout, type Page } from './layout.ts'
+
+/** Answers with a page, in the frame of who is signed in. */
+export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {}): FastifyReply {
+  const { caller, query } = reply.request
+  const done = doneMessage(fieldsOf(query).text('done'))
+  return reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .send(layout(page, { operator: caller?.operator, done }))
+}

@@ -1,0 +1,127 @@
+import t from 'tap'
+import type { Author } from '../../../src/domain/audit-event.ts'
+import { createConsoleWorld } from '../../support/console-world.ts'
+
+const DAY = 24 * 60 * 60_000
+const EVIL = `"'><script>alert(1)</script>`
+
+/** Text behind the first heading, without markup. */
+function read(body: string): string {
+  return body
+    .slice(body.indexOf('<h1>'))
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ')
+}
+
+t.test('Audit: the newest change is first, with who made it, from where, and what was different', async (t) => {
+  const { signIn, context } = await createConsoleWorld(t)
+  const author: Author = { actor: 'bert', origin: 'API', remoteAddress: '192.0.2.1', requestId: 'request-1' }
+  const { applications } = context.administration(author)
+  const { clientId } = await applications.register({ name: 'Old', developerEmail: 'dev@partner.example' })
+  await applications.update(clientId, { name: 'New' })
+  const { statusCode, body } = await (await signIn('viewer'))('/audit?actor=bert')
+  t.equal(statusCode, 200)
+  const text = read(body)
+  t.match(text, /Application updated .* Application registered/)
+  t.match(body, 'name: <del><bdi>Old</bdi></del> → <ins><bdi>New</bdi></ins>')
+  t.match(text, 'bert API, 192.0.2.1, request-1')
+  t.match(body, `<a href="/applications/${clientId}">`)
+  t.match(body, '<a href="/audit?actor=bert">')
+})
+
+t.test('Audit: it leads to suites and operators, too', async (t) => {
+  const { signIn, administration } = await createConsoleWorld(t)
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  const { body } = await (await signIn())('/audit')
+  t.match(body, '<a href="/suites/store">')
+  t.match(body, '<a href="/operators#operator-viktor">')
+  t.match(read(body), 'Operator logged in')
+})
+
+t.test('Audit: whatever was changed to what, by whom and for whom, it is text', async (t) => {
+  const { signIn, context } = await createConsoleWorld(t)
+  const author: Author = { actor: EVIL, origin: 'command line', remoteAddress: EVIL, requestId: EVIL }
+  const { applications, suites } = context.administration(author)
+  const { clientId } = await applications.register({
+    clientId: EVIL,
+    name: EVIL,
+    developerEmail: 'dev@partner.example',
+  })
+  await suites.register({ suiteId: 'evil', name: EVIL })
+  const browser = await signIn()
+  const { body } = await browser(`/audit?subject=${encodeURIComponent(clientId)}`)
+  t.match(read(body), 'Application registered')
+  t.notMatch(body, '<script>')
+  t.match(body, `<a href="/applications/${encodeURIComponent(EVIL)}">`.replaceAll("'", '&#39;'))
+  const echoed = await browser(`/audit?since=${EVIL}&actor=${EVIL}&subject=${EVIL}&before=${EVIL}`)
+  t.notMatch(echoed.body, '<script>')
+  t.equal(echoed.statusCode, 422)
+})
+
+t.test('Audit: it is narrowed by day, actor and subject, and keeps what was asked for', async (t) => {
+  const { signIn, administration, clock } = await createConsoleWorld(t)
+  await administration.suites.register({ suiteId: 'early', name: 'Early' })
+  clock.time += 2 * DAY
+  await administration.suites.register({ suiteId: 'late', name: 'Late' })
+  const browser = await signIn()
+  const since = read((await browser('/audit?since=2027-01-16')).body)
+  t.match(since, ' late ')
+  t.notMatch(since, ' early ')
+  const one = await browser('/audit?subject=early&actor=+tester+&since=')
+  t.match(read(one.body), ' early ')
+  t.notMatch(read(one.body), ' late ')
+  t.match(one.body, 'name="actor" type="text" value="tester"')
+  t.match(one.body, '<a class="button" href="/audit">All</a>')
+})
+
+t.test('Audit: a day that is none is said at its field', async (t) => {
+  const { signIn } = await createConsoleWorld(t)
+  const browser = await signIn()
+  for (const since of ['yesterday', '2027-13-01', '2027-02-31x']) {
+    const { statusCode, body } = await browser(`/audit?since=${since}`)
+    t.equal(statusCode, 422, since)
+    t.match(body, '<p class="error" id="field-since-error">This is no day')
+  }
+})
+
+t.test('Audit: an older page begins where the one before ended, and leads back to the newest', async (t) => {
+  const { signIn, administration } = await createConsoleWorld(t)
+  for (let n = 1; n <= 50; n++) await administration.suites.register({ suiteId: `s${n}`, name: `Suite ${n}` })
+  const browser = await signIn()
+  const newest = await browser('/audit?actor=tester')
+  t.match(newest.body, 'href="/suites/s2"')
+  t.notMatch(newest.body, 'href="/suites/s1"')
+  t.notMatch(newest.body, 'Newest')
+  const [, older = ''] = /<a class="button" href="([^"]+)" rel="next">Older/.exec(newest.body) ?? []
+  t.match(older, /^\/audit\?actor=tester&amp;before=\d+$/)
+  const next = await browser(older.replace('&amp;', '&'))
+  t.match(next.body, 'href="/suites/s1"')
+  t.notMatch(next.body, 'href="/suites/s2"')
+  t.match(next.body, '<a class="button" href="/audit?actor=tester">Newest</a>')
+  t.match((await browser('/audit?before=3')).body, '<a class="button" href="/audit">Newest</a>')
+})
+
+t.test('Audit: where nothing is listed it says why, and what to do', async (t) => {
+  const { signIn, store } = await createConsoleWorld(t)
+  const browser = await signIn()
+  t.match((await browser('/audit?subject=nobody')).body, 'No change is like that')
+  const { listAuditEvents } = store
+  t.teardown(() => Object.assign(store, { listAuditEvents }))
+  Object.assign(store, { listAuditEvents: async () => [] })
+  t.match((await browser('/audit')).body, 'Nothing was changed yet')
+})
+
+t.test('Audit: what happened to a database has no page', async (t) => {
+  const { signIn, store } = await createConsoleWorld(t)
+  const { listAuditEvents } = store
+  t.teardown(() => Object.assign(store, { listAuditEvents }))
+  const event = { id: 1, at: 0, actor: 'root', origin: 'command line', remoteAddress: 'machine', requestId: undefined }
+  const backup = { ...event, action: 'backup made', subject: { kind: 'database', id: 'db' }, before: null, after: {} }
+  Object.assign(store, { listAuditEvents: async () => [backup] })
+  const { body } = await (await signIn())('/audit')
+  t.match(
+    body,
+    '<th role="rowheader" scope="row">Backup made</th><td role="cell" data-label="To whom"><div><bdi>db</bdi>',
+  )
+  t.match(read(body), 'command line, machine ')
+})

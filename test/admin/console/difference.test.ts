@@ -1,0 +1,57 @@
+import t from 'tap'
+import { difference } from '../../../src/admin/console/difference.ts'
+
+/** As text: what is gone in [- -], what came in [+ +]. */
+function read(...[before, after]: Parameters<typeof difference>): string[] {
+  return [...difference(before, after).text.matchAll(/<li>(.*?)<\/li>/g)].map(([, line = '']) =>
+    line
+      .replaceAll('<del>', '[-')
+      .replaceAll('</del>', '-]')
+      .replaceAll('<ins>', '[+')
+      .replaceAll('</ins>', '+]')
+      .replace(/<[^>]+>/g, '')
+      .trim(),
+  )
+}
+
+t.test('Difference: a value that changed is there as it was and as it is', async (t) => {
+  t.strictSame(read({ name: 'A', status: 'active' }, { name: 'B', status: 'active' }), ['name: [-A-] → [+B+]'])
+  t.strictSame(read({ ends_at: null }, { ends_at: '2027-01-15T08:00:00.000Z' }), [
+    'ends at: [-none-] → [+2027-01-15 08:00 UTC+]',
+  ])
+  t.strictSame(read({ a: 1, b: true }, { a: 2, b: { c: 1 } }), [
+    'a: [-1-] → [+2+]',
+    'b: [-true-] → [+{&quot;c&quot;:1}+]',
+  ])
+})
+
+t.test('Difference: what was added and removed has one side only', async (t) => {
+  t.strictSame(read(null, { name: 'A', suites: ['x'] }), ['name: [+A+]', 'suites: [+x+]'])
+  t.strictSame(read({ name: 'A', suites: ['x', 'y'] }, null), ['name: [-A-]', 'suites: [-x-] [-y-]'])
+  t.match(difference(null, null).text, '–')
+  t.match(difference({}, {}).text, '–')
+})
+
+t.test('Difference: of lists only what is in one of them', async (t) => {
+  t.strictSame(read({ suites: ['a', 'b'] }, { suites: ['b', 'c'] }), ['suites: [-a-] → [+c+]'])
+  t.strictSame(read({ suites: ['a'] }, { suites: ['a', 'b'] }), ['suites: [+b+]'])
+  t.strictSame(read({ suites: [] }, { suites: [] }), [])
+})
+
+t.test('Difference: of secrets and keys, which have ids, what is different of each', async (t) => {
+  const secret = { id: 1, origin: 'generated', ends_at: null }
+  t.strictSame(
+    read({ secrets: [secret] }, { secrets: [{ ...secret, ends_at: '2027-01-15T08:00:00.000Z' }, { id: 2 }] }),
+    ['secrets: [+2+]', 'secrets 1 ends at: [-none-] → [+2027-01-15 08:00 UTC+]'],
+  )
+  t.strictSame(read({ secrets: [secret] }, { secrets: [] }), ['secrets: [-1-]'])
+  t.strictSame(read({ secrets: [secret] }, { secrets: [secret] }), [])
+})
+
+t.test('Difference: whatever a value is, it is text', async (t) => {
+  const evil = '<img src=x onerror=alert(1)>'
+  const values = { [evil]: evil, list: [evil, { id: evil }, { evil }], object: { evil } }
+  t.notMatch(difference(null, values).text, '<img')
+  t.notMatch(difference(values, null).text, '<img')
+  t.notMatch(difference({ s: [{ id: evil, [evil]: 1 }] }, { s: [{ id: evil, [evil]: evil }] }).text, '<img')
+})

@@ -1,0 +1,106 @@
+import t from 'tap'
+import { createConsoleWorld } from '../../support/console-world.ts'
+
+const MINUTE = 60_000
+
+t.test('Login: a code lets its operator in, once', async (t) => {
+  const { codeFor, visit, events } = await createConsoleWorld(t)
+  const code = await codeFor('admin')
+  const first = await visit('/login', { form: { code } })
+  t.equal(first.statusCode, 303)
+  t.equal(first.headers.location, '/signed-in')
+  t.match(events, [{ type: 'operator logged in', operator: 'anna', remoteAddress: '127.0.0.1' }])
+
+  const second = await visit('/login', { form: { code } })
+  t.equal(second.statusCode, 403)
+  t.match(second.body, 'it was used before')
+  t.match(second.body, 'Run token-server console for a new one.')
+  t.notOk(second.headers['set-cookie'])
+  t.match(events.at(-1), { type: 'operator refused', reason: 'unknown login link', remoteAddress: '127.0.0.1' })
+  t.notMatch(second.body, code)
+})
+
+t.test('Login: a code ends after ten minutes, and it says so', async (t) => {
+  const { codeFor, visit, clock, events } = await createConsoleWorld(t)
+  const code = await codeFor('admin')
+  clock.time += 10 * MINUTE
+  const { statusCode, body } = await visit('/login', { form: { code } })
+  t.equal(statusCode, 403)
+  t.match(body, 'older than ten minutes')
+  t.match(events, [{ type: 'operator refused', reason: 'expired login link' }])
+})
+
+t.test('Login: a code that is none, or missing, lets nobody in', async (t) => {
+  const { visit } = await createConsoleWorld(t)
+  for (const form of [{ code: '<script>' }, { code: '' }, {}, { code: ['a', 'b'] }]) {
+    const { statusCode, body, headers } = await visit('/login', { form })
+    t.equal(statusCode, 403)
+    t.match(body, 'This code is wrong')
+    t.match(body, 'aria-invalid="true"')
+    t.notOk(headers['set-cookie'])
+  }
+})
+
+t.test('Login: the whole link is as good as its code', async (t) => {
+  const { codeFor, visit } = await createConsoleWorld(t)
+  const code = ` http://localhost:8081/login#${await codeFor('admin')} `
+  t.equal((await visit('/login', { form: { code } })).statusCode, 303)
+})
+
+t.test('Login: the cookie is for this host only, and no script or other site gets it', async (t) => {
+  const { codeFor, visit } = await createConsoleWorld(t)
+  const { headers } = await visit('/login', { form: { code: await codeFor('admin') } })
+  t.match(headers['set-cookie'], /^__Host-session=[A-Za-z0-9]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/)
+})
+
+t.test('Login: every login has a new reference, and never one that the browser came with', async (t) => {
+  const { codeFor, visit, signIn } = await createConsoleWorld(t)
+  const chosen = `__Host-session=${'A'.repeat(43)}`
+  const fixed = await visit('/login', { form: { code: await codeFor('admin') }, headers: { cookie: chosen } })
+  t.equal(fixed.statusCode, 303)
+  t.type(fixed.headers['set-cookie'], 'string', 'there is one cookie, not a second one that is taken away')
+  t.notMatch(fixed.headers['set-cookie'], chosen)
+  t.equal((await visit('/about', { headers: { cookie: chosen } })).headers.location, '/login?why=ended')
+
+  const browser = await signIn()
+  const again = await browser('/login', { form: { code: await codeFor('viewer') } })
+  t.equal(again.statusCode, 303)
+  const cookie = String(again.headers['set-cookie']).split(';')[0] as string
+  t.not(cookie, browser.cookie)
+  t.match((await visit('/about', { headers: { cookie } })).body, '<bdi>viktor</bdi>')
+  t.equal((await browser('/about')).statusCode, 303, 'the session before has ended')
+})
+
+t.test('Login: who has signed in is led to the overview, and told where the browser kept no cookie', async (t) => {
+  const { visit, signIn } = await createConsoleWorld(t)
+  const browser = await signIn()
+  const kept = await browser('/signed-in')
+  t.strictSame([kept.statusCode, kept.headers.location], [303, '/'])
+  const lost = await visit('/signed-in')
+  t.equal(lost.statusCode, 403)
+  t.match(lost.body, 'did not keep the session')
+  t.match(lost.body, 'ADMIN_URL')
+})
+
+t.test('Login: the page has a form that needs no scripts, and says where a code comes from', async (t) => {
+  const { visit } = await createConsoleWorld(t)
+  const { statusCode, body } = await visit('/login')
+  t.equal(statusCode, 200)
+  t.match(body, '<form class="form" method="post" action="/login" data-login>')
+  t.match(body, '<label for="field-code">Code</label>')
+  t.match(body, 'token-server console')
+  t.match((await visit('/login?why=ended')).body, 'Your session has ended')
+  t.notMatch((await visit('/login?why=toString')).body, 'class="note')
+})
+
+t.test('Logout: it ends the session, not the cookie only', async (t) => {
+  const { visit, signIn, events } = await createConsoleWorld(t)
+  const browser = await signIn()
+  const { statusCode, headers } = await browser('/logout', { form: {} })
+  t.strictSame([statusCode, headers.location], [303, '/login?why=out'])
+  t.match(headers['set-cookie'], /^__Host-session=; .*Max-Age=0$/)
+  t.match(events.at(-1), { type: 'session ended', operator: 'anna' })
+  t.equal((await browser('/about')).statusCode, 303)
+  t.match((await visit('/login?why=out')).body, 'You are signed out.')
+  t.equal((await browser('/logout', { form: {} })).statusCode, 303, 'who is signed out already stays so')
+})

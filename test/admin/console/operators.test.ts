@@ -1,0 +1,102 @@
+import t from 'tap'
+import { createConsoleWorld } from '../../support/console-world.ts'
+
+const DAY = 24 * 60 * 60_000
+
+t.test('Operators: an admin sees everybody with keys and sessions, and which session is the own', async (t) => {
+  const { signIn } = await createConsoleWorld(t)
+  await signIn('viewer')
+  const browser = await signIn()
+  const { statusCode, body } = await browser('/operators', { headers: { 'user-agent': 'x' } })
+  t.equal(statusCode, 200)
+  for (const name of ['anna', 'viktor']) t.match(body, `<h2 id="operator-${name}"><bdi>${name}</bdi>`)
+  t.match(body, '<bdi>anna</bdi> <span class="badge quiet">admin</span> <span class="badge good">you</span>')
+  t.equal(body.split('this one').length, 2)
+  t.match(body, 'token-server operators add NAME --role viewer')
+  t.match(body, 'action="/operators/viktor/remove"')
+  t.match(body, 'action="/operators/viktor/keys/2/revoke"')
+  t.match(body, 'This is you')
+})
+
+t.test('Operators: a key is revoked with one form, and then cannot be again', async (t) => {
+  const { signIn, ask } = await createConsoleWorld(t)
+  const browser = await signIn()
+  t.equal(
+    (await browser('/operators/viktor/keys/2/revoke', { form: {} })).headers.location,
+    '/operators?done=key-revoked',
+  )
+  t.equal((await ask('/admin/v1/nothing', { as: 'viewer' })).statusCode, 401)
+  const { body } = await browser('/operators')
+  t.match(body, /<span class="badge bad">revoked<\/span> <time/)
+  t.notMatch(body, '/operators/viktor/keys/2/revoke')
+})
+
+t.test('Operators: expired keys and operators without keys and sessions are shown as such', async (t) => {
+  const { signIn, administration, clock } = await createConsoleWorld(t)
+  await administration.operators.add('new', 'viewer')
+  await administration.operators.revokeKey('anna', 1)
+  clock.time += 30 * DAY
+  const { body } = await (await signIn())('/operators')
+  t.match(body, 'expired')
+  t.match(body, 'new comes in by links only')
+  t.match(body, 'Not signed in now.')
+})
+
+t.test('Operators: one is removed, also oneself, who is then signed out', async (t) => {
+  const { signIn, administration } = await createConsoleWorld(t)
+  const browser = await signIn()
+  const removed = await browser('/operators/viktor/remove', { form: {} })
+  t.equal(removed.headers.location, '/operators?done=operator-removed')
+  const again = await browser('/operators/viktor/remove', { form: {} })
+  t.equal(again.statusCode, 404)
+  t.match(again.body, 'There is no operator with the name viktor.')
+  t.equal((await browser('/operators/anna/remove', { form: {} })).statusCode, 303)
+  t.equal((await browser('/operators')).headers.location, '/login?why=ended')
+  t.strictSame(await administration.operators.list(), [])
+})
+
+t.test('Operators: who has no keys is told that links are the way', async (t) => {
+  const { signIn, store, administration } = await createConsoleWorld(t)
+  await administration.operators.remove('anna')
+  await administration.operators.add('anna', 'admin')
+  t.ok(store)
+  t.match((await (await signIn())('/operators')).body, 'You come in by links only')
+})
+
+t.test('Operators: a viewer has no forms but those that end own sessions, and is refused by the server', async (t) => {
+  const { signIn, administration } = await createConsoleWorld(t)
+  await signIn('admin')
+  const browser = await signIn('viewer')
+  const { body } = await browser('/operators')
+  t.match(body, 'You are a viewer')
+  const actions = [...body.matchAll(/action="([^"]+)"/g)].map(([, action]) => action)
+  const [own] = (await administration.operators.show('viktor')).sessions
+  const [other] = (await administration.operators.show('anna')).sessions
+  t.strictSame(actions, ['/logout', `/operators/viktor/sessions/${own?.id}/end`])
+
+  const refused = [
+    '/operators/anna/remove',
+    '/operators/anna/keys/1/revoke',
+    `/operators/anna/sessions/${other?.id}/end`,
+  ]
+  for (const url of refused) {
+    const { statusCode, body } = await browser(url, { form: {} })
+    t.equal(statusCode, 403, url)
+    t.match(body, 'A viewer can look at everything')
+  }
+  t.equal((await browser(`/operators/viktor/sessions/${own?.id}/end`, { form: {} })).statusCode, 303)
+  t.equal((await browser('/operators')).statusCode, 303)
+})
+
+t.test('Operators: a key or session that is none is not found', async (t) => {
+  const { signIn } = await createConsoleWorld(t)
+  const browser = await signIn()
+  for (const url of [
+    '/operators/anna/keys/99/revoke',
+    '/operators/anna/keys/x/revoke',
+    '/operators/anna/sessions/x/end',
+    '/operators/nobody/sessions/1/end',
+  ]) {
+    t.equal((await browser(url, { form: {} })).statusCode, 404, url)
+  }
+})
