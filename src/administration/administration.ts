@@ -43,6 +43,8 @@ export function createAdministration({ store, now, observe, author }: Administra
     secrets: createSecrets(context),
     operators: createOperators(context),
     seed: createSeed(context),
+    /** Who changed what, newest first. */
+    listAuditEvents: store.listAuditEvents,
     why: createWhy(context),
   }
 }

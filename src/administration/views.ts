@@ -1,3 +1,4 @@
+import type { AuditEvent } from '../domain/audit-event.ts'
 import type { Session } from '../domain/operator.ts'
 import {
   adminKeyFields,
@@ -141,5 +142,21 @@ function refusalView(refusal: RefusalCount) {
     last_at: timestamp(refusal.lastAt),
     request_id: refusal.requestId ?? null,
     trace_id: refusal.traceId ?? null,
+  }
+}
+
+/** A change that was made, and by whom. */
+export function auditEventView({ at, remoteAddress, requestId, ...event }: AuditEvent) {
+  return {
+    id: event.id,
+    at: timestamp(at),
+    actor: event.actor,
+    origin: event.origin,
+    remote_address: remoteAddress,
+    request_id: requestId ?? null,
+    action: event.action,
+    subject: event.subject,
+    before: event.before,
+    after: event.after,
   }
 }

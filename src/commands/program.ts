@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { VERSION } from '../version.ts'
 import { applicationsCommand } from './applications.ts'
+import { auditCommand } from './audit.ts'
 import { backupCommand } from './backup.ts'
 import { demoCommand } from './demo.ts'
 import { doctorCommand } from './doctor.ts'
@@ -31,6 +32,7 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
     .addCommand(secretsCommand(terminal))
     .addCommand(tokensCommand(terminal))
     .addCommand(whyCommand(terminal))
+    .addCommand(auditCommand(terminal))
     .addCommand(backupCommand(terminal))
     .addCommand(restoreCommand(terminal))
     .addCommand(storeCommand(terminal))

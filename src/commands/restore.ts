@@ -23,11 +23,12 @@ export function restoreCommand(terminal: Terminal): Command {
       const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
       const { restoreStore } = await import('../store/open.ts')
       const revokeAllTokens = options.revokeAllTokens === true
+      const author = commandAuthor()
       const source = file === '-' ? terminal.stdin : file
-      const restored = await restoreStore(DATABASE_URL, source, { revokeAllTokens, now: Date.now })
+      const restored = await restoreStore(DATABASE_URL, source, { revokeAllTokens, now: Date.now, author })
       const { replaced, wasLocked } = restored
       const observe = commandLog(terminal, LOG_LEVEL)
-      observe({ type: 'database restored', file, replaced, revokeAllTokens, ...commandAuthor() })
+      observe({ type: 'database restored', file, replaced, revokeAllTokens, ...author })
       const result = { file, ...contentsView(restored), replaced: replaced ?? null, was_locked: wasLocked }
       await print(terminal, options, result, restoredText(locationText(DATABASE_URL), file, restored, revokeAllTokens))
     })

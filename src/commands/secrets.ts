@@ -3,6 +3,7 @@ import { secretView, timestamp } from '../administration/views.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
+import { duration } from './shared/times.ts'
 import { secretsTable } from './shared/words.ts'
 
 const ID = 'the client id of an application, or the id of a suite'
@@ -16,7 +17,7 @@ export function secretsCommand(terminal: Terminal): Command {
     .argument('<id>', ID)
     .addOption(
       new Option('--overlap <duration>', 'how long the others stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
-        .argParser(duration)
+        .argParser(overlap)
         .default(duration('24h'), '24h'),
     )
     .action(async (owner: string, options: { overlap: number; json?: boolean }) => {
@@ -61,16 +62,10 @@ function withForce(error: unknown): never {
   throw new OperatorError(`${error.message} The option for that is --force.`, { cause: error })
 }
 
-const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const LONGEST_MS = duration('365d')
 
-const LONGEST_MS = 365 * UNITS.d
-
-/** A length of time in milliseconds. Throws a usage error for other text than `90s`, `30m`, `24h`, `7d` or `0`. */
-function duration(text: string): number {
-  if (text === '0') return 0
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  if (!count || !unit) throw new InvalidArgumentError('It must be 0, or a number and s, m, h or d: 90s, 30m, 24h, 7d.')
-  const time = Number(count) * UNITS[unit as keyof typeof UNITS]
+function overlap(text: string): number {
+  const time = duration(text)
   if (time > LONGEST_MS) throw new InvalidArgumentError('It may be 365d at most.')
   return time
 }

@@ -24,12 +24,14 @@ export function storeCommand(terminal: Terminal): Command {
     .requiredOption('--to <url>', 'the database, as in DATABASE_URL; without a password')
     .action(async (options: JsonOption & { to: string }) => {
       const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
+      const author = commandAuthor()
       const from = sourceOf(DATABASE_URL)
       const to = targetOf(terminal, options.to)
       const { copyStore } = await import('../store/open.ts')
       const copied = await copyStore(from, to, {
         lockTimeout: LOCK_TIMEOUT_MS,
         now: Date.now,
+        author,
         onProgress: createProgress(terminal, options),
       })
       const database = locationText(from)
@@ -43,7 +45,7 @@ export function storeCommand(terminal: Terminal): Command {
         applications,
         suites,
         tokens,
-        ...commandAuthor(),
+        ...author,
       })
       await print(terminal, options, { database, moved_to: movedTo, ...copied }, copiedText(database, movedTo, copied))
     })
@@ -54,10 +56,12 @@ export function storeCommand(terminal: Terminal): Command {
       const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
       const { reopenStore } = await import('../store/open.ts')
       const database = locationText(DATABASE_URL)
-      const movedTo = await reopenStore(sourceOf(DATABASE_URL), { lockTimeout: LOCK_TIMEOUT_MS })
+      const author = commandAuthor()
+      const audit = { author, at: Date.now() }
+      const movedTo = await reopenStore(sourceOf(DATABASE_URL), audit, { lockTimeout: LOCK_TIMEOUT_MS })
       if (movedTo !== undefined) {
         const observe = commandLog(terminal, LOG_LEVEL)
-        observe({ type: 'database reopened', database, movedTo, ...commandAuthor() })
+        observe({ type: 'database reopened', database, movedTo, ...author })
       }
       await print(terminal, options, { database, moved_to: movedTo ?? null }, reopenedText(database, movedTo))
     })

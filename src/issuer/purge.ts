@@ -14,6 +14,9 @@ const KEEP_COUNTS_HOURS = 48
 /** Refusals are kept for 30 days. */
 const KEEP_REFUSALS_MS = 30 * 24 * HOUR
 
+/** Who changed what is kept for 400 days. */
+const KEEP_AUDIT_EVENTS_MS = 400 * 24 * HOUR
+
 interface PurgeOptions {
   store: Store
   now: Clock
@@ -21,8 +24,8 @@ interface PurgeOptions {
 }
 
 /**
- * Deletes some expired tokens, old counts, refusals and idempotency records, and sessions that are over. Resolves to whether
- * there may be more. Throws StoreUnavailable.
+ * Deletes some expired tokens, old counts, refusals, audit events and idempotency records, and sessions that are over.
+ * Resolves to whether there may be more. Throws StoreUnavailable.
  */
 export async function purge({ store, now, observe }: PurgeOptions): Promise<boolean> {
   // Not before the epoch, from which a clock that was never set begins to count.
@@ -31,7 +34,8 @@ export async function purge({ store, now, observe }: PurgeOptions): Promise<bool
   if (tokens > 0) observe({ type: 'tokens purged', count: tokens })
   const counts = await store.purgeTokenCounts(hourOf(now()) - KEEP_COUNTS_HOURS, STEP)
   const refusals = await store.purgeRefusals(now() - KEEP_REFUSALS_MS, STEP)
+  const auditEvents = await store.purgeAuditEvents(now() - KEEP_AUDIT_EVENTS_MS, STEP)
   const repeatable = await store.purgeIdempotencyRecords(now() - IDEMPOTENCY_LIFETIME, STEP)
   await store.purgeSignIns(now())
-  return [tokens, counts, refusals, repeatable].includes(STEP)
+  return [tokens, counts, refusals, repeatable, auditEvents].includes(STEP)
 }

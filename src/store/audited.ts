@@ -84,6 +84,17 @@ export function whatHappened({ action, kind, id }: Concerned, before: Snapshot, 
   }
 }
 
+/** What happened to the database as a whole; `place`: where it is. */
+export function databaseEvent(action: Action, place: string, before: PublicFields, after: PublicFields): Happened {
+  return {
+    action,
+    subjectKind: 'database',
+    subject: place,
+    before: JSON.stringify(before),
+    after: JSON.stringify(after),
+  }
+}
+
 /** An audit event as it is stored. */
 export interface AuditRow extends Omit<AuditEvent, 'requestId' | 'subject' | 'before' | 'after'> {
   requestId: string | null

@@ -1,11 +1,15 @@
+import type { Audit, Author } from '../domain/audit-event.ts'
 import type { Clock } from '../domain/clock.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
+import { databaseEvent, type Happened } from './audited.ts'
 import { createSummary, pagesOf, type ReadPage, type Row, TABLES, type Table } from './copied.ts'
 
 /** A store that is to be copied, while others use it. */
 export interface Source {
+  /** Its place, for people. */
+  database: string
   readPage: ReadPage
   /** The highest key that each table ever had: none is used twice. */
   lastKeys(): Promise<{ name: string; seq: number }[]>
@@ -14,7 +18,7 @@ export interface Source {
     assertNotCopied(): Promise<void>
     begin(place: string, at: number): Promise<void>
     assertBegun(place: string, at: number): Promise<void>
-    complete(place: string, beganAt: number, at: number): Promise<void>
+    complete(place: string, beganAt: number, audit: Audit): Promise<void>
     abandon(place: string, at: number): Promise<void>
   }
 }
@@ -27,6 +31,8 @@ export interface Target {
   readPage: ReadPage
   /** The next key of a table will be higher than this one. */
   setLastKey(table: string, key: number): Promise<void>
+  /** Adds an audit event. */
+  record(audit: Audit, happened: Happened): Promise<void>
   commit(): Promise<void>
   /** Undoes what was not committed. */
   close(): void
@@ -37,6 +43,7 @@ export type Copied = Record<Table, number>
 
 export interface CopyOptions {
   now: Clock
+  author: Author
   /** Is told after each page how many rows of a table there are by now. */
   onProgress: (table: Table, rows: number) => void
 }
@@ -65,7 +72,7 @@ function nothingCopied(error: Error): OperatorError {
   return new OperatorError(`${withPeriod(error.message)} Nothing was copied.`, { cause: error })
 }
 
-async function copyInto(target: Target, source: Source, { now, onProgress }: CopyOptions): Promise<Copied> {
+async function copyInto(target: Target, source: Source, { now, author, onProgress }: CopyOptions): Promise<Copied> {
   const beganAt = now()
   await source.move.begin(target.place, beganAt)
   try {
@@ -73,19 +80,27 @@ async function copyInto(target: Target, source: Source, { now, onProgress }: Cop
     const counts: [Table, number][] = []
     for (const table of TABLES) counts.push([table, await copyTable(source, target, table, issuedAfter, onProgress)])
     for (const { name, seq } of await source.lastKeys()) await target.setLastKey(name, seq)
+    const copied = Object.fromEntries(counts) as Copied
+    await target.record({ author, at: now() }, arrival(source, target, copied))
     await source.move.assertBegun(target.place, beganAt)
     await target.commit().catch((error) => {
       throw new MaybeCopied(`It is not known whether the copy to ${target.place} was made`, error)
     })
-    await source.move.complete(target.place, beganAt, now()).catch((error) => {
+    await source.move.complete(target.place, beganAt, { author, at: now() }).catch((error) => {
       throw new MaybeCopied(`Everything was copied to ${target.place}, but that cannot be noted here`, error)
     })
-    return Object.fromEntries(counts) as Copied
+    return copied
   } catch (error) {
     // Where that is not possible, the next command says that the copy did not end, and what to do.
     if (!(error instanceof MaybeCopied)) await source.move.abandon(target.place, beganAt).catch(() => {})
     throw error
   }
+}
+
+/** What the target's audit trail goes on with, after that of the source. */
+function arrival(source: Source, target: Target, { applications, suites, tokens }: Copied): Happened {
+  const after = { copied_from: source.database, applications, suites, tokens }
+  return databaseEvent('database copied', target.place, {}, after)
 }
 
 /** Copies the rows of a table and reads them back. Resolves to how many they are. */

@@ -1,3 +1,4 @@
+import type { Audit, Author } from '../domain/audit-event.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { DatabaseLocation, PostgresLocation, SqliteLocation } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
@@ -50,6 +51,7 @@ export type BackupTarget = string | ((chunk: Uint8Array) => Promise<void>)
 export interface RestoreOptions {
   revokeAllTokens: boolean
   now: Clock
+  author: Author
 }
 
 export interface Restored extends CopyContents {
@@ -117,10 +119,14 @@ export async function copyStore(
 }
 
 /** Makes it possible again to change a store that was copied. Resolves to where that was, if it was. */
-export async function reopenStore({ file }: SqliteLocation, options: OpenOptions): Promise<string | undefined> {
+export async function reopenStore(
+  { file }: SqliteLocation,
+  audit: Audit,
+  options: OpenOptions,
+): Promise<string | undefined> {
   const { openSqlite } = await import('./sqlite/store.ts')
   const store = openSqlite(file, { ...options, create: false })
-  return store.move.reopen().finally(() => store.close())
+  return store.move.reopen(audit).finally(() => store.close())
 }
 
 /**

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { userInfo } from 'node:os'
+import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { LINES } from '../../src/telemetry/audit-log.ts'
@@ -53,8 +53,17 @@ t.test('Audit: every change by a command is one line with who made it, on standa
   for (const [args, event] of changes) {
     const { status, err, events } = await run(args, options)
     t.strictSame([status, err, events.length], [0, '', 1], args.join(' '))
-    t.match(events[0], { level: 'info', actor, ...event })
+    t.match(events[0], { level: 'info', actor, origin: 'command line', remote_address: hostname(), ...event })
   }
+  const rows: { action: string }[] = await runJson(['audit', 'list'], options)
+  const after = changes.slice(changes.findIndex(([, { msg }]) => msg === 'backup made') + 1)
+  const before = changes.slice(0, -after.length - 1)
+  t.strictSame(
+    rows.map(({ action }) => action),
+    [...before, ...after].map(([, { msg }]) => msg).reverse(),
+    'each is a row in the store, but for a backup, which changes nothing',
+  )
+  for (const row of rows) t.match(row, { actor, origin: 'command line', remote_address: hostname(), request_id: null })
 })
 
 t.test('Audit: a seed is a line for each that it registered, and none for those it left', async (t) => {
@@ -116,4 +125,63 @@ t.test('Audit: what changes nothing is no event, and LOG_LEVEL applies', async (
   t.strictSame((await run(['apps', 'list'], options)).events, [])
   const silent = { env: { ...options.env, LOG_LEVEL: 'silent' } }
   t.strictSame((await run(['apps', 'suspend', 'a'], silent)).events, [])
+})
+
+t.test('Commands: audit list says who changed what, newest first', async (t) => {
+  const options = temporaryDatabase(t)
+  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
+  await run(REGISTER, options)
+  await run(['apps', 'update', 'a', '--name', 'New'], options)
+  await run(['apps', 'withdraw', 'a', '--suite', 'store'], options)
+  await run(['secrets', 'rotate', 'a'], options)
+  const who = { actor: userInfo().username, origin: 'command line', remote_address: hostname(), request_id: null }
+  const application = { kind: 'application', id: 'a' }
+  const all = await runJson(['audit', 'list'], options)
+  const updated = { action: 'application updated', subject: application, before: { name: 'A' }, after: { name: 'New' } }
+  t.match(all, [
+    { action: 'secret rotated', subject: application, ...who },
+    { action: 'approval withdrawn', before: { suites: ['store'] }, after: { suites: [] } },
+    { ...updated, ...who, at: /^\d{4}-.*Z$/ },
+    { action: 'application registered', before: null, after: { name: 'A' } },
+    { action: 'suite registered', subject: { kind: 'suite', id: 'store' } },
+  ])
+  const fields = ['id', 'at', 'actor', 'origin', 'remote_address', 'request_id', 'action', 'subject', 'before', 'after']
+  t.strictSame(Object.keys(all[0]), fields)
+
+  const { out } = await run(['audit', 'list'], options)
+  const lines = out.split('\n').map((line) => line.split(/ {2,}/))
+  t.strictSame(
+    lines.map((cells) => cells.slice(3)),
+    [
+      ['action', 'subject', 'what'],
+      ['secret rotated', 'a', 'secrets: 2, 3'],
+      ['approval withdrawn', 'a', 'suites: store → none'],
+      ['application updated', 'a', 'name: A → New'],
+      ['application registered', 'a'],
+      ['suite registered', 'store'],
+      [],
+    ],
+  )
+  t.match(lines[1], [/^\d{4}-/, who.actor, `command line, ${hostname()}`])
+
+  const listed = async (...args: string[]) => (await runJson(['audit', 'list', ...args], options)).length
+  t.equal(await listed('--limit', '2'), 2)
+  t.equal(await listed('--actor', who.actor), 5)
+  t.equal(await listed('--actor', 'nobody'), 0)
+  t.equal(await listed('--subject', 'store'), 1)
+  t.equal(await listed('--since', '1h'), 5)
+  t.equal(await listed('--since', '2020-02-29'), 5)
+  t.equal(await listed('--since', '2999-12-31T00:00'), 0)
+})
+
+t.test('Commands: audit list refuses a time or a number that is none', async (t) => {
+  const options = temporaryDatabase(t)
+  for (const since of ['yesterday', '7', '7w', '2026-13-01', '2026-11-22 06:30', '']) {
+    const { status, err } = await run(['audit', 'list', '--since', since], options)
+    t.equal(status, 2, since)
+    t.match(err, /--since/)
+  }
+  for (const limit of ['0', '-1', 'x', '100000']) {
+    t.equal((await run(['audit', 'list', '--limit', limit], options)).status, 2, limit)
+  }
 })

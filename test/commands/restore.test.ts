@@ -19,7 +19,7 @@ import type { Application } from '../../src/domain/application.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStore, restoreStore } from '../../src/store/open.ts'
 import { MARK } from '../../src/store/sqlite/files.ts'
-import { AUDIT } from '../support/audit.ts'
+import { AUDIT, AUTHOR } from '../support/audit.ts'
 import { LATEST } from '../support/migrations.ts'
 import { REGISTER } from '../support/register.ts'
 import { run, runJson } from '../support/run.ts'
@@ -60,7 +60,7 @@ t.test('Restore: of a backup that cannot be used it is said which one, and what 
 t.test('Restore: what several of one second replace is kept under several names', async (t) => {
   const options = await createBackup(t)
   const location = readConfig(options.env).DATABASE_URL
-  const restore = () => restoreStore(location, options.copy, { revokeAllTokens: false, now: () => 0 })
+  const restore = () => restoreStore(location, options.copy, { revokeAllTokens: false, now: () => 0, author: AUTHOR })
   const names = [await restore(), await restore(), await restore()].map(({ replaced }) => replaced)
   const first = `${options.file}.replaced-19700101T000000Z`
   t.strictSame(names, [first, `${first}-2`, `${first}-3`])

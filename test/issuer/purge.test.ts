@@ -6,12 +6,22 @@ import type { Event } from '../../src/domain/events.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { purge } from '../../src/issuer/purge.ts'
+import { AUDIT } from '../support/audit.ts'
 import { keyOf } from '../support/keys.ts'
 import { refusal } from '../support/refusal.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
+
+const NEWCOMER = {
+  name: 'A',
+  developerEmail: 'a@b.example',
+  createdAt: START,
+  secret: { digest: '$sha256$A', createdAt: START },
+  suites: [],
+  skipNamesake: false,
+}
 
 t.test('Purge: counts of tokens are kept for two days', async (t) => {
   const { store, clock, credentials, token, flushUsage } = await createWorld(t)
@@ -47,6 +57,27 @@ t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
   }
   t.equal(await purge({ store, now, observe }), true, 'there are more')
   t.equal(await purge({ store, now, observe }), false)
+})
+
+t.test('Purge: who changed what is kept for 400 days', async (t) => {
+  const { store, clock } = await createWorld(t)
+  const now = () => clock.time
+  const observe = ({ type }: Event) => t.fail(type)
+  const events = async () => (await store.listAuditEvents({ limit: 9 })).length
+  t.equal(await events(), 1)
+  clock.time += 400 * 24 * HOUR
+  await purge({ store, now, observe })
+  t.equal(await events(), 1)
+  clock.time += 1
+  t.equal(await purge({ store, now, observe }), false)
+  t.equal(await events(), 0)
+
+  const applications = Array.from({ length: 501 }, (_, n) => ({ ...NEWCOMER, clientId: `a${n}` }))
+  await store.register({ suites: [], applications }, AUDIT)
+  clock.time += 401 * 24 * HOUR
+  t.equal(await purge({ store, now, observe }), true, 'there are more')
+  t.equal(await purge({ store, now, observe }), false)
+  t.equal(await events(), 0)
 })
 
 function rowsOf(t: Test, file: string): () => number {

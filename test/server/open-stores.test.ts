@@ -6,6 +6,7 @@ import type { Event } from '../../src/domain/events.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStores } from '../../src/server/open-stores.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { AUDIT } from '../support/audit.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const LOCK = { lockTimeout: 0 }
@@ -52,7 +53,7 @@ t.test(
       name: 'OperatorError',
       message: /^PREVIOUS_DATABASE_URL: .*old\.db is being copied to postgres:\/\/h:5432\/d, or that did not end/,
     })
-    await previous.move.complete('postgres://h:5432/d', 0, 1)
+    await previous.move.complete('postgres://h:5432/d', 0, AUDIT)
     const { stored } = mintToken(1 as unknown as ApplicationKey, Date.now())
     await previous.addToken(stored)
     const store = await open()

@@ -14,6 +14,7 @@ import { isReady } from '../support/is-ready.ts'
 import { refusal } from '../support/refusal.ts'
 import { until } from '../support/until.ts'
 import { START } from '../support/world.ts'
+import { auditConformance } from './audit-conformance.ts'
 
 /** What a store's own test gives the suite. Whatever is opened is closed with the test. */
 export interface Harness {
@@ -26,6 +27,12 @@ export interface Harness {
     store: Store
     breakDown: () => void | Promise<void>
     recover: () => void | Promise<void>
+  }>
+  /** An empty store, with a switch for whether audit events can be added to it; left out where that cannot be done. */
+  openWithoutAudit?: (t: Test) => Promise<{
+    store: Store
+    refuse: () => void | Promise<void>
+    accept: () => void | Promise<void>
   }>
   /** An empty store, with a switch for whether its disk answers; left out where that cannot be done. */
   openHanging?: (t: Test) => Promise<{ store: Store; hang: () => void; recover: () => void }>
@@ -73,6 +80,7 @@ const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clien
 export function storeConformance(t: Test, harness: Harness): void {
   registryConformance(t, harness)
   suiteConformance(t, harness)
+  auditConformance(t, harness)
   tokenConformance(t, harness)
   usageConformance(t, harness)
   refusalConformance(t, harness)

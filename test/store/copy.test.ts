@@ -9,7 +9,7 @@ import { mintToken, TOKEN_LIFETIME } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
-import { AUDIT } from '../support/audit.ts'
+import { AUDIT, AUTHOR } from '../support/audit.ts'
 import { holdOpen, query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { startProxy } from '../support/postgres/proxy.ts'
@@ -59,7 +59,12 @@ async function fillStore(t: Test) {
 const locationOf = (url: string) => readConfig({ DATABASE_URL: url }).DATABASE_URL as PostgresLocation
 
 function copy(file: string, url: string, onProgress: (table: string, rows: number) => void = () => {}) {
-  return copyStore({ kind: 'sqlite', file }, locationOf(url), { lockTimeout: 200, now: () => NOW, onProgress })
+  return copyStore({ kind: 'sqlite', file }, locationOf(url), {
+    lockTimeout: 200,
+    now: () => NOW,
+    author: AUTHOR,
+    onProgress,
+  })
 }
 
 async function openTarget(t: Test, url: string): Promise<Store> {
@@ -98,9 +103,17 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   t.strictSame(await target.listTokenCounts([count.applicationKey], [count.hour]), [count])
   t.equal(await target.lastTokenAt(count.applicationKey), NOW)
   t.strictSame(await target.listSecretUses([1, 2]), [{ secretId: 1, lastUsedAt: NOW }])
+  // That of the copy is the oldest: the others are of a later time.
   const events = await store.listAuditEvents(PAGE)
-  t.equal(events.length, 11)
-  t.strictSame(await target.listAuditEvents(PAGE), events)
+  const earlier = await target.listAuditEvents(PAGE)
+  const [gone, arrived] = [events.pop(), earlier.pop()]
+  t.equal(earlier.length, 11)
+  t.strictSame(earlier, events)
+  const copying = { ...AUTHOR, action: 'database copied', at: NOW }
+  const place = /^postgres:/
+  t.match(gone, { ...copying, subject: { kind: 'database', id: file }, after: { moved_to: place } })
+  const after = { copied_from: file, applications: 2, suites: 1, tokens: 3 }
+  t.match(arrived, { ...copying, subject: { kind: 'database', id: place }, before: {}, after })
   t.equal(await target.mostImportedSecrets(), await store.mostImportedSecrets())
 })
 
@@ -154,7 +167,7 @@ t.test('Copy: it is refused where something is already, and the second time', as
   for (const to of [url, await createDatabase()]) {
     await t.rejects(copy(file, to), { name: 'OperatorError', message: /^The store has moved to/ })
   }
-  t.match(await reopenStore({ kind: 'sqlite', file }, { lockTimeout: 200 }), /^postgres:/)
+  t.match(await reopenStore({ kind: 'sqlite', file }, AUDIT, { lockTimeout: 200 }), /^postgres:/)
   t.match(await copy(file, await createDatabase()), { applications: 2 })
 })
 
@@ -235,7 +248,7 @@ t.test('Copy: where the store is opened again meanwhile nothing is copied, for i
   const url = await createDatabase()
   let reopened: Promise<unknown> | undefined
   const copying = copy(file, url, (table) => {
-    if (table === 'approvals') reopened = store.move.reopen()
+    if (table === 'approvals') reopened = store.move.reopen(AUDIT)
   })
   await t.rejects(copying, { name: 'OperatorError', message: /opened again meanwhile/ })
   await reopened
@@ -259,7 +272,7 @@ t.test('Copy: where the store is opened again in the last moment, that is said, 
   await until(
     async () => (await query(url, "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")).length > 0,
   )
-  await store.move.reopen()
+  await store.move.reopen(AUDIT)
   await end()
   await refused
   t.equal(await store.setStatus('a', 'active', AUDIT), true)

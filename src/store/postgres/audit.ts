@@ -35,7 +35,7 @@ export function createAuditedChange({ changeRegistry }: Commands): AuditedChange
 }
 
 /** Adds audit events, in the transaction of what they say. */
-async function record(ask: Ask, { author, at }: Audit, happened: readonly Happened[]): Promise<void> {
+export async function record(ask: Ask, { author, at }: Audit, happened: readonly Happened[]): Promise<void> {
   const { actor, origin, remoteAddress, requestId } = author
   await ask(sql.insertAuditEvents, [
     at,

@@ -2,6 +2,7 @@ import { locationText, type PostgresLocation } from '../../domain/database-locat
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { ReadPage, Row } from '../copied.ts'
 import type { Target } from '../copy.ts'
+import { record } from './audit.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary } from './find-primary.ts'
 import { migrate } from './migrate.ts'
@@ -52,6 +53,7 @@ export async function receive(location: PostgresLocation): Promise<Target> {
     async setLastKey(table, key) {
       await ask(sql.setLastKey, [table, key])
     },
+    record: (audit, happened) => record(ask, audit, [happened]),
     async commit() {
       await ask(commit)
     },

@@ -52,7 +52,7 @@ export function createAuditedChange({ db }: Pick<Context, 'db'>, change: Change)
 }
 
 /** Adds an audit event, in the transaction of what it says. */
-function createRecord(db: Database): (audit: Audit, happened: Happened) => void {
+export function createRecord(db: Database): (audit: Audit, happened: Happened) => void {
   const insert = db.prepare(sql.insertAuditEvent)
   return ({ author, at }, happened) => {
     const { actor, origin, remoteAddress, requestId = null } = author

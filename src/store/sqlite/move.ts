@@ -1,4 +1,7 @@
+import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { databaseEvent } from '../audited.ts'
+import { createRecord } from './audit.ts'
 import type { Change } from './change.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/move.ts'
@@ -23,6 +26,7 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
   const complete = db.prepare(sql.completeMove)
   const abandon = db.prepare(sql.abandonMove)
   const forget = db.prepare(sql.forgetMove)
+  const record = createRecord(db)
 
   return {
     /** Where the store has moved, if it has. Throws an SqliteError. */
@@ -61,22 +65,29 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
         throw markIsGone()
       }),
 
-    /** Notes when the copy was whole. Throws OperatorError where this mark is there no more. */
-    complete: (place: string, beganAt: number, at: number): Promise<void> =>
+    /** Notes when the copy was whole, and who made it. Throws OperatorError where this mark is there no more. */
+    complete: (place: string, beganAt: number, audit: Audit): Promise<void> =>
       change(() => {
-        if (complete.run(at, place, beganAt).changes === 0) throw markIsGone()
+        if (complete.run(audit.at, place, beganAt).changes === 0) throw markIsGone()
+        record(audit, moved('database copied', undefined, place))
       }),
 
     /** Takes this mark away. */
     abandon: (place: string, at: number): Promise<void> => change(() => void abandon.run(place, at)),
 
     /** Takes any mark away. Resolves to where the store had moved, if it had. */
-    reopen: (): Promise<string | undefined> =>
+    reopen: (audit: Audit): Promise<string | undefined> =>
       change(() => {
         const move = find.get()
+        if (!move) return undefined
         forget.run()
-        return move?.place
+        record(audit, moved('database reopened', move.place, undefined))
+        return move.place
       }),
+  }
+
+  function moved(action: 'database copied' | 'database reopened', before?: string, after?: string) {
+    return databaseEvent(action, db.name, { moved_to: before ?? null }, { moved_to: after ?? null })
   }
 }
 

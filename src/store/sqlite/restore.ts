@@ -12,8 +12,11 @@ import {
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import Database from 'better-sqlite3'
+import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { databaseEvent } from '../audited.ts'
 import type { CopyContents, Restored, RestoreOptions } from '../open.ts'
+import { createRecord } from './audit.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
 import { belongsTo, logSize, sideFilesOf } from './files.ts'
 import { migrate } from './migrate.ts'
@@ -30,7 +33,7 @@ import * as sql from './statements/tokens.ts'
 export async function restoreSqlite(
   path: string,
   source: string | AsyncIterable<Uint8Array | string>,
-  { revokeAllTokens, now }: RestoreOptions,
+  { revokeAllTokens, now, author }: RestoreOptions,
 ): Promise<Restored> {
   let restored: Restored | undefined
   let putLogBack: (() => void) | undefined
@@ -50,7 +53,8 @@ export async function restoreSqlite(
         const copy = join(folder, 'copy.db')
         const bytes = typeof source === 'string' ? createReadStream(source) : source
         await pipeline(bytes, createWriteStream(copy, { mode: 0o600 }))
-        const contents = prepare(copy, source, { revokeAllTokens })
+        const audit = { author, at: now() }
+        const contents = prepare(copy, { source, database, revokeAllTokens, audit })
         chownSync(copy, statSync(database).uid, -1)
         syncToDisk(copy)
         if (!isNew) moveAside(database, lock ? undefined : wal, aside)
@@ -134,26 +138,38 @@ function lockedConnection(file: string): Database.Database {
   }
 }
 
+interface Preparation {
+  source: unknown
+  /** The path of the database that the copy will be. */
+  database: string
+  revokeAllTokens: boolean
+  audit: Audit
+}
+
 /** Prepares the copy of a backup. What is wrong with it is said of the backup, by its name. */
-function prepare(copy: string, source: unknown, options: { revokeAllTokens: boolean }): CopyContents {
+function prepare(copy: string, preparation: Preparation): CopyContents {
   try {
-    return prepareCopy(copy, options)
+    return prepareCopy(copy, preparation)
   } catch (error) {
+    const { source } = preparation
     const name = typeof source === 'string' ? source : 'from standard input'
     throw withSentence(`the backup ${name} cannot be used`, error, copy)
   }
 }
 
-function prepareCopy(copy: string, { revokeAllTokens }: { revokeAllTokens: boolean }): CopyContents {
+function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }: Preparation): CopyContents {
   const found = inspectCopy(copy)
   const db = new Database(copy)
   try {
     db.pragma('journal_mode = DELETE')
     migrate(db)
-    if (!revokeAllTokens) return found
-    // Not marked as revoked but gone: that needs no clock.
-    db.prepare(sql.deleteTokens).run()
-    return { ...found, newestTokenAt: undefined }
+    const after = { file: typeof source === 'string' ? source : '-', revoke_all_tokens: revokeAllTokens }
+    db.transaction(() => {
+      createRecord(db)(audit, databaseEvent('database restored', database, {}, after))
+      // Not marked as revoked but gone: that needs no clock.
+      if (revokeAllTokens) db.prepare(sql.deleteTokens).run()
+    })()
+    return revokeAllTokens ? { ...found, newestTokenAt: undefined } : found
   } finally {
     db.close()
   }

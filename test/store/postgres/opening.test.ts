@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { type PostgresLocation, parseDatabaseUrl } from '../../../src/domain/database-location.ts'
 import { OperatorError } from '../../../src/domain/operator-error.ts'
 import { backUpStore, openStore, restoreStore } from '../../../src/store/open.ts'
+import { AUTHOR } from '../../support/audit.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -119,7 +120,7 @@ t.test(
 t.test('PostgreSQL: backup and restore are left to its own tools', async (t) => {
   const location = await newLocation()
   await t.rejects(backUpStore(location, '-', { withoutTokens: false, now: Date.now }), OperatorError)
-  await t.rejects(restoreStore(location, '-', { revokeAllTokens: false, now: Date.now }), OperatorError)
+  await t.rejects(restoreStore(location, '-', { revokeAllTokens: false, now: Date.now, author: AUTHOR }), OperatorError)
 })
 
 t.test(

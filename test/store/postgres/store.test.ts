@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { type DatabaseLocation, parseDatabaseUrl } from '../../../src/domain/database-location.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { query } from '../../support/postgres/databases.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { storeConformance } from '../conformance.ts'
@@ -24,6 +25,15 @@ t.test('in PostgreSQL', async (t) =>
       const url = await createDatabase()
       const proxy = await startProxy(t, Number(new URL(url).port))
       return { store: await open(t, proxy.through(url)), breakDown: proxy.refuse, recover: proxy.heal }
+    },
+    openWithoutAudit: async (t) => {
+      const url = await createDatabase()
+      const change = async (how: string) => void (await query(url, `ALTER TABLE audit_events ${how}`))
+      return {
+        store: await open(t, url),
+        refuse: () => change('ADD CONSTRAINT refused CHECK (false) NOT VALID'),
+        accept: () => change('DROP CONSTRAINT refused'),
+      }
     },
   }),
 )

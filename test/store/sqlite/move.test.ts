@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { Application, NewApplication } from '../../../src/domain/application.ts'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openSqlite, type SqliteStore } from '../../../src/store/sqlite/store.ts'
 import { AUDIT } from '../../support/audit.ts'
@@ -62,7 +63,7 @@ t.test('Moved store: every change of its registry is refused, also in other proc
       await t.rejects(change(one), { name: 'OperatorError', message: `The store is being copied to ${PLACE}` }, name)
     }
   }
-  await store.move.complete(PLACE, START, START + 1000)
+  await store.move.complete(PLACE, START, { ...AUDIT, at: START + 1000 })
   const since = new Date(START + 1000).toISOString()
   const message = `The store has moved to ${PLACE} at ${since}: name that in DATABASE_URL.`
   for (const change of Object.values(CHANGES)) await t.rejects(change(other), { name: 'OperatorError', message })
@@ -91,7 +92,7 @@ t.test('Moved store: a change by hand, or by a program of an older version, is r
   ]
   await store.move.begin(PLACE, START)
   for (const change of changes) t.throws(() => db.exec(change), { message: /^the store has moved to another/ }, change)
-  await store.move.reopen()
+  await store.move.reopen(AUDIT)
   for (const change of changes)
     t.doesNotThrow(() => db.exec(`SAVEPOINT a; ${change}; ROLLBACK TO a; RELEASE a`), change)
 })
@@ -124,16 +125,16 @@ t.test('Moved store: a copy that did not end is no obstacle to the next; one tha
   await store.move.assertBegun(PLACE, START + 1)
   await store.move.abandon('elsewhere', START)
   t.equal(store.move.movedTo(), PLACE, 'each copy takes only its own mark away')
-  await t.rejects(store.move.complete('elsewhere', START, START + 2), {
+  await t.rejects(store.move.complete('elsewhere', START, { ...AUDIT, at: START + 2 }), {
     name: 'OperatorError',
     message: /opened again meanwhile, or is copied a second time/,
   })
   t.equal(store.move.isCopied(), false)
-  await store.move.complete(PLACE, START + 1, START + 2)
+  await store.move.complete(PLACE, START + 1, { ...AUDIT, at: START + 2 })
   t.equal(store.move.isCopied(), true)
   await t.rejects(store.move.begin(PLACE, START + 3), { name: 'OperatorError', message: /has moved to/ })
-  t.equal(await store.move.reopen(), PLACE)
-  t.equal(await store.move.reopen(), undefined)
+  t.equal(await store.move.reopen(AUDIT), PLACE)
+  t.equal(await store.move.reopen(AUDIT), undefined)
   t.equal(store.move.isCopied(), false)
   await t.rejects(store.move.assertBegun(PLACE, START + 1), { name: 'OperatorError', message: /opened again/ })
   t.equal(await store.setStatus('a', 'suspended', AUDIT), true)
@@ -159,5 +160,31 @@ t.test(
       t.equal(db.prepare(statement).columns().length, columns.length)
     }
     t.equal((await store.lastKeys()).length, 4)
+  },
+)
+
+t.test(
+  'Moved store: the copy and its end are audit events, in their transactions; what changed nothing is none',
+  async (t) => {
+    const { store, file } = await openMovable(t)
+    const events = async () => (await store.listAuditEvents({ subject: file, limit: 9 })).map(({ action }) => action)
+    await store.move.reopen(AUDIT)
+    await store.move.begin(PLACE, START)
+    t.strictSame(await events(), [])
+    const db = new Database(file)
+    t.teardown(() => db.close())
+    db.exec("CREATE TRIGGER refused BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'refused'); END")
+    await t.rejects(store.move.complete(PLACE, START, AUDIT), StoreUnavailable)
+    await t.rejects(store.move.reopen(AUDIT), StoreUnavailable)
+    t.equal(store.move.movedTo(), PLACE)
+    t.equal(store.move.isCopied(), false)
+    db.exec('DROP TRIGGER refused')
+    await store.move.complete(PLACE, START, AUDIT)
+    t.strictSame(await events(), ['database copied'])
+    await store.move.reopen(AUDIT)
+    await store.move.reopen(AUDIT)
+    t.strictSame(await events(), ['database reopened', 'database copied'])
+    const [last] = await store.listAuditEvents({ limit: 1 })
+    t.match(last, { ...AUDIT.author, before: { moved_to: PLACE }, after: { moved_to: null } })
   },
 )

@@ -19,7 +19,7 @@ import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
 import { belongsTo } from '../../../src/store/sqlite/files.ts'
 import { ifThere, preparePlace, tighten } from '../../../src/store/sqlite/place.ts'
 import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
-import { AUDIT } from '../../support/audit.ts'
+import { AUDIT, AUTHOR } from '../../support/audit.ts'
 import { MOUNTS, mountFileSystem } from '../../support/mount.ts'
 import { MAIN } from '../../support/spawn.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -121,7 +121,9 @@ t.test('Place: nor is a log that a restore is about to keep', async (t) => {
   const backup = join(temporaryFolder(t), 'backup.db')
   await backUpSqlite(file, backup, { withoutTokens: false })
   const kept = closeAmid(t, 'copyFileSync')
-  t.match(await restoreSqlite(file, backup, { revokeAllTokens: false, now: Date.now }), { bytes: Number })
+  t.match(await restoreSqlite(file, backup, { revokeAllTokens: false, now: Date.now, author: AUTHOR }), {
+    bytes: Number,
+  })
   t.equal(kept.times, 1)
   t.notOk(belongsTo(file, `${file}-wal`), 'what is not there belongs to nobody')
 })

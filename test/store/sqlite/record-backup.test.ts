@@ -6,6 +6,7 @@ import { type BackupTarget, backUpStore, restoreStore } from '../../../src/store
 import { MARK } from '../../../src/store/sqlite/files.ts'
 import { recordBackup } from '../../../src/store/sqlite/record-backup.ts'
 import { openSqlite } from '../../../src/store/sqlite/store.ts'
+import { AUTHOR } from '../../support/audit.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
 
@@ -44,7 +45,11 @@ t.test('Last backup: its time is noted in the database, and in the copy is that 
   t.strictSame(lastBackupOf(file), [START + 2])
 
   const restored = join(folder, 'restored.db')
-  await restoreStore({ kind: 'sqlite', file: restored }, copy, { revokeAllTokens: false, now: () => START + 3 })
+  await restoreStore({ kind: 'sqlite', file: restored }, copy, {
+    revokeAllTokens: false,
+    now: () => START + 3,
+    author: AUTHOR,
+  })
   t.strictSame(lastBackupOf(restored), [START])
 })
 

@@ -35,6 +35,18 @@ t.test('in a file', async (t) =>
         recover: () => renameSync(`${file}.gone`, file),
       }
     },
+    openWithoutAudit: async (t) => {
+      const file = join(temporaryFolder(t), 'store.db')
+      const store = await openFile(t, file)
+      const hand = new Database(file)
+      t.teardown(() => hand.close())
+      const refuse = "BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'refused'); END"
+      return {
+        store,
+        refuse: () => void hand.exec(`CREATE TRIGGER refused ${refuse}`),
+        accept: () => void hand.exec('DROP TRIGGER refused'),
+      }
+    },
     openHanging: async (t) => ({
       store: await openFile(t),
       hang() {

@@ -1,0 +1,35 @@
+import { InvalidArgumentError } from 'commander'
+
+const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** RFC 3339; the time of the day, its seconds and its zone may be left out. */
+const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
+
+/** A length of time in milliseconds. Throws a usage error for other text than `90s`, `30m`, `24h`, `7d` or `0`. */
+export function duration(text: string): number {
+  if (text === '0') return 0
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (!count || !unit) throw new InvalidArgumentError('It must be 0, or a number and s, m, h or d: 90s, 30m, 24h, 7d.')
+  return Number(count) * UNITS[unit as keyof typeof UNITS]
+}
+
+/**
+ * A moment, in milliseconds since the epoch: a date and a time, in UTC where it has no zone, or how long ago it was. Throws a
+ * usage error for any other text.
+ */
+export function moment(text: string, now = Date.now()): number {
+  if (!MOMENT.test(text)) return ago(text, now)
+  const time = Date.parse(/T.*(Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes('T') ? text : `${text}Z`)
+  if (Number.isNaN(time)) throw new InvalidArgumentError('There is no such day or time.')
+  return time
+}
+
+function ago(text: string, now: number): number {
+  try {
+    return now - duration(text)
+  } catch {
+    throw new InvalidArgumentError(
+      'It must be a date and a time, or how long ago: 2026-11-22, 2026-11-22T06:30Z, 90s, 24h, 7d.',
+    )
+  }
+}

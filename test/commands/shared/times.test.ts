@@ -1,0 +1,27 @@
+import { InvalidArgumentError } from 'commander'
+import t from 'tap'
+import { duration, moment } from '../../../src/commands/shared/times.ts'
+
+t.test('Times: a length of time is a number and its unit, or 0', async (t) => {
+  t.strictSame(['0', '90s', '30m', '24h', '7d'].map(duration), [0, 90_000, 30 * 60_000, 24 * 3_600_000, 7 * 86_400_000])
+  for (const text of ['', '7', 'd', '7w', '-7d', '1.5h', '7 d', '1234567d'])
+    t.throws(() => duration(text), InvalidArgumentError, text)
+})
+
+t.test('Times: a moment is a date and a time, in UTC where it has no zone, or how long ago it was', async (t) => {
+  const now = Date.UTC(2026, 10, 22, 6, 30)
+  const moments: Record<string, number> = {
+    '2026-11-22': Date.UTC(2026, 10, 22),
+    '2026-11-22T06:30': now,
+    '2026-11-22T06:30Z': now,
+    '2026-11-22T08:30+02:00': now,
+    '2026-11-22T06:30:01.5': now + 1500,
+    '90s': now - 90_000,
+    '7d': now - 7 * 86_400_000,
+  }
+  for (const [text, time] of Object.entries(moments)) t.equal(moment(text, now), time, text)
+  t.ok(moment('1h') <= Date.now() - 3_600_000)
+  for (const text of ['2026-02-31T25:00', '2026-13-01', '22.11.2026', '2026-11-22 06:30', 'now', '']) {
+    t.throws(() => moment(text, now), InvalidArgumentError, text)
+  }
+})

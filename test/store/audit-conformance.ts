@@ -1,0 +1,356 @@
+import type { Test } from 'tap'
+import type { NewApplication } from '../../src/domain/application.ts'
+import type { Audit, AuditEvent } from '../../src/domain/audit-event.ts'
+import { NOT_SHOWN_YET } from '../../src/domain/secret.ts'
+import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
+import type { NewSuite } from '../../src/domain/suite.ts'
+import { AUDIT } from '../support/audit.ts'
+import { START } from '../support/world.ts'
+import type { Harness } from './conformance.ts'
+
+const DIGEST = '$sha256$DIGESTAAAA'
+const IMPORTED = '$scrypt$ln=14,r=8,p=5$DIGESTAAAA$AAAA'
+const SECRET = { digest: DIGEST, createdAt: START + 1 }
+const TIME = new Date(START).toISOString()
+const ALL = { limit: 1000 }
+
+/** The fields of a secret that was made at the beginning. */
+const GENERATED = { id: Number, origin: 'generated', created_at: TIME, ends_at: null, revoked_at: null }
+
+function application(clientId: string, more: Partial<NewApplication> = {}): NewApplication {
+  return {
+    clientId,
+    name: `Application ${clientId}`,
+    developerEmail: 'developer@partner.example',
+    createdAt: START,
+    secret: { digest: DIGEST, createdAt: START },
+    suites: [],
+    skipNamesake: false,
+    ...more,
+  }
+}
+
+function suite(suiteId: string): NewSuite {
+  return { suiteId, name: `Suite ${suiteId}`, createdAt: START, secret: { digest: DIGEST, createdAt: START } }
+}
+
+/** What operators do, and the event of it. */
+type Case = [make: () => Promise<unknown>, event: Partial<AuditEvent> | undefined]
+
+const ofApplication = (action: string, before: object | null, after: object | null) => ({
+  action,
+  subject: { kind: 'application', id: 'a' } as const,
+  before: before as AuditEvent['before'],
+  after: after as AuditEvent['after'],
+})
+const ofSuite = (action: string, before: object | null, after: object | null) => ({
+  ...ofApplication(action, before, after),
+  subject: { kind: 'suite', id: 'store' } as const,
+})
+
+/** Every change of an operator is one event, in the same transaction. */
+export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: Harness): void {
+  t.test('Audit: each change is one event with what was there before and after, and no secret', async (t) => {
+    const store = await open(t)
+    const at = (time: number) => new Date(time).toISOString()
+    const shown = {
+      client_id: 'a',
+      name: 'Application a',
+      developer_email: 'developer@partner.example',
+      status: 'active',
+      suites: ['store'],
+      created_at: TIME,
+      tokens_valid_from: null,
+      secrets: [GENERATED],
+    }
+    const shownSuite = { id: 'store', name: 'Suite store', created_at: TIME, secrets: [GENERATED] }
+    const imported = { digest: IMPORTED, createdAt: START + 2 }
+    const first = async () => (await store.findApplication('a'))?.secrets[0]?.id as number
+    const cases: Case[] = [
+      [
+        () => store.register({ suites: [suite('store')], applications: [] }, AUDIT),
+        ofSuite('suite registered', null, shownSuite),
+      ],
+      [
+        () => store.register({ suites: [], applications: [application('a', { suites: 'all' })] }, AUDIT),
+        ofApplication('application registered', null, shown),
+      ],
+      [
+        () => store.setStatus('a', 'suspended', AUDIT),
+        ofApplication('application suspended', { status: 'active' }, { status: 'suspended' }),
+      ],
+      [() => store.setStatus('a', 'suspended', AUDIT), undefined],
+      [
+        () => store.setStatus('a', 'active', AUDIT),
+        ofApplication('application resumed', { status: 'suspended' }, { status: 'active' }),
+      ],
+      [
+        () => store.updateApplication('a', { name: 'Ünï "new" ✓' }, AUDIT),
+        ofApplication('application updated', { name: 'Application a' }, { name: 'Ünï "new" ✓' }),
+      ],
+      [() => store.updateApplication('a', { name: 'Ünï "new" ✓' }, AUDIT), undefined],
+      [
+        () => store.withdraw('a', 'store', AUDIT),
+        ofApplication('approval withdrawn', { suites: ['store'] }, { suites: [] }),
+      ],
+      [() => store.withdraw('a', 'store', AUDIT), undefined],
+      [
+        () => store.approve('a', 'store', AUDIT),
+        ofApplication('application approved', { suites: [] }, { suites: ['store'] }),
+      ],
+      [() => store.approve('a', 'store', AUDIT), undefined],
+      [() => store.approve('a', 'nowhere', AUDIT), undefined],
+      [
+        () => store.revokeTokens('a', START + 5, AUDIT),
+        ofApplication('all tokens revoked', { tokens_valid_from: null }, { tokens_valid_from: at(START + 5) }),
+      ],
+      [() => store.revokeTokens('a', START + 5, AUDIT), ofApplication('all tokens revoked', {}, {})],
+      [
+        () => store.rotateSecret('a', SECRET, START + 9, 0, AUDIT),
+        ofApplication(
+          'secret rotated',
+          { secrets: [GENERATED] },
+          {
+            secrets: [
+              { ...GENERATED, ends_at: at(START + 9) },
+              { ...GENERATED, created_at: at(START + 1) },
+            ],
+          },
+        ),
+      ],
+      [
+        async () => store.revokeSecret('a', await first(), START + 7, AUDIT),
+        ofApplication(
+          'secret revoked',
+          { secrets: [{ ...GENERATED, ends_at: at(START + 9) }] },
+          { secrets: [{ ...GENERATED, ends_at: at(START + 7), revoked_at: at(START + 7) }] },
+        ),
+      ],
+      [async () => store.revokeSecret('a', await first(), START + 8, AUDIT), undefined],
+      [() => store.revokeSecret('a', 999, START + 8, AUDIT), undefined],
+      [
+        () => store.addSecret('a', imported, AUDIT),
+        ofApplication(
+          'secret added',
+          { secrets: [] },
+          { secrets: [{ ...GENERATED, origin: 'imported', created_at: at(START + 2) }] },
+        ),
+      ],
+      [
+        () => store.updateSuite('store', { name: 'New' }, AUDIT),
+        ofSuite('suite updated', { name: 'Suite store' }, { name: 'New' }),
+      ],
+      [() => store.updateSuite('store', { name: 'New' }, AUDIT), undefined],
+      [
+        () => store.rotateSecret('store', SECRET, START + 9, 0, AUDIT),
+        ofSuite('secret rotated', { secrets: [GENERATED] }, { secrets: [{ ends_at: at(START + 9) }, {}] }),
+      ],
+      [
+        () => store.removeApplication('a', AUDIT),
+        ofApplication(
+          'application removed',
+          { ...shown, name: 'Ünï "new" ✓', tokens_valid_from: at(START + 5), secrets: [{}, {}, {}] },
+          null,
+        ),
+      ],
+      [
+        () => store.removeSuite('store', AUDIT),
+        ofSuite('suite removed', { ...shownSuite, name: 'New', secrets: [{}, {}] }, null),
+      ],
+      ...[
+        () => store.removeApplication('a', AUDIT),
+        () => store.removeSuite('store', AUDIT),
+        () => store.setStatus('a', 'active', AUDIT),
+        () => store.updateApplication('a', { name: 'B' }, AUDIT),
+        () => store.updateSuite('store', { name: 'B' }, AUDIT),
+        () => store.revokeTokens('a', START, AUDIT),
+        () => store.addSecret('a', SECRET, AUDIT),
+        () => store.rotateSecret('a', SECRET, START, START, AUDIT),
+      ].map((make): Case => [make, undefined]),
+    ]
+    for (const [make, expected] of cases) {
+      const before = await store.listAuditEvents(ALL)
+      await make()
+      const [event, ...others] = await store.listAuditEvents(ALL)
+      const what = `${expected?.action}: ${make}`
+      if (expected === undefined) t.strictSame([event, ...others].filter(Boolean), before, what)
+      else {
+        t.strictSame(others, before, what)
+        t.match(event, { ...expected, at: AUDIT.at, actor: 'tester', origin: 'command line' }, what)
+        t.strictSame(fieldsOf(event), fieldsOf(expected), what)
+      }
+    }
+    t.notMatch(JSON.stringify(await store.listAuditEvents(ALL)), /DIGEST|digest|sha256|scrypt|"key"|generation/i)
+  })
+
+  t.test('Audit: an event says who made the change, when and from where', async (t) => {
+    const store = await open(t)
+    const author = { actor: 'Ünï "o" ✓', origin: 'API', remoteAddress: '2001:db8::1', requestId: 'r-1' } as const
+    await store.register({ suites: [suite('store')], applications: [] }, { author, at: START - 77 })
+    await store.updateSuite('store', { name: 'New' }, AUDIT)
+    const [second, first] = await store.listAuditEvents(ALL)
+    t.match(first, { ...author, at: START - 77 })
+    t.match(second, AUDIT.author)
+    t.equal(second?.requestId, undefined)
+    t.ok(Number(second?.id) > Number(first?.id))
+  })
+
+  t.test('Audit: of many that are registered together each is an event, and none of those that are left', async (t) => {
+    const store = await open(t)
+    await store.register({ suites: [suite('store')], applications: [application('a0')] }, AUDIT)
+    const namesake = application('namesake', { name: 'Application a0', skipNamesake: true })
+    const many = Array.from({ length: 500 }, (_, n) => application(`a${n}`, { suites: 'all' }))
+    const twin = application('a7', { name: 'Twin' })
+    const newcomers = { suites: [suite('store'), suite('b')], applications: [...many, twin, namesake] }
+    await store.register(newcomers, AUDIT)
+    const events = await store.listAuditEvents(ALL)
+    t.equal(events.length, 2 + 1 + 499)
+    t.strictSame(
+      events.toReversed().map(({ subject }) => subject.id),
+      ['store', 'a0', 'b', ...many.slice(1).map(({ clientId }) => clientId)],
+    )
+    t.match(events[499 - 7], { subject: { id: 'a7' }, after: { name: 'Application a7', suites: ['store', 'b'] } })
+  })
+
+  t.test('Audit: to show a secret is the end of its registration, and no event', async (t) => {
+    const store = await open(t)
+    const secret = { ...SECRET, endsAt: NOT_SHOWN_YET }
+    await store.register({ suites: [], applications: [application('a', { secret })] }, AUDIT)
+    await store.startSecrets(['a'])
+    t.match(await store.findApplication('a'), { secrets: [{ endsAt: null }] })
+    t.equal((await store.listAuditEvents(ALL)).length, 1)
+  })
+
+  t.test('Audit: events are listed newest first, page by page, and by time, actor and subject', async (t) => {
+    const store = await open(t)
+    const by = (actor: string, at: number): Audit => ({ author: { ...AUDIT.author, actor }, at })
+    await store.register({ suites: [suite('x')], applications: [application('a'), application('b')] }, by('one', START))
+    await store.setStatus('a', 'suspended', by('two', START + 10))
+    await store.setStatus('a', 'active', by('one', START + 10))
+    // By a clock that is behind.
+    await store.setStatus('b', 'suspended', by('two', START + 5))
+    const all = await store.listAuditEvents(ALL)
+    const named = all.map(({ action, subject }) => `${action} ${subject.id}`)
+    t.strictSame(named, [
+      'application resumed a',
+      'application suspended a',
+      'application suspended b',
+      'application registered b',
+      'application registered a',
+      'suite registered x',
+    ])
+    for (const limit of [1, 2, 5]) {
+      const paged: AuditEvent[] = []
+      for (;;) {
+        const page = await store.listAuditEvents({ before: paged.at(-1)?.id, limit })
+        t.ok(page.length <= limit)
+        if (page.length === 0) break
+        paged.push(...page)
+      }
+      t.strictSame(paged, all)
+    }
+    const indexes = async (filter: object) =>
+      (await store.listAuditEvents({ ...ALL, ...filter })).map(({ id }) => all.findIndex((event) => event.id === id))
+    t.strictSame(await indexes({ since: START + 5 }), [0, 1, 2])
+    t.strictSame(await indexes({ since: START + 10 }), [0, 1])
+    t.strictSame(await indexes({ since: START + 11 }), [])
+    t.strictSame(await indexes({ actor: 'two' }), [1, 2])
+    t.strictSame(await indexes({ actor: 'nobody' }), [])
+    t.strictSame(await indexes({ subject: 'a' }), [0, 1, 4])
+    t.strictSame(await indexes({ subject: 'A' }), [], 'byte by byte')
+    t.strictSame(await indexes({ subject: 'a', actor: 'one' }), [0, 4])
+    t.strictSame(await indexes({ subject: 'a', actor: 'one', since: START + 1 }), [0])
+    t.strictSame(await indexes({ subject: 'a', before: all[0]?.id }), [1, 4])
+    t.strictSame(await indexes({ actor: 'two', before: all[1]?.id, limit: 1 }), [2])
+    t.strictSame(await indexes({ before: 999_999 }), [], 'an event that is there no more')
+  })
+
+  t.test('Audit: old events are purged, oldest first, and no more than so many', async (t) => {
+    const store = await open(t)
+    const at = (time: number): Audit => ({ ...AUDIT, at: time })
+    for (const n of [3, 1, 2, 4]) {
+      await store.register({ suites: [suite(`s${n}`)], applications: [] }, at(START + n))
+    }
+    const left = async () => (await store.listAuditEvents(ALL)).map(({ subject }) => subject.id)
+    t.equal(await store.purgeAuditEvents(START + 1, 10), 0)
+    t.equal(await store.purgeAuditEvents(START + 4, 2), 2)
+    t.strictSame(await left(), ['s4', 's3'])
+    t.equal(await store.purgeAuditEvents(START + 4, 2), 1)
+    t.equal(await store.purgeAuditEvents(START + 4, 2), 0)
+    t.strictSame(await left(), ['s4'])
+  })
+
+  t.test(
+    'Audit: no row, no change: where the event cannot be stored nothing is changed',
+    { skip: !openWithoutAudit && 'its rows cannot be refused here' },
+    async (t) => {
+      const { store, refuse, accept } = await (openWithoutAudit as NonNullable<typeof openWithoutAudit>)(t)
+      await store.register({ suites: [suite('store'), suite('other')], applications: [application('a')] }, AUDIT)
+      await store.approve('a', 'other', AUDIT)
+      const state = async () => [
+        await store.listApplications(ALL),
+        await store.listSuites(ALL),
+        await store.listAuditEvents(ALL),
+      ]
+      const before = await state()
+      const secretId = (await store.findApplication('a'))?.secrets[0]?.id as number
+      await refuse()
+      for (const change of changesOf(store, secretId)) {
+        await t.rejects(change(), StoreUnavailable, String(change))
+        t.strictSame(await state(), before, String(change))
+      }
+      await accept()
+      for (const change of changesOf(store, secretId)) {
+        const [, , events] = await state()
+        await change()
+        t.ok(((await state())[2] as AuditEvent[]).length > (events as AuditEvent[]).length, String(change))
+      }
+    },
+  )
+
+  t.test(
+    'Audit: of two processes that change the same at once, each event begins where the one before ended',
+    { skip: !openTwo && 'there can be one handle only' },
+    async (t) => {
+      const [one, other] = await (openTwo as NonNullable<typeof openTwo>)(t)
+      await one.register({ suites: [], applications: [application('a')] }, AUDIT)
+      const names = Array.from({ length: 30 }, (_, n) => `Name ${n}`)
+      await Promise.all(names.map((name, n) => (n % 2 ? one : other).updateApplication('a', { name }, AUDIT)))
+      const events = (await other.listAuditEvents({ subject: 'a', limit: 100 })).toReversed().slice(1)
+      t.equal(events.length, names.length)
+      let name: unknown = 'Application a'
+      for (const { before, after } of events) {
+        t.strictSame(before, { name })
+        name = after?.name
+      }
+      t.equal((await one.findApplication('a'))?.name, name)
+
+      await Promise.all([one, other, one, other].map((store) => store.setStatus('a', 'suspended', AUDIT)))
+      const suspensions = (await one.listAuditEvents(ALL)).filter(({ action }) => action === 'application suspended')
+      t.equal(suspensions.length, 1, 'the second time nothing changes')
+    },
+  )
+}
+
+/** One call of every method that changes something for an operator; each one works after those before it. */
+function changesOf(store: Store, secretId: number): (() => Promise<unknown>)[] {
+  return [
+    () => store.register({ suites: [suite('new')], applications: [application('new')] }, AUDIT),
+    () => store.updateApplication('a', { name: 'New' }, AUDIT),
+    () => store.setStatus('a', 'suspended', AUDIT),
+    () => store.approve('a', 'store', AUDIT),
+    () => store.withdraw('a', 'other', AUDIT),
+    () => store.revokeTokens('a', START, AUDIT),
+    () => store.addSecret('a', SECRET, AUDIT),
+    () => store.rotateSecret('a', SECRET, START + 2, 0, AUDIT),
+    () => store.revokeSecret('a', secretId, START + 1, AUDIT),
+    () => store.updateSuite('store', { name: 'New' }, AUDIT),
+    () => store.removeApplication('a', AUDIT),
+    () => store.removeSuite('store', AUDIT),
+  ]
+}
+
+/** The names of the fields on both sides. */
+function fieldsOf(event: Partial<AuditEvent> | undefined): (string[] | null)[] {
+  return [event?.before, event?.after].map((fields) => (fields ? Object.keys(fields).sort() : null))
+}
