@@ -9,9 +9,15 @@ function showLocalTimes(part) {
   const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })
   for (const element of part.querySelectorAll('time')) {
     const moment = new Date(element.dateTime)
+    element.title = `${whole.format(moment)}, ${element.dateTime}`
+    const { clock } = element.dataset
+    if (clock) {
+      const parts = [moment.getHours(), moment.getMinutes(), ...(clock === 'seconds' ? [moment.getSeconds()] : [])]
+      element.textContent = parts.map(two).join(':')
+      continue
+    }
     const date = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join('-')
     element.textContent = `${date} ${two(moment.getHours())}:${two(moment.getMinutes())}`
-    element.title = `${whole.format(moment)}, ${element.dateTime}`
   }
 }
 

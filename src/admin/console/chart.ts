@@ -1,0 +1,147 @@
+import { type Html, html } from './html.ts'
+import { scaleFor } from './scale.ts'
+
+/** The plot in units of its own: it is stretched to where it stands. */
+const WIDTH = 600
+const HEIGHT = 100
+
+/** Into how many parts lines divide the height, and words the width. */
+const ROWS = 4
+const COLUMNS = 4
+
+/** Several figures over the same moments. */
+export interface Chart {
+  /** A word of its own on the page. */
+  id: string
+  title: string
+  /** What each figure means, for those who do not see the chart. */
+  description: string
+  /** Milliseconds since the epoch, at equal distances, two at least. */
+  moments: readonly number[]
+  series: readonly Series[]
+  /** Writes a figure. */
+  write: (figure: number) => string
+  /** The least distance between two figures at the side. */
+  step: number
+}
+
+export interface Series {
+  label: string
+  /** One for each moment; undefined: it is not known. */
+  figures: readonly (number | undefined)[]
+}
+
+/** Everything in a page that changes while it is open: by its name, a text, a moment or the geometry of a path. */
+export type Changing = Record<string, string>
+
+/** What changes in a chart. */
+export function drawChart({ id, description, moments, series, write, step }: Chart): Changing {
+  const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
+  const scale = scaleFor(known, { steps: ROWS, least: step })
+  const x = (index: number) => round((index * WIDTH) / (moments.length - 1))
+  const y = (figure: number) => round(HEIGHT - (figure * HEIGHT) / (scale * ROWS))
+  return Object.fromEntries([
+    ...series.flatMap(({ figures }, n) => {
+      const runs = runsOf(figures).map((run) => run.map(({ index, figure }) => `${x(index)},${y(figure)}`))
+      return [
+        [`${id}-line-${n}`, runs.map(lineThrough).join('')],
+        [`${id}-area-${n}`, series.length === 1 ? runs.map(areaBelow).join('') : ''],
+      ]
+    }),
+    ...times(ROWS + 1, (row) => [`${id}-y-${row}`, write(scale * row)]),
+    ...times(COLUMNS + 1, (column) => [`${id}-x-${column}`, momentAt(moments, column)]),
+    [`${id}-desc`, `${description} ${summaryOf(series, write)}`],
+  ])
+}
+
+/** A chart of lines, whose parts that change have their names in `data-live`. */
+export function chart({ id, title, series }: Chart, changing: Changing): Html {
+  const path = (name: string, kind: string) =>
+    html`<path class="${kind}" data-live="${name}" d="${changing[name]}"></path>`
+  return html`<figure class="figure">
+${series.length > 1 && legend(series)}
+<div class="plot">
+<div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => text(`${id}-y-${ROWS - row}`, changing))}</div>
+<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
+<title id="${id}-title">${title}</title>
+<desc id="${id}-desc" data-live="${id}-desc">${changing[`${id}-desc`]}</desc>
+<path class="grid" d="${times(ROWS, (row) => `M0,${(row * HEIGHT) / ROWS}H${WIDTH}`).join('')}"></path>
+<path class="axis" d="M0,${HEIGHT}H${WIDTH}"></path>
+${series.map(
+  (_, n) => html`<g class="series-${n + 1}">${path(`${id}-area-${n}`, 'area')}${path(`${id}-line-${n}`, 'line')}</g>`,
+)}
+</svg>
+<div class="plot-x" aria-hidden="true">${times(COLUMNS + 1, (column) => clock(`${id}-x-${column}`, changing))}</div>
+</div>
+</figure>`
+}
+
+function legend(series: readonly Series[]): Html {
+  return html`<ul class="legend">${series.map(
+    ({ label }, n) =>
+      html`<li><svg class="chart key series-${n + 1}" viewBox="0 0 24 8" aria-hidden="true"><path class="line" d="M1,4H23"></path></svg>${label}</li>`,
+  )}</ul>`
+}
+
+/** A text that changes. */
+export function text(name: string, changing: Changing): Html {
+  return html`<span data-live="${name}">${changing[name]}</span>`
+}
+
+/** A moment that changes, of which the time of day is enough. */
+function clock(name: string, changing: Changing): Html {
+  const moment = changing[name] as string
+  return html`<time data-live="${name}" data-clock="minutes" datetime="${moment}">${moment.slice(11, 16)}</time>`
+}
+
+interface Point {
+  index: number
+  figure: number
+}
+
+/** Points that follow each other without a gap. */
+function runsOf(figures: readonly (number | undefined)[]): Point[][] {
+  const runs: Point[][] = []
+  let isOpen = false
+  for (const [index, figure] of figures.entries()) {
+    if (figure === undefined) isOpen = false
+    else if (isOpen) runs.at(-1)?.push({ index, figure })
+    else {
+      runs.push([{ index, figure }])
+      isOpen = true
+    }
+  }
+  return runs
+}
+
+/** One point alone is a dot. */
+function lineThrough(points: readonly string[]): string {
+  return points.length === 1 ? `M${points[0]}h.1` : `M${points.join('L')}`
+}
+
+function areaBelow(points: readonly string[]): string {
+  const [first = '', last = ''] = [points[0], points.at(-1)].map((point) => point?.split(',')[0])
+  return points.length === 1 ? '' : `M${first},${HEIGHT}L${points.join('L')}L${last},${HEIGHT}Z`
+}
+
+function momentAt(moments: readonly number[], column: number): string {
+  return new Date(moments[Math.round((column * (moments.length - 1)) / COLUMNS)] as number).toISOString()
+}
+
+function summaryOf(series: readonly Series[], write: Chart['write']): string {
+  return series
+    .map(({ label, figures }) => {
+      const known = figures.filter((figure) => figure !== undefined)
+      if (known.length === 0) return `${label}: nothing is known.`
+      return `${label}: ${write(known.at(-1) as number)} at last, ${write(Math.max(...known))} at most.`
+    })
+    .join(' ')
+}
+
+function round(number: number): number {
+  return Math.round(number * 10) / 10
+}
+
+function times<Item>(count: number, make: (n: number) => Item): Item[] {
+  return Array.from({ length: count }, (_, n) => make(n))
+}

@@ -1,0 +1,37 @@
+import { PassThrough } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import type { SignIn } from '../../administration/sign-in.ts'
+import type { StatisticsSource } from '../../domain/statistics.ts'
+import { callerOf } from '../wire/caller.ts'
+import { createBroadcast, type Listener } from './broadcast.ts'
+import { overviewChanging } from './overview-changing.ts'
+
+interface Options {
+  signIn: Pick<SignIn, 'findSession'>
+  statistics: StatisticsSource
+}
+
+/**
+ * GET /live: what changes of the overview, once a second, as an event stream. It ends with its session, which it does not keep
+ * alive, and when the server closes.
+ */
+export function serveLive(console: FastifyInstance, { signIn, statistics }: Options): void {
+  const broadcast = createBroadcast({ read: async () => overviewChanging(await statistics.read()) })
+  console.addHook('preClose', async () => broadcast.end())
+
+  console.get('/live', { exposeHeadRoute: false }, async (request, reply) => {
+    const { credential } = callerOf(request)
+    const stream = new PassThrough()
+    const listener: Listener = {
+      isSignedIn: async () => (await signIn.findSession(credential, { touch: false })) !== undefined,
+      isBusy: () => stream.writableNeedDrain,
+      tell: (event) => void stream.write(event),
+      end: () => void stream.end(),
+    }
+    if (!broadcast.join(listener)) {
+      return reply.code(503).header('retry-after', '30').type('text/plain').send('Too many pages are open.\n')
+    }
+    stream.once('close', () => broadcast.leave(listener))
+    return reply.type('text/event-stream; charset=utf-8').send(stream)
+  })
+}

@@ -1,0 +1,85 @@
+import type { Statistics } from '../../domain/statistics.ts'
+import { type Changing, drawChart } from './chart.ts'
+import { count, duration, NONE, percent, size } from './figures.ts'
+import { overviewCharts } from './overview-charts.ts'
+
+/** How many reasons of refusals are shown each by itself. */
+export const REASONS = 6
+
+/** All of the overview that changes while it is open, as it is now. A state that is not so is an empty text. */
+export function overviewChanging(statistics: Statistics): Changing {
+  return {
+    at: new Date(statistics.at).toISOString(),
+    ...ofTraffic(statistics),
+    ...ofReasons(statistics),
+    ...ofServer(statistics),
+    ...Object.assign({}, ...overviewCharts(statistics).map(drawChart)),
+  }
+}
+
+function ofTraffic({ lastMinute, lastHour, liveTokens }: Statistics): Changing {
+  const checks = lastHour.activeChecks + lastHour.inactiveChecks
+  return {
+    'tokens-minute': count(lastMinute.tokens),
+    'tokens-hour': count(lastHour.tokens),
+    'no-tokens': state(lastHour.tokens === 0),
+    'live-tokens': liveTokens ? `${liveTokens.isExact ? '' : 'about '}${count(liveTokens.count)}` : NONE,
+    'checks-minute': count(lastMinute.activeChecks + lastMinute.inactiveChecks),
+    'checks-hour': count(checks),
+    'checks-active': checks === 0 ? '' : `, ${percent(lastHour.activeChecks / checks)} active`,
+    'refusals-minute': count(lastMinute.refusals),
+    'refusals-hour': count(lastHour.refusals),
+    'no-refusals': state(lastHour.refusals === 0),
+    'token-p99': duration(lastHour.tokenLatency?.p99),
+    'check-p99': duration(lastHour.checkLatency?.p99),
+  }
+}
+
+/** The most frequent reasons, the rest of them together. The widths are of 100. */
+function ofReasons({ refusals }: Statistics): Changing {
+  const rest = refusals.slice(REASONS - 1)
+  const others = { reason: 'other reasons', count: rest.reduce((sum, { count }) => sum + count, 0) }
+  const shown = rest.length > 1 ? [...refusals.slice(0, REASONS - 1), others] : refusals
+  const most = Math.max(...shown.map(({ count }) => count))
+  return Object.assign(
+    {},
+    ...Array.from({ length: REASONS }, (_, n) => {
+      const one = shown[n]
+      return {
+        [`reason-${n}`]: one?.reason ?? '',
+        [`reason-${n}-count`]: one ? count(one.count) : '',
+        [`reason-${n}-bar`]: one ? `M0,4H${Math.round((one.count * 1000) / most) / 10}` : '',
+      }
+    }),
+  )
+}
+
+function ofServer({ workers, store, endingSecrets }: Statistics): Changing {
+  const { expected, serving, each } = workers
+  const ofEach = Array.from({ length: expected }, (_, n) => {
+    const one = each.find(({ worker }) => worker === n + 1)
+    return {
+      [`worker-${n}-cpu`]: one ? percent(one.cpuSeconds) : NONE,
+      [`worker-${n}-memory`]: size(one?.residentBytes),
+      [`worker-${n}-lag`]: duration(one?.lagSeconds),
+    }
+  })
+  return {
+    workers: expected === 1 ? count(serving) : `${count(serving)} of ${count(expected)}`,
+    'workers-missing': state(serving < expected),
+    cpu: each.length === 0 ? NONE : percent(each.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)),
+    memory: each.length === 0 ? NONE : size(each.reduce((sum, { residentBytes }) => sum + residentBytes, 0)),
+    'store-size': size(store.databaseBytes),
+    'store-log': store.logBytes === undefined ? '' : `, log ${size(store.logBytes)}`,
+    'store-up': state(store.isUp),
+    'store-down': state(!store.isUp),
+    'ending-week': endingSecrets ? count(endingSecrets.inAWeek) : NONE,
+    'ending-day': endingSecrets ? count(endingSecrets.inADay) : NONE,
+    ...Object.assign({}, ...ofEach),
+  }
+}
+
+/** Whether something is so: what is shown only then has the name of it in `data-live-if`. */
+function state(isSo: boolean): string {
+  return isSo ? 'yes' : ''
+}

@@ -1,0 +1,157 @@
+import type { EndingSecrets, Statistics } from '../../domain/statistics.ts'
+import { type Changing, chart, text } from './chart.ts'
+import { table } from './components/table.ts'
+import { badge, card, emptyState, name, note, section, time } from './components/words.ts'
+import { count, duration } from './figures.ts'
+import { type Html, html, type Part, path } from './html.ts'
+import type { Page } from './layout.ts'
+import { overviewChanging, REASONS } from './overview-changing.ts'
+import { overviewCharts } from './overview-charts.ts'
+
+/** How the server is doing. assets/live.js keeps it up to date where scripts run. */
+export function overview(statistics: Statistics): Page {
+  const now = overviewChanging(statistics)
+  const charts = overviewCharts(statistics)
+  const only = (condition: string, content: Part) => onlyIf(condition, now, content)
+  return {
+    title: 'Overview',
+    section: '/',
+    scripts: ['live.js'],
+    lead: html`Up for ${uptime(statistics)}, version ${statistics.version}. As of <time data-live="at" data-clock="seconds" datetime="${now.at}">${now.at?.slice(11, 19)} UTC</time>.`,
+    actions: html`<span class="badge good" data-live-state role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="/" data-live-reload>Reload</a>`,
+    content: html`
+<div data-live-ended hidden>${note('warn', html`<p>Your session has ended. <a href="/login">How to sign in again</a></p>`)}</div>
+${only('store-down', note('bad', html`<p>The store does not answer: no token can be issued or checked. The log says why, and so does <code>token-server doctor</code>.</p>`))}
+${only('workers-missing', note('warn', html`<p>Not all processes answer requests. One that ended is replaced within seconds; see <code>worker exited unexpectedly</code> in the log.</p>`))}
+${only('no-tokens', emptyState('No token was issued in the last hour', html`<p><a href="/applications/new">Register an application</a> and ask for a token with its secret: it will be seen here at once. If somebody was refused, <a href="/applications">its application</a> says why.</p>`))}
+<div class="cards">${cards(now)}</div>
+<div class="columns">
+${charts.slice(0, 3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
+${section('reasons', 'Refusals by reason', html`${only('no-refusals', html`<p class="quiet-text">Nothing was refused in the last hour.</p>`)}${reasons(now)}`)}
+${charts.slice(3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
+</div>
+${section('table', 'The same figures as a table', figuresTable(statistics))}
+<div class="columns">
+${section('ending', 'Secrets that end within a week', endingTable(statistics.endingSecrets))}
+${section('server', 'Processes and store', html`${storeFacts(statistics, now)}${workersTable(statistics, now)}`)}
+</div>`,
+  }
+}
+
+/** What is shown only while something is so. */
+function onlyIf(condition: string, changing: Changing, content: Part): Html {
+  return html`<div data-live-if="${condition}"${changing[condition] === '' && html` hidden`}>${content}</div>`
+}
+
+function cards(now: Changing): Html[] {
+  const live = (name: string) => text(name, now)
+  return [
+    card('Tokens, last minute', live('tokens-minute'), html`${live('tokens-hour')} in the last hour`),
+    card('Live tokens', live('live-tokens'), 'that a check finds active'),
+    card(
+      'Checks, last minute',
+      live('checks-minute'),
+      html`${live('checks-hour')} in the last hour${live('checks-active')}`,
+    ),
+    card('Refusals, last hour', live('refusals-hour'), html`${live('refusals-minute')} in the last minute`),
+    card('Time to a token', live('token-p99'), html`99 of 100 in the last hour; a check: ${live('check-p99')}`),
+    card(
+      'Secrets that end',
+      live('ending-week'),
+      html`within a week, <a href="#ending">${live('ending-day')} within a day</a>`,
+    ),
+    card('Processes', live('workers'), html`CPU ${live('cpu')}, memory ${live('memory')}`),
+    card('Store', live('store-size'), html`on the disk${live('store-log')}`),
+  ]
+}
+
+/** The reasons, with a bar for each. Those that are not needed are hidden. */
+function reasons(now: Changing): Html {
+  return html`<ul class="bars">${Array.from({ length: REASONS }, (_, n) => {
+    const reason = `reason-${n}`
+    return html`<li data-live-if="${reason}"${now[reason] === '' && html` hidden`}>${text(reason, now)} <span class="number">${text(`${reason}-count`, now)}</span>
+<svg class="chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="series-2 line" data-live="${reason}-bar" d="${now[`${reason}-bar`]}"></path></svg></li>`
+  })}</ul>`
+}
+
+/** Every known minute, the last one first. */
+function figuresTable({ minutes, at }: Statistics): Html {
+  const columns = [
+    'Minute until',
+    'Tokens',
+    'Active',
+    'Not active',
+    'Refusals',
+    'Token, half',
+    '99 %',
+    'Check, half',
+    '99 %',
+  ]
+  const rows = minutes.flatMap(({ endedAt, traffic }) => {
+    if (!traffic) return []
+    const { tokens, activeChecks, inactiveChecks, refusals, tokenLatency, checkLatency } = traffic
+    const counts = [tokens, activeChecks, inactiveChecks, refusals].map(count)
+    const times = [tokenLatency, checkLatency].flatMap((latency) => [latency?.p50, latency?.p99]).map(duration)
+    return [[time(endedAt), ...counts, ...times]]
+  })
+  return html`<details><summary>Each minute of the last hour, as of ${time(at)}</summary>${table(
+    'Tokens, checks, refusals and how long requests took, by minute',
+    columns.map((label, n) => (n === 0 ? { label } : { label, kind: 'number' })),
+    rows.toReversed(),
+  )}</details>`
+}
+
+function endingTable(ending: EndingSecrets | undefined): Html {
+  if (!ending) return html`<p class="quiet-text">Not known yet.</p>`
+  if (ending.next.length === 0) return html`<p class="quiet-text">No secret ends within a week without a successor.</p>`
+  const rows = ending.next.map(({ kind, id, name: called, endsAt }) => [
+    html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`,
+    kind,
+    time(endsAt),
+  ])
+  const more = ending.inAWeek - ending.next.length
+  return html`<p>From then on there is no secret left: rotate it, and give the new one to those who use it.</p>${table(
+    'Applications and suites whose last secret ends soon',
+    [{ label: 'Name' }, { label: 'Kind' }, { label: 'Last secret ends' }],
+    rows,
+  )}${more > 0 && html`<p class="quiet-text">And ${count(more)} more.</p>`}`
+}
+
+function workersTable({ workers: { expected } }: Statistics, now: Changing): Html {
+  return table(
+    'The processes that answer requests, in the last second',
+    [
+      { label: 'Process' },
+      { label: 'CPU', kind: 'number' },
+      { label: 'Memory', kind: 'number' },
+      { label: 'Longest delay', kind: 'number' },
+    ],
+    Array.from({ length: expected }, (_, n) => [
+      String(n + 1),
+      ...['cpu', 'memory', 'lag'].map((figure) => text(`worker-${n}-${figure}`, now)),
+    ]),
+  )
+}
+
+function storeFacts({ store, startedAt }: Statistics, now: Changing): Html {
+  const isSqlite = store.kind === 'sqlite'
+  return html`<dl class="facts">
+<div><dt>Store</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} ${state('store-up', now, badge('answers', 'good'))}${state('store-down', now, badge('does not answer', 'bad'))}</dd></div>
+<div><dt>On the disk</dt><dd>${text('store-size', now)}${text('store-log', now)}</dd></div>
+${isSqlite && html`<div><dt>Last backup</dt><dd>${time(store.lastBackupAt)}${store.lastBackupAt === undefined && html` <span class="hint">make one: <code>token-server backup FILE</code></span>`}</dd></div>`}
+<div><dt>Running since</dt><dd>${time(startedAt)}</dd></div>
+</dl>`
+}
+
+/** The same within a line. */
+function state(condition: string, changing: Changing, content: Part): Html {
+  return html`<span data-live-if="${condition}"${changing[condition] === '' && html` hidden`}>${content}</span>`
+}
+
+function uptime({ at, startedAt }: Statistics): string {
+  const minutes = Math.floor(Math.max(at - startedAt, 0) / 60_000)
+  if (minutes < 1) return 'less than a minute'
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`
+}

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createBroadcast, type Listener } from '../../../src/admin/console/broadcast.ts'
+import type { Changing } from '../../../src/admin/console/chart.ts'
+import { until } from '../../support/until.ts'
+
+/** What changes, and who listens; faster than in a server. */
+function createRadio(t: Test) {
+  const present: Changing = { a: '1', b: '1' }
+  let reads = 0
+  let problem: Error | undefined
+  const broadcast = createBroadcast({
+    interval: 5,
+    read: async () => {
+      reads++
+      if (problem) throw problem
+      return { ...present }
+    },
+  })
+  t.teardown(broadcast.end)
+
+  /** Listens, and gathers what is said. */
+  function listen({ isSignedIn = async () => true, isBusy = () => false }: Partial<Listener> = {}) {
+    const heard: string[] = []
+    let isOver = false
+    const listener = {
+      isSignedIn,
+      isBusy,
+      tell: (event: string) => void heard.push(event),
+      end: () => void (isOver = true),
+    }
+    const isLet = broadcast.join(listener)
+    /** Without those that say nothing. */
+    const news = () => heard.filter((event) => event !== ':\n\n')
+    return { isLet, heard, news, isOver: () => isOver, leave: () => broadcast.leave(listener) }
+  }
+  return { present, broadcast, listen, reads: () => reads, fail: (error?: Error) => (problem = error) }
+}
+
+const RETRY = 'retry: 3000\n\n'
+
+t.test('Broadcast: who listens is told all at first, and then what has changed', async (t) => {
+  const { present, listen } = createRadio(t)
+  const one = listen()
+  await until(() => one.heard.includes(':\n\n'))
+  present.b = '2'
+  await until(() => one.news().length === 3)
+  const another = listen()
+  t.strictSame(one.news(), [RETRY, 'data: {"a":"1","b":"1"}\n\n', 'data: {"b":"2"}\n\n'])
+  t.strictSame(another.news(), [RETRY, 'data: {"a":"1","b":"2"}\n\n'], 'at once, where somebody listens already')
+})
+
+t.test('Broadcast: it is read once for all who listen, and while nobody does not at all', async (t) => {
+  const { listen, reads } = createRadio(t)
+  await sleep(30)
+  t.equal(reads(), 0)
+  const all = [listen(), listen(), listen()]
+  await until(() => all.every(({ heard }) => heard.length > 20))
+  const most = Math.max(...all.map(({ heard }) => heard.length))
+  t.ok(reads() <= most, `${reads()} reads for ${most} turns`)
+  for (const { leave } of all) leave()
+  const before = reads()
+  await sleep(50)
+  t.equal(reads(), before)
+  const later = listen()
+  await until(() => later.heard.length > 3)
+})
+
+t.test('Broadcast: a stream ends with its session, and says so; the others go on', async (t) => {
+  const { listen } = createRadio(t)
+  let isSignedIn = true
+  const [one, other] = [listen({ isSignedIn: async () => isSignedIn }), listen()]
+  await until(() => one.heard.length > 12)
+  isSignedIn = false
+  await until(one.isOver)
+  t.equal(one.heard.at(-1), 'event: ended\ndata: {}\n\n')
+  const { length } = one.heard
+  const heard = other.heard.length
+  await until(() => other.heard.length > heard + 6)
+  t.equal(one.heard.length, length)
+  t.equal(other.isOver(), false)
+})
+
+t.test('Broadcast: no more than 16 listen at a time', async (t) => {
+  const { listen } = createRadio(t)
+  const all = Array.from({ length: 20 }, () => listen())
+  t.strictSame(
+    all.map(({ isLet }) => isLet),
+    [...Array(16).fill(true), ...Array(4).fill(false)],
+  )
+  t.strictSame(all[16]?.heard, [])
+  all[3]?.leave()
+  t.ok(listen().isLet)
+})
+
+t.test('Broadcast: when the server ends all streams do, and nobody can join', async (t) => {
+  const { listen, broadcast, reads } = createRadio(t)
+  const all = [listen(), listen()]
+  await until(() => all.every(({ heard }) => heard.length > 1))
+  broadcast.end()
+  t.ok(all.every(({ isOver }) => isOver()))
+  t.notOk(listen().isLet)
+  const before = reads()
+  await sleep(30)
+  t.equal(reads(), before)
+})
+
+t.test('Broadcast: who does not read is told nothing more, and later all of it', async (t) => {
+  const { present, listen } = createRadio(t)
+  let isBusy = false
+  const slow = listen({ isBusy: () => isBusy })
+  const other = listen()
+  await until(() => slow.news().length === 2)
+  isBusy = true
+  const { length } = slow.heard
+  present.a = '2'
+  await until(() => other.news().length === 3)
+  present.b = '3'
+  await until(() => other.news().length === 4)
+  t.equal(slow.heard.length, length)
+  isBusy = false
+  await until(() => slow.heard.length > length)
+  t.equal(slow.heard[length], 'data: {"a":"2","b":"3"}\n\n')
+})
+
+t.test('Broadcast: what cannot be had stays as it was, and so does a session that cannot be looked for', async (t) => {
+  const { present, listen, fail } = createRadio(t)
+  const one = listen({ isSignedIn: async () => Promise.reject(new Error('The store is away.')) })
+  await until(() => one.heard.length > 12)
+  fail(new Error('gone'))
+  present.a = '3'
+  const before = one.heard.length
+  await until(() => one.heard.length > before + 6)
+  t.equal(one.news().length, 2)
+  t.equal(one.isOver(), false)
+  fail()
+  await until(() => one.heard.includes('data: {"a":"3"}\n\n'))
+})
+
+t.test('Broadcast: a look that takes long is waited for, and is not made twice', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<Changing>()
+  let reads = 0
+  const read = () => {
+    reads++
+    return promise
+  }
+  const broadcast = createBroadcast({ interval: 1, read })
+  const heard: string[] = []
+  const tell = (event: string) => void heard.push(event)
+  broadcast.join({ isSignedIn: async () => true, isBusy: () => false, tell, end: () => {} })
+  await sleep(30)
+  t.equal(reads, 1)
+  resolve({ a: '1' })
+  await until(() => heard.includes('data: {"a":"1"}\n\n'))
+  broadcast.end()
+})

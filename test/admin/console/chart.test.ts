@@ -1,0 +1,80 @@
+import t from 'tap'
+import { type Chart, chart, drawChart } from '../../../src/admin/console/chart.ts'
+
+const MINUTE = 60_000
+const START = 1_800_000_000_000
+
+type Figures = (number | undefined)[]
+
+function chartOf(...all: Figures[]): Chart {
+  return {
+    id: 'c',
+    title: 'Title',
+    description: 'What it is.',
+    moments: (all[0] ?? []).map((_, n) => START + n * MINUTE),
+    series: all.map((figures, n) => ({ label: `Series ${n}`, figures })),
+    write: String,
+    step: 1,
+  }
+}
+
+const draw = (...all: Figures[]) => drawChart(chartOf(...all))
+
+t.test('Chart: a line goes from left to right, and zero is at the bottom', async (t) => {
+  const drawn = draw([0, 2, 4, 1, 0])
+  t.equal(drawn['c-line-0'], 'M0,100L150,50L300,0L450,75L600,100')
+  t.equal(drawn['c-area-0'], 'M0,100L0,100L150,50L300,0L450,75L600,100L600,100Z')
+  t.strictSame(
+    [0, 1, 2, 3, 4].map((row) => drawn[`c-y-${row}`]),
+    ['0', '1', '2', '3', '4'],
+  )
+  t.strictSame(
+    [0, 2, 4].map((column) => drawn[`c-x-${column}`]),
+    ['2027-01-15T08:00:00.000Z', '2027-01-15T08:02:00.000Z', '2027-01-15T08:04:00.000Z'],
+  )
+  t.equal(drawn['c-desc'], 'What it is. Series 0: 0 at last, 4 at most.')
+})
+
+t.test('Chart: what is not known is a gap, and a point alone a dot', async (t) => {
+  const drawn = draw([1, 1, undefined, undefined, 2, undefined, 4])
+  t.equal(drawn['c-line-0'], 'M0,75L100,75M400,50h.1M600,0h.1')
+  t.equal(drawn['c-area-0'], 'M0,100L0,75L100,75L100,100Z')
+})
+
+t.test('Chart: where nothing is known there is no line, and the side begins with the least step', async (t) => {
+  const drawn = draw([undefined, undefined])
+  t.strictSame([drawn['c-line-0'], drawn['c-area-0'], drawn['c-y-4']], ['', '', '4'])
+  t.equal(drawn['c-desc'], 'What it is. Series 0: nothing is known.')
+})
+
+t.test('Chart: figures that are all the same are a level line, zeros one at the bottom', async (t) => {
+  t.equal(draw([7, 7, 7])['c-line-0'], 'M0,12.5L300,12.5L600,12.5')
+  t.equal(draw([0, 0])['c-line-0'], 'M0,100L600,100')
+})
+
+t.test('Chart: very high figures stay within', async (t) => {
+  const drawn = draw([0, 2 ** 53, 1e300])
+  t.match(drawn['c-line-0'], /^M0,100L300,100L600,\d+(\.\d)?$/)
+})
+
+t.test('Chart: several lines share a scale, have no areas, and a legend', async (t) => {
+  const two = chartOf([1, 2], [3, 8])
+  const drawn = drawChart(two)
+  t.strictSame([drawn['c-line-0'], drawn['c-line-1'], drawn['c-area-1']], ['M0,87.5L600,75', 'M0,62.5L600,0', ''])
+  t.match(String(chart(two, drawn)), /class="legend".*Series 0.*Series 1/s)
+  t.notMatch(String(chart(chartOf([1, 2]), draw([1, 2]))), 'legend')
+})
+
+t.test('Chart: it is an image with a title and a description, and every part that changes is named', async (t) => {
+  const one = chartOf([1, 2])
+  const drawn = drawChart(one)
+  const text = String(chart(one, drawn))
+  t.match(
+    text,
+    '<svg class="chart" viewBox="0 0 600 100" preserveAspectRatio="none" role="img" aria-labelledby="c-title" aria-describedby="c-desc">',
+  )
+  t.match(text, '<title id="c-title">Title</title>')
+  const named = [...text.matchAll(/data-live="([^"]+)"/g)].map(([, name]) => name)
+  t.strictSame(named.toSorted(), Object.keys(drawn).toSorted())
+  t.notMatch(text, 'undefined')
+})

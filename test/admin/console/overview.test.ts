@@ -1,0 +1,164 @@
+import t from 'tap'
+import { layout } from '../../../src/admin/console/layout.ts'
+import { overview } from '../../../src/admin/console/overview.ts'
+import { overviewChanging } from '../../../src/admin/console/overview-changing.ts'
+import type { Statistics } from '../../../src/domain/statistics.ts'
+import { NO_TRAFFIC, statisticsOf, traffic } from '../../support/statistics.ts'
+import { START } from '../../support/world.ts'
+
+const BUSY = statisticsOf({
+  startedAt: START - 49 * 60 * 60_000,
+  lastMinute: traffic(1),
+  lastHour: { ...traffic(0), tokens: 6000, activeChecks: 90, inactiveChecks: 10, refusals: 33 },
+  minutes: statisticsOf().minutes.map(({ endedAt }, n) => ({
+    endedAt,
+    traffic: n % 10 === 0 ? undefined : traffic(n),
+  })),
+  refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 33 }],
+  liveTokens: { count: 123_456, isExact: false },
+  workers: {
+    expected: 2,
+    serving: 2,
+    each: [{ worker: 2, cpuSeconds: 0.251, residentBytes: 2 ** 27, lagSeconds: 0.0123 }],
+  },
+})
+
+const page = (statistics: Statistics) => layout(overview(statistics), { operator: { name: 'anna', role: 'viewer' } })
+
+/** The text of what has a name that changes. */
+const shown = (text: string, name: string) => new RegExp(`data-live="${name}"[^>]*>([^<]*)<`).exec(text)?.[1]
+/** Whether what is shown only while something is so is shown. */
+const isShown = (text: string, condition: string) => {
+  const found = [...text.matchAll(new RegExp(`data-live-if="${condition}"( hidden)?>`, 'g'))]
+  t.ok(found.length > 0, condition)
+  return found.every(([, hidden]) => hidden === undefined)
+}
+
+t.test('Overview: an empty server says what to do next', async (t) => {
+  const text = page(statisticsOf())
+  t.ok(isShown(text, 'no-tokens'))
+  t.match(text, '<a href="/applications/new">Register an application</a>')
+  t.ok(isShown(text, 'no-refusals'))
+  t.match(text, 'No secret ends within a week')
+  t.match(text, 'Up for less than a minute')
+  t.strictSame(
+    ['tokens-minute', 'live-tokens', 'token-p99', 'workers', 'cpu'].map((name) => shown(text, name)),
+    ['0', '0', '–', '1', '–'],
+  )
+  t.match(text, /Last backup.*never.*token-server backup FILE/)
+})
+
+t.test('Overview: a busy one shows its figures', async (t) => {
+  const text = page(BUSY)
+  t.notOk(isShown(text, 'no-tokens'))
+  t.notOk(isShown(text, 'store-down'))
+  const figures = {
+    'tokens-minute': '101',
+    'tokens-hour': '6,000',
+    'live-tokens': 'about 123,456',
+    'checks-hour': '100',
+    'checks-active': ', 90 % active',
+    'refusals-hour': '33',
+    'token-p99': '9 ms',
+    workers: '2 of 2',
+    'worker-0-cpu': '–',
+    'worker-1-cpu': '25 %',
+    'worker-1-memory': '128 MB',
+    'worker-1-lag': '12 ms',
+    'store-size': '4 KB',
+  }
+  t.strictSame(Object.fromEntries(Object.keys(figures).map((name) => [name, shown(text, name)])), figures)
+  t.match(text, 'Up for 2 days')
+  t.match(page(statisticsOf({ startedAt: START - 47 * 60 * 60_000 })), 'Up for 47 h')
+  t.match(page(statisticsOf({ startedAt: START - 59 * 60_000 })), 'Up for 59 min')
+  t.match(page(statisticsOf({ startedAt: START + 60_000 })), 'Up for less than a minute', 'the clock was set')
+})
+
+t.test('Overview: the same figures are in a table, the last minute first, and unknown ones are left out', async (t) => {
+  const text = page(BUSY)
+  const [, body = ''] = /by minute.*?<tbody[^>]*>(.*?)<\/tbody>/s.exec(text) ?? []
+  const rows = [...body.matchAll(/<tr.*?<\/tr>/gs)].map(([row]) =>
+    [...row.matchAll(/>([^<>]+)</g)].map(([, cell]) => cell),
+  )
+  t.equal(rows.length, 54)
+  const minute = [59, 1].map((n) => new Date(START - (60 - n) * 60_000).toISOString().slice(11, 16))
+  t.strictSame(rows[0], [`2027-01-15 ${minute[0]} UTC`, '159', '1,941', '59', '3', '2 ms', '9 ms', '0.4 ms', '2.1 ms'])
+  t.strictSame(rows.at(-1)?.slice(0, 2), [`2027-01-15 ${minute[1]} UTC`, '101'])
+})
+
+t.test('Overview: what is wrong stands above all else', async (t) => {
+  const { store } = statisticsOf()
+  const text = page(statisticsOf({ store: { ...store, isUp: false }, workers: { expected: 4, serving: 1, each: [] } }))
+  t.ok(isShown(text, 'store-down'))
+  t.notOk(isShown(text, 'store-up'))
+  t.ok(isShown(text, 'workers-missing'))
+  t.equal(shown(text, 'workers'), '1 of 4')
+})
+
+t.test('Overview: of very many reasons the most frequent ones are shown, and the rest together', async (t) => {
+  const reasons = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ kind: 'request' as const, reason: `reason ${n}`, count: 100 - n }))
+  const all = (count: number) => {
+    const changing = overviewChanging(statisticsOf({ refusals: reasons(count) }))
+    return [0, 1, 2, 3, 4, 5].map((n) => `${changing[`reason-${n}`]} ${changing[`reason-${n}-count`]}`)
+  }
+  t.strictSame(all(1), ['reason 0 100', ' ', ' ', ' ', ' ', ' '])
+  t.equal(all(6)[5], 'reason 5 95')
+  t.equal(all(8)[5], `other reasons ${95 + 94 + 93}`)
+  const { 'reason-0-bar': first, 'reason-1-bar': second } = overviewChanging(
+    statisticsOf({
+      refusals: [
+        { kind: 'request', reason: 'a', count: 3 },
+        { kind: 'request', reason: 'b', count: 1 },
+      ],
+    }),
+  )
+  t.strictSame([first, second], ['M0,4H100', 'M0,4H33.3'])
+})
+
+t.test('Overview: whose secrets end is named with a link, whatever is in the name', async (t) => {
+  const next = [
+    { kind: 'application' as const, id: 'a/b?c', name: '<script>alert(1)</script>', endsAt: START + 1000 },
+    { kind: 'suite' as const, id: 'store', name: 'متجر', endsAt: START + 2000 },
+  ]
+  const text = page(statisticsOf({ endingSecrets: { inADay: 2, inAWeek: 21, next } }))
+  t.match(text, 'href="/applications/a%2Fb%3Fc"')
+  t.match(text, 'href="/suites/store"')
+  t.notMatch(text, '<script>alert')
+  t.match(text, 'And 19 more.')
+  t.equal(shown(text, 'ending-week'), '21')
+})
+
+t.test('Overview: what is not known yet is not said to be nothing', async (t) => {
+  const { store } = statisticsOf()
+  const text = page(
+    statisticsOf({
+      liveTokens: undefined,
+      endingSecrets: undefined,
+      store: { ...store, kind: 'postgres', databaseBytes: undefined, logBytes: undefined },
+    }),
+  )
+  t.strictSame(
+    ['live-tokens', 'ending-week', 'ending-day', 'store-size', 'store-log'].map((name) => shown(text, name)),
+    ['–', '–', '–', '–', ''],
+  )
+  t.match(text, 'Not known yet.')
+  t.match(text, 'PostgreSQL')
+  t.notMatch(text, 'Last backup')
+})
+
+t.test('Overview: all that changes has its place on the page, and everything there is kept up to date', async (t) => {
+  for (const statistics of [BUSY, statisticsOf()]) {
+    const text = page(statistics)
+    const places = [...text.matchAll(/data-live(?:-if)?="([^"]+)"/g)].map(([, name]) => name)
+    t.strictSame([...new Set(places)].toSorted(), Object.keys(overviewChanging(statistics)).toSorted())
+    t.notMatch(text, /undefined|NaN|Infinity/)
+  }
+})
+
+t.test('Overview: a page with nothing but zeros has lines at the bottom', async (t) => {
+  const minutes = BUSY.minutes.map(({ endedAt }) => ({ endedAt, traffic: NO_TRAFFIC }))
+  const { 'tokens-line-0': line, 'token-latency-line-0': latency } = overviewChanging(statisticsOf({ minutes }))
+  t.match(line, /^M0,100L10,100L.*L600,100$/)
+  t.equal(latency, '')
+})

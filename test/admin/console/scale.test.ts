@@ -1,0 +1,35 @@
+import t from 'tap'
+import { scaleFor } from '../../../src/admin/console/scale.ts'
+
+const STEPS = 4
+
+t.test('Scale: figures at the side are round, and the highest has room without much of it left', async (t) => {
+  for (const [highest, step] of [
+    [1, 1],
+    [4, 1],
+    [5, 2],
+    [17, 5],
+    [40, 10],
+    [41, 15],
+    [81, 25],
+    [399, 100],
+    [401, 150],
+    [1_234_567, 400_000],
+    [2 ** 53, 2.5e15],
+    [1e21, 2.5e20],
+  ] as const) {
+    t.equal(scaleFor([0, highest, 1], { steps: STEPS, least: 1 }), step, String(highest))
+  }
+})
+
+t.test('Scale: of nothing, of zeros and of parts of the least step it is the least step', async (t) => {
+  for (const figures of [[], [0, 0], [0.00001]]) t.equal(scaleFor(figures, { steps: STEPS, least: 0.0001 }), 0.0001)
+})
+
+t.test('Scale: whatever the figure, it is within the scale, and counts have whole steps', async (t) => {
+  for (let figure = 1; figure < 1e15; figure = Math.ceil(figure * 1.07)) {
+    const step = scaleFor([figure], { steps: STEPS, least: 1 })
+    if (step * STEPS >= figure && Number.isInteger(step) && (step === 1 || step * STEPS <= figure * 1.7)) continue
+    t.fail(`${figure}: ${step}`)
+  }
+})

@@ -1,0 +1,44 @@
+import type { Statistics, Traffic } from '../../src/domain/statistics.ts'
+import { START } from './world.ts'
+
+export const NO_TRAFFIC: Traffic = {
+  tokens: 0,
+  activeChecks: 0,
+  inactiveChecks: 0,
+  refusals: 0,
+  tokenLatency: undefined,
+  checkLatency: undefined,
+}
+
+/** What was done in the minute with this number, of the last hour. */
+export function traffic(n: number): Traffic {
+  return {
+    tokens: 100 + n,
+    activeChecks: 2000 - n,
+    inactiveChecks: n,
+    refusals: n % 7,
+    tokenLatency: { p50: 0.002, p99: 0.009 },
+    checkLatency: { p50: 0.0004, p99: 0.0021 },
+  }
+}
+
+/** Statistics of a server that has nothing to do, and these. */
+export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
+  return {
+    at: START,
+    startedAt: START - 10_000,
+    version: '1.2.3',
+    lastMinute: NO_TRAFFIC,
+    lastHour: NO_TRAFFIC,
+    minutes: Array.from({ length: 61 }, (_, n) => ({
+      endedAt: START - (60 - n) * 60_000,
+      traffic: n === 60 ? NO_TRAFFIC : undefined,
+    })),
+    refusals: [],
+    liveTokens: { count: 0, isExact: true },
+    endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
+    workers: { expected: 1, serving: 1, each: [] },
+    store: { kind: 'sqlite', isUp: true, databaseBytes: 4096, logBytes: 0, lastBackupAt: undefined },
+    ...more,
+  }
+}
