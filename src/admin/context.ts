@@ -3,6 +3,7 @@ import type { SignIn } from '../administration/sign-in.ts'
 import type { Author } from '../domain/audit-event.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Observer } from '../domain/events.ts'
+import type { StatisticsSource } from '../domain/statistics.ts'
 import type { Store } from '../domain/store.ts'
 
 /** What both halves of the admin listener, the API and the console, work with. */
@@ -13,6 +14,7 @@ export interface AdminContext {
   /** What an operator can do; the author is who is said to have done it. */
   administration: (author: Author) => Administration
   signIn: SignIn
+  statistics: StatisticsSource
   about: About
   /** Where operators reach the listener through a proxy, without a slash at the end. */
   adminUrl: string | undefined

@@ -3,6 +3,8 @@ import type { Clock } from '../domain/clock.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { describe } from './about.ts'
+import type { ServerFigures } from './server-figures.ts'
+import { startStatistics } from './statistics.ts'
 
 export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'TRUST_PROXY' | 'DATABASE_URL'>
 
@@ -16,6 +18,8 @@ export interface Admin {
 interface AdminOptions {
   store: Store
   observe: Observer
+  /** Undefined: nothing is counted, and nobody listens. */
+  figures: ServerFigures | undefined
   now?: Clock
 }
 
@@ -27,22 +31,24 @@ const EVERYWHERE = ['0.0.0.0', '::']
 /** The admin listener, where ADMIN_ADDRESS says. Throws OperatorError where it cannot listen. */
 export async function startAdmin(
   config: AdminConfig,
-  { store, observe, now = Date.now }: AdminOptions,
+  { store, observe, figures, now = Date.now }: AdminOptions,
 ): Promise<Admin> {
   const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy } = config
-  if (!place) return NOWHERE
+  if (!place || !figures) return NOWHERE
   // They take a while to load, and only here they are needed.
   const { buildAdminApp } = await import('../admin/app.ts')
   const { listenForAdmin } = await import('../admin/listener.ts')
   const { createAdministration } = await import('../administration/administration.ts')
   const { createSignIn } = await import('../administration/sign-in.ts')
 
+  const statistics = startStatistics(figures, { storeKind: config.DATABASE_URL.kind })
   const app = await buildAdminApp({
     store,
     now,
     observe,
     administration: (author) => createAdministration({ store, now, observe, author }),
     signIn: createSignIn({ store, now, observe }),
+    statistics,
     about: describe(config, now()),
     adminUrl,
     boundHost: 'socket' in place || EVERYWHERE.includes(place.host) ? undefined : place.host,
@@ -50,9 +56,14 @@ export async function startAdmin(
   })
   try {
     const address = await listenForAdmin(app, place)
-    return { address, close: () => app.close() }
+    return { address, close }
   } catch (error) {
-    await app.close()
+    await close()
     throw error
+  }
+
+  async function close(): Promise<void> {
+    statistics.stop()
+    await app.close()
   }
 }

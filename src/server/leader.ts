@@ -102,7 +102,7 @@ export async function runLeader(
     ops = await startOps(config, figures)
     store = await open()
     figures?.ofStore.open(store)
-    admin = await startAdmin(config, { store, observe })
+    admin = await startAdmin(config, { store, observe, figures })
     // One first: an error that would stop them all is then reported once.
     const address = await start()
     await Promise.all(Array.from({ length: workers - 1 }, () => start()))

@@ -50,7 +50,7 @@ export async function run(
     const ops = await startOps(config, figures)
     const store = await open()
     figures?.ofStore.open(store)
-    admin = await startAdmin(config, { store, observe })
+    admin = await startAdmin(config, { store, observe, figures })
     const { app, address, load } = await listenAndServe(store, telemetry, config)
     const member = figures?.fleet.join()
     if (member) startSampling(load, (sample) => member.take({ counted: [], sample }))

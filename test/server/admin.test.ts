@@ -4,12 +4,15 @@ import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { startAdmin } from '../../src/server/admin.ts'
+import { createServerFigures } from '../../src/server/server-figures.ts'
+import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld } from '../support/world.ts'
 
 async function start(t: Test, env: NodeJS.ProcessEnv) {
   const { store } = await createWorld(t)
-  const admin = await startAdmin(readConfig(env), { store, observe: () => {} })
+  const figures = createServerFigures(createNumbers(), { expected: 1, serving: () => 1 })
+  const admin = await startAdmin(readConfig(env), { store, observe: () => {}, figures })
   t.teardown(admin.close)
   return { ...admin, store }
 }

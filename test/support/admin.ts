@@ -13,6 +13,7 @@ import { describe } from '../../src/server/about.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { withRoutes } from './admin-routes.ts'
+import { statisticsOf } from './statistics.ts'
 import { START } from './world.ts'
 
 const DAY = 24 * 60 * 60_000
@@ -45,12 +46,15 @@ export async function createAdminWorld(
     events.push(event)
     log(event)
   }
+  /** What a test changes. */
+  const statistics = { ...statisticsOf() }
   const context: AdminContext = {
     store,
     now,
     observe,
     administration: (author) => createAdministration({ store, now, observe, author }),
     signIn: createSignIn({ store, now, observe }),
+    statistics: { read: async () => statistics },
     about: describe(config, START),
     adminUrl: undefined,
     boundHost: undefined,
@@ -89,5 +93,5 @@ export async function createAdminWorld(
   /** Listens on a free port of 127.0.0.1. Resolves to where. */
   const listen = () => listenForAdmin(app, { host: '127.0.0.1', port: 0 })
 
-  return { app, routes, ask, listen, keys, administration, context, store, clock, events, lines }
+  return { app, routes, ask, listen, keys, administration, context, store, clock, events, lines, statistics }
 }

@@ -27,7 +27,9 @@ function createRadio(t: Test) {
       isSignedIn,
       isBusy,
       tell: (event: string) => void heard.push(event),
-      end: () => void (isOver = true),
+      end: () => {
+        isOver = true
+      },
     }
     const isLet = broadcast.join(listener)
     /** Without those that say nothing. */
