@@ -78,6 +78,7 @@ const ROOMS: Record<string, Room> = {
       'node:http',
       'node:net',
       'node:path',
+      'node:stream',
       'node:timers/promises',
       'fastify',
       '@fastify/formbody',

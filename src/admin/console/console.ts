@@ -7,8 +7,10 @@ import { aboutPage } from './about.ts'
 import { serveAssets } from './assets.ts'
 import { auditPage } from './audit.ts'
 import { showErrors } from './errors.ts'
+import { serveLive } from './live.ts'
 import { login } from './login.ts'
 import { operatorPages } from './operators.ts'
+import { overviewPage } from './overview.ts'
 import { recognizeSessions } from './sessions.ts'
 
 /** The console: pages and forms for people, who have logged in with a link. */
@@ -26,6 +28,8 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
 
   serveAssets(console)
   login(console, context)
+  overviewPage(console, context)
+  serveLive(console, context)
   auditPage(console, context)
   operatorPages(console, context)
   aboutPage(console, context)

@@ -1,21 +1,15 @@
 import { PassThrough } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import type { SignIn } from '../../administration/sign-in.ts'
-import type { StatisticsSource } from '../../domain/statistics.ts'
+import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
 import { createBroadcast, type Listener } from './broadcast.ts'
 import { overviewChanging } from './overview-changing.ts'
-
-interface Options {
-  signIn: Pick<SignIn, 'findSession'>
-  statistics: StatisticsSource
-}
 
 /**
  * GET /live: what changes of the overview, once a second, as an event stream. It ends with its session, which it does not keep
  * alive, and when the server closes.
  */
-export function serveLive(console: FastifyInstance, { signIn, statistics }: Options): void {
+export function serveLive(console: FastifyInstance, { signIn, statistics }: AdminContext): void {
   const broadcast = createBroadcast({ read: async () => overviewChanging(await statistics.read()) })
   console.addHook('preClose', async () => broadcast.end())
 

@@ -1,4 +1,6 @@
+import type { FastifyInstance } from 'fastify'
 import type { EndingSecrets, Statistics } from '../../domain/statistics.ts'
+import type { AdminContext } from '../context.ts'
 import { type Changing, chart, text } from './chart.ts'
 import { table } from './components/table.ts'
 import { badge, card, emptyState, name, note, section, time } from './components/words.ts'
@@ -7,6 +9,12 @@ import { type Html, html, type Part, path } from './html.ts'
 import type { Page } from './layout.ts'
 import { overviewChanging, REASONS } from './overview-changing.ts'
 import { overviewCharts } from './overview-charts.ts'
+import { showPage } from './page.ts'
+
+/** The page that one sees first. */
+export function overviewPage(console: FastifyInstance, { statistics }: AdminContext): void {
+  console.get('/', async (_request, reply) => showPage(reply, overview(await statistics.read())))
+}
 
 /** How the server is doing. assets/live.js keeps it up to date where scripts run. */
 export function overview(statistics: Statistics): Page {

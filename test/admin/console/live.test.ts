@@ -1,0 +1,106 @@
+import t, { type Test } from 'tap'
+import { createConsoleWorld } from '../../support/console-world.ts'
+import { statisticsOf, traffic } from '../../support/statistics.ts'
+import { until } from '../../support/until.ts'
+
+/** A console that listens, and pages of it that are open. */
+async function openConsole(t: Test) {
+  const world = await createConsoleWorld(t)
+  const address = await world.listen()
+
+  /** Opens the stream of a session, and gathers what comes. */
+  async function open(cookie?: string) {
+    const closing = new AbortController()
+    t.teardown(() => closing.abort())
+    const answer = await fetch(`${address}/live`, {
+      headers: { accept: 'text/event-stream', ...(cookie && { cookie }) },
+      signal: closing.signal,
+    })
+    let text = ''
+    let isOver = false
+    const reading = (async () => {
+      try {
+        for await (const chunk of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) text += chunk
+      } catch {}
+      isOver = true
+    })()
+    /** What was told, one after the other. */
+    const told = () => [...text.matchAll(/^data: (\{.+\})$/gm)].map(([, data]) => JSON.parse(data as string))
+    return { answer, reading, told, text: () => text, isOver: () => isOver, close: () => closing.abort() }
+  }
+  return { ...world, open }
+}
+
+t.test('Live: an open page is told all of it, and then what changes', async (t) => {
+  const { open, signIn, statistics } = await openConsole(t)
+  const { cookie } = await signIn('viewer')
+  const page = await open(cookie)
+  t.equal(page.answer.status, 200)
+  t.equal(page.answer.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+  t.equal(page.answer.headers.get('cache-control'), 'no-store')
+  await until(() => page.told().length === 1)
+  t.match(page.told()[0], { 'tokens-minute': '0', 'tokens-y-4': '4', 'tokens-line-0': /^M600,100/ })
+  Object.assign(statistics, { lastMinute: traffic(1) })
+  await until(() => page.told().length === 2)
+  t.match(page.told()[1], { 'tokens-minute': '101', 'checks-minute': '2,000' })
+  t.notOk('tokens-y-4' in page.told()[1])
+})
+
+t.test('Live: it needs a session, is no page, and says so', async (t) => {
+  const { open } = await openConsole(t)
+  t.equal((await open()).answer.status, 401)
+  t.equal((await open('__Host-session=wrong')).answer.status, 401)
+})
+
+t.test('Live: it ends with its session, and does not keep that alive', async (t) => {
+  const { open, signIn, clock } = await openConsole(t)
+  const { cookie } = await signIn()
+  const page = await open(cookie)
+  await until(() => page.told().length === 1)
+  clock.time += 14 * 60_000
+  const another = await open(cookie)
+  t.equal(another.answer.status, 200)
+  clock.time += 60_000
+  await Promise.all([page.reading, another.reading])
+  t.match(page.text(), /\nevent: ended\ndata: \{\}\n\n$/)
+  t.equal((await open(cookie)).answer.status, 401)
+})
+
+t.test('Live: it ends when another operator ends the session', async (t) => {
+  const { open, signIn, administration } = await openConsole(t)
+  const [anna, viktor] = [await open((await signIn('admin')).cookie), await open((await signIn('viewer')).cookie)]
+  const [{ id = 0 } = {}] = (await administration.operators.show('viktor')).sessions
+  await administration.operators.endSession('viktor', id)
+  await viktor.reading
+  t.match(viktor.text(), 'event: ended')
+  t.equal(anna.isOver(), false)
+})
+
+t.test('Live: a page more than 16 is told to come later, and a page that is closed makes room', async (t) => {
+  const { open, signIn } = await openConsole(t)
+  const { cookie } = await signIn()
+  const pages = await Promise.all(Array.from({ length: 16 }, () => open(cookie)))
+  t.ok(pages.every(({ answer }) => answer.status === 200))
+  const { answer } = await open(cookie)
+  t.strictSame([answer.status, answer.headers.get('retry-after')], [503, '30'])
+  pages[5]?.close()
+  await until(async () => (await open(cookie)).answer.status === 200)
+})
+
+t.test('Live: when the server closes all streams end at once', async (t) => {
+  const { open, signIn, app } = await openConsole(t)
+  const { cookie } = await signIn()
+  const pages = [await open(cookie), await open(cookie)]
+  await until(() => pages.every(({ told }) => told().length === 1))
+  await app.close()
+  for (const { reading } of pages) await reading
+})
+
+t.test('Live: the overview is a page, and the stream of it is kept up to date by its script', async (t) => {
+  const { signIn } = await openConsole(t)
+  const visit = await signIn()
+  const { statusCode, body } = await visit('/')
+  t.equal(statusCode, 200)
+  t.match(body, /<script type="module" src="\/assets\/live-[0-9a-f]+\.js">/)
+  t.match(body, statisticsOf().version)
+})
