@@ -105,7 +105,7 @@ function eventCells(event: AuditEvent) {
 }
 
 function fromWhere({ origin, remoteAddress, requestId }: AuditEvent): Html {
-  return html`<span class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, <span title="request id">${requestId}</span>`}</span>`
+  return html`<div class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, <span title="request id">${requestId}</span>`}</div>`
 }
 
 function sentence(action: string): string {

@@ -19,7 +19,7 @@ export function difference(before: PublicFields | null, after: PublicFields | nu
   if (changes.length === 0) return html`<span class="quiet-text">–</span>`
   return html`<ul class="difference">${changes.map(
     ({ field, gone, come }) =>
-      html`<li>${field.replaceAll('_', ' ')}: ${[
+      html`<li>${words(field)}: ${[
         ...gone.map((value) => html`<del>${shown(value)}</del> `),
         gone.length > 0 && come.length > 0 && '→ ',
         ...come.map((value) => html`<ins>${shown(value)}</ins> `),
@@ -70,5 +70,10 @@ function shown(value: unknown): Part {
   if (value === null) return 'none'
   if (typeof value === 'string') return MOMENT.test(value) ? time(Date.parse(value)) : html`<bdi>${value}</bdi>`
   if (isItem(value)) return `${value.id}`
-  return JSON.stringify(value)
+  if (typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value)
+  return Object.entries(value).map(([key, part], n) => html`${n > 0 && ', '}${words(key)} ${shown(part)}`)
+}
+
+function words(field: string): string {
+  return field.replaceAll('_', ' ')
 }

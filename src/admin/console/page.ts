@@ -7,8 +7,12 @@ import { layout, type Page } from './layout.ts'
 export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {}): FastifyReply {
   const { caller, query } = reply.request
   const done = doneMessage(fieldsOf(query).text('done'))
-  return reply
-    .code(status)
-    .type('text/html; charset=utf-8')
-    .send(layout(page, { operator: caller?.operator, done }))
+  return (
+    reply
+      .code(status)
+      // With `no-referrer` browsers send forms with `Origin: null`: see `createOriginCheck`.
+      .header('referrer-policy', 'same-origin')
+      .type('text/html; charset=utf-8')
+      .send(layout(page, { operator: caller?.operator, done }))
+  )
 }

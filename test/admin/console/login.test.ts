@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createConsoleWorld } from '../../support/console-world.ts'
+import { send } from '../../support/send.ts'
 
 const MINUTE = 60_000
 
@@ -103,4 +104,15 @@ t.test('Logout: it ends the session, not the cookie only', async (t) => {
   t.equal((await browser('/about')).statusCode, 303)
   t.match((await visit('/login?why=out')).body, 'You are signed out.')
   t.equal((await browser('/logout', { form: {} })).statusCode, 303, 'who is signed out already stays so')
+})
+
+t.test('Login: a browser that does not say what it is is let in, too', async (t) => {
+  const { codeFor, listen, administration } = await createConsoleWorld(t)
+  const { status } = await send((await listen()).replace('http://', ''), '/login', {
+    method: 'POST',
+    headers: { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' },
+    body: `code=${await codeFor('admin')}`,
+  })
+  t.equal(status, 303)
+  t.equal((await administration.operators.show('anna')).sessions[0]?.userAgent, '')
 })
