@@ -36,7 +36,7 @@ export interface ApplicationInTrouble extends ShownApplication {
 }
 
 /**
- * Explains why a client is refused. What is shown is up to a minute old. Throws OperatorError where neither an application,
+ * Explains why a client is refused. What is shown is up to a minute old. Throws NothingKnown where neither an application,
  * nor a suite, nor any refusal of such a client id is known.
  */
 export function createWhy(context: Context) {
@@ -66,7 +66,7 @@ export function createWhy(context: Context) {
     for await (const names of stepsOfNames(store)) {
       similarApplications.unshift(...names.filter((one) => isNear(one.clientId, clientId)).reverse())
     }
-    if (similarRefusals.length === 0) throw nothingKnown(clientId, similarApplications)
+    if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications)
     const found = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now(), ways })
     const nobody = { application, suite: undefined, refusals: [] }
     return { clientId, ...found, ...nobody, similarRefusals, similarApplications, knownUntil }
@@ -80,11 +80,18 @@ export function createWhy(context: Context) {
   }
 }
 
-function nothingKnown(clientId: string, similar: readonly ApplicationNames[]): OperatorError {
-  const ids = similar.map((application) => application.clientId).join(', ')
-  return new OperatorError(
-    `There is no application with the client id ${clientId}, and no refusal of one like it is known. ` +
-      (ids ? `Is it ${ids}?` : 'Look for its name in the list of applications.'),
-    { kind: 'not found' },
-  )
+/** Neither an application nor a suite has a client id, and no refusal of one like it is known. */
+export class NothingKnown extends OperatorError {
+  /** Applications whose id is nearly the same. */
+  readonly similarApplications: ApplicationNames[]
+
+  constructor(clientId: string, similarApplications: ApplicationNames[]) {
+    const ids = similarApplications.map((application) => application.clientId).join(', ')
+    super(
+      `There is no application with the client id ${clientId}, and no refusal of one like it is known. ` +
+        (ids ? `Is it ${ids}?` : 'Look for its name in the list of applications.'),
+      { kind: 'not found' },
+    )
+    this.similarApplications = similarApplications
+  }
 }

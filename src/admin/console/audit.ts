@@ -87,9 +87,12 @@ function nothing(isFiltered: boolean): Html {
   )
 }
 
-function eventTable(events: readonly AuditEvent[]): Html {
+/** Changes, each with what was different then. `isOfOne`: all of the same subject. */
+export function eventTable(events: readonly AuditEvent[], { isOfOne = false } = {}): Html {
   const columns = ['What', 'To whom', 'Difference', 'Who', 'When'].map((label) => ({ label }))
-  return table('Changes, the newest first', columns, events.map(eventCells))
+  const rows = events.map(eventCells)
+  const cells = <Cell>(row: readonly Cell[]) => (isOfOne ? row.toSpliced(1, 1) : row)
+  return table('Changes, the newest first', cells(columns), rows.map(cells))
 }
 
 /** An event as the cells of a row. */

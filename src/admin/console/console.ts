@@ -4,14 +4,20 @@ import type { AdminContext } from '../context.ts'
 import { watchRoutes } from '../wire/routing.ts'
 import { createOriginCheck } from '../wire/same-origin.ts'
 import { aboutPage } from './about.ts'
+import { application } from './application.ts'
+import { listApplications } from './applications.ts'
 import { serveAssets } from './assets.ts'
 import { auditPage } from './audit.ts'
 import { showErrors } from './errors.ts'
 import { serveLive } from './live.ts'
 import { login } from './login.ts'
+import { newApplication } from './new-application.ts'
+import { newSuite } from './new-suite.ts'
 import { operatorPages } from './operators.ts'
 import { overviewPage } from './overview.ts'
 import { recognizeSessions } from './sessions.ts'
+import { suite } from './suite.ts'
+import { listSuites } from './suites.ts'
 
 /** The console: pages and forms for people, who have logged in with a link. */
 export async function adminConsole(console: FastifyInstance, context: AdminContext): Promise<void> {
@@ -30,6 +36,12 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
   login(console, context)
   overviewPage(console, context)
   serveLive(console, context)
+  listApplications(console, context)
+  newApplication(console, context)
+  application(console, context)
+  listSuites(console, context)
+  newSuite(console, context)
+  suite(console, context)
   auditPage(console, context)
   operatorPages(console, context)
   aboutPage(console, context)

@@ -1,0 +1,101 @@
+import type { ApplicationInTrouble, Explanation } from '../../administration/why.ts'
+import type { AuditEvent } from '../../domain/audit-event.ts'
+import type { Suite } from '../../domain/suite.ts'
+import { approvalsPanel } from './components/approvals-panel.ts'
+import { changesPanel } from './components/changes-panel.ts'
+import { confirm } from './components/confirm.ts'
+import { diagnosisNote } from './components/diagnosis.ts'
+import { statusBadge } from './components/names.ts'
+import { type ChangedNames, namesPanel } from './components/names-panel.ts'
+import { refusalsPanel } from './components/refusals-panel.ts'
+import type { Rotation } from './components/rotation.ts'
+import { copyable } from './components/secret-box.ts'
+import { secretsPanel } from './components/secrets-panel.ts'
+import { viewerNote } from './components/viewer.ts'
+import { card, facts, name, note, section, time } from './components/words.ts'
+import { type Html, html, path } from './html.ts'
+import type { Page } from './layout.ts'
+
+export interface ShownApplicationPage {
+  explanation: Explanation
+  application: ApplicationInTrouble
+  /** All that it may be approved for. */
+  suites: readonly Suite[]
+  events: readonly AuditEvent[]
+  /** Milliseconds since the epoch. */
+  now: number
+  canChange: boolean
+  rotation: Rotation
+  names: ChangedNames
+  /** What could not be done. */
+  problem?: string | undefined
+}
+
+/** One application: whether all is well with it, and what can be done. */
+export function applicationPage(shown: ShownApplicationPage): Page {
+  const { explanation, application, suites, events, now, canChange, problem } = shown
+  const base = path`/applications/${application.clientId}`
+  return {
+    title: application.name,
+    heading: html`${name(application.name)} ${statusBadge(application.status)}`,
+    section: '/applications',
+    trail: [{ href: '/applications', label: 'Applications' }],
+    actions: canChange && statusChange(application, base),
+    content: html`${problem && note('bad', html`<p>${problem}</p>`)}
+${!canChange && viewerNote()}
+${section('health', 'Is all well?', html`${diagnosisNote(explanation)}${figures(application)}${factsOf(application)}`)}
+${refusalsPanel(explanation)}
+<div class="columns">
+${approvalsPanel({ base, application, suites, canChange })}
+${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
+</div>
+${secretsPanel({ base, secrets: application.secrets, now, canChange, rotation: shown.rotation })}
+${changesPanel(application.clientId, events)}
+${canChange && endings(application, base)}`,
+  }
+}
+
+function statusChange({ status, name }: ApplicationInTrouble, base: string): Html {
+  if (status === 'suspended') {
+    return html`<form method="post" action="${`${base}/resume`}"><button class="button primary">Resume</button></form>`
+  }
+  return confirm({
+    label: 'Suspend',
+    action: `${base}/suspend`,
+    subject: name,
+    consequences: html`<p>From the next request on it gets no token, and the tokens that it has are refused. “Resume” undoes that.</p>`,
+  })
+}
+
+function figures({ lastTokenAt, tokensThisHour, refusedThisHour, suites, secrets }: ApplicationInTrouble): Html {
+  const active = secrets.filter(({ state }) => state === 'active').length
+  return html`<div class="cards">
+${card('Last token', time(lastTokenAt))}
+${card('Tokens this hour', tokensThisHour.toLocaleString('en'), refusedThisHour > 0 && `and ${refusedThisHour.toLocaleString('en')} refused by the quota`)}
+${card('Secrets that are active', active, html`<a href="#secrets">of ${secrets.length}</a>`)}
+${card('Suites', suites.length, html`<a href="#approvals">that it is approved for</a>`)}
+</div>`
+}
+
+function factsOf({ clientId, developerEmail, createdAt, tokensValidFrom }: ApplicationInTrouble): Html {
+  return html`${copyable('client-id', 'Client id', clientId)}${facts([
+    ['Developer', html`<bdi>${developerEmail}</bdi>`],
+    ['Registered', time(createdAt)],
+    tokensValidFrom > 0 && ['All tokens revoked', time(tokensValidFrom)],
+  ])}`
+}
+
+function endings({ name, status }: ApplicationInTrouble, base: string): Html {
+  return section(
+    'endings',
+    'Revoke or remove',
+    html`<div class="actions">${confirm({
+      label: 'Revoke all tokens',
+      action: `${base}/revoke-tokens`,
+      subject: name,
+      consequences: html`<p>Every token that it was issued until now is refused from the next check on.${
+        status === 'active' && ' It can get new ones at once, so its requests fail until it asks for one.'
+      } This cannot be undone.</p>`,
+    })}<a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a></div>`,
+  )
+}

@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Explanation, NothingKnown } from '../../administration/why.ts'
+import type { AdminContext } from '../context.ts'
+import { callerOf } from '../wire/caller.ts'
+import { applicationPage, type ShownApplicationPage } from './application-page.ts'
+import { unchangedNames } from './components/names-panel.ts'
+import { newRotation } from './components/rotation.ts'
+import { showPage } from './page.ts'
+import { MAX_CHOICES } from './suite-choices.ts'
+import { type Unknown, unknownApplicationPage } from './unknown-application-page.ts'
+import { canChange } from './viewers.ts'
+import { WAYS } from './ways.ts'
+
+/** So many of the last changes are on the page of what was changed. */
+export const LAST_CHANGES = 10
+
+/** What is another on the page than when it was asked for: a form that had mistakes, with what was typed. */
+export type Again = Partial<Pick<ShownApplicationPage, 'rotation' | 'names' | 'problem'>> & { status?: number }
+
+/** Shows the page of an application. */
+export function createApplicationView({ store, administration, now }: AdminContext) {
+  return async (clientId: string, reply: FastifyReply, { status = 200, ...again }: Again = {}) => {
+    const { request } = reply
+    const explanation = await explain(clientId, request)
+    const { application } = explanation
+    if (!application) return showPage(reply, unknownApplicationPage(explanation), { status: 404 })
+    const { name, developerEmail } = application
+    const page = applicationPage({
+      explanation,
+      application,
+      suites: await store.listSuites({ limit: MAX_CHOICES }),
+      events: await store.listAuditEvents({ subject: clientId, limit: LAST_CHANGES }),
+      now: now(),
+      canChange: canChange(request),
+      rotation: newRotation(),
+      names: unchangedNames({ name, developer_email: developerEmail }),
+      ...again,
+    })
+    return showPage(reply, page, { status })
+  }
+
+  async function explain(
+    clientId: string,
+    request: FastifyRequest,
+  ): Promise<Explanation | (Unknown & { application: undefined })> {
+    try {
+      return await administration(callerOf(request).author).why(clientId, WAYS)
+    } catch (error) {
+      if (!(error instanceof NothingKnown)) throw error
+      const { similarApplications } = error
+      return { clientId, application: undefined, suite: undefined, similarRefusals: [], similarApplications }
+    }
+  }
+}

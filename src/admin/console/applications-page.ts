@@ -1,0 +1,109 @@
+import type { Found, ListedApplication } from '../../administration/search.ts'
+import type { Application } from '../../domain/application.ts'
+import { field, select } from './components/forms.ts'
+import { clientIdOf, developerOf, statusBadge, suitesOf } from './components/names.ts'
+import { pager, table } from './components/table.ts'
+import { emptyState, name, time } from './components/words.ts'
+import { type Html, html, path } from './html.ts'
+import type { Page } from './layout.ts'
+
+/** What of the applications is asked for. */
+export interface Filter {
+  text: string
+  status: Application['status'] | undefined
+}
+
+interface Applications extends Filter {
+  found: Found
+  /** Whether these are the newest of what is asked for. */
+  isFirst: boolean
+  canChange: boolean
+}
+
+/** What a partner may read out as a client id. */
+const CLIENT_ID = /^\S{6,200}$/
+
+const COLUMNS = [
+  { label: 'Application' },
+  { label: 'Developer' },
+  { label: 'Status' },
+  { label: 'Suites' },
+  { label: 'Last token' },
+  { label: 'Tokens this hour', kind: 'number' },
+] as const
+
+/** The applications, newest first. */
+export function applicationsPage(applications: Applications): Page {
+  const { text, status, found, isFirst, canChange } = applications
+  const isAny = text === '' && status === undefined
+  const isEmpty = isAny && isFirst && found.applications.length === 0
+  return {
+    title: 'Applications',
+    section: '/applications',
+    lead: "Partners' programs, which get tokens with their client id and a secret.",
+    actions: canChange && !isEmpty && REGISTER,
+    content: isEmpty ? nothingYet(canChange) : html`${filters(applications)}${list(applications)}`,
+  }
+}
+
+const REGISTER = html`<a class="button primary" href="/applications/new">Register an application</a>`
+
+function nothingYet(canChange: boolean): Html {
+  return emptyState(
+    'No application is registered yet',
+    html`<p>Register one for each partner's program: it gets a client id and a secret, and with them tokens.</p>${canChange && html`<p>${REGISTER}</p>`}`,
+  )
+}
+
+function filters({ text, status }: Applications): Html {
+  return html`<form class="filters" method="get" action="/applications" role="search">
+${field({ label: 'Search', name: 'search', type: 'search', value: text, placeholder: 'Name, client id or developer email' })}
+${select({ label: 'Status', name: 'status', value: status ?? '' }, [
+  { value: '', label: 'Any' },
+  { value: 'active', label: 'Active' },
+  { value: 'suspended', label: 'Suspended' },
+])}
+<div class="buttons"><button class="button">Search</button>${(text !== '' || status !== undefined) && html`<a class="button" href="/applications">Clear</a>`}</div>
+</form>`
+}
+
+function list({ found, isFirst, ...filter }: Applications): Html {
+  const { applications, next } = found
+  if (applications.length === 0) return nothingFound(filter)
+  return html`${table('Applications, newest first', COLUMNS, applications.map(row))}${pager({
+    newest: isFirst ? undefined : addressOf(filter),
+    older: next === undefined ? undefined : addressOf(filter, next),
+  })}`
+}
+
+function nothingFound({ text, status }: Filter): Html {
+  const clear = html`<p><a class="button" href="/applications">Clear the search</a></p>`
+  if (text === '') return emptyState('Nothing is found', html`<p>No application is ${status}.</p>${clear}`)
+  return emptyState(
+    'Nothing is found',
+    html`<p>No application${status && html` that is ${status}`} has “${name(text)}” in its name, its client id or its developer’s email.</p>
+${CLIENT_ID.test(text) && html`<p>Does a partner send this as its client id? <a href="${path`/applications/${text}`}">See what is known of it</a>.</p>`}${clear}`,
+  )
+}
+
+function row(application: ListedApplication) {
+  const { clientId, status, suites, lastTokenAt, tokensThisHour } = application
+  return [
+    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a><br>${clientIdOf(application)}`,
+    developerOf(application),
+    statusBadge(status),
+    suitesOf(suites),
+    time(lastTokenAt),
+    tokensThisHour.toLocaleString('en'),
+  ]
+}
+
+/** Where the list of what is asked for goes on. */
+function addressOf({ text, status }: Filter, after?: string): string {
+  const query = new URLSearchParams({
+    ...(text && { search: text }),
+    ...(status && { status }),
+    ...(after && { after }),
+  })
+  return query.size === 0 ? '/applications' : `/applications?${query}`
+}

@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify'
+import type { Application } from '../../domain/application.ts'
+import type { AdminContext } from '../context.ts'
+import { callerOf } from '../wire/caller.ts'
+import { applicationsPage } from './applications-page.ts'
+import { fieldsOf } from './fields.ts'
+import { showPage } from './page.ts'
+import { canChange } from './viewers.ts'
+
+const PAGE_SIZE = 50
+
+const STATUSES: readonly Application['status'][] = ['active', 'suspended']
+
+/** The list of applications, and the search in it. */
+export function listApplications(console: FastifyInstance, { administration }: AdminContext): void {
+  console.get('/applications', async (request, reply) => {
+    const query = fieldsOf(request.query)
+    const text = query.text('search')
+    const status = STATUSES.find((status) => status === query.text('status'))
+    const after = query.text('after') || undefined
+    const { applications } = administration(callerOf(request).author)
+    const found = await applications.search({ text, status, after, limit: PAGE_SIZE })
+    const page = { text, status, found, isFirst: after === undefined, canChange: canChange(request) }
+    return showPage(reply, applicationsPage(page))
+  })
+}

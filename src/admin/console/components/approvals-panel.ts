@@ -1,0 +1,58 @@
+import type { Application } from '../../../domain/application.ts'
+import type { Suite } from '../../../domain/suite.ts'
+import { type Html, html } from '../html.ts'
+import { checkboxes } from './forms.ts'
+import { emptyState, name, section } from './words.ts'
+
+interface Approvals {
+  /** The path of the application's page. */
+  base: string
+  application: Pick<Application, 'suites'>
+  suites: readonly Pick<Suite, 'suiteId' | 'name'>[]
+  canChange: boolean
+}
+
+/** Which suites an application's tokens are valid at. What was shown is sent along: only what differs from it is changed. */
+export function approvalsPanel({ base, application, suites, canChange }: Approvals): Html {
+  const approved = new Set(application.suites)
+  if (suites.length === 0) return section('approvals', 'Approvals', nothingYet(canChange))
+  if (!canChange)
+    return section('approvals', 'Approvals', approvedOnly(suites.filter(({ suiteId }) => approved.has(suiteId))))
+  return section(
+    'approvals',
+    'Approvals',
+    html`<form class="form" method="post" action="${`${base}/approvals`}">
+${application.suites.map((suiteId) => html`<input type="hidden" name="shown" value="${suiteId}">`)}
+${suiteChoices('Its tokens are valid at these suites', suites, (suiteId) => approved.has(suiteId))}
+<div class="buttons"><button class="button primary">Save approvals</button></div></form>`,
+  )
+}
+
+/** Suites to choose several of. */
+export function suiteChoices(
+  legend: string,
+  suites: readonly Pick<Suite, 'suiteId' | 'name'>[],
+  isChecked: (suiteId: string) => boolean,
+): Html {
+  const choices = suites.map((suite) => ({
+    value: suite.suiteId,
+    label: name(suite.name),
+    hint: html`<code>${suite.suiteId}</code>`,
+    checked: isChecked(suite.suiteId),
+  }))
+  return html`<div class="suites">${checkboxes(legend, 'suite', choices)}</div>`
+}
+
+function nothingYet(canChange: boolean): Html {
+  return emptyState(
+    'There is no suite yet',
+    html`<p>Without any, tokens are checked for nobody in particular.</p>${canChange && html`<p><a class="button" href="/suites/new">Register a suite</a></p>`}`,
+  )
+}
+
+function approvedOnly(suites: readonly Pick<Suite, 'suiteId' | 'name'>[]): Html {
+  if (suites.length === 0) return html`<p>Its tokens are valid at no suite.</p>`
+  return html`<p>Its tokens are valid at these suites:</p><ul>${suites.map(
+    (suite) => html`<li>${name(suite.name)} <code>${suite.suiteId}</code></li>`,
+  )}</ul>`
+}

@@ -1,0 +1,63 @@
+import { type Html, html } from '../html.ts'
+import { type FieldError, field, formErrors, hidden } from './forms.ts'
+import { name, note, section } from './words.ts'
+
+/** A field that an operator can change. */
+interface NamedField {
+  name: NameOf
+  label: string
+  value: string
+  /** What was stored when the form was shown. */
+  shown: string
+  /** What another operator has stored meanwhile. */
+  stored?: string | undefined
+}
+
+/** The form for what an application or a suite is called. */
+export interface ChangedNames {
+  fields: readonly NamedField[]
+  errors: readonly FieldError[]
+}
+
+export const LABELS = { name: 'Name', developer_email: 'Developer email' } as const
+
+/** A field that can be changed. */
+export type NameOf = keyof typeof LABELS
+
+/** A form that nothing was typed into yet. */
+export function unchangedNames(values: Partial<Record<NameOf, string>>): ChangedNames {
+  const fields = Object.entries(values).map(([field, value]) => {
+    const name = field as NameOf
+    return { name, label: LABELS[name], value, shown: value }
+  })
+  return { fields, errors: [] }
+}
+
+interface NamesPanel {
+  action: string
+  form: ChangedNames
+  canChange: boolean
+}
+
+/** What it is called. What was shown is sent along: what another operator has changed meanwhile is not written over unseen. */
+export function namesPanel({ action, form: { fields, errors }, canChange }: NamesPanel): Html | undefined {
+  if (!canChange) return
+  const title = fields.length > 1 ? 'Name and developer email' : 'Name'
+  const changed = fields.filter(({ stored }) => stored !== undefined)
+  return section(
+    'names',
+    title,
+    html`${formErrors(errors)}${
+      changed.length > 0 &&
+      note(
+        'warn',
+        html`<p>Somebody else has changed this meanwhile, so nothing was saved. Save again to put yours in its place.</p>
+<ul>${changed.map(({ label, stored = '', value }) => html`<li>${label}: now ${name(stored)}, yours ${name(value)}</li>`)}</ul>`,
+      )
+    }
+<form class="form" method="post" action="${action}">
+${fields.map(({ name: field, shown, stored = shown }) => hidden({ [`shown_${field}`]: stored }))}
+${fields.map(({ name, label, value }) => field({ label, name, value, required: true, error: errors.find((error) => error.field === name)?.message }))}
+<div class="buttons"><button class="button primary">Save</button></div></form>`,
+  )
+}

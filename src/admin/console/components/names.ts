@@ -1,0 +1,31 @@
+import type { Application } from '../../../domain/application.ts'
+import { type Html, html } from '../html.ts'
+import { badge } from './words.ts'
+
+// What applications and suites are called, wherever they are listed.
+
+/** So many of the suites that an application is approved for are named in a list. */
+const NAMED = 3
+
+/** The client id, cut where there is no room. */
+export function clientIdOf({ clientId }: Pick<Application, 'clientId'>): Html {
+  return html`<code title="${clientId}">${clientId}</code>`
+}
+
+export function developerOf({ developerEmail }: Pick<Application, 'developerEmail'>): Html {
+  return html`<bdi class="name" title="${developerEmail}">${developerEmail}</bdi>`
+}
+
+export function statusBadge(status: Application['status']): Html {
+  return status === 'active' ? badge('active', 'good') : badge('suspended', 'bad')
+}
+
+/** The suites that an application is approved for: the first ones by name. */
+export function suitesOf(suites: readonly string[]): Html {
+  if (suites.length === 0) return badge('none', 'warn')
+  const named = suites.slice(0, NAMED).map((suite, at) => html`${at > 0 && ' '}<code>${suite}</code>`)
+  const others = suites.length - NAMED
+  return others > 0
+    ? html`${named} <span class="hint" title="${suites.join(' ')}">and ${others} more</span>`
+    : html`${named}`
+}

@@ -1,0 +1,67 @@
+import { ago } from '../../../administration/age.ts'
+import type { ListedSecret } from '../../../administration/secrets.ts'
+import { isImported, isNotShownYet } from '../../../domain/secret.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { confirm } from './confirm.ts'
+import { type Rotation, rotation } from './rotation.ts'
+import { table } from './table.ts'
+import { badge, emptyState, section, time } from './words.ts'
+
+export interface SecretsPanel {
+  /** The path of the owner's page. */
+  base: string
+  secrets: readonly ListedSecret[]
+  /** Milliseconds since the epoch. */
+  now: number
+  canChange: boolean
+  rotation: Rotation
+}
+
+const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used', 'Origin'].map((label) => ({ label }))
+
+/** The secrets of an application or a suite, newest first: never the secrets themselves. */
+export function secretsPanel(panel: SecretsPanel): Html {
+  const { secrets, canChange, base } = panel
+  const columns = canChange ? [...COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : COLUMNS
+  const rows = secrets.toReversed().map((secret) => row(secret, panel))
+  const content =
+    rows.length === 0
+      ? emptyState('It has no secret', html`<p>Without one it cannot authenticate. “New secret” makes one.</p>`)
+      : table('Secrets, newest first', columns, rows)
+  return section('secrets', 'Secrets', html`${canChange && rotation(base, panel.rotation)}${content}`)
+}
+
+function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
+  const { id, createdAt, endsAt, lastUsedAt } = secret
+  const cells = [
+    `Secret ${id}`,
+    stateBadge(secret),
+    secret.state === 'active' || !isNotShownYet(secret) ? time(endsAt, 'no end') : '–',
+    html`${time(createdAt)} <span class="hint">${ago(createdAt, panel.now)}</span>`,
+    time(lastUsedAt, 'not known to be used'),
+    isImported(secret) ? 'imported' : 'generated',
+  ]
+  return panel.canChange ? [...cells, revocation(secret, panel)] : cells
+}
+
+function stateBadge(secret: ListedSecret): Html {
+  if (isNotShownYet(secret)) return badge('never shown')
+  if (secret.state !== 'active') return badge(secret.state)
+  return secret.endsAt === null ? badge('active', 'good') : badge('active, ends', 'warn')
+}
+
+/** What asks whether a secret is to be revoked. The last one that is active is revoked only by who says so twice. */
+function revocation({ id, state }: ListedSecret, { base, secrets }: SecretsPanel): Html | undefined {
+  if (state !== 'active') return
+  const isLast = secrets.filter((secret) => secret.state === 'active').length === 1
+  return confirm({
+    label: 'Revoke',
+    action: `${base}/secrets/${id}/revoke`,
+    subject: `secret ${id}`,
+    isSmall: true,
+    consequences: isLast
+      ? html`<p>It is the last one that is active: without it nothing can authenticate until there is a new one.</p>
+<label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last one</span></label>`
+      : html`<p>From the next request on whoever uses it is refused. This cannot be undone.</p>`,
+  })
+}

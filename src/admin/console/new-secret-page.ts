@@ -1,0 +1,34 @@
+import { secretBox } from './components/secret-box.ts'
+import { name, time } from './components/words.ts'
+import { html } from './html.ts'
+import type { Page, Section } from './layout.ts'
+
+interface NewSecret {
+  /** The client id of an application, or the id of a suite. */
+  owner: string
+  ownerName: string
+  clientSecret: string
+  /** When those before it end at the latest. Milliseconds since the epoch. */
+  othersEndAt: number
+  /** The path of the owner's page. */
+  base: string
+  section: Section
+}
+
+/** A new secret, which is shown this once. */
+export function newSecretPage({ owner, ownerName, clientSecret, othersEndAt, base, section }: NewSecret): Page {
+  return {
+    title: `A new secret for ${ownerName}`,
+    heading: html`A new secret for ${name(ownerName)}`,
+    section,
+    trail: [{ href: base, label: name(ownerName) }],
+    content: html`${secretBox(
+      [
+        { id: 'client-id', label: 'Client id', value: owner },
+        { id: 'client-secret', label: 'Client secret', value: clientSecret },
+      ],
+      html`<p><strong>The secret is shown this once.</strong> Hand it over in a safe way. The others end at ${time(othersEndAt)} at the latest.</p>`,
+    )}
+<div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,
+  }
+}

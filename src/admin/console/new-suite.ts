@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify'
+import { OperatorError } from '../../domain/operator-error.ts'
+import type { AdminContext } from '../context.ts'
+import { callerOf } from '../wire/caller.ts'
+import { fieldsOf } from './fields.ts'
+import { errorsOf, statusOf } from './form-errors.ts'
+import { idempotencyOf, keyForRetry, newRequestKey } from './idempotency.ts'
+import { newSuitePage } from './new-suite-page.ts'
+import { showPage } from './page.ts'
+import { registeredSuitePage } from './registered-suite-page.ts'
+import { settingOf } from './settings.ts'
+import { assertCanChange } from './viewers.ts'
+
+/** Where an error stands that names no field. */
+const FIELD_OF = { conflict: 'suite_id' } as const
+
+/** Registers a suite. */
+export function newSuite(console: FastifyInstance, context: AdminContext): void {
+  const urls = { publicUrl: settingOf(context, 'PUBLIC_URL'), docsUrl: settingOf(context, 'DOCS_URL') }
+
+  console.get('/suites/new', async (request, reply) => {
+    assertCanChange(request)
+    return showPage(reply, newSuitePage({ requestKey: newRequestKey(), suiteId: '', name: '' }, []))
+  })
+
+  console.post('/suites/new', async (request, reply) => {
+    const fields = fieldsOf(request.body)
+    const [suiteId, name] = [fields.text('suite_id'), fields.text('name')]
+    const { suites } = context.administration(callerOf(request).author)
+    try {
+      const suite = await suites.register({ suiteId, name }, { idempotency: idempotencyOf(request) })
+      return showPage(reply, registeredSuitePage({ suite, ...urls }))
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error
+      const form = { requestKey: keyForRetry(request, error), suiteId, name }
+      return showPage(reply, newSuitePage(form, errorsOf(error, FIELD_OF)), { status: statusOf(error) })
+    }
+  })
+}

@@ -1,0 +1,50 @@
+import type { RegisteredApplication } from '../../administration/applications.ts'
+import { copyable, secretBox } from './components/secret-box.ts'
+import { name, note, section } from './components/words.ts'
+import { html, path } from './html.ts'
+import type { Page } from './layout.ts'
+
+/** A registered application, with the secret that is shown this once. `publicUrl`: where clients ask for tokens. */
+export function registeredApplicationPage(
+  { clientId, clientSecret = '', name: named, suites }: RegisteredApplication & { suites: readonly string[] },
+  publicUrl: string,
+): Page {
+  const address = path`/applications/${clientId}`
+  return {
+    title: `${named} is registered`,
+    heading: html`${name(named)} is registered`,
+    section: '/applications',
+    trail: [{ href: '/applications', label: 'Applications' }],
+    content: html`${secretBox(
+      [
+        { id: 'client-id', label: 'Client id', value: clientId },
+        { id: 'client-secret', label: 'Client secret', value: clientSecret },
+      ],
+      html`<p><strong>The secret is shown this once.</strong> Hand both to the developer in a safe way. Who has lost the secret needs a new one.</p>`,
+    )}
+${suites.length === 0 && note('warn', html`<p>It is approved for no suite, so its tokens are valid nowhere yet.</p>`)}
+${section('try', 'Get a token', copyable('curl', 'In a terminal', tokenCommand({ clientId, clientSecret, publicUrl })))}
+<div class="buttons"><a class="button primary" href="${address}">Go to the application</a><a class="button" href="/applications/new">Register another one</a></div>`,
+  }
+}
+
+interface Credentials {
+  clientId: string
+  clientSecret: string
+  publicUrl: string
+}
+
+/** What a developer types to get a token. A client id that was brought along may have any character of ASCII. */
+function tokenCommand({ clientId, clientSecret, publicUrl }: Credentials): string {
+  return [
+    `curl ${quoted(`${publicUrl}/v1/oauth/accesstoken`)}`,
+    "-d 'grant_type=client_credentials'",
+    `--data-urlencode ${quoted(`client_id=${clientId}`)}`,
+    `--data-urlencode ${quoted(`client_secret=${clientSecret}`)}`,
+  ].join(' \\\n  ')
+}
+
+/** A text as a shell takes it as one word. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}

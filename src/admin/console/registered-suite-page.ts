@@ -1,0 +1,43 @@
+import type { RegisteredSuite } from '../../administration/suites.ts'
+import { copyable, secretBox } from './components/secret-box.ts'
+import { name, note, section } from './components/words.ts'
+import { type Html, html, path } from './html.ts'
+import type { Page } from './layout.ts'
+
+interface Registered {
+  /** `notApproved`: how many applications there are, none of which is approved for it. */
+  suite: RegisteredSuite & { notApproved: number }
+  publicUrl: string
+  /** Where people read about this server. */
+  docsUrl: string | undefined
+}
+
+/** A registered suite, with the secret that is shown this once. */
+export function registeredSuitePage({ suite, publicUrl, docsUrl }: Registered): Page {
+  const { suiteId, clientSecret, notApproved } = suite
+  return {
+    title: `${suite.name} is registered`,
+    heading: html`${name(suite.name)} is registered`,
+    section: '/suites',
+    trail: [{ href: '/suites', label: 'Suites' }],
+    content: html`${secretBox(
+      [
+        { id: 'client-id', label: 'Client id', value: suiteId },
+        { id: 'client-secret', label: 'Client secret', value: clientSecret },
+      ],
+      html`<p><strong>The secret is shown this once.</strong> Only who asks by introspection needs it, not the gateway check.</p>`,
+    )}
+${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). Tick it under Approvals of each that may use it.</p>`)}
+${section('gateway', 'How it asks', howToAsk(suiteId, publicUrl, docsUrl))}
+<div class="buttons"><a class="button primary" href="${path`/suites/${suiteId}`}">Go to the suite</a></div>`,
+  }
+}
+
+/** What is configured in front of a suite. */
+export function howToAsk(suiteId: string, publicUrl: string, docsUrl: string | undefined): Html {
+  return html`<div class="prose"><p>A gateway in front of the suite sends each request’s Authorization header here, and lets the request pass where the answer is 200:</p></div>
+${copyable('verify', 'Gateway check', `${publicUrl}${path`/v1/oauth/verify/${suiteId}`}`)}
+<div class="prose"><p>A suite that asks itself does so by introspection (RFC 7662), with its client id and secret:</p></div>
+${copyable('introspect', 'Introspection', `${publicUrl}/v1/oauth/introspect`)}
+${docsUrl && html`<p><a href="${docsUrl}" rel="noreferrer">Read more</a></p>`}`
+}

@@ -1,0 +1,29 @@
+import type { ShownApplication } from '../../administration/applications.ts'
+import { name, time } from './components/words.ts'
+import { html, path } from './html.ts'
+import type { Page } from './layout.ts'
+
+/** What happens when an application is removed, and the button that does it. */
+export function removeApplicationPage(application: ShownApplication): Page {
+  const { clientId, secrets, suites, lastTokenAt } = application
+  const base = path`/applications/${clientId}`
+  const active = secrets.filter(({ state }) => state === 'active').length
+  return {
+    title: `Remove ${application.name}?`,
+    heading: html`Remove ${name(application.name)}?`,
+    section: '/applications',
+    trail: [
+      { href: '/applications', label: 'Applications' },
+      { href: base, label: name(application.name) },
+    ],
+    content: html`<form class="panel form" method="post" action="${`${base}/remove`}"><div class="consequences">
+<p>This cannot be undone.</p><ul>
+<li>It gets no token any more, and every token that it has is refused from the next check on.</li>
+<li>Its secrets are deleted: ${secrets.length}, of which ${active} ${active === 1 ? 'is' : 'are'} active.</li>
+<li>Its approvals are deleted: ${suites.length}.</li>
+<li>It got its last token: ${time(lastTokenAt)}.</li>
+<li>The audit keeps what was done with <code>${clientId}</code>.</li>
+</ul><p>To stop it for a while only, suspend it.</p></div>
+<div class="buttons"><button class="button danger">Remove it</button><a class="button" href="${base}">Keep it</a></div></form>`,
+  }
+}

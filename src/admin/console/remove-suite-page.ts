@@ -1,0 +1,26 @@
+import type { ShownSuite } from '../../administration/suites.ts'
+import { name } from './components/words.ts'
+import { html, path } from './html.ts'
+import type { Page } from './layout.ts'
+
+/** What happens when a suite is removed, and the button that does it. `approved`: how many applications are. */
+export function removeSuitePage(suite: ShownSuite, approved: number): Page {
+  const { suiteId, secrets } = suite
+  const base = path`/suites/${suiteId}`
+  return {
+    title: `Remove ${suite.name}?`,
+    heading: html`Remove ${name(suite.name)}?`,
+    section: '/suites',
+    trail: [
+      { href: '/suites', label: 'Suites' },
+      { href: base, label: name(suite.name) },
+    ],
+    content: html`<form class="panel form" method="post" action="${`${base}/remove`}"><div class="consequences">
+<p>This cannot be undone.</p><ul>
+<li>${approved === 0 ? 'No application is approved for it.' : `${approved.toLocaleString('en')} ${approved === 1 ? 'application loses its' : 'applications lose their'} approval for it.`}</li>
+<li>A gateway that asks for <code>${suiteId}</code> is told that there is no such suite: no request passes.</li>
+<li>Its secrets are deleted: ${secrets.length}. It cannot ask by introspection any more.</li>
+</ul></div>
+<div class="buttons"><button class="button danger">Remove it</button><a class="button" href="${base}">Keep it</a></div></form>`,
+  }
+}

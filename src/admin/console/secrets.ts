@@ -1,0 +1,91 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { OperatorError } from '../../domain/operator-error.ts'
+import type { AdminContext } from '../context.ts'
+import { callerOf } from '../wire/caller.ts'
+import { ProblemError } from '../wire/problem.ts'
+import { OVERLAPS, type Rotation } from './components/rotation.ts'
+import { donePath } from './done.ts'
+import { fieldsOf } from './fields.ts'
+import { statusOf } from './form-errors.ts'
+import { path } from './html.ts'
+import { idempotencyOf } from './idempotency.ts'
+import type { Section } from './layout.ts'
+import { newSecretPage } from './new-secret-page.ts'
+import { showPage } from './page.ts'
+
+/** Whose secrets they are. */
+export interface Owners {
+  section: Extract<Section, '/applications' | '/suites'>
+  /** What one is called; undefined: there is no such one. */
+  nameOf: (id: string) => Promise<string | undefined>
+  /** Shows the page of one again, with what was wrong. */
+  show: (
+    id: string,
+    reply: FastifyReply,
+    again: { rotation?: Rotation; problem?: string; status: number },
+  ) => Promise<FastifyReply>
+}
+
+const SECRET_ID = /^\d{1,15}$/
+
+const HOUR_MS = 3_600_000
+
+/** 365 days, as on the command line. */
+const MOST_HOURS = 8760
+
+/** Makes new secrets of applications or suites, and revokes those that they have. */
+export function changeSecrets(console: FastifyInstance, { administration }: AdminContext, owners: Owners): void {
+  const { section, nameOf, show } = owners
+
+  console.post<{ Params: { id: string } }>(`${section}/:id/secrets`, async (request, reply) => {
+    const { id } = request.params
+    const fields = fieldsOf(request.body)
+    const form = {
+      requestKey: fields.text('request_key'),
+      overlap: fields.text('overlap'),
+      hours: fields.text('hours'),
+    }
+    const overlap = overlapOf(form)
+    if (overlap === undefined) {
+      const error = { field: 'hours', message: `It must be a whole number of hours: 1 to ${MOST_HOURS}.` }
+      return show(id, reply, { rotation: { ...form, error }, status: 422 })
+    }
+    const { secrets } = administration(callerOf(request).author)
+    try {
+      const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
+      const ownerName = (await nameOf(id)) ?? id
+      return showPage(reply, newSecretPage({ owner: id, ownerName, base: pathOf(section, id), section, ...made }))
+    } catch (error) {
+      if (!(error instanceof OperatorError) || error.kind !== 'idempotency key reused') throw error
+      return show(id, reply, { problem: error.message, status: statusOf(error) })
+    }
+  })
+
+  console.post<{ Params: { id: string; secret_id: string } }>(
+    `${section}/:id/secrets/:secret_id/revoke`,
+    async (request, reply) => {
+      const { id, secret_id } = request.params
+      const force = fieldsOf(request.body).text('force') === 'yes'
+      const { secrets } = administration(callerOf(request).author)
+      if (!SECRET_ID.test(secret_id)) throw new ProblemError({ status: 404, detail: `${id} has no such secret.` })
+      try {
+        await secrets.revoke(id, Number(secret_id), { force })
+      } catch (error) {
+        if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
+        return show(id, reply, { problem: error.message, status: statusOf(error) })
+      }
+      return reply.redirect(donePath(pathOf(section, id), 'secret-revoked'), 303)
+    },
+  )
+}
+
+function pathOf(section: Owners['section'], id: string): string {
+  return path`/${section.slice(1)}/${id}`
+}
+
+/** How long the other secrets stay valid, in milliseconds; undefined: it cannot be read. Hours count where there are any. */
+function overlapOf({ overlap, hours }: Pick<Rotation, 'overlap' | 'hours'>): number | undefined {
+  if (hours === '') return OVERLAPS.some(({ value }) => value === overlap) ? Number(overlap) * 1000 : undefined
+  const count = /^\d{1,5}$/.test(hours) ? Number(hours) : 0
+  return count >= 1 && count <= MOST_HOURS ? count * HOUR_MS : undefined
+}

@@ -1,0 +1,7 @@
+import type { AdminContext } from '../context.ts'
+
+/** The value of a setting; empty where there is none. */
+export function settingOf({ about }: Pick<AdminContext, 'about'>, name: string): string {
+  const value = about.settings.find((setting) => setting.name === name)?.value
+  return value === undefined || value === 'none' ? '' : value
+}

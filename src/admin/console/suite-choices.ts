@@ -1,0 +1,2 @@
+/** So many suites can be ticked on a page. */
+export const MAX_CHOICES = 200

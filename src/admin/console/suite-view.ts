@@ -1,0 +1,42 @@
+import type { FastifyReply } from 'fastify'
+import type { AdminContext } from '../context.ts'
+import { callerOf } from '../wire/caller.ts'
+import { type Again, LAST_CHANGES } from './application-view.ts'
+import { unchangedNames } from './components/names-panel.ts'
+import { newRotation } from './components/rotation.ts'
+import { fieldsOf } from './fields.ts'
+import { showPage } from './page.ts'
+import { settingOf } from './settings.ts'
+import { suitePage } from './suite-page.ts'
+import { canChange } from './viewers.ts'
+import { WAYS } from './ways.ts'
+
+/** So many of the applications that are approved for a suite are on one page. */
+const PAGE_SIZE = 20
+
+/** Shows the page of a suite. */
+export function createSuiteView(context: AdminContext) {
+  const { store, administration, now } = context
+  const urls = { publicUrl: settingOf(context, 'PUBLIC_URL'), docsUrl: settingOf(context, 'DOCS_URL') }
+
+  return async (suiteId: string, reply: FastifyReply, { status = 200, ...again }: Again = {}) => {
+    const { request } = reply
+    const { suites, why } = administration(callerOf(request).author)
+    const suite = await suites.show(suiteId)
+    const after = fieldsOf(request.query).text('after') || undefined
+    const { rows, next } = await suites.listApprovedPage(suiteId, { after, limit: PAGE_SIZE })
+    const page = suitePage({
+      explanation: await why(suiteId, WAYS),
+      suite,
+      approved: { applications: rows, count: await suites.countApproved(suiteId), next, isFirst: after === undefined },
+      events: await store.listAuditEvents({ subject: suiteId, limit: LAST_CHANGES }),
+      now: now(),
+      canChange: canChange(request),
+      rotation: newRotation(),
+      names: unchangedNames({ name: suite.name }),
+      ...urls,
+      ...again,
+    })
+    return showPage(reply, page, { status })
+  }
+}

@@ -1,0 +1,63 @@
+import { type ListedSuite, MANY_APPROVED } from '../../administration/suite-pages.ts'
+import { pager, table } from './components/table.ts'
+import { badge, emptyState, name, time } from './components/words.ts'
+import { type Html, html, path } from './html.ts'
+import type { Page } from './layout.ts'
+
+interface Suites {
+  suites: readonly ListedSuite[]
+  next: string | undefined
+  isFirst: boolean
+  canChange: boolean
+}
+
+const COLUMNS = [
+  { label: 'Suite' },
+  { label: 'Id' },
+  { label: 'Secrets' },
+  { label: 'Registered' },
+  { label: 'Approved applications', kind: 'number' },
+] as const
+
+const REGISTER = html`<a class="button primary" href="/suites/new">Register a suite</a>`
+
+/** The suites, oldest first. */
+export function suitesPage({ suites, next, isFirst, canChange }: Suites): Page {
+  const isEmpty = isFirst && suites.length === 0
+  return {
+    title: 'Suites',
+    section: '/suites',
+    lead: 'APIs that are protected by tokens. A suite, or the gateway in front of it, asks whether a token is valid there.',
+    actions: canChange && !isEmpty && REGISTER,
+    content: isEmpty
+      ? nothingYet(canChange)
+      : html`${table('Suites, oldest first', COLUMNS, suites.map(row))}${pager({
+          newest: isFirst ? undefined : '/suites',
+          older: next && `/suites?${new URLSearchParams({ after: next })}`,
+        })}`,
+  }
+}
+
+function nothingYet(canChange: boolean): Html {
+  return emptyState(
+    'No suite is registered yet',
+    html`<p>Without any, a token of every application is valid wherever tokens are checked. Register one for each API.</p>${canChange && html`<p>${REGISTER}</p>`}`,
+  )
+}
+
+function row({ suiteId, name: named, secrets, createdAt, approved }: ListedSuite) {
+  return [
+    html`<a href="${path`/suites/${suiteId}`}">${name(named)}</a>`,
+    html`<code>${suiteId}</code>`,
+    secretsOf(secrets),
+    time(createdAt),
+    `${approved.toLocaleString('en')}${approved === MANY_APPROVED ? ' or more' : ''}`,
+  ]
+}
+
+function secretsOf(secrets: ListedSuite['secrets']): Html {
+  const active = secrets.filter(({ state }) => state === 'active')
+  if (active.length === 0) return badge('none is active', 'bad')
+  const endless = active.some(({ endsAt }) => endsAt === null)
+  return endless ? badge(`${active.length} active`, 'good') : badge(`${active.length} active, ends`, 'warn')
+}

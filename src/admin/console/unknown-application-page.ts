@@ -1,0 +1,30 @@
+import type { Explanation } from '../../administration/why.ts'
+import type { ApplicationNames } from '../../domain/application.ts'
+import { refusalsTable } from './components/refusals-table.ts'
+import { name, note, section } from './components/words.ts'
+import { type Html, html, path } from './html.ts'
+import type { Page } from './layout.ts'
+
+/** A client id, and what may be meant by it. */
+export type Unknown = Pick<Explanation, 'clientId' | 'suite' | 'similarApplications' | 'similarRefusals'>
+
+/** What is known of a client id that is no application's. */
+export function unknownApplicationPage({ clientId, suite, similarApplications, similarRefusals }: Unknown): Page {
+  return {
+    title: 'No such application',
+    section: '/applications',
+    trail: [{ href: '/applications', label: 'Applications' }],
+    content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or be another server’s.</p>`)}
+${suite && section('suite', 'Is it …?', html`<ul class="plain"><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> the suite ${name(suite.name)}</li></ul>`)}
+${similarApplications.length > 0 && section('similar', 'Is it …?', alike(similarApplications))}
+${similarRefusals.length > 0 && section('refusals', 'Refusals of such a client id', refusalsTable('Refusals of such a client id, newest first', similarRefusals, { withClient: true }))}
+<div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${`/audit?${new URLSearchParams({ subject: clientId })}`}">What was done with this client id</a></div>`,
+  }
+}
+
+function alike(applications: readonly ApplicationNames[]): Html {
+  return html`<ul class="plain">${applications.map(
+    (application) =>
+      html`<li><a href="${path`/applications/${application.clientId}`}"><code>${application.clientId}</code></a> ${name(application.name)}</li>`,
+  )}</ul>`
+}
