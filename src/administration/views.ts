@@ -87,7 +87,7 @@ export function operatorView(operator: ListedOperator) {
 }
 
 /** An admin key: all but the key itself and its digest. */
-function adminKeyView(key: ListedAdminKey) {
+export function adminKeyView(key: ListedAdminKey) {
   const { id, ...times } = adminKeyFields(key)
   return {
     id,
@@ -98,7 +98,7 @@ function adminKeyView(key: ListedAdminKey) {
 }
 
 /** A session: all but its reference and its digest. */
-function sessionView(session: Session) {
+export function sessionView(session: Session) {
   return {
     ...sessionFields(session),
     last_seen_at: timestamp(session.lastSeenAt),

@@ -3,10 +3,12 @@ import { VERSION } from '../version.ts'
 import { applicationsCommand } from './applications.ts'
 import { auditCommand } from './audit.ts'
 import { backupCommand } from './backup.ts'
+import { consoleCommand } from './console.ts'
 import { demoCommand } from './demo.ts'
 import { doctorCommand } from './doctor.ts'
 import { healthcheckCommand } from './healthcheck.ts'
 import { migrateCommand } from './migrate.ts'
+import { operatorsCommand } from './operators.ts'
 import { restoreCommand } from './restore.ts'
 import { secretsCommand } from './secrets.ts'
 import { seedCommand } from './seed.ts'
@@ -33,6 +35,8 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
     .addCommand(tokensCommand(terminal))
     .addCommand(whyCommand(terminal))
     .addCommand(auditCommand(terminal))
+    .addCommand(operatorsCommand(terminal))
+    .addCommand(consoleCommand(terminal))
     .addCommand(backupCommand(terminal))
     .addCommand(restoreCommand(terminal))
     .addCommand(storeCommand(terminal))

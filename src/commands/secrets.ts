@@ -3,7 +3,7 @@ import { secretView, timestamp } from '../administration/views.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
-import { duration } from './shared/times.ts'
+import { upToAYear } from './shared/times.ts'
 import { secretsTable } from './shared/words.ts'
 
 const ID = 'the client id of an application, or the id of a suite'
@@ -17,8 +17,8 @@ export function secretsCommand(terminal: Terminal): Command {
     .argument('<id>', ID)
     .addOption(
       new Option('--overlap <duration>', 'how long the others stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
-        .argParser(overlap)
-        .default(duration('24h'), '24h'),
+        .argParser(upToAYear)
+        .default(upToAYear('24h'), '24h'),
     )
     .action(async (owner: string, options: { overlap: number; json?: boolean }) => {
       const rotated = await administer(terminal, ({ secrets }) => secrets.rotate(owner, options.overlap))
@@ -60,14 +60,6 @@ export function secretsCommand(terminal: Terminal): Command {
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
   throw new OperatorError(`${error.message} The option for that is --force.`, { cause: error })
-}
-
-const LONGEST_MS = duration('365d')
-
-function overlap(text: string): number {
-  const time = duration(text)
-  if (time > LONGEST_MS) throw new InvalidArgumentError('It may be 365d at most.')
-  return time
 }
 
 function secretId(text: string): number {

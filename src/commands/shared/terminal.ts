@@ -57,12 +57,17 @@ export async function print(terminal: Terminal, options: JsonOption, result: unk
 }
 
 /** Like `print`, where the result has the new secret of an application or a suite, which nobody can be shown again. */
-export function printSecret(
-  owner: string,
+export function printSecret(owner: string, ...rest: Parameters<typeof print>): Promise<void> {
+  const lost = `The new secret of ${owner} is lost: "secrets rotate ${owner}" makes another one. The lost one ends with the others.`
+  return printOnce(lost, ...rest)
+}
+
+/** Like `print`, where the result cannot be shown again; `lost` says what to do where it was not. */
+export function printOnce(
+  lost: string,
   ...[terminal, options, result, words]: Parameters<typeof print>
 ): Promise<void> {
   return print(terminal, options, result, words).catch(({ message, cause }: OperatorError) => {
-    const lost = `The new secret of ${owner} is lost: "secrets rotate ${owner}" makes another one. The lost one ends with the others.`
     throw new OperatorError(`${message} ${lost}`, { cause })
   })
 }

@@ -33,3 +33,10 @@ function ago(text: string, now: number): number {
     )
   }
 }
+
+/** The same, 365 days at most. */
+export function upToAYear(text: string): number {
+  const time = duration(text)
+  if (time > 365 * UNITS.d) throw new InvalidArgumentError('It may be 365d at most.')
+  return time
+}

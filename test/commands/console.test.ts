@@ -1,0 +1,78 @@
+import t, { type Test } from 'tap'
+import { createSignIn } from '../../src/administration/sign-in.ts'
+import { parseDatabaseUrl } from '../../src/domain/database-location.ts'
+import { openStore } from '../../src/store/open.ts'
+import { run, runJson } from '../support/run.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+
+/** What prints links: with a database that has these operators. */
+async function startConsole(t: Test, ...operators: string[]) {
+  const { env } = temporaryDatabase(t)
+  for (const name of operators) await runJson(['operators', 'add', name, '--role', 'admin', '--create'], { env })
+  /** Runs the command where the listener is there. */
+  const at = (
+    ADMIN_ADDRESS: string,
+    { args = [] as string[], ...more }: { args?: string[]; ADMIN_URL?: string } = {},
+  ) => run(['console', ...args], { env: { ...env, ADMIN_ADDRESS, ...more } })
+  return { env, at }
+}
+
+t.test('Console: the link lets the operator in, once', async (t) => {
+  const { env } = await startConsole(t, 'anna', 'bert')
+  const options = { env: { ...env, ADMIN_ADDRESS: '127.0.0.1:8081' } }
+  const { operator, url, ends_at, forward } = await runJson(['console', 'bert'], options)
+  t.match([operator, forward], ['bert', 'ssh -N -L 8081:127.0.0.1:8081 HOST'])
+  const lasts = Date.parse(ends_at) - Date.now()
+  t.ok(lasts > 5 * 60_000 && lasts <= 10 * 60_000)
+  const [, code] = /^http:\/\/127\.0\.0\.1:8081\/login#(\w{32})$/.exec(url) ?? []
+
+  const store = await openStore(parseDatabaseUrl(env.DATABASE_URL), { lockTimeout: 2000 })
+  t.teardown(() => store.close())
+  const signIn = createSignIn({ store, now: Date.now, observe: () => {} })
+  const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser', requestId: 'r' }
+  t.match(await signIn.logIn(code as string, from), { operator: { name: 'bert' } })
+  t.equal(await signIn.logIn(code as string, from), 'unknown login link')
+})
+
+t.test('Console: the link leads to where a browser finds the listener', async (t) => {
+  const { at } = await startConsole(t, 'anna')
+  const entrances: [address: string, base: string, forward: string | undefined, url?: string][] = [
+    ['127.0.0.1:8081', 'http://127.0.0.1:8081', '8081:127.0.0.1:8081'],
+    ['localhost:9000', 'http://localhost:9000', '9000:localhost:9000'],
+    ['[::1]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
+    ['0.0.0.0:8081', 'http://127.0.0.1:8081', '8081:127.0.0.1:8081'],
+    ['[::]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
+    ['[0::0]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
+    ['192.0.2.1:8081', 'http://localhost:8081', '8081:192.0.2.1:8081'],
+    ['[2001:db8::1]:8081', 'http://localhost:8081', '8081:[2001:db8::1]:8081'],
+    ['unix:/run/token-server/admin.sock', 'http://localhost:8081', '8081:/run/token-server/admin.sock'],
+    ['127.0.0.1:8081', 'https://console.example', undefined, 'https://console.example'],
+    ['unix:/run/admin.sock', 'https://console.example:8443', undefined, 'https://console.example:8443'],
+  ]
+  for (const [address, base, forward, ADMIN_URL] of entrances) {
+    const { out } = await at(address, ADMIN_URL === undefined ? {} : { ADMIN_URL })
+    const [url = '', , sentence, ...rest] = out.split('\n')
+    t.equal(url.split('#')[0], `${base}/login`)
+    t.match(sentence, /^For one login of anna, until \S+Z\.$/)
+    t.equal(/^ {2}ssh -N -L (.+) HOST$/m.exec(rest.join('\n'))?.[1], forward)
+  }
+})
+
+t.test('Console: where there is no link to print, it says what to do', async (t) => {
+  const none = await startConsole(t)
+  await runJson(['suites', 'register', 'store', '--name', 'Store', '--create'], { env: none.env })
+  t.match(await none.at('off'), { status: 1, err: /^There is no console: set ADMIN_ADDRESS, to 127\.0\.0\.1:8081/ })
+  t.match(await none.at('127.0.0.1:8081'), { status: 1, err: /^There is no operator yet: "operators add/ })
+  t.match(await none.at('127.0.0.1:8081', { args: ['anna'] }), { status: 1, err: /no operator with the name anna/ })
+  const two = await startConsole(t, 'anna', 'bert')
+  t.match(await two.at('127.0.0.1:8081'), { status: 1, err: 'Name one of them: anna, bert.\n' })
+  t.match(await two.at('127.0.0.1:0', { args: ['anna'] }), { status: 1, err: /has the port 0/ })
+})
+
+t.test('Console: the link is in no line of the log', async (t) => {
+  const { at } = await startConsole(t, 'anna')
+  const { out, events, err } = await at('127.0.0.1:8081')
+  const code = /#(\w+)/.exec(out)?.[1] as string
+  t.match(events, [{ msg: 'login link made', operator: 'anna', ends_at: /Z$/ }])
+  t.notMatch(JSON.stringify([events, err]), code)
+})

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { generateAdminKey } from '../../src/domain/admin-key.ts'
+
+const RULES = readFileSync(join(import.meta.dirname, '../../examples/gitleaks/rules.toml'), 'utf8')
+const [, regex = ''] = /^regex = '''(.+)'''$/m.exec(RULES) ?? []
+const [, entropy = ''] = /^entropy = ([\d.]+)$/m.exec(RULES) ?? []
+const [, keyword = ''] = /^keywords = \["(\w+)"\]$/m.exec(RULES) ?? []
+
+/** What the rule finds in a text, as gitleaks does: a keyword, the pattern, and more entropy than the threshold. */
+function found(text: string): string | undefined {
+  const secret = text.includes(keyword) ? new RegExp(regex).exec(text)?.[1] : undefined
+  return secret !== undefined && entropyOf(secret) > Number(entropy) ? secret : undefined
+}
+
+/** Shannon's, in bits for each character. */
+function entropyOf(text: string): number {
+  const shares = [...new Set(text)].map((character) => (text.split(character).length - 1) / text.length)
+  return -shares.reduce((sum, share) => sum + share * Math.log2(share), 0)
+}
+
+t.test('gitleaks: every admin key is found, wherever it stands', async (t) => {
+  for (let n = 0; n < 500; n++) {
+    const key = generateAdminKey()
+    for (const text of [key, `ADMIN_KEY=${key}\n`, `{"key":"${key}"}`, `Authorization: Bearer ${key}`, `'${key}',`]) {
+      t.equal(found(text), key)
+    }
+  }
+})
+
+t.test('gitleaks: what has not the form of a key is not found', async (t) => {
+  const key = generateAdminKey()
+  const others = [key.slice(0, -1), `${key}a`, `x${key}`, key.replace('otsa_', 'otsa-'), `otsa_${'x'.repeat(49)}`]
+  for (const text of ['', 'otsa_…', ...others]) t.equal(found(text), undefined, text)
+})
