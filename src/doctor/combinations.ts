@@ -16,6 +16,7 @@ export function examineCombinations({ env, file }: SettingsSource, { config, wro
     memory(config),
     failures(config),
     operators(config),
+    administration(config),
   ]
   return wrong.length > 0 ? [] : findings.filter((finding) => finding !== undefined)
 }
@@ -69,6 +70,17 @@ function operators({ OPS_ADDRESS }: Config): Finding | undefined {
   if (OPS_ADDRESS?.host !== '0.0.0.0' && OPS_ADDRESS?.host !== '::') return undefined
   const text = `OPS_ADDRESS is ${OPS_ADDRESS.host}: all who reach this machine reach its port ${OPS_ADDRESS.port}.`
   return note(text, 'That is right in a container whose port is not published: it asks for no password.')
+}
+
+function administration({ ADMIN_ADDRESS: place, ADMIN_URL }: Config): Finding | undefined {
+  if (!place) return ADMIN_URL === undefined ? undefined : note('ADMIN_URL is set, and ADMIN_ADDRESS is off.')
+  if (ADMIN_URL?.startsWith('http:') && !isLocalHost(withoutBrackets(new URL(ADMIN_URL).hostname))) {
+    const text = `ADMIN_URL is ${ADMIN_URL}: admin keys and sessions cross the network in clear.`
+    return warning(text, 'Put TLS in front, and name the https address.')
+  }
+  if ('socket' in place || isLocalHost(place.host) || ADMIN_URL !== undefined) return undefined
+  const text = `ADMIN_ADDRESS is ${place.host}, which other machines may reach, and ADMIN_URL names no TLS in front of it.`
+  return warning(text, 'Put TLS in front and name it in ADMIN_URL, or use 127.0.0.1 or a Unix socket, and ssh -L.')
 }
 
 function withoutBrackets(hostname: string): string {

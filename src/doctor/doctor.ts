@@ -1,5 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import { isInMemory } from '../domain/database-location.ts'
+import { examineSocketFolder } from './admin.ts'
 import { examineClock } from './clock.ts'
 import { examineCombinations } from './combinations.ts'
 import { examineDisk } from './disk.ts'
@@ -19,7 +20,7 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
   const read = readSettings(source)
   const [before, store, after] = await Promise.all([
     examine(checksBefore(source, read, now)),
-    isStoreKnown(read) ? examineStore(read.config.DATABASE_URL, now) : [],
+    isStoreKnown(read) ? examineStore(read.config.DATABASE_URL, now, read.config) : [],
     examine(checksAfter(read, now)),
   ])
   return withoutRepeats([...before, ...store, ...after])
@@ -56,7 +57,7 @@ function checksBefore(source: SettingsSource, read: ReadSettings, now: Clock): C
 
 function checksAfter(read: ReadSettings, now: Clock): Check[] {
   const { config, wrong } = read
-  const { DATABASE_URL, PREVIOUS_DATABASE_URL, OPS_ADDRESS } = config
+  const { DATABASE_URL, PREVIOUS_DATABASE_URL, OPS_ADDRESS, ADMIN_ADDRESS } = config
   const checks: Check[] = []
   if (PREVIOUS_DATABASE_URL)
     checks.push({ subject: 'previous', examine: () => examinePrevious(PREVIOUS_DATABASE_URL, now) })
@@ -65,6 +66,9 @@ function checksAfter(read: ReadSettings, now: Clock): Check[] {
     if (DATABASE_URL.kind === 'sqlite' && isStoreKnown(read)) {
       checks.push({ subject: 'server', examine: () => examineLostDatabase(DATABASE_URL, config) })
     }
+  }
+  if (ADMIN_ADDRESS && 'socket' in ADMIN_ADDRESS) {
+    checks.push({ subject: 'admin', examine: () => examineSocketFolder(ADMIN_ADDRESS.socket) })
   }
   if (OPS_ADDRESS) checks.push({ subject: 'ops', examine: () => examineOps(OPS_ADDRESS) })
   return checks

@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type DatabaseLocation, locationText } from '../domain/database-location.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
@@ -5,6 +6,7 @@ import type { Inspector, Schema } from '../store/inspect.ts'
 import { NoStore } from '../store/no-store.ts'
 import { inspectStore, lookAtStore } from '../store/open.ts'
 import { isAtLeast } from '../store/versions.ts'
+import { examineOperators } from './admin.ts'
 import { examineStoreClock } from './clock.ts'
 import { type Check, type Diagnosis, examine } from './examine.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
@@ -20,7 +22,11 @@ const PURGE_BEHIND_MS = 2 * 60 * 60_000
 const BACKUP_OLD_MS = 48 * 60 * 60_000
 
 /** What is in the store. Where it cannot be opened, or is none of this program's, that is all. */
-export async function examineStore(location: DatabaseLocation, now: Clock): Promise<Diagnosis[]> {
+export async function examineStore(
+  location: DatabaseLocation,
+  now: Clock,
+  { ADMIN_ADDRESS }: Partial<Pick<Config, 'ADMIN_ADDRESS'>> = {},
+): Promise<Diagnosis[]> {
   let inspector: Inspector | undefined
   let schema: Schema | undefined
   const opening = await examine([
@@ -36,7 +42,12 @@ export async function examineStore(location: DatabaseLocation, now: Clock): Prom
     },
   ])
   const isUsable = schema !== undefined && schema.version > 0 && schema.refusal === undefined
-  const contents = inspector && isUsable ? await examine(checksOf(inspector, location, now)) : []
+  const checks = inspector && isUsable ? checksOf(inspector, location, now) : []
+  if (inspector && schema && isUsable && schema.version >= schema.latest && ADMIN_ADDRESS) {
+    const { operators } = inspector
+    checks.push({ subject: 'operators', examine: async () => examineOperators(await operators(), now()) })
+  }
+  const contents = await examine(checks)
   inspector?.close()
   return [...opening, ...contents]
 }

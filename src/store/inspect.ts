@@ -17,6 +17,8 @@ export interface Inspector {
   tokens(): Promise<{ oldestAt: number; newestAt: number } | undefined>
   /** The applications that are not suspended, and the suites, that have no secret from this time on, by their ids. */
   ownersWithoutSecret(at: number): Promise<SecretOwner[]>
+  /** Who may administer over the network. Only where the schema is this program's. */
+  operators(): Promise<OperatorKeys[]>
   /** When `token-server backup` last made a backup; undefined: never. */
   lastBackupAt(): Promise<number | undefined>
   close(): void
@@ -45,6 +47,13 @@ export interface SecretOwner {
   name: string
   /** When the last of its secrets ends or has ended; null: it has none. */
   endsAt: number | null
+}
+
+export interface OperatorKeys {
+  /** The operator's. */
+  name: string
+  /** When the last admin key ends or has ended that was not revoked; null: there is none. */
+  lastKeyEndsAt: number | null
 }
 
 /** A file or a folder, as it is. */

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { listenForAdmin } from '../../src/admin/listener.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { createAdminWorld } from '../support/admin.ts'
+import { leaveSocket } from '../support/leave-socket.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const socketIn = (t: Test) => join(temporaryFolder(t), 'admin.sock')
@@ -41,7 +42,10 @@ t.test('Admin listener: an address that is taken, or none of this machine, is an
     [{ host: '127.0.0.1', port }, `Cannot listen on ADMIN_ADDRESS, 127.0.0.1:${port}: listen EADDRINUSE`],
     [{ host: '192.0.2.1', port: 0 }, 'Cannot listen on ADMIN_ADDRESS, 192.0.2.1:0: listen EADDRNOTAVAIL'],
     [{ host: 'nowhere.invalid', port: 1 }, 'Cannot listen on ADMIN_ADDRESS, nowhere.invalid:1: getaddrinfo'],
-    [{ socket: '/nowhere/admin.sock' }, 'Cannot listen on ADMIN_ADDRESS, unix:/nowhere/admin.sock: '],
+    [
+      { socket: '/nowhere/admin.sock' },
+      'Cannot listen on ADMIN_ADDRESS, unix:/nowhere/admin.sock: its folder does not exist.',
+    ],
   ] as const) {
     const { app } = await createAdminWorld(t)
     const error = await listenForAdmin(app, place).catch((cause) => cause)
@@ -87,17 +91,8 @@ t.test('Admin listener: over a Unix socket nobody is another address, whatever i
 
 t.test('Admin listener: the file that a killed server left is replaced, and nothing else', async (t) => {
   const socket = socketIn(t)
-  const killed = createServer().listen(socket)
-  await once(killed, 'listening')
+  await leaveSocket(socket)
   const stale = lstatSync(socket)
-  // What a killed process leaves: the file, and nobody behind it.
-  const { renameSync } = await import('node:fs')
-  renameSync(socket, `${socket}.kept`)
-  killed.close()
-  await once(killed, 'close')
-  renameSync(`${socket}.kept`, socket)
-  t.equal(lstatSync(socket).ino, stale.ino)
-
   const first = await createAdminWorld(t)
   await listenForAdmin(first.app, { socket })
   t.equal(await statusOver(socket), 401)

@@ -71,7 +71,7 @@ t.test('systemd: the server has time to end, and SIGHUP is for several workers o
 /** What only a server needs: the rest is the same for a backup. */
 const OF_A_SERVER = [
   ...['Type', 'ExecStart', 'KillMode', 'TimeoutStopSec', 'Restart', 'RestartSec', 'LimitNOFILE'],
-  ...['StateDirectory', 'RestrictAddressFamilies'],
+  ...['StateDirectory', 'RuntimeDirectory', 'RuntimeDirectoryMode', 'RestrictAddressFamilies'],
 ]
 
 t.test('systemd: a backup is as locked in as the server, and has no network', async (t) => {

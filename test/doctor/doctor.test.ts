@@ -21,6 +21,8 @@ t.test('Doctor: what is looked at depends on where the store is', async (t) => {
   t.strictSame((await look(env)).subjects, [...ALWAYS, 'disk', 'store', 'server'])
   const postgres = await look({ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' })
   t.strictSame(postgres.subjects, [...ALWAYS, 'password', 'store', 'server'])
+  const socket = await look({ ...env, ADMIN_ADDRESS: 'unix:/nowhere/admin.sock' })
+  t.strictSame(socket.subjects, [...ALWAYS, 'disk', 'store', 'server', 'admin'])
   t.strictSame((await look({ DATABASE_URL: 'sqlite::memory:' })).subjects, [...ALWAYS, 'server'])
 })
 

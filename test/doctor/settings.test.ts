@@ -87,6 +87,11 @@ t.test(
 t.test('Doctor: settings that contradict each other are said, and those that agree are not', async (t) => {
   const good = { PUBLIC_URL: 'https://token.example', TRUST_PROXY: '10.0.0.1', HOST: '0.0.0.0' }
   t.strictSame(combinations(good), [])
+  for (const ADMIN_ADDRESS of ['127.0.0.1:8081', '[::1]:8081', 'localhost:8081', 'unix:/run/a.sock']) {
+    t.strictSame(combinations({ ...good, ADMIN_ADDRESS }), [], ADMIN_ADDRESS)
+    t.strictSame(combinations({ ...good, ADMIN_ADDRESS, ADMIN_URL: 'http://[::1]:8081' }), [], 'a tunnel')
+  }
+  t.strictSame(combinations({ ...good, ADMIN_ADDRESS: '0.0.0.0:8081', ADMIN_URL: 'https://console.example' }), [])
   const cases: [NodeJS.ProcessEnv, RegExp][] = [
     [{ PUBLIC_URL: 'http://token.example' }, /^warning: PUBLIC_URL .* in clear\.$/],
     [
@@ -104,6 +109,13 @@ t.test('Doctor: settings that contradict each other are said, and those that agr
       /^note: OPS_ADDRESS is 0\.0\.0\.0: all who reach this machine reach its port 9464\.$/,
     ],
     [{ OPS_ADDRESS: '[::]:9464' }, /^note: OPS_ADDRESS is ::/],
+    [{ ADMIN_ADDRESS: '0.0.0.0:8081' }, /^warning: ADMIN_ADDRESS is 0\.0\.0\.0, .* names no TLS in front of it\.$/],
+    [{ ADMIN_ADDRESS: '[fd00::1]:8081' }, /^warning: ADMIN_ADDRESS is fd00::1, /],
+    [
+      { ADMIN_ADDRESS: '127.0.0.1:8081', ADMIN_URL: 'http://console.example' },
+      /^warning: ADMIN_URL is http:\/\/console\.example: .* in clear\.$/,
+    ],
+    [{ ADMIN_URL: 'https://console.example' }, /^note: ADMIN_URL is set, and ADMIN_ADDRESS is off\.$/],
   ]
   for (const [env, expected] of cases) {
     const findings = combinations({ ...good, ...env })

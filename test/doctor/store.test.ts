@@ -2,6 +2,7 @@ import { readdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { createAdministration } from '../../src/administration/administration.ts'
 import { readConfig } from '../../src/config.ts'
 import { examineStoreClock } from '../../src/doctor/clock.ts'
 import type { Diagnosis } from '../../src/doctor/examine.ts'
@@ -59,6 +60,27 @@ for (const { name, latest, createEnv } of [SQLITE, await startPostgresStore(t)])
     const inspector = await inspectStore(location)
     t.equal(await inspector.lastBackupAt(), undefined)
     inspector.close()
+  })
+
+  t.test(`Doctor on ${name}: operators and the ends of their keys are looked at where they are needed`, async (t) => {
+    const { store, location } = await createStore(t)
+    const now = Date.now()
+    const found = async (env = { ADMIN_ADDRESS: '127.0.0.1:8081' } as NodeJS.ProcessEnv) => {
+      const all = await examineStore(location, () => now, readConfig(env))
+      return all.filter(({ subject }) => subject === 'operators').map(({ text }) => text)
+    }
+    t.strictSame(await found(), ['There is no operator who could use ADMIN_ADDRESS.'])
+    t.strictSame(await found({}), [])
+    const { operators } = createAdministration({ store, now: () => now, observe: () => {}, author: AUDIT.author })
+    for (const operator of ['anna', 'ben']) await operators.add(operator, 'admin')
+    t.strictSame(await found(), ['No admin key ends within a week.'])
+    await operators.addKey('anna', HOUR)
+    t.match(await found(), [/^The last admin key of the operator anna ends at /])
+    await operators.addKey('anna', 2 * HOUR)
+    const { id } = await operators.addKey('anna', 30 * DAY)
+    t.strictSame(await found(), ['No admin key ends within a week.'])
+    await operators.revokeKey('anna', id)
+    t.match(await found(), [/^The last admin key of the operator anna ends at /], 'that was revoked')
   })
 
   t.test(`Doctor on ${name}: an empty database, and another program's, is an error, and stays as it is`, async (t) => {

@@ -57,6 +57,15 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
       return rows.map(([kind, id, name, endsAt]) => ({ kind, id, name, endsAt }))
     },
 
+    async operators() {
+      const rows = await connection.ask<[name: string, lastKeyEndsAt: number | null]>(
+        sql.listOperatorKeys,
+        [],
+        TIMEOUT_MS,
+      )
+      return rows.map(([name, lastKeyEndsAt]) => ({ name, lastKeyEndsAt }))
+    },
+
     lastBackupAt: async () => undefined,
     close: () => connection.destroy(ENDED),
   }

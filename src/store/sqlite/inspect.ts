@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { type Inspector, judgeSchema, type Move, type SecretOwner } from '../inspect.ts'
+import { type Inspector, judgeSchema, type Move, type OperatorKeys, type SecretOwner } from '../inspect.ts'
 import { NoStore } from '../no-store.ts'
 import { withSentence } from './copy.ts'
 import { sideFilesOf } from './files.ts'
@@ -50,6 +50,8 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
     },
 
     ownersWithoutSecret: async (at) => db.prepare(sql.listOwnersWithoutSecret).all(at) as SecretOwner[],
+
+    operators: async () => db.prepare(sql.listOperatorKeys).all() as OperatorKeys[],
 
     async lastBackupAt() {
       return has('backups') ? row<{ made_at: number }>(figures.lastBackupAt)?.made_at : undefined

@@ -19,3 +19,8 @@ export const listOwnersWithoutSecret = `
             FROM suites u)
    WHERE ends_at IS NULL OR ends_at <= ?
    ORDER BY kind, id`
+
+export const listOperatorKeys = `
+  SELECT o.name, (SELECT max(k.ends_at) FROM admin_keys k WHERE k.operator_id = o.id AND k.revoked_at IS NULL) AS lastKeyEndsAt
+    FROM operators o
+   ORDER BY o.name`

@@ -1,0 +1,42 @@
+import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { OperatorKeys } from '../store/inspect.ts'
+import { error, type Finding, note, ok, warning } from './finding.ts'
+import { timeText } from './words.ts'
+
+const OTHERS_WRITE = 0o022
+/** In such a folder only its owner can remove a file. */
+const STICKY = 0o1000
+
+const SOON_MS = 7 * 24 * 60 * 60_000
+
+/** The folder of the socket of ADMIN_ADDRESS: who may write there could put another server's socket in its place. */
+export async function examineSocketFolder(socket: string): Promise<Finding[]> {
+  const folder = dirname(socket)
+  const found = await stat(folder).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOENT') throw cause
+  })
+  if (!found) return [error(`The folder of ADMIN_ADDRESS, ${folder}, does not exist.`, 'The server does not make it.')]
+  const mode = found.mode & 0o7777
+  if ((mode & OTHERS_WRITE) === 0 || mode & STICKY) return [ok(`The folder of ADMIN_ADDRESS is ${folder}.`)]
+  const text = `Others may write to ${folder} (mode ${mode.toString(8)}), and so put another socket in the place of this server's.`
+  return [warning(text, `chmod go-w ${folder}`)]
+}
+
+/** Who may use the admin listener, and until when. */
+export function examineOperators(operators: OperatorKeys[], now: number): Finding[] {
+  if (operators.length === 0) {
+    return [note('There is no operator who could use ADMIN_ADDRESS.', '"operators add NAME --role admin" adds one.')]
+  }
+  const findings = operators.map((operator) => judge(operator, now)).filter((finding) => finding !== undefined)
+  return findings.length > 0 ? findings : [ok('No admin key ends within a week.')]
+}
+
+/** Of each operator the key that ends last: an older one is replaced. */
+function judge({ name, lastKeyEndsAt }: OperatorKeys, now: number): Finding | undefined {
+  if (lastKeyEndsAt === null || lastKeyEndsAt > now + SOON_MS) return undefined
+  const advice = `"operators key ${name} --expires 90d" makes another one.`
+  const time = timeText(lastKeyEndsAt)
+  if (lastKeyEndsAt > now) return warning(`The last admin key of the operator ${name} ends at ${time}.`, advice)
+  return warning(`The operator ${name} has no admin key since ${time}.`, advice)
+}
