@@ -44,7 +44,13 @@ export function drawChart({ id, description, moments, series, write, step }: Cha
     ...series.flatMap(({ figures }, n) => {
       const runs = runsOf(figures).map((run) => run.map(({ index, figure }) => `${x(index)},${y(figure)}`))
       return [
-        [`${id}-line-${n}`, runs.map(lineThrough).join('')],
+        [`${id}-line-${n}`, runs.map((run) => `M${run.join('L')}`).join('')],
+        [
+          `${id}-dots-${n}`,
+          dotsOf(figures)
+            .map(({ index, figure }) => `M${x(index)},${y(figure)}h.1`)
+            .join(''),
+        ],
         [`${id}-area-${n}`, series.length === 1 ? runs.map(areaBelow).join('') : ''],
       ]
     }),
@@ -68,7 +74,8 @@ ${series.length > 1 && legend(series)}
 <path class="grid" d="${times(ROWS, (row) => `M0,${(row * HEIGHT) / ROWS}H${WIDTH}`).join('')}"></path>
 <path class="axis" d="M0,${HEIGHT}H${WIDTH}"></path>
 ${series.map(
-  (_, n) => html`<g class="series-${n + 1}">${path(`${id}-area-${n}`, 'area')}${path(`${id}-line-${n}`, 'line')}</g>`,
+  (_, n) =>
+    html`<g class="series-${n + 1}">${path(`${id}-area-${n}`, 'area')}${path(`${id}-line-${n}`, 'line')}${path(`${id}-dots-${n}`, 'dots')}</g>`,
 )}
 </svg>
 <div class="plot-x" aria-hidden="true">${times(COLUMNS + 1, (column) => clock(`${id}-x-${column}`, changing))}</div>
@@ -114,9 +121,9 @@ function runsOf(figures: readonly (number | undefined)[]): Point[][] {
   return runs
 }
 
-/** One point alone is a dot. */
-function lineThrough(points: readonly string[]): string {
-  return points.length === 1 ? `M${points[0]}h.1` : `M${points.join('L')}`
+/** The points that no line leads to, and the last one of all, which moves. */
+function dotsOf(figures: readonly (number | undefined)[]): Point[] {
+  return runsOf(figures).flatMap((run, n, runs) => (run.length === 1 || n === runs.length - 1 ? run.slice(-1) : []))
 }
 
 function areaBelow(points: readonly string[]): string {

@@ -32,7 +32,7 @@ export function overview(statistics: Statistics): Page {
 ${only('store-down', note('bad', html`<p>The store does not answer: no token can be issued or checked. The log says why, and so does <code>token-server doctor</code>.</p>`))}
 ${only('workers-missing', note('warn', html`<p>Not all processes answer requests. One that ended is replaced within seconds; see <code>worker exited unexpectedly</code> in the log.</p>`))}
 ${only('no-tokens', emptyState('No token was issued in the last hour', html`<p><a href="/applications/new">Register an application</a> and ask for a token with its secret: it will be seen here at once. If somebody was refused, <a href="/applications">its application</a> says why.</p>`))}
-<div class="cards">${cards(now)}</div>
+<div class="cards by-four">${cards(now)}</div>
 <div class="columns">
 ${charts.slice(0, 3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
 ${section('reasons', 'Refusals by reason', html`${only('no-refusals', html`<p class="quiet-text">Nothing was refused in the last hour.</p>`)}${reasons(now)}`)}

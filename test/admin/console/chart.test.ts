@@ -23,6 +23,7 @@ const draw = (...all: Figures[]) => drawChart(chartOf(...all))
 t.test('Chart: a line goes from left to right, and zero is at the bottom', async (t) => {
   const drawn = draw([0, 2, 4, 1, 0])
   t.equal(drawn['c-line-0'], 'M0,100L150,50L300,0L450,75L600,100')
+  t.equal(drawn['c-dots-0'], 'M600,100h.1', 'the last point is seen')
   t.equal(drawn['c-area-0'], 'M0,100L0,100L150,50L300,0L450,75L600,100L600,100Z')
   t.strictSame(
     [0, 1, 2, 3, 4].map((row) => drawn[`c-y-${row}`]),
@@ -37,13 +38,14 @@ t.test('Chart: a line goes from left to right, and zero is at the bottom', async
 
 t.test('Chart: what is not known is a gap, and a point alone a dot', async (t) => {
   const drawn = draw([1, 1, undefined, undefined, 2, undefined, 4])
-  t.equal(drawn['c-line-0'], 'M0,75L100,75M400,50h.1M600,0h.1')
+  t.equal(drawn['c-line-0'], 'M0,75L100,75M400,50M600,0')
+  t.equal(drawn['c-dots-0'], 'M400,50h.1M600,0h.1')
   t.equal(drawn['c-area-0'], 'M0,100L0,75L100,75L100,100Z')
 })
 
 t.test('Chart: where nothing is known there is no line, and the side begins with the least step', async (t) => {
   const drawn = draw([undefined, undefined])
-  t.strictSame([drawn['c-line-0'], drawn['c-area-0'], drawn['c-y-4']], ['', '', '4'])
+  t.strictSame([drawn['c-line-0'], drawn['c-dots-0'], drawn['c-area-0'], drawn['c-y-4']], ['', '', '', '4'])
   t.equal(drawn['c-desc'], 'What it is. Series 0: nothing is known.')
 })
 
