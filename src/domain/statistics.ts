@@ -8,6 +8,8 @@ export interface Statistics {
   readonly lastHour: Traffic
   /** The minutes of the last hour, oldest first, and then the 60 seconds up to now. */
   readonly minutes: readonly Minute[]
+  /** Every ten seconds of the last ten minutes, and now: what was done in the 60 seconds before. */
+  readonly lately: readonly Minute[]
   /** Why something was refused in the last hour, the most frequent reason first. */
   readonly refusals: readonly RefusedFor[]
   /** Tokens that a check would find active; undefined: not known yet. */

@@ -33,12 +33,12 @@ export function startStatistics(
   }
 }
 
-function ofFleet(fleet: Fleet): WorkerStatistics[] {
-  const [cpu, resident, lag] = (['cpuSeconds', 'residentBytes', 'lagSeconds'] as const).map(fleet.each)
-  return [...(cpu ?? [])].map(([place, cpuSeconds]) => ({
+function ofFleet({ each }: Fleet): WorkerStatistics[] {
+  const [resident, lag] = [each('residentBytes'), each('lagSeconds')]
+  return [...each('cpuSeconds')].map(([place, cpuSeconds]) => ({
     worker: place + 1,
     cpuSeconds,
-    residentBytes: resident?.get(place) ?? 0,
-    lagSeconds: lag?.get(place) ?? 0,
+    residentBytes: resident.get(place) as number,
+    lagSeconds: lag.get(place) as number,
   }))
 }

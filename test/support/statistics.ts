@@ -34,6 +34,10 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
       endedAt: START - (60 - n) * 60_000,
       traffic: n === 60 ? NO_TRAFFIC : undefined,
     })),
+    lately: Array.from({ length: 61 }, (_, n) => ({
+      endedAt: START - (60 - n) * 10_000,
+      traffic: n < 59 ? undefined : NO_TRAFFIC,
+    })),
     refusals: [],
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },

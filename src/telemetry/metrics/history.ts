@@ -1,15 +1,19 @@
 import type { Clock } from '../../domain/clock.ts'
-import type { Latency, Minute, RefusedFor, Traffic } from '../../domain/statistics.ts'
+import type { Latency, Minute, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
 import { CATALOGUE, type Metric } from './catalogue.ts'
 import type { Name, Numbers } from './numbers.ts'
 import { quantile } from './quantile.ts'
 
-/** How many minutes, and seconds, are known. */
+/** How many minutes, spans of ten seconds, and seconds are known. */
 const MINUTES = 60
+const TENS = 60
 const SECONDS = 60
 
-/** How late it may be seen that a minute is over, in seconds: what is seen later would be counted in the wrong one. */
-const MAX_LATE = 10
+/** So many seconds or spans of ten are a minute. */
+const TENS_A_MINUTE = 6
+
+/** How late it may be seen that a span is over, in seconds: what is seen later would be counted in the wrong one. */
+const MAX_LATE = { minute: 10, ten: 3 }
 
 const CHECKS = ['/v1/oauth/introspect', '/v1/oauth/verify', '/v1/oauth/verify/:suite']
 const { buckets: BOUNDS } = CATALOGUE.http_request_duration_seconds as Required<Metric>
@@ -23,18 +27,20 @@ interface Options {
 export type History = ReturnType<typeof createHistory>
 
 /**
- * What the numbers were at the beginning of each minute of the last hour, and of each second of the last minute. It takes the
- * same memory always. `look` is to be called once a second.
+ * What the numbers were at the beginning of each minute of the last hour, of each ten seconds of the last ten minutes, and of
+ * each second of the last minute. It takes the same memory always. `look` is to be called once a second.
  */
 export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
   const columns = createColumns(numbers)
   const minutes = createRing(MINUTES + 1, columns.count)
+  const tens = createRing(TENS + TENS_A_MINUTE + 1, columns.count)
   const seconds = createRing(SECONDS + 1, columns.count)
   // The time as it would be if nobody had set the clock: a jump moves the whole hour, and does not tear it.
   const begin = now() - monotonic()
   const second = () => Math.floor((begin + monotonic()) / 1000)
   const firstSecond = second()
   minutes.set(Math.floor(firstSecond / 60), columns.read())
+  tens.set(Math.floor(firstSecond / 10), columns.read())
   seconds.set(firstSecond, columns.read())
 
   /** What was counted between two looks; undefined where one of them was not made. */
@@ -42,44 +48,64 @@ export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
     return from && to?.map((value, column) => value - (from[column] as number))
   }
 
-  /** Since the oldest look that is known, of those from this one on. */
-  function since(ring: ReturnType<typeof createRing>, from: number, to: number): Float64Array {
+  /** The oldest look that is known, of those from this one on. */
+  function oldest(ring: Ring, from: number, to: number): Float64Array | undefined {
     let at = from
     while (at < to && !ring.get(at)) at++
-    return between(ring.get(at), columns.read()) ?? new Float64Array(columns.count)
+    return ring.get(at)
   }
+
+  /** What was counted since then. */
+  function since(ring: Ring, from: number, to: number): Float64Array {
+    const present = columns.read()
+    return between(oldest(ring, from, to) ?? present, present) as Float64Array
+  }
+
+  const asTraffic = (counted: Float64Array | undefined) => counted && columns.trafficOf(counted)
 
   return {
     look(): void {
       const at = second()
       if (!seconds.get(at)) seconds.set(at, columns.read())
       const minute = Math.floor(at / 60)
-      if (at % 60 < MAX_LATE && !minutes.get(minute)) minutes.set(minute, columns.read())
+      if (at % 60 < MAX_LATE.minute && !minutes.get(minute)) minutes.set(minute, columns.read())
+      const ten = Math.floor(at / 10)
+      if (at % 10 < MAX_LATE.ten && !tens.get(ten)) tens.set(ten, columns.read())
     },
 
-    read(): { lastMinute: Traffic; lastHour: Traffic; minutes: Minute[]; refusals: RefusedFor[] } {
+    read(): Pick<Statistics, 'lastMinute' | 'lastHour' | 'minutes' | 'lately' | 'refusals'> {
       const at = second()
       const minute = Math.floor(at / 60)
       const hour = since(minutes, minute - MINUTES, minute)
       const lastMinute = columns.trafficOf(since(seconds, at - SECONDS, at))
-      const jumped = now() - begin - monotonic()
+      // In whole seconds: the clocks do not tick at the same moment.
+      const jumped = Math.round((now() - begin - monotonic()) / 1000) * 1000
+      const present: Minute = { endedAt: now(), traffic: lastMinute }
       const past = Array.from({ length: MINUTES }, (_, index): Minute => {
-        const one = minute - MINUTES + index
-        const counted = between(minutes.get(one), minutes.get(one + 1))
-        const endedAt = Math.round((one + 1) * 60_000 + jumped)
-        return { endedAt, traffic: counted && columns.trafficOf(counted) }
+        const end = minute - MINUTES + index + 1
+        const traffic = asTraffic(between(minutes.get(end - 1), minutes.get(end)))
+        return { endedAt: end * 60_000 + jumped, traffic }
+      })
+      const ten = Math.floor(at / 10)
+      const lately = Array.from({ length: TENS }, (_, index): Minute => {
+        const end = ten - TENS + index + 1
+        const traffic = asTraffic(between(oldest(tens, end - TENS_A_MINUTE, end), tens.get(end)))
+        return { endedAt: end * 10_000 + jumped, traffic }
       })
       return {
         lastMinute,
         lastHour: columns.trafficOf(hour),
-        minutes: [...past, { endedAt: now(), traffic: lastMinute }],
+        minutes: [...past, present],
+        lately: [...lately, present],
         refusals: columns.refusalsOf(hour),
       }
     },
   }
 }
 
-/** Rows by the number of their minute or second; each takes the place of the one that is too old. */
+type Ring = ReturnType<typeof createRing>
+
+/** Rows by the number of their span; each takes the place of the one that is too old. */
 function createRing(length: number, width: number) {
   const rows = Array.from({ length }, () => ({ number: -1, values: new Float64Array(width) }))
   const rowOf = (number: number) => rows[number % length] as (typeof rows)[number]

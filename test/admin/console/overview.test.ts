@@ -158,7 +158,18 @@ t.test('Overview: all that changes has its place on the page, and everything the
 
 t.test('Overview: a page with nothing but zeros has lines at the bottom', async (t) => {
   const minutes = BUSY.minutes.map(({ endedAt }) => ({ endedAt, traffic: NO_TRAFFIC }))
-  const { 'tokens-line-0': line, 'token-latency-line-0': latency } = overviewChanging(statisticsOf({ minutes }))
+  const { 'tokens-line-0': line, 'token-latency-line-0': latency } = overviewChanging({ ...BUSY, minutes })
   t.match(line, /^M0,100L10,100L.*L600,100$/)
   t.equal(latency, '')
+})
+
+t.test('Overview: the charts of a new server show its last ten minutes, later on the last hour', async (t) => {
+  const axis = (startedAt: number) => {
+    const changing = overviewChanging(statisticsOf({ startedAt }))
+    return [changing['tokens-x-0']?.slice(11, 19), changing['tokens-line-0'], changing['tokens-desc']]
+  }
+  const [first, line, words] = axis(START - 599_999)
+  t.strictSame([first, line], ['07:50:00', 'M590,100L600,100'])
+  t.match(words, 'over the last ten minutes')
+  t.strictSame(axis(START - 600_000).slice(0, 2), ['07:00:00', 'M600,100'])
 })

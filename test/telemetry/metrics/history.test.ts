@@ -39,7 +39,15 @@ function createWatch() {
         .minutes.map(({ traffic }, index) => [60 - index, traffic?.tokens] as const)
         .filter(([, tokens]) => tokens !== undefined),
     )
-  return { clock, numbers, count, history, pass, skip, issue, answer, tokens }
+  /** The tokens of the 60 seconds before each moment that is known, by how many seconds ago it was. */
+  const lately = () =>
+    Object.fromEntries(
+      history
+        .read()
+        .lately.map(({ endedAt, traffic }) => [(clock.time - endedAt) / 1000, traffic?.tokens] as const)
+        .filter(([, tokens]) => tokens !== undefined),
+    )
+  return { clock, numbers, count, history, pass, skip, issue, answer, tokens, lately }
 }
 
 t.test('History: what was never counted is nothing, and of minutes before the start nothing is known', async (t) => {
@@ -134,4 +142,35 @@ t.test('History: very high numbers are as right as low ones', async (t) => {
   numbers.add(at, 1)
   t.strictSame(tokens(), { 1: 2 ** 52, 0: 1 })
   t.equal(history.read().lastHour.tokens, 2 ** 52 + 1)
+})
+
+t.test('History: of the last ten minutes it knows every ten seconds, with the minute before', async (t) => {
+  const { history, pass, skip, issue, lately } = createWatch()
+  t.strictSame(lately(), { 0: 0 })
+  pass(9)
+  issue()
+  pass(6)
+  t.strictSame(lately(), { 15: 0, 5: 1, 0: 1 })
+  issue(2)
+  pass(50)
+  t.strictSame(lately(), { 65: 0, 55: 1, 45: 3, 35: 3, 25: 3, 15: 3, 5: 3, 0: 3 })
+  pass(20)
+  t.match(lately(), { 15: 2, 5: 0, 0: 0 })
+  skip(25)
+  pass(15)
+  t.match(lately(), { 45: 0, 15: 0, 5: 0 })
+  t.notOk('25' in lately() || '35' in lately(), 'nobody looked')
+  pass(600)
+  t.equal(Object.keys(lately()).length, 61)
+  t.equal(history.read().lately.length, 61)
+})
+
+t.test('History: clocks that do not tick together do not move the minutes', async (t) => {
+  const { clock, history, pass } = createWatch()
+  pass(60)
+  for (const drift of [-0.7, 0.4, 300, -300]) {
+    clock.time += drift
+    t.equal(history.read().minutes[58]?.endedAt, START, String(drift))
+    clock.time -= drift
+  }
 })
