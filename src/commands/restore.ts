@@ -46,6 +46,7 @@ function restoredText(database: string, file: string, restored: Restored, revoke
     '- Tokens issued since then are unknown. Their clients get 401 until they ask for new ones: up to an hour.',
     '- Secrets rotated or revoked since then are valid as they were: old secrets live again, new ones are unknown.',
     '- Suspensions, removals and withdrawn approvals since then have to be made again.',
+    '- Operators and admin keys are as they were: those removed or revoked since then live again. Logins have ended.',
     revokeAllTokens
       ? '- Every token in the backup is revoked.'
       : '- Tokens revoked since then are valid again until they expire. (--revoke-all-tokens revokes all.)',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { firstTokenIdAt } from '../domain/token.ts'
 
-/** The tables that a store is copied by, in an order in which their rows can be added. */
+/** The tables that a store is copied by, in an order in which their rows can be added. Operators log in anew. */
 export const TABLES = [
   'suites',
   'applications',
@@ -10,6 +10,8 @@ export const TABLES = [
   'secret_uses',
   'application_uses',
   'token_counts',
+  'operators',
+  'admin_keys',
   'audit_events',
   'tokens',
 ] as const
@@ -25,6 +27,8 @@ const KEY_COLUMNS: Record<Table, number> = {
   secret_uses: 1,
   application_uses: 1,
   token_counts: 2,
+  operators: 1,
+  admin_keys: 1,
   audit_events: 1,
   tokens: 1,
 }

@@ -271,8 +271,8 @@ t.test('Restore: a damaged database is replaced too, and kept with its -wal file
     await store.setStatus('new', 'suspended', AUDIT)
     const wal = readFileSync(`${options.file}-wal`)
     await store.close()
-    // Not much smaller than the database that the log is of: SQLite would not put that into it.
-    const damaged = Buffer.alloc(65536, 1)
+    // As large as the database that the log is of: SQLite would not put that into a much smaller one.
+    const damaged = Buffer.alloc(statSync(options.file).size, 1)
     writeFileSync(options.file, damaged)
     if (isInUse) for (const suffix of ['-wal', '-shm']) writeFileSync(`${options.file}${suffix}`, wal)
     const { status, out } = await run(['restore', options.copy], options)
@@ -354,6 +354,35 @@ t.test('Restore: tokens of the backup are valid again, and with --revoke-all-tok
   t.match(events, [{ revoke_all_tokens: true }])
   options.env = elsewhere.env
   t.equal(await found(), false)
+})
+
+t.test('Restore: operators and their keys are back, and who was logged in then is not', async (t) => {
+  const options = await createBackup(t)
+  const store = await openHere(options)
+  await store.addOperator({ name: 'anna', role: 'admin', createdAt: Date.now() }, AUDIT)
+  const times = { createdAt: Date.now(), endsAt: Date.now() + 600_000 }
+  await store.addAdminKey('anna', { digest: 'key', ...times }, AUDIT)
+  for (const digest of ['used', 'code']) await store.addLoginCode('anna', { digest, ...times }, AUDIT)
+  const session = { digest: 'session', ...times, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+  await store.beginSession('anna', 'used', session, AUDIT)
+  await store.close()
+  for (const flags of [[], ['--without-tokens']]) {
+    await runJson(['backup', options.copy, ...flags], options)
+    const before = await openHere(options)
+    await before.removeOperator('anna', AUDIT)
+    await before.close()
+    const { out } = await run(['restore', options.copy], options)
+    t.match(out, /Operators and admin keys are as they were: [\s\S]* Logins have ended\./)
+    const after = await openHere(options)
+    t.match(await after.findAdminKey('key'), { operator: { name: 'anna', keys: [{ revokedAt: null }] } })
+    t.equal(await after.findSession('session'), undefined)
+    t.equal(await after.findLoginCode('code'), undefined)
+    // For the next round.
+    await after.addLoginCode('anna', { digest: 'used', ...times }, AUDIT)
+    await after.addLoginCode('anna', { digest: 'code', ...times }, AUDIT)
+    await after.beginSession('anna', 'used', session, AUDIT)
+    await after.close()
+  }
 })
 
 t.test('Restore: an older backup is migrated on the way', async (t) => {

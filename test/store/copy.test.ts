@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import type { Application, NewApplication } from '../../src/domain/application.ts'
 import type { PostgresLocation } from '../../src/domain/database-location.ts'
+import type { Operator } from '../../src/domain/operator.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { mintToken, TOKEN_LIFETIME } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
@@ -51,6 +52,14 @@ async function fillStore(t: Test) {
   const count = { applicationKey: key, hour: hourOf(NOW), issued: 3, refused: 1 }
   await store.addTokenCounts([{ ...count, lastTokenAt: NOW }])
   await store.recordSecretUses([{ secretId: 1, lastUsedAt: NOW }])
+  await store.addOperator({ name: 'anna', role: 'admin', createdAt: NOW }, AUDIT)
+  const lasts = { createdAt: NOW, endsAt: NOW + 1 }
+  for (const digest of ['first', 'second']) await store.addAdminKey('anna', { digest, ...lasts }, AUDIT)
+  await store.revokeAdminKey('anna', 1, NOW, AUDIT)
+  await store.recordAdminKeyUse(2, NOW)
+  for (const digest of ['used', 'code']) await store.addLoginCode('anna', { digest, ...lasts }, AUDIT)
+  const session = { digest: 'session', ...lasts, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+  await store.beginSession('anna', 'used', session, AUDIT)
   await store.removeApplication('gone', AUDIT)
   await store.removeSuite('removed', AUDIT)
   return { file, store, tokens, count }
@@ -88,7 +97,7 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   const progress: string[] = []
   const copied = await copy(file, url, (table, rows) => progress.push(`${table} ${rows}`))
   const counts = { suites: 1, applications: 2, secrets: 4, approvals: 2, secret_uses: 1, application_uses: 1 }
-  t.strictSame(copied, { ...counts, token_counts: 1, audit_events: 11, tokens: 3 })
+  t.strictSame(copied, { ...counts, token_counts: 1, operators: 1, admin_keys: 2, audit_events: 18, tokens: 3 })
   t.strictSame(
     progress,
     Object.entries(copied).map(([table, rows]) => `${table} ${rows}`),
@@ -103,11 +112,15 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   t.strictSame(await target.listTokenCounts([count.applicationKey], [count.hour]), [count])
   t.equal(await target.lastTokenAt(count.applicationKey), NOW)
   t.strictSame(await target.listSecretUses([1, 2]), [{ secretId: 1, lastUsedAt: NOW }])
+  const { sessions, loginLinks, ...anna } = (await store.findOperator('anna')) as Operator
+  t.equal(sessions.length + loginLinks.length, 2)
+  t.strictSame(await target.findOperator('anna'), { ...anna, sessions: [], loginLinks: [] }, 'who logs in anew')
+  t.match(await target.findAdminKey('second'), { id: 2, operator: { keys: [{ revokedAt: NOW }, { lastUsedAt: NOW }] } })
   // That of the copy is the oldest: the others are of a later time.
   const events = await store.listAuditEvents(PAGE)
   const earlier = await target.listAuditEvents(PAGE)
   const [gone, arrived] = [events.pop(), earlier.pop()]
-  t.equal(earlier.length, 11)
+  t.equal(earlier.length, 18)
   t.strictSame(earlier, events)
   const copying = { ...AUTHOR, action: 'database copied', at: NOW }
   const place = /^postgres:/
@@ -115,6 +128,7 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   const after = { copied_from: file, applications: 2, suites: 1, tokens: 3 }
   t.match(arrived, { ...copying, subject: { kind: 'database', id: place }, before: {}, after })
   t.equal(await target.mostImportedSecrets(), await store.mostImportedSecrets())
+  t.equal(await target.addAdminKey('anna', { digest: 'third', createdAt: NOW, endsAt: NOW }, AUDIT), 3)
 })
 
 t.test('Copy: an id of what was removed is not used again, which would make old tokens valid', async (t) => {

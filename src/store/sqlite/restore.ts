@@ -23,6 +23,7 @@ import { migrate } from './migrate.ts'
 import { ifThere, isLogAlone, preparePlace, realPlace } from './place.ts'
 import { recoverLog } from './recover.ts'
 import { isLocked } from './retry-locked.ts'
+import { deleteLoginCodes, deleteSessions } from './statements/operators.ts'
 import * as sql from './statements/tokens.ts'
 
 /**
@@ -166,6 +167,8 @@ function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }:
     const after = { file: typeof source === 'string' ? source : '-', revoke_all_tokens: revokeAllTokens }
     db.transaction(() => {
       createRecord(db)(audit, databaseEvent('database restored', database, {}, after))
+      // Whoever was logged in when the backup was made may have logged out since.
+      for (const statement of [deleteSessions, deleteLoginCodes]) db.prepare(statement).run()
       // Not marked as revoked but gone: that needs no clock.
       if (revokeAllTokens) db.prepare(sql.deleteTokens).run()
     })()

@@ -17,6 +17,8 @@ export const findRows = `
    UNION ALL
   SELECT 'token_counts' WHERE EXISTS (SELECT FROM token_counts)
    UNION ALL
+  SELECT 'operators' WHERE EXISTS (SELECT FROM operators)
+   UNION ALL
   SELECT 'audit_events' WHERE EXISTS (SELECT FROM audit_events)`
 
 export const copyRows = {
@@ -51,6 +53,16 @@ export const copyRows = {
   token_counts: `
   INSERT INTO token_counts (hour, application_id, issued, refused)
   SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])`,
+
+  operators: `
+  INSERT INTO operators (id, name, role, created_at)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])`,
+
+  admin_keys: `
+  INSERT INTO admin_keys (id, operator_id, digest, created_at, ends_at, revoked_at, last_used_at)
+  SELECT *
+    FROM unnest(
+           $1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])`,
 
   audit_events: `
   INSERT INTO audit_events (
@@ -108,6 +120,16 @@ export const copyPages = {
    WHERE (hour, application_id) > ($1, $2)
    ORDER BY hour, application_id
    LIMIT $3`,
+
+  operators: `
+  SELECT id, name, role, created_at FROM operators WHERE id > $1 ORDER BY id LIMIT $2`,
+
+  admin_keys: `
+  SELECT id, operator_id, digest, created_at, ends_at, revoked_at, last_used_at
+    FROM admin_keys
+   WHERE id > $1
+   ORDER BY id
+   LIMIT $2`,
 
   audit_events: `
   SELECT id, at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after

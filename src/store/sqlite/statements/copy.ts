@@ -38,6 +38,16 @@ export const copyPages = {
    ORDER BY hour, application_id
    LIMIT ?`,
 
+  operators: `
+  SELECT id, name, role, created_at FROM operators WHERE id > ? ORDER BY id LIMIT ?`,
+
+  admin_keys: `
+  SELECT id, operator_id, digest, created_at, ends_at, revoked_at, last_used_at
+    FROM admin_keys
+   WHERE id > ?
+   ORDER BY id
+   LIMIT ?`,
+
   audit_events: `
   SELECT id, at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after
     FROM audit_events

@@ -96,6 +96,12 @@ export const recordSessionUse = `
      SET last_seen_at = max(last_seen_at, @lastSeenAt), ends_at = max(ends_at, @endsAt)
    WHERE id = @id`
 
+export const deleteSessions = `
+  DELETE FROM sessions`
+
+export const deleteLoginCodes = `
+  DELETE FROM login_codes`
+
 export const purgeLoginCodes = `
   DELETE FROM login_codes WHERE ends_at <= ?`
 
