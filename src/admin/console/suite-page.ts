@@ -9,7 +9,7 @@ import { type ChangedNames, namesPanel } from './components/names-panel.ts'
 import { refusalsPanel } from './components/refusals-panel.ts'
 import type { Rotation } from './components/rotation.ts'
 import { secretsPanel } from './components/secrets-panel.ts'
-import { pager, table } from './components/table.ts'
+import { pagerFromOldest, table } from './components/table.ts'
 import { viewerNote } from './components/viewer.ts'
 import { emptyState, facts, name, note, section, time } from './components/words.ts'
 import { type Html, html, path } from './html.ts'
@@ -42,6 +42,7 @@ export function suitePage(shown: ShownSuitePage): Page {
     heading: name(suite.name),
     section: '/suites',
     trail: [{ href: '/suites', label: 'Suites' }],
+    actions: canChange && html`<a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a>`,
     content: html`${problem && note('bad', html`<p>${problem}</p>`)}
 ${!canChange && viewerNote()}
 ${section('health', 'Is all well?', html`${diagnosisNote(explanation)}${factsOf(suite)}`)}
@@ -52,8 +53,7 @@ ${section('gateway', 'How it asks', howToAsk(suite.suiteId, publicUrl, docsUrl))
 ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
 </div>
 ${secretsPanel({ base, secrets: suite.secrets, now, canChange, rotation: shown.rotation })}
-${changesPanel(suite.suiteId, events)}
-${canChange && section('endings', 'Remove', html`<div class="actions"><a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a></div>`)}`,
+${changesPanel(suite.suiteId, events)}`,
   }
 }
 
@@ -84,8 +84,10 @@ function approvedPanel(base: string, { applications, count, next, isFirst }: Sho
     developerOf(application),
     statusBadge(application.status),
   ])
-  return html`${section('approved', title, table('Approved applications, oldest first', COLUMNS, rows))}${pager({
-    newest: isFirst ? undefined : `${base}#approved`,
-    older: next && `${base}?${new URLSearchParams({ after: next })}#approved`,
-  })}`
+  return html`${section('approved', title, table('Approved applications, oldest first', COLUMNS, rows))}${pagerFromOldest(
+    {
+      first: isFirst ? undefined : `${base}#approved`,
+      next: next && `${base}?${new URLSearchParams({ after: next })}#approved`,
+    },
+  )}`
 }

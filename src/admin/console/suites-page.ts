@@ -1,5 +1,5 @@
 import { type ListedSuite, MANY_APPROVED } from '../../administration/suite-pages.ts'
-import { pager, table } from './components/table.ts'
+import { pagerFromOldest, table } from './components/table.ts'
 import { badge, emptyState, name, time } from './components/words.ts'
 import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
@@ -31,9 +31,9 @@ export function suitesPage({ suites, next, isFirst, canChange }: Suites): Page {
     actions: canChange && !isEmpty && REGISTER,
     content: isEmpty
       ? nothingYet(canChange)
-      : html`${table('Suites, oldest first', COLUMNS, suites.map(row))}${pager({
-          newest: isFirst ? undefined : '/suites',
-          older: next && `/suites?${new URLSearchParams({ after: next })}`,
+      : html`${table('Suites, oldest first', COLUMNS, suites.map(row))}${pagerFromOldest({
+          first: isFirst ? undefined : '/suites',
+          next: next && `/suites?${new URLSearchParams({ after: next })}`,
         })}`,
   }
 }

@@ -1,6 +1,7 @@
 import type { Application } from '../../../domain/application.ts'
 import type { Suite } from '../../../domain/suite.ts'
 import { type Html, html } from '../html.ts'
+import { MAX_CHOICES } from '../suite-choices.ts'
 import { checkboxes } from './forms.ts'
 import { emptyState, name, section } from './words.ts'
 
@@ -22,7 +23,7 @@ export function approvalsPanel({ base, application, suites, canChange }: Approva
     'approvals',
     'Approvals',
     html`<form class="form" method="post" action="${`${base}/approvals`}">
-${application.suites.map((suiteId) => html`<input type="hidden" name="shown" value="${suiteId}">`)}
+${suites.filter(({ suiteId }) => approved.has(suiteId)).map(({ suiteId }) => html`<input type="hidden" name="shown" value="${suiteId}">`)}
 ${suiteChoices('Its tokens are valid at these suites', suites, (suiteId) => approved.has(suiteId))}
 <div class="buttons"><button class="button primary">Save approvals</button></div></form>`,
   )
@@ -40,7 +41,9 @@ export function suiteChoices(
     hint: html`<code>${suite.suiteId}</code>`,
     checked: isChecked(suite.suiteId),
   }))
-  return html`<div class="suites">${checkboxes(legend, 'suite', choices)}</div>`
+  const others =
+    suites.length === MAX_CHOICES && html`<p class="hint">Only the first ${MAX_CHOICES} suites are shown.</p>`
+  return html`<div class="suites">${checkboxes(legend, 'suite', choices)}${others}</div>`
 }
 
 function nothingYet(canChange: boolean): Html {

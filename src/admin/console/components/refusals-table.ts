@@ -1,39 +1,38 @@
 import type { RefusalCount } from '../../../domain/refusal-count.ts'
 import { type Html, html } from '../html.ts'
 import { reasonInWords } from './reason.ts'
-import { table } from './table.ts'
+import { type Column, table } from './table.ts'
 import { time } from './words.ts'
 
-const COLUMNS = [
-  { label: 'Last refused' },
+const SENT = { label: 'Client id as sent' }
+
+const COLUMNS: readonly Column[] = [
   { label: 'Reason' },
-  { label: 'Endpoint' },
-  { label: 'Suite' },
-  { label: 'Address' },
   { label: 'Times', kind: 'number' },
-  { label: 'Request id of the last one' },
-] as const
+  { label: 'Last refused' },
+  { label: 'Endpoint and suite' },
+  { label: 'Address' },
+  { label: 'Request id of the last' },
+]
 
 /** Refusals, newest first. `withClient`: of client ids that may differ. */
 export function refusalsTable(caption: string, refusals: readonly RefusalCount[], { withClient = false } = {}): Html {
   const rows = refusals.map((refusal) => {
     const { reason, endpoint, suite, remoteAddress, count, lastAt, requestId } = refusal
     return [
-      time(lastAt),
-      ...(withClient ? [html`<code>${refusal.clientId}</code>`] : []),
       reasonOf(reason),
-      html`<code>${endpoint}</code>`,
-      suite === undefined ? '–' : html`<code>${suite}</code>`,
-      html`<code>${remoteAddress}</code>`,
+      ...(withClient ? [html`<code>${refusal.clientId}</code>`] : []),
       count.toLocaleString('en'),
+      time(lastAt),
+      html`<code>${endpoint}</code>${suite !== undefined && html` <code>${suite}</code>`}`,
+      html`<code>${remoteAddress}</code>`,
       requestId === undefined ? '–' : html`<code>${requestId}</code>`,
     ]
   })
-  const [first, ...others] = COLUMNS
-  return table(caption, withClient ? [first, { label: 'Client id as sent' }, ...others] : COLUMNS, rows)
+  return table(caption, withClient ? COLUMNS.toSpliced(1, 0, SENT) : COLUMNS, rows)
 }
 
 function reasonOf(reason: string): Html {
   const words = reasonInWords(reason)
-  return words === undefined ? html`${reason}` : html`${words} <span class="hint">${reason}</span>`
+  return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
 }

@@ -5,7 +5,7 @@ import { type Html, html, type Part } from '../html.ts'
 import { confirm } from './confirm.ts'
 import { type Rotation, rotation } from './rotation.ts'
 import { table } from './table.ts'
-import { badge, emptyState, section, time } from './words.ts'
+import { badge, section, time } from './words.ts'
 
 export interface SecretsPanel {
   /** The path of the owner's page. */
@@ -17,29 +17,25 @@ export interface SecretsPanel {
   rotation: Rotation
 }
 
-const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used', 'Origin'].map((label) => ({ label }))
+const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used'].map((label) => ({ label }))
 
 /** The secrets of an application or a suite, newest first: never the secrets themselves. */
 export function secretsPanel(panel: SecretsPanel): Html {
   const { secrets, canChange, base } = panel
   const columns = canChange ? [...COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : COLUMNS
   const rows = secrets.toReversed().map((secret) => row(secret, panel))
-  const content =
-    rows.length === 0
-      ? emptyState('It has no secret', html`<p>Without one it cannot authenticate. “New secret” makes one.</p>`)
-      : table('Secrets, newest first', columns, rows)
+  const content = table('Secrets, newest first', columns, rows)
   return section('secrets', 'Secrets', html`${canChange && rotation(base, panel.rotation)}${content}`)
 }
 
 function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
   const { id, createdAt, endsAt, lastUsedAt } = secret
   const cells = [
-    `Secret ${id}`,
+    html`${id} <span class="hint">${isImported(secret) ? 'imported' : 'generated'}</span>`,
     stateBadge(secret),
     secret.state === 'active' || !isNotShownYet(secret) ? time(endsAt, 'no end') : '–',
     html`${time(createdAt)} <span class="hint">${ago(createdAt, panel.now)}</span>`,
     time(lastUsedAt, 'not known to be used'),
-    isImported(secret) ? 'imported' : 'generated',
   ]
   return panel.canChange ? [...cells, revocation(secret, panel)] : cells
 }

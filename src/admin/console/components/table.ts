@@ -29,6 +29,17 @@ function cellOf(cell: Part, { label, kind }: Column, n: number): Html {
   return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }
 
+/** The ways to the other pages of a list that begins with the oldest. Undefined: there is none. */
+export function pagerFromOldest({
+  first,
+  next,
+}: {
+  first: string | undefined
+  next: string | undefined
+}): Html | undefined {
+  return pages([first, 'Oldest'], [next, 'Newer'])
+}
+
 /** The ways to the other pages of a list, from the newest to the oldest. Undefined: there is none. */
 export function pager({
   newest,
@@ -37,8 +48,14 @@ export function pager({
   newest?: string | undefined
   older?: string | undefined
 }): Html | undefined {
-  if (newest === undefined && older === undefined) return
-  return html`<nav class="pager" aria-label="Pages">${newest !== undefined && html`<a class="button" href="${newest}">Newest</a>`}${
-    older !== undefined && html`<a class="button" href="${older}" rel="next">Older</a>`
+  return pages([newest, 'Newest'], [older, 'Older'])
+}
+
+type Way = readonly [href: string | undefined, label: string]
+
+function pages([first, toFirst]: Way, [next, toNext]: Way): Html | undefined {
+  if (first === undefined && next === undefined) return
+  return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${toFirst}</a>`}${
+    next !== undefined && html`<a class="button" href="${next}" rel="next">${toNext}</a>`
   }</nav>`
 }

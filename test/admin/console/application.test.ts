@@ -1,0 +1,265 @@
+import t, { type Test } from 'tap'
+import type { RefusalCount } from '../../../src/domain/refusal-count.ts'
+import { createConsoleWorld } from '../../support/console-world.ts'
+import { actionsOf, textOf, valuesOf } from '../../support/pages.ts'
+
+const MINUTE = 60_000
+const HOSTILE = `<script>alert(1)</script>"'&amp;`
+
+/** A console with three suites, and an application that is approved for the first one. */
+async function setting(t: Test, options?: Parameters<typeof createConsoleWorld>[1]) {
+  const world = await createConsoleWorld(t, options)
+  const { administration, store, clock } = world
+  for (const suiteId of ['store', 'product', 'third']) await administration.suites.register({ suiteId, name: suiteId })
+  const { clientId } = await administration.applications.register({
+    name: 'Shop',
+    developerEmail: 'dev@partner.example',
+    suites: ['store'],
+  })
+  const browser = await world.signIn()
+  const path = `/applications/${clientId}`
+  const page = async () => (await browser(path)).body
+  /** The values that the page's form of the names has, and those of the approvals. */
+  const names = async () => {
+    const body = await page()
+    const [name, developer_email] = [valuesOf(body, 'name')[0] ?? '', valuesOf(body, 'developer_email')[0] ?? '']
+    return { shown_name: name, shown_developer_email: developer_email, name, developer_email }
+  }
+  const show = () => administration.applications.show(clientId)
+  /** Notes refusals of it, as a server does. */
+  const refuse = (...refusals: Partial<RefusalCount>[]) => store.recordRefusals(refusals.map((one) => refusal(one)))
+  const refusal = (one: Partial<RefusalCount>): RefusalCount => ({
+    clientId,
+    isKnown: true,
+    reason: 'wrong secret',
+    endpoint: '/v1/oauth/accesstoken',
+    suite: undefined,
+    remoteAddress: '192.0.2.1',
+    count: 1,
+    firstAt: clock.time,
+    lastAt: clock.time,
+    requestId: 'request-1',
+    traceId: undefined,
+    ...one,
+  })
+  return { ...world, clientId, browser, path, page, names, show, refuse }
+}
+
+t.test('Application: the true reason of its refusals stands first, and what to do on this page', async (t) => {
+  const { page, refuse, clock, administration, clientId } = await setting(t)
+  t.match(textOf(await page()), /Is all well\? Nothing is wrong that this server knows of\. By \S+ it had got no token/)
+  await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
+  clock.time += 3 * MINUTE
+  const text = textOf(await page())
+  t.match(text, /Is all well\? No\. Its requests are refused, 17 times, .* none of its secrets, .*“New secret” below/)
+  t.match(text, /The secret that was sent is none of its secrets wrong secret 17 .*192\.0\.2\.1 request-1/)
+  t.match(text, /made up 1 \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
+  await administration.applications.suspend(clientId)
+  t.match(
+    textOf(await page()),
+    /suspended Resume Is all well\? No\. It is suspended: .* If that is over: “Resume” above\./,
+  )
+})
+
+t.test('Application: refused client ids that look like it are on its page', async (t) => {
+  const { page, refuse, clientId } = await setting(t)
+  const sent = `${clientId.slice(0, 4).toLowerCase()}... (33 characters)`
+  await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
+  const text = textOf(await page())
+  t.match(text, 'Perhaps not. Nothing of it is refused, but an unknown client id that looks like it is')
+  t.match(text, `Nobody has the client id that was sent unknown client ${sent}`)
+})
+
+t.test('Application: tokens, quota, revoke-all and the last changes are shown', async (t) => {
+  const { page, store, show, clock, administration, clientId } = await setting(t)
+  const { key } = await show()
+  const hour = Math.floor(clock.time / 3_600_000)
+  await store.addTokenCounts([{ applicationKey: key, hour, issued: 1234, refused: 5, lastTokenAt: clock.time }])
+  await administration.applications.revokeAllTokens(clientId)
+  const body = await page()
+  t.match(textOf(body), 'Tokens this hour 1,234 and 5 refused by the quota')
+  t.match(textOf(body), /All tokens revoked 2027-/)
+  t.match(textOf(body), /Last changes All changes .* All tokens revoked .* Application registered/)
+  t.match(body, `href="/audit?subject=${clientId}"`)
+})
+
+t.test('Application: only the approvals that were ticked or unticked are changed', async (t) => {
+  const { browser, path, page, show, administration, clientId, store } = await setting(t)
+  const body = await page()
+  t.strictSame(valuesOf(body, 'shown'), ['store'])
+  t.strictSame(valuesOf(body, 'suite'), ['store', 'product', 'third'])
+  // Somebody else approves it for another suite, and removes one, before this form is sent.
+  await administration.applications.approve(clientId, 'third')
+  const form = { shown: ['store'], suite: ['product'] }
+  const { statusCode, headers } = await browser(`${path}/approvals`, { form })
+  t.equal(statusCode, 303)
+  t.equal(headers.location, `${path}?done=approvals-saved`)
+  t.match((await browser(String(headers.location))).body, 'The approvals are saved.')
+  t.strictSame((await show()).suites, ['product', 'third'])
+  const [event] = await store.listAuditEvents({ limit: 1 })
+  t.match(event, { actor: 'anna', origin: 'console', remoteAddress: '127.0.0.1', action: 'approval withdrawn' })
+
+  await administration.suites.remove('product')
+  t.equal((await browser(`${path}/approvals`, { form: { shown: ['product', 'third'] } })).statusCode, 303)
+  t.strictSame((await show()).suites, [])
+  t.equal((await browser(`${path}/approvals`, { form: { suite: 'product' } })).statusCode, 404)
+})
+
+t.test('Application: approvals that are not on the page stay as they are', async (t) => {
+  const { page, administration, clientId } = await setting(t)
+  for (let n = 0; n < 200; n++) await administration.suites.register({ suiteId: `s-${n}`, name: 'S' })
+  await administration.applications.approve(clientId, 's-199')
+  const body = await page()
+  t.equal(valuesOf(body, 'suite').length, 200)
+  t.strictSame(valuesOf(body, 'shown'), ['store'])
+  t.match(textOf(body), 'Only the first 200 suites are shown')
+})
+
+t.test('Application: where there is no suite its page says so', async (t) => {
+  const { page, administration } = await setting(t)
+  for (const suiteId of ['store', 'product', 'third']) await administration.suites.remove(suiteId)
+  t.match(textOf(await page()), 'There is no suite yet')
+})
+
+t.test('Application: its name and developer are changed, and what is wrong stands at the field', async (t) => {
+  const { browser, path, names, show, store } = await setting(t)
+  const events = async () => (await store.listAuditEvents({ limit: 100 })).length
+  const before = await events()
+  const same = await browser(`${path}/names`, { form: await names() })
+  t.equal(same.headers.location, `${path}?done=names-saved`)
+  t.equal(await events(), before, 'nothing was changed')
+  const wrong = await browser(`${path}/names`, { form: { ...(await names()), name: '', developer_email: HOSTILE } })
+  t.equal(wrong.statusCode, 422)
+  t.match(wrong.body, 'id="field-name-error">The name must not be empty.')
+  t.match(wrong.body, 'id="field-developer_email-error">The developer email must be an email address.')
+  t.strictSame(valuesOf(wrong.body, 'developer_email'), [HOSTILE])
+  t.strictSame(valuesOf(wrong.body, 'shown_name'), ['Shop'])
+  await browser(`${path}/names`, { form: { ...(await names()), name: HOSTILE } })
+  t.match(await show(), { name: HOSTILE, developerEmail: 'dev@partner.example' })
+  t.notMatch((await browser(path)).body, '<script>alert')
+})
+
+t.test(
+  'Application: of two operators who change the same name the second one is shown both, and decides',
+  async (t) => {
+    const { browser, path, names, show, signIn } = await setting(t)
+    const mine = await names()
+    await (await signIn())(`${path}/names`, { form: { ...mine, name: `Theirs ${HOSTILE}` } })
+    const { statusCode, body } = await browser(`${path}/names`, { form: { ...mine, name: 'Mine' } })
+    t.equal(statusCode, 409)
+    t.match(
+      textOf(body),
+      `Somebody else has changed this meanwhile, so nothing was saved. Save again to put yours in its place. Name: now Theirs ${HOSTILE} , yours Mine`,
+    )
+    t.match(await show(), { name: `Theirs ${HOSTILE}` })
+    t.strictSame(valuesOf(body, 'name'), ['Mine'])
+    const again = { ...mine, name: 'Mine', shown_name: valuesOf(body, 'shown_name')[0] ?? '' }
+    t.equal((await browser(`${path}/names`, { form: again })).statusCode, 303)
+    t.match(await show(), { name: 'Mine' })
+  },
+)
+
+t.test('Application: what another operator has changed stays where it was not changed in the form', async (t) => {
+  const { browser, path, names, show, administration, clientId } = await setting(t)
+  const mine = await names()
+  await administration.applications.update(clientId, { name: 'Theirs' })
+  const form = { ...mine, developer_email: 'new@partner.example' }
+  t.equal((await browser(`${path}/names`, { form })).statusCode, 303)
+  t.match(await show(), { name: 'Theirs', developerEmail: 'new@partner.example' })
+  t.equal(
+    (await browser(`${path}/names`, { form: { name: 'Theirs', developer_email: 'x@y.example' } })).statusCode,
+    303,
+  )
+})
+
+t.test(
+  'Application: it is suspended and resumed, its tokens are revoked, and it is removed after a question',
+  async (t) => {
+    const { browser, path, show, page, administration } = await setting(t)
+    const post = async (what: string) => (await browser(`${path}/${what}`, { form: {} })).headers.location
+    t.equal(await post('suspend'), `${path}?done=application-suspended`)
+    t.equal((await show()).status, 'suspended')
+    t.match(actionsOf(await page()), [`${path}/resume`])
+    t.equal(await post('resume'), `${path}?done=application-resumed`)
+    t.equal((await show()).status, 'active')
+    t.equal(await post('revoke-tokens'), `${path}?done=tokens-revoked`)
+    t.equal((await show()).tokenGeneration, 1)
+
+    const question = (await browser(`${path}/remove`)).body
+    t.match(
+      textOf(question),
+      /Remove Shop \? .* Its secrets are deleted: 1, of which 1 is active\. Its approvals are deleted: 1\./,
+    )
+    t.strictSame(actionsOf(question), [`${path}/remove`])
+    await administration.secrets.rotate((await show()).clientId, 0)
+    await administration.secrets.rotate((await show()).clientId, MINUTE)
+    t.match(textOf((await browser(`${path}/remove`)).body), '3, of which 2 are active')
+    t.equal(await post('remove'), '/applications?done=application-removed')
+    await t.rejects(show())
+    t.equal((await browser(`${path}/remove`)).statusCode, 404)
+    t.equal((await browser(`${path}/suspend`, { form: {} })).statusCode, 404)
+  },
+)
+
+t.test('Application: a viewer sees the page without forms, and every change is refused', async (t) => {
+  const { path, signIn, show, administration, clientId } = await setting(t)
+  const viewer = await signIn('viewer')
+  const { body } = await viewer(path)
+  t.strictSame(actionsOf(body), [])
+  t.match(textOf(body), 'You are a viewer')
+  t.match(textOf(body), 'Its tokens are valid at these suites: store store')
+  const before = await show()
+  t.equal((await viewer(`${path}/remove`)).statusCode, 403)
+  for (const what of [
+    'approvals',
+    'names',
+    'suspend',
+    'resume',
+    'revoke-tokens',
+    'remove',
+    'secrets',
+    'secrets/1/revoke',
+  ]) {
+    t.equal((await viewer(`${path}/${what}`, { form: { suite: 'third', name: 'X' } })).statusCode, 403, what)
+  }
+  t.strictSame(await show(), before)
+  await administration.applications.withdraw(clientId, 'store')
+  t.match(textOf((await viewer(path)).body), 'Its tokens are valid at no suite.')
+})
+
+t.test('Application: of an unknown client id it says what may be meant', async (t) => {
+  const { browser, clientId, refuse } = await setting(t)
+  const asked = `/applications/${clientId.slice(0, -1)}`
+  const near = await browser(asked)
+  t.equal(near.statusCode, 404)
+  t.match(near.body, `<a href="/applications/${clientId}">`)
+  t.match(textOf(near.body), `Is it …? ${clientId} Shop`)
+  await refuse({ clientId: 'nobo... (6 characters)', isKnown: false, reason: 'unknown client' })
+  t.match(textOf((await browser('/applications/nobody')).body), 'Refusals of such a client id')
+  const suite = await browser('/applications/store')
+  t.equal(suite.statusCode, 404)
+  t.match(suite.body, '<a href="/suites/store">')
+  const hostile = await browser(`/applications/${encodeURIComponent(HOSTILE)}`)
+  t.equal(hostile.statusCode, 404)
+  t.match(textOf(hostile.body), `No application has the client id ${HOSTILE}`)
+  t.notMatch(hostile.body, '<script>alert')
+})
+
+t.test('Application: a client id of any characters has a page and forms that work', async (t) => {
+  const { browser, administration } = await setting(t)
+  const clientId = `/?#%&"'<b>${'i'.repeat(190)}`
+  await administration.applications.register({ name: 'N', developerEmail: 'a@b.example', clientId })
+  const path = `/applications/${encodeURIComponent(clientId)}`
+  const { statusCode, body } = await browser(path)
+  t.equal(statusCode, 200)
+  t.ok(actionsOf(body).every((action) => action.startsWith(path)))
+  t.equal((await browser(`${path}/suspend`, { form: {} })).headers.location, `${path}?done=application-suspended`)
+})
+
+t.test('Application: a store that fails is no unknown application', async (t) => {
+  const { browser, path, store } = await setting(t)
+  store.listRefusals = async () => {
+    throw new Error('a bug')
+  }
+  t.equal((await browser(path)).statusCode, 500)
+})

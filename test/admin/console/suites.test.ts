@@ -1,0 +1,179 @@
+import t, { type Test } from 'tap'
+import { createConsoleWorld } from '../../support/console-world.ts'
+import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
+
+const HOSTILE = `<script>alert(1)</script>"'&amp;`
+
+/** A console with a suite, and an operator who is signed in. */
+async function setting(t: Test) {
+  const world = await createConsoleWorld(t)
+  await world.administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  const register = (clientId: string, suites = ['store']) =>
+    world.administration.applications.register({
+      name: `N ${clientId}`,
+      developerEmail: 'a@b.example',
+      clientId,
+      suites,
+    })
+  return { ...world, register, browser: await world.signIn() }
+}
+
+t.test('Suites: where there is none the page says what to do next, and a viewer is not told to', async (t) => {
+  const { browser, administration, signIn } = await setting(t)
+  await administration.suites.remove('store')
+  t.match(textOf((await browser('/suites')).body), /No suite is registered yet .* Register a suite/)
+  const { body } = await (await signIn('viewer'))('/suites')
+  t.match(body, 'No suite is registered yet')
+  t.notMatch(body, '/suites/new')
+})
+
+t.test('Suites: they are listed with their secrets and how many applications are approved', async (t) => {
+  const { browser, administration, register, store } = await setting(t)
+  await register('a')
+  await administration.suites.register({ suiteId: 'other', name: HOSTILE })
+  await administration.secrets.rotate('other', 3_600_000)
+  const text = textOf((await browser('/suites')).body)
+  t.match(text, /Store API store 1 active \S+ \S+ UTC 1 /)
+  t.match(text, / other 2 active \S+ \S+ UTC 0 /)
+  const [, young] = await administration.secrets.list('other')
+  await administration.secrets.revoke('other', Number(young?.id))
+  t.match(textOf((await browser('/suites')).body), 'other 1 active, ends')
+  const [old] = await administration.secrets.list('other')
+  await administration.secrets.revoke('other', Number(old?.id), { force: true })
+  const { body } = await browser('/suites')
+  t.match(textOf(body), 'other none is active')
+  t.notMatch(body, '<script>alert')
+  store.countApproved = async (ids) => ids.map(() => 1000)
+  t.match(textOf((await browser('/suites')).body), '1,000 or more')
+})
+
+t.test('Suites: pages lead to each other, from the oldest on', async (t) => {
+  const { browser, administration } = await setting(t)
+  for (let n = 0; n < 50; n++) await administration.suites.register({ suiteId: `s-${n}`, name: 'S' })
+  const { body } = await browser('/suites')
+  t.notMatch(body, '/suites/s-49"')
+  const [, next = ''] = /href="([^"]*)" rel="next">Newer/.exec(body) ?? []
+  const second = (await browser(next)).body
+  t.match(second, '/suites/s-49"')
+  t.match(second, 'href="/suites">Oldest')
+})
+
+t.test('New suite: the answer has the credentials once, and how it asks; a reload registers nothing', async (t) => {
+  const { browser, administration, register, lines } = await setting(t)
+  await register('a', [])
+  const [request_key = ''] = valuesOf((await browser('/suites/new')).body, 'request_key')
+  const form = { request_key, suite_id: 'product', name: 'Product API' }
+  const send = (fields = {}) => browser('/suites/new', { form: { ...form, ...fields } })
+  const { statusCode, body } = await send()
+  t.equal(statusCode, 200)
+  const secret = copyOf(body, 'client-secret')
+  t.match(secret, /^[A-Za-z0-9]{40}$/)
+  t.equal(copyOf(body, 'client-id'), 'product')
+  t.equal(copyOf(body, 'verify'), 'http://localhost:8080/v1/oauth/verify/product')
+  t.match(textOf(body), 'No application is approved for it yet (there is 1)')
+  t.equal((await send()).body, body)
+  t.equal((await administration.suites.list()).length, 2)
+  t.notMatch(lines.join('\n'), secret)
+  t.notMatch((await browser('/suites/product')).body, secret)
+
+  const other = await send({ suite_id: 'third' })
+  t.equal(other.statusCode, 422)
+  t.not(valuesOf(other.body, 'request_key')[0], request_key)
+  await register('b', [])
+  t.match(textOf((await send({ suite_id: 'third', request_key: 'new' })).body), '(there are 2)')
+})
+
+t.test('New suite: what is wrong stands at its field, and what was typed stays', async (t) => {
+  const { browser, administration, store } = await setting(t)
+  const send = (fields: Record<string, string>) => browser('/suites/new', { form: { request_key: 'key', ...fields } })
+  const wrong = await send({ suite_id: 'a b', name: '' })
+  t.equal(wrong.statusCode, 422)
+  t.match(wrong.body, 'id="field-suite_id-error">The suite id must be')
+  t.match(wrong.body, 'id="field-name-error">The name must not be empty.')
+  t.strictSame(valuesOf(wrong.body, 'suite_id'), ['a b'])
+  t.strictSame(valuesOf(wrong.body, 'request_key'), ['key'])
+  const taken = await send({ suite_id: 'store', name: HOSTILE })
+  t.equal(taken.statusCode, 409)
+  t.match(taken.body, 'id="field-suite_id-error">The id store is taken already.')
+  t.strictSame(valuesOf(taken.body, 'name'), [HOSTILE])
+  t.equal((await administration.suites.list()).length, 1)
+  store.register = async () => {
+    throw new Error('a bug')
+  }
+  t.equal((await send({ suite_id: 'x', name: 'X' })).statusCode, 500)
+})
+
+t.test('Suite: its page says whether all is well, who is approved page by page, and its last changes', async (t) => {
+  const { browser, store, register, clock } = await setting(t)
+  const empty = (await browser('/suites/store')).body
+  t.match(textOf(empty), 'Nothing is wrong that this server knows of. Nothing of it is refused now.')
+  t.match(textOf(empty), 'No application is approved for it')
+  for (let n = 0; n < 21; n++) await register(`a-${n}`)
+  await store.recordRefusals([
+    {
+      clientId: 'store',
+      isKnown: true,
+      reason: 'wrong secret',
+      endpoint: '/v1/oauth/introspect',
+      suite: undefined,
+      remoteAddress: '192.0.2.1',
+      count: 3,
+      firstAt: clock.time,
+      lastAt: clock.time,
+      requestId: undefined,
+      traceId: undefined,
+    },
+  ])
+  const { body } = await browser('/suites/store')
+  t.match(textOf(body), /No\. Its requests are refused, 3 times, .* “New secret” below/)
+  t.match(textOf(body), 'Approved applications: 21')
+  t.match(textOf(body), /Last changes All changes .* Suite registered/)
+  t.match(body, '<a href="/applications/a-19">')
+  t.notMatch(body, '<a href="/applications/a-20">')
+  const [, next = ''] = /href="([^"]*)#approved" rel="next"/.exec(body) ?? []
+  const second = (await browser(next)).body
+  t.match(second, '<a href="/applications/a-20">')
+  t.match(second, 'href="/suites/store#approved">Oldest')
+  t.equal((await browser('/suites/nowhere')).statusCode, 404)
+})
+
+t.test('Suite: its name is changed; of two operators the second one is shown both', async (t) => {
+  const { browser, administration } = await setting(t)
+  const send = (form: Record<string, string>) => browser('/suites/store/names', { form })
+  t.equal((await send({ shown_name: 'Store API', name: 'Mine' })).headers.location, '/suites/store?done=names-saved')
+  const late = await send({ shown_name: 'Store API', name: 'Theirs' })
+  t.equal(late.statusCode, 409)
+  t.match(textOf(late.body), 'Name: now Mine , yours Theirs')
+  const wrong = await send({ shown_name: 'Mine', name: '' })
+  t.equal(wrong.statusCode, 422)
+  t.match(wrong.body, 'id="field-name-error"')
+  t.equal((await administration.suites.show('store')).name, 'Mine')
+  t.equal((await browser('/suites/nowhere/names', { form: { name: 'X' } })).statusCode, 404)
+})
+
+t.test('Suite: it is removed after a question that says how many applications lose it', async (t) => {
+  const { browser, administration, register } = await setting(t)
+  const question = async () => textOf((await browser('/suites/store/remove')).body)
+  t.match(await question(), 'No application is approved for it.')
+  await register('a')
+  t.match(await question(), '1 application loses its approval for it.')
+  await register('b')
+  t.match(await question(), '2 applications lose their approval for it.')
+  t.equal((await browser('/suites/store/remove', { form: {} })).headers.location, '/suites?done=suite-removed')
+  t.strictSame(await administration.suites.list(), [])
+  t.equal((await browser('/suites/store/remove')).statusCode, 404)
+})
+
+t.test('Suite: a viewer sees the page without forms, and every change is refused', async (t) => {
+  const { signIn, administration } = await setting(t)
+  const viewer = await signIn('viewer')
+  const { body } = await viewer('/suites/store')
+  t.strictSame(actionsOf(body), [])
+  t.match(textOf(body), 'You are a viewer')
+  const before = await administration.suites.show('store')
+  for (const page of ['/suites/new', '/suites/store/remove']) t.equal((await viewer(page)).statusCode, 403, page)
+  for (const what of ['new', 'store/names', 'store/remove', 'store/secrets', 'store/secrets/1/revoke']) {
+    t.equal((await viewer(`/suites/${what}`, { form: { name: 'X' } })).statusCode, 403, what)
+  }
+  t.strictSame(await administration.suites.show('store'), before)
+})
