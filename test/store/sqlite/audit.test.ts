@@ -1,0 +1,25 @@
+import t from 'tap'
+import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import * as sql from '../../../src/store/sqlite/statements/audit.ts'
+
+t.test('SQLite: however many audit events there are, each way to list or purge them has an index', async (t) => {
+  const db = openDatabase(':memory:', (db) => db)
+  t.teardown(() => db.close())
+  const page = { since: 1, before: 1, limit: 1, actor: 'a', subject: 's' }
+  const plan = (statement: string, parameters: object) =>
+    (db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]).map(({ detail }) => detail)
+  const plans: [statement: string, parameters: object, index: string][] = [
+    [sql.listAuditEvents, page, 'audit_events_by_time (at>? AND at<?)'],
+    [sql.listAuditEventsOfActor, page, 'audit_events_by_actor (actor=? AND at>? AND at<?)'],
+    [sql.listAuditEventsOfSubject, page, 'audit_events_by_subject (subject=? AND at>? AND at<?)'],
+    [sql.purgeAuditEvents, [1, 1], 'audit_events_by_time (at<?)'],
+  ]
+  for (const [statement, parameters, index] of plans) {
+    const steps = plan(statement, parameters)
+    t.ok(
+      steps.some((step) => step.endsWith(index)),
+      index,
+    )
+    t.notMatch(steps.join('\n'), /SCAN audit_events|TEMP B-TREE/)
+  }
+})
