@@ -66,7 +66,7 @@ export const operatorSchema = z.object({
 export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {
   const result = schema.safeParse(input)
   if (result.success) return result.data
-  const wrong = result.error.issues.map(({ path, message }) => ({ field: snakeCase(String(path[0])), message }))
+  const wrong = result.error.issues.map(({ path, message }) => ({ field: jsonName(String(path[0])), message }))
   throw new OperatorError(`${wrong.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields: wrong })
 }
 
@@ -75,7 +75,7 @@ export function takenId(id: string): OperatorError {
   return new OperatorError(`The id ${id} is taken already.`, { kind: 'conflict' })
 }
 
-/** The name that JSON has for a field: `developer_email`. */
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+/** The name that JSON has for a field: `developer_email`; of the suite itself `id`. */
+function jsonName(name: string): string {
+  return name === 'suiteId' ? 'id' : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

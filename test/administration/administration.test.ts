@@ -20,6 +20,7 @@ t.test('Registration: a client id that is taken is refused', async (t) => {
   await administration.register({ ...PARTNER, clientId: 'a' })
   await t.rejects(administration.register({ ...PARTNER, clientId: 'a' }), {
     message: 'The id a is taken already.',
+    kind: 'conflict',
   })
 })
 
@@ -45,6 +46,39 @@ t.test('Registration: every field has its limits, and a refusal names all that i
   t.match(refusal, /name must.*; .*email.*; .*secret/)
   t.notMatch(refusal, /hunter2/)
   t.equal((await administration.list()).length, 1)
+})
+
+t.test('Errors: which fields are wrong is said by the names that JSON has for them', async (t) => {
+  const { administration } = await createWorld(t)
+  const fields = [
+    { field: 'name', message: /^The name must not be empty$/ },
+    { field: 'developer_email', message: /must be an email address$/ },
+    { field: 'client_id', message: /^The client id must be/ },
+  ]
+  const error = { name: 'OperatorError', kind: 'invalid', fields }
+  await t.rejects(administration.register({ name: '', developerEmail: 'nobody', clientId: ' ' }), error)
+  await t.rejects(administration.registerSuite({ suiteId: 'a b', name: 'A' }), {
+    name: 'OperatorError',
+    fields: [{ field: 'id', message: /^The suite id must be/ }],
+  })
+})
+
+t.test('Errors: what is not there is told from what is wrong', async (t) => {
+  const { administration, credentials } = await createWorld(t)
+  const id = credentials.client_id
+  const unknown: Promise<unknown>[] = [
+    administration.show('nobody'),
+    administration.remove('nobody'),
+    administration.approve(id, 'nowhere'),
+    administration.showSuite('nowhere'),
+    administration.rotateSecret('nobody', 0),
+    administration.revokeSecret(id, 999),
+  ]
+  for (const promise of unknown) await t.rejects(promise.then(), { name: 'OperatorError', kind: 'not found' })
+  await t.rejects(administration.addSecret(id, credentials.client_secret), {
+    name: 'OperatorError',
+    kind: 'conflict',
+  })
 })
 
 t.test('Seed: what is missing is registered, what exists is left, again and again', async (t) => {

@@ -12,7 +12,7 @@ import { settingOf } from './settings.ts'
 import { assertCanChange } from './viewers.ts'
 
 /** Where an error stands that names no field. */
-const FIELD_OF = { conflict: 'suite_id' } as const
+const FIELD_OF = { conflict: 'id' } as const
 
 /** Registers a suite. */
 export function newSuite(console: FastifyInstance, context: AdminContext): void {
