@@ -33,10 +33,14 @@ async function openMovable(t: Test) {
   const store = open()
   await store.register({ suites: [SUITE], applications: [APPLICATION] }, AUDIT)
   const application = (await store.findApplication('a')) as Application
+  await store.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
+  await store.addAdminKey('anna', KEY, AUDIT)
   return { file, open, store, application }
 }
 
-/** Every change of the registry. */
+const KEY = { digest: 'key', createdAt: START, endsAt: START + 1 }
+
+/** Every change of what is copied: the registry, operators and their keys. */
 const CHANGES: Record<string, (store: SqliteStore) => Promise<unknown>> = {
   register: (store) => store.register({ suites: [{ ...SUITE, suiteId: 'new' }], applications: [] }, AUDIT),
   startSecrets: (store) => store.startSecrets(['a']),
@@ -51,6 +55,10 @@ const CHANGES: Record<string, (store: SqliteStore) => Promise<unknown>> = {
   addSecret: (store) => store.addSecret('a', SECRET, AUDIT),
   rotateSecret: (store) => store.rotateSecret('a', SECRET, START, START, AUDIT),
   revokeSecret: (store) => store.revokeSecret('a', 1, START, AUDIT),
+  addOperator: (store) => store.addOperator({ name: 'bert', role: 'admin', createdAt: START }, AUDIT),
+  removeOperator: (store) => store.removeOperator('anna', AUDIT),
+  addAdminKey: (store) => store.addAdminKey('anna', { ...KEY, digest: 'new' }, AUDIT),
+  revokeAdminKey: (store) => store.revokeAdminKey('anna', 1, START, AUDIT),
 }
 
 t.test('Moved store: every change of its registry is refused, also in other processes, with where it is', async (t) => {
@@ -89,6 +97,13 @@ t.test('Moved store: a change by hand, or by a program of an older version, is r
     'INSERT INTO approvals (application_id, suite_id) VALUES (1, 1) ON CONFLICT DO NOTHING',
     'UPDATE approvals SET suite_id = 1',
     'DELETE FROM approvals',
+    "INSERT INTO operators (name, role, created_at) VALUES ('bert', 'admin', 0)",
+    "UPDATE operators SET role = 'viewer'",
+    'DELETE FROM operators',
+    "INSERT INTO admin_keys (operator_id, digest, created_at, ends_at) VALUES (1, 'x', 0, 0)",
+    'UPDATE admin_keys SET revoked_at = 1',
+    'UPDATE admin_keys SET ends_at = 1',
+    'DELETE FROM admin_keys',
   ]
   await store.move.begin(PLACE, START)
   for (const change of changes) t.throws(() => db.exec(change), { message: /^the store has moved to another/ }, change)
@@ -112,6 +127,18 @@ t.test('Moved store: tokens are issued, checked, revoked and purged as before, a
   t.equal(await store.purgeTokens(mintToken(application.key, START + 1).stored.id, 10), 1)
   t.equal(await store.newestTokenAt(), undefined)
   await store.ping()
+})
+
+t.test('Moved store: operators log in and out as before, and uses of their keys are recorded', async (t) => {
+  const { store } = await openMovable(t)
+  await store.move.begin(PLACE, START)
+  await store.recordAdminKeyUse(1, START)
+  t.match(await store.findAdminKey('key'), { operator: { keys: [{ lastUsedAt: START }] } })
+  t.equal(await store.addLoginCode('anna', { ...KEY, digest: 'code' }, AUDIT), true)
+  const session = { digest: 'session', createdAt: START, endsAt: START + 9, remoteAddress: '', userAgent: '' }
+  const id = await store.beginSession('anna', 'code', session, AUDIT)
+  t.match(await store.findSession('session'), { operator: { name: 'anna' } })
+  t.equal(await store.endSession('anna', id as number, AUDIT), true)
 })
 
 t.test('Moved store: a copy that did not end is no obstacle to the next; one that ended is', async (t) => {
@@ -150,7 +177,16 @@ t.test(
     const db = new Database(file)
     t.teardown(() => db.close())
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").pluck()
-    const own = ['backups', 'changes', 'compatibility', 'moved', 'refusals']
+    const own = [
+      'backups',
+      'changes',
+      'compatibility',
+      'idempotency_keys',
+      'login_codes',
+      'moved',
+      'refusals',
+      'sessions',
+    ]
     const { copyPages } = await import('../../../src/store/sqlite/statements/copy.ts')
     for (const table of (tables.all() as string[]).filter((name) => !own.includes(name))) {
       const statement = copyPages[table as keyof typeof copyPages]
@@ -159,7 +195,7 @@ t.test(
         t.match(statement, new RegExp(`\\b${column}\\b.*(?=FROM)`, 's'), `${table}.${column}`)
       t.equal(db.prepare(statement).columns().length, columns.length)
     }
-    t.equal((await store.lastKeys()).length, 4)
+    t.equal((await store.lastKeys()).length, 6)
   },
 )
 
