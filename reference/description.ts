@@ -7,6 +7,8 @@ export interface Description {
   info: { title: string; summary: string; version: string; description: string }
   servers: { url: string; variables?: Record<string, { default: string }> }[]
   tags: { name: string; description: string }[]
+  /** Of the operations that say nothing else. */
+  security?: Record<string, string[]>[]
   paths: Record<string, PathItem>
   components: {
     examples: Record<string, Example>
@@ -35,7 +37,7 @@ export interface Parameter extends Everywhere {
   description: string
   schema: Schema
   required?: boolean
-  example?: string
+  example?: string | number
 }
 
 /** A JSON Schema, 2020-12. */
@@ -139,14 +141,13 @@ function at(document: unknown, pointer: string): unknown {
 }
 
 /** Every operation of a description. */
-export function operationsOf({ paths }: Description): Operation[] {
+export function operationsOf({ paths, security = [] }: Description): Operation[] {
   return Object.entries(paths).flatMap(([path, item]) =>
-    METHODS.filter((method) => item[method] !== undefined).map((method) => ({
-      parameters: item.parameters ?? [],
-      ...(item[method] as Omit<Operation, 'method' | 'path' | 'parameters'>),
-      method: method.toUpperCase(),
-      path,
-    })),
+    METHODS.filter((method) => item[method] !== undefined).map((method) => {
+      const operation = item[method] as Omit<Operation, 'method' | 'path' | 'security'> & Pick<Description, 'security'>
+      const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])]
+      return { security, ...operation, parameters, method: method.toUpperCase(), path }
+    }),
   )
 }
 

@@ -68,7 +68,7 @@ export function createApplications(context: Context) {
   ): Promise<RegisteredApplication & Pick<Application, 'suites'>> {
     const registered = await once<RegisteredApplication>(context, repeatable, async (auditOf) => {
       const { newApplication, registered } = await prepareApplication(registration, { now })
-      await assertSuites(registration.suites ?? [])
+      await assertSuites(registration.suites ?? [], unknownSuiteField)
       const added = await store.register({ suites: [], applications: [newApplication] }, auditOf(registered))
       if (added.applications.length === 0) throw takenId(newApplication.clientId)
       report(applicationRegistered(newApplication))
@@ -183,8 +183,8 @@ export function createApplications(context: Context) {
     return application
   }
 
-  async function assertSuites(suiteIds: string[]): Promise<void> {
-    for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknownSuite(suiteId)
+  async function assertSuites(suiteIds: string[], unknown = unknownSuite): Promise<void> {
+    for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknown(suiteId)
   }
 
   return {
@@ -251,4 +251,10 @@ function conflict(message: string): OperatorError {
 
 function unknownApplication(clientId: string): OperatorError {
   return new OperatorError(`There is no application with the client id ${clientId}.`, { kind: 'not found' })
+}
+
+/** The same for a field of what is to be registered. */
+function unknownSuiteField(suiteId: string): OperatorError {
+  const { message } = unknownSuite(suiteId)
+  return new OperatorError(message, { kind: 'invalid', fields: [{ field: 'suites', message }] })
 }

@@ -7,13 +7,18 @@ export function cursorOf(key: unknown): string {
   return Buffer.from(String(key)).toString('base64url')
 }
 
-/** The row of a cursor. Throws OperatorError where `cursorOf` made no such text. */
-export function keyOf<RowKey>(cursor: string): RowKey {
-  const text = Buffer.from(cursor, 'base64url').toString()
-  if (!/^[1-9]\d{0,15}$/.test(text) || cursorOf(text) !== cursor) throw unknownCursor()
-  return Number(text) as RowKey
+/** Whether a text is a cursor. */
+export function isCursor(text: string): boolean {
+  const key = textOf(text)
+  return /^[1-9]\d{0,15}$/.test(key) && cursorOf(key) === text
 }
 
-function unknownCursor(): OperatorError {
-  return new OperatorError('This is no place in the list: leave it out to begin at the first page.')
+/** The row of a cursor. Throws OperatorError where `cursorOf` made no such text. */
+export function keyOf<RowKey>(cursor: string): RowKey {
+  if (isCursor(cursor)) return Number(textOf(cursor)) as RowKey
+  throw new OperatorError('This is no place in the list: leave it out to begin at the first page.', { kind: 'invalid' })
+}
+
+function textOf(cursor: string): string {
+  return Buffer.from(cursor, 'base64url').toString()
 }

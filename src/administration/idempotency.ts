@@ -18,6 +18,8 @@ export interface RepeatableCall {
 /** The last parameter of what can be repeated. */
 export interface Repeatable {
   idempotency?: RepeatableCall | undefined
+  /** Is called where the answer is a former one, and nothing was changed. */
+  onRepetition?: (() => void) | undefined
 }
 
 const CIPHER = 'aes-256-gcm'
@@ -32,14 +34,18 @@ const TAG_BYTES = 16
  */
 export async function once<Answer>(
   { store, now, audit }: Context,
-  { idempotency: call }: Repeatable,
+  { idempotency: call, onRepetition }: Repeatable,
   make: (auditOf: (answer: Answer) => Audit) => Promise<Answer>,
 ): Promise<Answer> {
   if (!call) return make(audit)
   const digest = digestGenerated(JSON.stringify([audit().author.actor, call.key]))
   for (;;) {
     const sealed = await store.findSealedAnswer(digest, now() - IDEMPOTENCY_LIFETIME)
-    if (sealed !== undefined) return open(sealed, call, digest) as Answer
+    if (sealed !== undefined) {
+      const answer = open(sealed, call, digest) as Answer
+      onRepetition?.()
+      return answer
+    }
     try {
       return await make((answer) => ({ ...audit(), idempotency: { digest, sealed: seal(answer, call, digest) } }))
     } catch (error) {

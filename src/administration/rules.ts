@@ -9,9 +9,21 @@ const HASH =
 
 const PRINTABLE = /^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u
 
+const NO_SEGMENT = 'must not be . or .., which no URL can have as a part of its path'
+
 function text(subject: string) {
   return z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
 }
+
+/** RFC 3986 §5.2.4. */
+function canBeInPath(id: string): boolean {
+  return id !== '.' && id !== '..'
+}
+
+const suiteId = text('The suite id').regex(
+  /^[A-Za-z0-9._~-]{1,100}$/,
+  'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~',
+)
 
 /** The rules for what an operator may register, field by field. client_id and client_secret: RFC 6749 appendix A. */
 export const fields = {
@@ -25,14 +37,14 @@ export const fields = {
       /^[^\s@\p{Cc}\p{Bidi_Control}]+@[^\s@\p{Cc}\p{Bidi_Control}]+$/u,
       'The developer email must be an email address',
     ),
-  clientId: text('The client id').refine(
-    (clientId) => /^[\x21-\x7e]+$/.test(clientId) && clientId.length <= MAX_CLIENT_ID_LENGTH,
-    `The client id must be 1 to ${MAX_CLIENT_ID_LENGTH} printable ASCII characters without spaces`,
-  ),
-  suiteId: text('The suite id').regex(
-    /^[A-Za-z0-9._~-]{1,100}$/,
-    'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~',
-  ),
+  clientId: text('The client id')
+    .refine(
+      (clientId) => /^[\x21-\x7e]+$/.test(clientId) && clientId.length <= MAX_CLIENT_ID_LENGTH,
+      `The client id must be 1 to ${MAX_CLIENT_ID_LENGTH} printable ASCII characters without spaces`,
+    )
+    .refine(canBeInPath, `The client id ${NO_SEGMENT}`),
+  suiteId,
+  newSuiteId: suiteId.refine(canBeInPath, `The suite id ${NO_SEGMENT}`),
   clientSecret: text('The client secret')
     .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters')
     .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it'),
@@ -49,7 +61,7 @@ export const updateSchema = registrationSchema.pick({ name: true, developerEmail
 
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
 
-export const suiteSchema = z.object({ suiteId: fields.suiteId, name: fields.name })
+export const suiteSchema = z.object({ suiteId: fields.newSuiteId, name: fields.name })
 
 export const suiteUpdateSchema = suiteSchema.pick({ name: true })
 

@@ -24,7 +24,7 @@ const application = z
   )
 
 const suite = z
-  .strictObject({ id: fields.suiteId, name: fields.name })
+  .strictObject({ id: fields.newSuiteId, name: fields.name })
   .transform(({ id, name }): SuiteRegistration => ({ suiteId: id, name }))
 
 const seedFile = z.strictObject({

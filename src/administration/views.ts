@@ -1,3 +1,4 @@
+import type { Application } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
 import type { Session } from '../domain/operator.ts'
 import {
@@ -14,12 +15,17 @@ import type { RegisteredApplication, ShownApplication } from './applications.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'
 import type { ListedApplication } from './search.ts'
 import type { ListedSecret } from './secrets.ts'
-import type { RegisteredSuite } from './suites.ts'
+import type { RegisteredSuite, ShownSuite } from './suites.ts'
 import type { Explanation } from './why.ts'
 
 // What operators are shown, as JSON: one set of views for the command line and whatever else administers.
 
 export { timestamp }
+
+/** An application, without its secrets. */
+export function applicationView(application: Application) {
+  return applicationFields(application)
+}
 
 /** An application in a list, without its secrets. */
 export function listedApplicationView(application: ListedApplication) {
@@ -54,6 +60,11 @@ export function registeredApplicationView({ clientId, clientSecret, name, develo
 /** A suite, without its secrets. */
 export function suiteView(suite: Suite) {
   return suiteFields(suite)
+}
+
+/** A suite with its secrets. */
+export function shownSuiteView(suite: ShownSuite) {
+  return { ...suiteView(suite), secrets: suite.secrets.map(secretView) }
 }
 
 /** A registered suite with its credentials: the only time that its secret is shown. */
@@ -122,7 +133,7 @@ export function explanationView(explanation: Explanation) {
           tokens_refused_this_hour: application.refusedThisHour,
         }
       : null,
-    suite: suite ? { ...suiteView(suite), secrets: suite.secrets.map(secretView) } : null,
+    suite: suite ? shownSuiteView(suite) : null,
     refusals: refusals.map(refusalView),
     similar_refusals: similarRefusals.map(refusalView),
     similar_applications: similarApplications.map(({ clientId, name }) => ({ client_id: clientId, name })),

@@ -36,6 +36,8 @@ t.test('Registration: every field has its limits, and a refusal names all that i
     [{ developerEmail: `${'a'.repeat(250)}@b.example` }, /254/],
     [{ clientId: '' }, /client id must be 1 to 200/],
     [{ clientId: 'with space' }, /client id must be/],
+    [{ clientId: '.' }, /client id must not be \. or \.\./],
+    [{ clientId: '..' }, /client id must not be/],
     [{ clientSecret: 'hunter2' }, /client secret must be 8 to 200/],
     [{ clientSecret: 'hunter2-ünïcödé' }, /client secret must be/],
   ]
@@ -128,14 +130,29 @@ t.test('Suites: a taken id, an unknown suite and a wrong id are refused', async 
   await t.rejects(registerSuite(STORE), { message: 'The id store is taken already.' })
   await t.rejects(registerSuite({ ...STORE, suiteId: credentials.client_id }), { message: /is taken already/ })
   await t.rejects(register({ ...PARTNER, clientId: 'store' }), { message: /is taken already/ })
-  await t.rejects(registerSuite({ suiteId: 'a/b', name: '' }), { message: /suite id must be .*; The name must/ })
+  await t.rejects(registerSuite({ suiteId: 'a/b', name: '' }), {
+    message: /suite id must be .*; The name must/,
+    kind: 'invalid',
+    fields: [{ field: 'id' }, { field: 'name' }],
+  })
+  for (const suiteId of ['.', '..']) {
+    await t.rejects(registerSuite({ suiteId, name: 'A' }), { message: /suite id must not be \. or \.\./ })
+  }
+  for (const suiteId of ['...', '.a']) {
+    t.match(await registerSuite({ suiteId, name: 'A' }), { suiteId })
+    await removeSuite(suiteId)
+  }
 
   const message = 'There is no suite with the id nowhere.'
   await t.rejects(async () => void (await showSuite('nowhere')), { message })
   await t.rejects(removeSuite('nowhere'), { message })
   await t.rejects(approve(credentials.client_id, 'nowhere'), { message })
   await t.rejects(withdraw(credentials.client_id, 'nowhere'), { message })
-  await t.rejects(async () => void (await register({ ...PARTNER, suites: ['store', 'nowhere'] })), { message })
+  await t.rejects(async () => void (await register({ ...PARTNER, suites: ['store', 'nowhere'] })), {
+    message,
+    kind: 'invalid',
+    fields: [{ field: 'suites', message }],
+  })
   const file = { suites: [{ suiteId: 'new', name: 'New' }], applications: [{ ...PARTNER, suites: ['new', 'nowhere'] }] }
   await t.rejects(async () => void (await seed(file)), { message: /applications\[0\]\.suites\[1\]: There is no suite/ })
   const clash = { suites: [{ suiteId: credentials.client_id, name: 'New' }], applications: [] }

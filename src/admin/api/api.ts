@@ -1,15 +1,28 @@
 import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
 import { watchRoutes } from '../wire/routing.ts'
+import { applications } from './applications.ts'
+import { approvals } from './approvals.ts'
+import { auditEvents } from './audit-events.ts'
 import { authenticateKeys } from './authenticate.ts'
+import { parseJson } from './json.ts'
+import { operators } from './operators.ts'
+import { query } from './schemas.ts'
+import { secrets } from './secrets.ts'
 import { statistics } from './statistics.ts'
+import { suites } from './suites.ts'
+
+const RESOURCES = [applications, approvals, secrets, suites, operators, auditEvents, statistics]
 
 /** The administration API, under /admin/v1: JSON, for who has an admin key. */
 export function adminApi(api: FastifyInstance, context: AdminContext): void {
   const refuseUnknown = watchRoutes(api)
   authenticateKeys(api, context.signIn)
-  api.addContentTypeParser('application/json', { parseAs: 'string' }, api.getDefaultJsonParser('error', 'error'))
+  parseJson(api)
   api.setNotFoundHandler(refuseUnknown)
-
-  statistics(api, context)
+  // What a route does not know it does not ignore.
+  api.addHook('onRoute', (route) => {
+    route.schema = { querystring: query(), ...route.schema }
+  })
+  for (const resource of RESOURCES) resource(api, context)
 }

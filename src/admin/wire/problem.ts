@@ -3,6 +3,7 @@ import type { FastifyError, FastifyReply } from 'fastify'
 import type { OperatorReason } from '../../domain/operator.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import { invalid } from './invalid.ts'
 import { RefusedOperator } from './refused-operator.ts'
 
 /** An answer that is not what was asked for. */
@@ -85,7 +86,7 @@ export function problemOf(error: unknown): Problem {
     return { status: 503, detail: 'The store cannot be used now.', headers }
   }
   const { validation, statusCode: status = 500 } = error as Partial<FastifyError>
-  if (validation) return ofSchema(error as FastifyError)
+  if (validation) return invalid(error as FastifyError)
   if (status < 500) return { status, detail: DETAILS[status] ?? String(STATUS_CODES[status]) }
   return { status: 500, detail: 'The server failed.' }
 }
@@ -93,16 +94,6 @@ export function problemOf(error: unknown): Problem {
 function ofOperatorError({ kind, message, fields }: OperatorError): Problem {
   const errors = fields?.map(({ field, message }) => ({ detail: message, pointer: `#/${field}` }))
   return { status: STATUSES[kind], detail: message, errors }
-}
-
-/** What a route's schema refuses: of the body its fields, and of anything else the request. */
-function ofSchema({ message, validation = [], validationContext }: FastifyError): Problem {
-  if (validationContext !== 'body') return { status: 400, detail: `${message}.` }
-  const errors = validation.map(({ instancePath, message, params }) => {
-    const missing = params.missingProperty ?? params.additionalProperty
-    return { detail: String(message), pointer: `#${instancePath}${missing === undefined ? '' : `/${missing}`}` }
-  })
-  return { status: 422, detail: `${message}.`, errors }
 }
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'

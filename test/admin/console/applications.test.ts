@@ -47,7 +47,7 @@ t.test('Applications: the newest are first, and pages lead to each other with th
   t.match(second, 'href="/applications?search=shop&amp;status=active">Newest')
   t.notMatch(second, 'rel="next"')
   t.match((await browser(address.replace('search=shop&status=active&', ''))).body, 'href="/applications">Newest')
-  t.equal((await browser('/applications?after=nonsense')).statusCode, 409)
+  t.equal((await browser('/applications?after=nonsense')).statusCode, 422)
 })
 
 t.test('Applications: they are found by name, client id and developer, and by status', async (t) => {

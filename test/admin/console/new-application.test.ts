@@ -142,7 +142,7 @@ t.test('New application: a client id that is taken, and a suite that is gone, ar
   const sent = await form()
   await administration.suites.remove('product')
   const gone = await send(sent)
-  t.equal(gone.statusCode, 404)
+  t.equal(gone.statusCode, 422)
   t.match(textOf(gone.body), 'There is no suite with the id product.')
   t.notMatch(gone.body, 'value="product"')
 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { answersOf, type DocumentedResponse, operationsOf, readDescription } from '../../../reference/description.ts'
+import { answersOf, operationsOf, readDescription } from '../../../reference/description.ts'
 import {
   INVALID_TOKEN,
   NO_SUCH_SUITE,
@@ -9,8 +9,8 @@ import {
   REFUSALS,
 } from '../../../src/http/wire/refusals.ts'
 import { VERSION } from '../../../src/version.ts'
+import { unexplainedFields, wrongExamples } from '../../support/openapi/examples.ts'
 import { describedRoutesOf, routesOf } from '../../support/openapi/routes.ts'
-import { problems } from '../../support/openapi/schemas.ts'
 import { createWorld } from '../../support/world.ts'
 
 const description = readDescription(join(import.meta.dirname, '../../../docs/openapi.yaml'))
@@ -58,22 +58,9 @@ t.test('OpenAPI: every refusal that a caller can see is described, with its stat
 })
 
 t.test('OpenAPI: every example, of a request, a body and a header, is valid by its schema', async (t) => {
-  for (const { operationId, requestBody, responses } of operations) {
-    const described: DocumentedResponse[] = [...Object.values(responses), ...(requestBody ? [requestBody] : [])]
-    for (const { content = {}, headers = {} } of described) {
-      const bodies = Object.values(content).map(({ schema, examples }) => ({ schema, examples, example: undefined }))
-      for (const { schema, example, examples = {} } of [...bodies, ...Object.values(headers)]) {
-        const values = Object.values(examples).map(({ value }) => value)
-        for (const value of example === undefined ? values : [example])
-          t.strictSame(problems(schema, value), [], `${operationId} ${JSON.stringify(value)}`)
-      }
-    }
-  }
+  t.strictSame(wrongExamples(description), [])
 })
 
 t.test('OpenAPI: every field is explained', async (t) => {
-  for (const [name, { properties = {} }] of Object.entries(description.components.schemas)) {
-    for (const [field, schema] of Object.entries(properties as Record<string, { description?: string }>))
-      t.ok(schema.description, `${name}.${field}`)
-  }
+  t.strictSame(unexplainedFields(description), [])
 })

@@ -1,0 +1,9 @@
+import type { FastifyRequest } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
+import type { AdminContext } from '../context.ts'
+import { callerOf } from '../wire/caller.ts'
+
+/** What can be done in the name of who sent a request. */
+export function administrationOf(context: AdminContext, request: FastifyRequest): Administration {
+  return context.administration(callerOf(request).author)
+}

@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify'
+import type { AdminContext } from '../context.ts'
+import { administrationOf } from './administration.ts'
+
+interface OneApproval {
+  Params: { client_id: string; suite_id: string }
+}
+
+const PATH = '/applications/:client_id/suites/:suite_id'
+
+/** Which application is approved for which suite. */
+export function approvals(api: FastifyInstance, context: AdminContext): void {
+  api.put<OneApproval>(PATH, async (request, reply) => {
+    const { applications } = administrationOf(context, request)
+    await applications.approve(request.params.client_id, request.params.suite_id)
+    return reply.code(204).send()
+  })
+
+  api.delete<OneApproval>(PATH, async (request, reply) => {
+    const { applications } = administrationOf(context, request)
+    await applications.withdraw(request.params.client_id, request.params.suite_id)
+    return reply.code(204).send()
+  })
+}

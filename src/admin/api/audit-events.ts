@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import { cursorOf, keyOf } from '../../administration/cursor.ts'
+import { auditEventView } from '../../administration/views.ts'
+import type { AdminContext } from '../context.ts'
+import { administrationOf } from './administration.ts'
+import { cursorIn, limitOf, type Query, timeOf } from './query.ts'
+import { AUDIT_EVENT, pageOf, query } from './schemas.ts'
+
+const LIST = {
+  querystring: query('since', 'actor', 'subject', 'limit', 'before'),
+  response: { 200: pageOf('audit_events', AUDIT_EVENT) },
+}
+
+/** Who changed what. */
+export function auditEvents(api: FastifyInstance, context: AdminContext): void {
+  api.get<{ Querystring: Query }>('/audit-events', { schema: LIST }, async (request) => {
+    const { listAuditEvents } = administrationOf(context, request)
+    const { actor, subject } = request.query
+    const since = timeOf('since', request.query)
+    const limit = limitOf(request.query)
+    const cursor = cursorIn('before', request.query)
+    const before = cursor === undefined ? undefined : keyOf<number>(cursor)
+    // One more, to know whether there is any.
+    const found = await listAuditEvents({ since, actor, subject, before, limit: limit + 1 })
+    const page = found.slice(0, limit)
+    const next = found.length > limit ? cursorOf(page.at(-1)?.id) : null
+    return { audit_events: page.map(auditEventView), next }
+  })
+}

@@ -1,0 +1,72 @@
+import { isCursor } from '../../administration/cursor.ts'
+import { ProblemError } from '../wire/problem.ts'
+
+/** The parameters of a query, by their names. */
+export type Query = Record<string, string | undefined>
+
+const DEFAULT_LIMIT = 50
+const MAX_LIMIT = 200
+
+/** A time with its zone, RFC 3339 §5.6. */
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+
+/** Which page of a list is asked for. */
+export function pageAskedBy(query: Query): { limit: number; after: string | undefined } {
+  return { limit: limitOf(query), after: cursorIn('after', query) }
+}
+
+/** How many rows a page is to have. */
+export function limitOf({ limit = String(DEFAULT_LIMIT) }: Query): number {
+  if (/^[1-9]\d{0,2}$/.test(limit) && Number(limit) <= MAX_LIMIT) return Number(limit)
+  throw wrong('limit', `must be a whole number from 1 to ${MAX_LIMIT}`)
+}
+
+/** Where a list goes on. */
+export function cursorIn(name: string, { [name]: cursor }: Query): string | undefined {
+  if (cursor === undefined || isCursor(cursor)) return cursor
+  throw wrong(name, 'must be what the page before has in next')
+}
+
+/** Whether a parameter is `true`. */
+export function flagOf(name: string, { [name]: value = 'false' }: Query): boolean {
+  return oneOf(name, ['true', 'false'], value) === 'true'
+}
+
+/** One of some words, or undefined. */
+export function wordOf<Word extends string>(
+  name: string,
+  words: readonly Word[],
+  { [name]: value }: Query,
+): Word | undefined {
+  return value === undefined ? undefined : oneOf(name, words, value)
+}
+
+/** A time, in milliseconds since the epoch. */
+export function timeOf(name: string, { [name]: value }: Query): number | undefined {
+  if (value === undefined) return undefined
+  const time = RFC_3339.test(value) ? Date.parse(value) : Number.NaN
+  if (Number.isNaN(time) || !isDay(value.slice(0, 10)))
+    throw wrong(name, 'must be a time with its zone, such as 2026-01-31T12:00:00Z')
+  return time
+}
+
+/** Whether there is such a day: for Node.js the 30th of February is the 2nd of March. */
+function isDay(day: string): boolean {
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+}
+
+function oneOf<Word extends string>(name: string, words: readonly Word[], value: string): Word {
+  const found = words.find((word) => word === value)
+  if (found === undefined) throw wrong(name, `must be ${words.join(' or ')}`)
+  return found
+}
+
+function wrong(name: string, problem: string): ProblemError {
+  return new ProblemError({ status: 400, detail: `The parameter ${name} ${problem}.` })
+}
+
+/** The number that a path names something by; of what is none there is nothing. */
+export function idOf(id: string): number {
+  if (/^[1-9]\d{0,14}$/.test(id)) return Number(id)
+  throw new ProblemError({ status: 404, detail: 'There is nothing here.' })
+}

@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify'
+import { secretView, timestamp } from '../../administration/views.ts'
+import type { AdminContext } from '../context.ts'
+import { administrationOf } from './administration.ts'
+import { repeatable, sendCreated } from './created.ts'
+import { flagOf, idOf, type Query } from './query.ts'
+import { listOf, NUMBER, object, query, SECRET, TEXT, TIME } from './schemas.ts'
+
+interface Owned {
+  Params: { owner: string; id: string }
+}
+
+/** Seconds: what the others of a new secret have left, and the longest that they may have. A day, and a year. */
+const OVERLAP = 86_400
+const MAX_OVERLAP = 365 * 86_400
+
+const LIST = { response: { 200: object({ secrets: listOf(SECRET) }) } }
+
+const ROTATE = {
+  body: {
+    ...object({ overlap_seconds: { ...NUMBER, minimum: 0, maximum: MAX_OVERLAP } }, { optional: ['overlap_seconds'] }),
+    type: ['object', 'null'],
+  },
+  response: { 201: object({ client_id: TEXT, client_secret: TEXT, others_end_at: TIME }) },
+}
+
+/** What applications, and in the same way suites, authenticate with. */
+export function secrets(api: FastifyInstance, context: AdminContext): void {
+  ofOwners('applications')
+  ofOwners('suites')
+
+  function ofOwners(owners: 'applications' | 'suites'): void {
+    const path = `/${owners}/:owner/secrets`
+
+    api.get<Owned>(path, { schema: LIST }, async (request) => {
+      const {
+        [owners]: { show },
+      } = administrationOf(context, request)
+      return { secrets: (await show(request.params.owner)).secrets.map(secretView) }
+    })
+
+    api.post<Owned & { Body: { overlap_seconds?: number } | null }>(
+      path,
+      { schema: ROTATE },
+      async (request, reply) => {
+        const {
+          [owners]: { show },
+          secrets,
+        } = administrationOf(context, request)
+        const { overlap_seconds: overlap = OVERLAP } = request.body ?? {}
+        const { owner } = request.params
+        await show(owner)
+        const rotated = await secrets.rotate(owner, overlap * 1000, repeatable(request, reply))
+        const { clientSecret, othersEndAt } = rotated
+        return sendCreated(reply, {
+          client_id: owner,
+          client_secret: clientSecret,
+          others_end_at: timestamp(othersEndAt),
+        })
+      },
+    )
+
+    api.delete<Owned & { Querystring: Query }>(
+      `${path}/:id`,
+      { schema: { querystring: query('force') } },
+      async (request, reply) => {
+        const {
+          [owners]: { show },
+          secrets,
+        } = administrationOf(context, request)
+        const { owner, id } = request.params
+        await show(owner)
+        await secrets.revoke(owner, idOf(id), { force: flagOf('force', request.query) })
+        return reply.code(204).send()
+      },
+    )
+  }
+}

@@ -1,0 +1,53 @@
+import type { FastifyError, FastifySchemaValidationError } from 'fastify'
+import type { Problem } from './problem.ts'
+
+/** Types of JSON in words. */
+const TYPES: Record<string, string> = {
+  string: 'text',
+  integer: 'a whole number',
+  array: 'a list',
+  object: 'an object',
+}
+
+/** What a route's schema refuses: fields of the body, which is understood (422), or parameters of the address. */
+export function invalid({ validation = [], validationContext }: FastifyError): Problem {
+  const isBody = validationContext === 'body'
+  const problems = validation.map((one) => ({ names: namesOf(one), words: isBody ? bodyWords(one) : queryWords(one) }))
+  const detail = problems.map(({ names, words }) => {
+    if (names.length === 0) return `The body ${words}.`
+    return `The ${isBody ? 'field' : 'parameter'} ${names.join('/')} ${words}.`
+  })
+  if (!isBody) return { status: 400, detail: detail.join(' ') }
+  const errors = problems.map(({ names, words }) => ({ detail: words, pointer: pointerOf(names) }))
+  return { status: 422, detail: detail.join(' '), errors }
+}
+
+/** Where it is: the names of the fields around it, and its own. */
+function namesOf({ instancePath, params }: FastifySchemaValidationError): string[] {
+  const names = instancePath.split('/').slice(1)
+  const own = params.missingProperty ?? params.additionalProperty
+  return [...names.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~')), ...(own ? [String(own)] : [])]
+}
+
+/** A JSON Pointer as the fragment of a URI, RFC 6901 §6. */
+function pointerOf(names: string[]): string {
+  const segments = names.map((name) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1')))
+  return ['#', ...segments].join('/')
+}
+
+function bodyWords({ keyword, params }: FastifySchemaValidationError): string {
+  if (keyword === 'required') return 'is missing'
+  if (keyword === 'additionalProperties') return 'is not known here'
+  if (keyword === 'minProperties') return 'must have a field'
+  if (keyword === 'type')
+    return `must be ${[params.type]
+      .flat()
+      .flatMap((type) => TYPES[String(type)] ?? [])
+      .join(' or ')}`
+  const isLeast = params.comparison === '>='
+  return `must be ${params.limit} or ${isLeast ? 'more' : 'less'}`
+}
+
+function queryWords({ keyword }: FastifySchemaValidationError): string {
+  return keyword === 'additionalProperties' ? 'is not known here' : 'must be given once'
+}

@@ -1,0 +1,42 @@
+import t from 'tap'
+import { operationsOf } from '../../../../reference/description.ts'
+import { VERSION } from '../../../../src/version.ts'
+import { createAdminWorld } from '../../../support/admin.ts'
+import { unexplainedFields, wrongExamples } from '../../../support/openapi/examples.ts'
+import { ADMIN_DESCRIPTION } from '../../../support/openapi/undescribed.ts'
+
+const operations = operationsOf(ADMIN_DESCRIPTION)
+
+t.test('OpenAPI: every route of the administration API is described, and no other', async (t) => {
+  const { routes } = await createAdminWorld(t)
+  const api = routes.filter(({ url }) => url.startsWith('/admin/v1/'))
+  const named = (wanted: boolean) =>
+    api
+      .filter(({ method }) => (method === 'HEAD') === wanted)
+      .map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{}')}`)
+      .sort()
+  const described = operations.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
+  t.strictSame(described.toSorted(), named(false))
+  const reads = described.filter((one) => one.startsWith('GET ')).map((one) => one.replace('GET', 'HEAD'))
+  t.strictSame(reads.toSorted(), named(true), 'what answers GET answers HEAD')
+})
+
+t.test('OpenAPI: the administration API is described in this version', async (t) => {
+  t.equal(ADMIN_DESCRIPTION.info.version, VERSION)
+})
+
+t.test('OpenAPI: each operation needs an admin key, and a change says what a viewer is told', async (t) => {
+  for (const { operationId, method, security, responses } of operations) {
+    t.strictSame(security, [{ adminKey: [] }], operationId)
+    t.ok(responses[401], operationId)
+    t.equal(responses[403] !== undefined, method !== 'GET', operationId)
+  }
+})
+
+t.test('OpenAPI: every example of the administration API is valid by its schema', async (t) => {
+  t.strictSame(wrongExamples(ADMIN_DESCRIPTION), [])
+})
+
+t.test('OpenAPI: every field of the administration API is explained', async (t) => {
+  t.strictSame(unexplainedFields(ADMIN_DESCRIPTION), [])
+})

@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createApiWorld, type Method } from '../../support/api.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+t.test('API: a secret is in the answer that makes it, and nowhere else: no answer, no log, no file', async (t) => {
+  const folder = temporaryFolder(t)
+  const { call, routes, keys, lines, store } = await createApiWorld(t, {
+    DATABASE_URL: `sqlite:${join(folder, 'store.db')}`,
+  })
+  const secrets = Object.values(keys)
+  const answers: string[] = []
+  async function make(path: string, json?: object): Promise<void> {
+    for (let n = 0; n < 2; n++) {
+      const { body, headers } = await call('POST', path, { json, headers: { 'idempotency-key': `key-of ${path}` } })
+      const { client_secret, ...rest } = body
+      if (n === 0) secrets.push(client_secret)
+      answers.push(JSON.stringify(rest) + JSON.stringify(headers))
+    }
+  }
+  const registration = { name: 'A', developer_email: 'dev@partner.example', client_id: 'x' }
+  await make('/suites', { id: 'store', name: 'Store' })
+  await make('/applications', registration)
+  await make('/suites/store/secrets')
+  await make('/applications/x/secrets', { overlap_seconds: 60 })
+  t.equal(secrets.length, 6)
+
+  const wrong = [`/applications/${secrets[3]}`, `/applications/x/diagnosis?secret=${secrets[3]}`, `/${secrets[3]}`]
+  for (const path of wrong) await call('GET', path)
+  await call('POST', '/applications', { json: { ...registration, client_secret: secrets[3] } })
+  await call('POST', '/applications', {
+    payload: `{"client_secret":"${secrets[3]}"`,
+    headers: { 'content-type': 'application/json' },
+  })
+  for (const { method, path } of routes.filter(({ url }) => url.startsWith('/admin/v1/'))) {
+    if (method !== 'GET') continue
+    const targets = [path, path.replace('/suites/x', '/suites/store'), path.replace('/operators/x', '/operators/anna')]
+    for (const target of targets) {
+      const answer = await call(method as Method, target.replace('/admin/v1', ''))
+      answers.push(JSON.stringify(answer))
+    }
+  }
+  t.ok(answers.some((answer) => answer.includes('audit_events')))
+  await call('DELETE', '/applications/x')
+
+  const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'latin1'))
+  t.ok(files.some((file) => file.includes('dev@partner.example')))
+  t.equal(lines.length, 5)
+  for (const secret of secrets) {
+    t.notOk(answers.some((answer) => answer.includes(secret)))
+    t.notOk(lines.some((line) => line.includes(secret)))
+    t.notOk(files.some((file) => file.includes(secret)))
+  }
+  for (const answer of answers) t.notMatch(answer, /\$sha256\$|digest/)
+  await store.close()
+})

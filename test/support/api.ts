@@ -1,0 +1,48 @@
+import type { Test } from 'tap'
+import { createAdminWorld } from './admin.ts'
+import { undescribed } from './openapi/undescribed.ts'
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface Sent {
+  /** Whose admin key goes with it; none: nobody's. */
+  as?: 'admin' | 'viewer' | 'none'
+  json?: unknown
+  headers?: Record<string, string>
+  /** A body that is sent as it is. */
+  payload?: string
+}
+
+/** What the administration API answered. */
+export interface Answer {
+  status: number
+  headers: Record<string, string>
+  // biome-ignore lint/suspicious/noExplicitAny: the tests say what it is
+  body: any
+}
+
+export type ApiWorld = Awaited<ReturnType<typeof createApiWorld>>
+
+/** An admin listener whose every answer must be as docs/openapi-admin.yaml describes it. */
+export async function createApiWorld(t: Test, options: Parameters<typeof createAdminWorld>[1] = {}) {
+  const world = await createAdminWorld(t, options)
+
+  /** Sends a request to the administration API: `path` is below /admin/v1. As the admin, if nothing else is said. */
+  async function call(method: Method, path: string, { as = 'admin', ...sent }: Sent = {}): Promise<Answer> {
+    const target = `/admin/v1${path}`
+    const {
+      statusCode: status,
+      headers,
+      payload,
+    } = await world.ask(target, {
+      method,
+      ...(as !== 'none' && { as }),
+      ...sent,
+    })
+    const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+    t.strictSame(undescribed({ method, target }, { status, headers: texts, body: payload }), [], `${method} ${path}`)
+    return { status, headers: texts, body: payload === '' ? undefined : JSON.parse(payload) }
+  }
+
+  return { ...world, call }
+}

@@ -1,0 +1,31 @@
+import type { Description, DocumentedResponse } from '../../../reference/description.ts'
+import { operationsOf } from '../../../reference/description.ts'
+import { problems } from './schemas.ts'
+
+/** What is wrong with the examples of a description, by their schemas: of requests, bodies, headers and parameters. */
+export function wrongExamples(description: Description): string[] {
+  return operationsOf(description).flatMap(({ operationId, parameters, requestBody, responses }) => {
+    const described: DocumentedResponse[] = [...Object.values(responses), ...(requestBody ? [requestBody] : [])]
+    const bodies = described.flatMap(({ content = {} }) =>
+      Object.values(content).map(({ schema, examples }) => ({ schema, examples, example: undefined })),
+    )
+    const headers = described.flatMap(({ headers = {} }) => Object.values(headers))
+    return [...bodies, ...headers, ...parameters.map((one) => ({ ...one, examples: undefined }))].flatMap(
+      ({ schema, example, examples = {} }) => {
+        const values = example === undefined ? Object.values(examples).map(({ value }) => value) : [example]
+        return values.flatMap((value) =>
+          problems(schema, value).map((problem) => `${operationId} ${JSON.stringify(value)}: ${problem}`),
+        )
+      },
+    )
+  })
+}
+
+/** The fields of a description's schemas that it does not explain. */
+export function unexplainedFields({ components }: Description): string[] {
+  return Object.entries(components.schemas).flatMap(([name, { properties = {} }]) =>
+    Object.entries(properties)
+      .filter(([, { description }]) => !description)
+      .map(([field]) => `${name}.${field}`),
+  )
+}
