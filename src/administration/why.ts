@@ -28,6 +28,9 @@ export interface Explanation extends Diagnosis {
   knownUntil: { refusals: number; tokens: number }
 }
 
+/** So many client ids are compared with one that is nobody's, before requests get their turn. */
+const COMPARED_AT_A_TIME = 200
+
 export interface ApplicationInTrouble extends ShownApplication {
   /** In this hour of the clock so far. */
   tokensThisHour: number
@@ -63,7 +66,7 @@ export function createWhy(context: Context) {
       return { clientId, ...found, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
     }
     const similarApplications: ApplicationNames[] = []
-    for await (const names of stepsOfNames(store)) {
+    for await (const names of stepsOfNames(store, { size: COMPARED_AT_A_TIME })) {
       similarApplications.unshift(...names.filter((one) => isNear(one.clientId, clientId)).reverse())
     }
     if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications)

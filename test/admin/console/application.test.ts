@@ -256,8 +256,25 @@ t.test('Application: a client id of any characters has a page and forms that wor
   t.equal((await browser(`${path}/suspend`, { form: {} })).headers.location, `${path}?done=application-suspended`)
 })
 
-t.test('Application: a store that fails is no unknown application', async (t) => {
-  const { browser, path, store } = await setting(t)
+t.test('Application: where it is not approved for a suite it says where to tick it', async (t) => {
+  const { page, refuse } = await setting(t)
+  await refuse({ reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' })
+  t.match(textOf(await page()), 'It is not approved for third: tick third under Approvals, if it should be.')
+})
+
+t.test('Application: changes that are not kept any more are said to be so', async (t) => {
+  const { page, store, clock } = await setting(t)
+  await store.purgeAuditEvents(clock.time + 1, 100)
+  t.match(textOf(await page()), 'None is known: those of the last 400 days would be here.')
+})
+
+t.test('Application: a store that fails is no unknown application, and no mistake in a form', async (t) => {
+  const { browser, path, store, names } = await setting(t)
+  const form = { ...(await names()), name: 'X' }
+  store.updateApplication = async () => {
+    throw new Error('a bug')
+  }
+  t.equal((await browser(`${path}/names`, { form })).statusCode, 500)
   store.listRefusals = async () => {
     throw new Error('a bug')
   }

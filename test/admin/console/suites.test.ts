@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { howToAsk } from '../../../src/admin/console/registered-suite-page.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
 
@@ -101,6 +102,12 @@ t.test('New suite: what is wrong stands at its field, and what was typed stays',
     throw new Error('a bug')
   }
   t.equal((await send({ suite_id: 'x', name: 'X' })).statusCode, 500)
+})
+
+t.test('Suite: how it asks leads to the documents where there are any', async (t) => {
+  const docs = (docsUrl: string | undefined) => howToAsk('store', 'https://token.example', docsUrl).text
+  t.match(docs('https://docs.example'), '<a href="https://docs.example" rel="noreferrer">Read more</a>')
+  t.notMatch(docs(undefined), 'Read more')
 })
 
 t.test('Suite: its page says whether all is well, who is approved page by page, and its last changes', async (t) => {

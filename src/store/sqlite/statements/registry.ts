@@ -63,11 +63,10 @@ export const findNamesakes = `
 
 export const listApprovedApplications = `
   SELECT ${APPLICATION}
-    FROM applications a
-    JOIN approvals x ON x.application_id = a.id
-    JOIN suites y ON y.id = x.suite_id
-   WHERE y.suite_id = ? AND a.id > ?
-   ORDER BY a.id
+    FROM approvals x
+    JOIN applications a ON a.id = x.application_id
+   WHERE x.suite_id = (SELECT id FROM suites WHERE suite_id = ?) AND x.application_id > ?
+   ORDER BY x.application_id
    LIMIT ?`
 
 export const countApproved = `
