@@ -2,7 +2,19 @@ import t from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 
-const PAGES = ['/audit', '/operators', '/about', '/login', '/nowhere']
+const PAGES = [
+  '/',
+  '/applications',
+  '/applications/new',
+  '/applications/nobody',
+  '/suites',
+  '/suites/new',
+  '/audit',
+  '/operators',
+  '/about',
+  '/login',
+  '/nowhere',
+]
 
 /** What could be markup that was not meant. */
 const NO_INLINE = /\sstyle=|<style|\son\w+=|<script(?! type="module" src="\/assets\/)|javascript:/
