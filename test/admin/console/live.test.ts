@@ -60,6 +60,9 @@ t.test('Live: it ends with its session, and does not keep that alive', async (t)
   clock.time += 14 * 60_000
   const another = await open(cookie)
   t.equal(another.answer.status, 200)
+  // For longer than the session is looked for again.
+  const { length } = page.text()
+  await until(() => page.text().length >= length + 7 * ':\n\n'.length)
   clock.time += 60_000
   await Promise.all([page.reading, another.reading])
   t.match(page.text(), /\nevent: ended\ndata: \{\}\n\n$/)
