@@ -111,6 +111,7 @@ export function createOperators({ store, now, audit, report }: Context) {
 
   /** Ends a session now. */
   async function endSession(name: string, id: number): Promise<void> {
+    await show(name)
     if (!(await store.endSession(name, id, audit())))
       throw new OperatorError(`The operator ${name} has no session ${id}.`, { kind: 'not found' })
     report({ type: 'session ended', operator: name, sessionId: id })

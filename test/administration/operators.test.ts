@@ -71,6 +71,7 @@ t.test('Operators: a key is revoked once', async (t) => {
   await t.rejects(operators.revokeKey('anna', id + 1), { message: `The operator anna has no key ${id + 1}.` })
   await t.rejects(operators.revokeKey('bert', id), { message: /no operator/ })
   await t.rejects(operators.endSession('anna', 1), { message: 'The operator anna has no session 1.' })
+  await t.rejects(operators.endSession('bert', 1), { message: /no operator/ })
   await t.rejects(operators.makeLoginCode('bert'), { message: /no operator/ })
   await t.rejects(operators.remove('bert'), { message: /no operator/ })
 })
@@ -94,3 +95,12 @@ t.test(
     }
   },
 )
+
+t.test('Operators: of two who remove one at the same moment, one hears that there is none', async (t) => {
+  const { administration, changes } = await createWorld(t)
+  const { operators } = administration
+  await operators.add('anna', 'admin')
+  const results = await Promise.allSettled([operators.remove('anna'), operators.remove('anna')])
+  t.match(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  t.equal(changes.filter(({ type }) => type === 'operator removed').length, 1)
+})
