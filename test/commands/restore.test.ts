@@ -57,6 +57,30 @@ t.test('Restore: of a backup that cannot be used it is said which one, and what 
   t.equal((await run(['restore', '-'], options)).err, nothing)
 })
 
+t.test('Restore: it is an audit event of what it has restored, or nothing is restored', async (t) => {
+  const options = await createBackup(t)
+  const events = async () => (await runJson(['audit', 'list'], options)) as { action: string; after: object }[]
+  const actions = async () => (await events()).map(({ action }) => action)
+  const registered = 'application registered'
+  t.strictSame(await actions(), [registered, registered])
+  const altered = join(options.folder, 'altered.db')
+  copyFileSync(options.copy, altered)
+  const db = new Database(altered)
+  db.exec("CREATE TRIGGER refused BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no row, no change'); END")
+  db.close()
+  t.match((await run(['restore', altered], options)).err, /^Nothing was restored: .*no row, no change/)
+  t.strictSame(await actions(), [registered, registered])
+  t.strictSame(await clientIds(options), ['old', 'new'])
+
+  await runJson(['restore', options.copy], options)
+  t.strictSame(await actions(), ['database restored', registered], 'what the restore undoes is in what was replaced')
+  const stdin = readFileSync(options.copy)
+  await runJson(['restore', '-', '--revoke-all-tokens'], { ...options, stdin })
+  const [last] = await events()
+  const after = { file: '-', revoke_all_tokens: true }
+  t.match(last, { action: 'database restored', subject: { kind: 'database', id: options.file }, before: {}, after })
+})
+
 t.test('Restore: what several of one second replace is kept under several names', async (t) => {
   const options = await createBackup(t)
   const location = readConfig(options.env).DATABASE_URL
