@@ -101,6 +101,23 @@ t.test(
   },
 )
 
+t.test('Admin listener: a client that is gone after what cannot be read ends nothing but its connection', async (t) => {
+  const { app, dial, store, keys, ask } = await listening(t)
+  const { promise: later, resolve: goOn } = Promise.withResolvers<void>()
+  const { findAdminKey } = store
+  Object.assign(store, { findAdminKey: (digest: string) => later.then(() => findAdminKey(digest)) })
+  const [handedOver, accepted] = [once(app.server, 'connect'), once(app.server, 'connection')]
+  const good = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\n\r\n`
+  const client = await dial(`${good}CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  await handedOver
+  const [connection] = (await accepted) as [Socket]
+  const closed = new Promise((resolve) => connection.once('close', resolve))
+  client.resetAndDestroy()
+  await closed
+  goOn()
+  t.equal((await ask(PATH, { as: 'admin' })).statusCode, 404)
+})
+
 t.test('Admin listener: a request that does not arrive is not waited for', async (t) => {
   const { exchange } = await listening(t)
   t.strictSame(statuses(await exchange('GET / HTTP/1.1\r\nHost: localhost\r\n')), [408])
@@ -124,9 +141,13 @@ t.test('Admin listener: neither an open connection nor an answer without end del
   const kept = await dial('GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await once(kept, 'data')
   const begun = await dial('GET /nothing HTTP/1.1\r\n')
-  const all = [ended, kept, begun].map((socket) => once(socket.resume(), 'close'))
+  const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10\r\n\r\n'
+  const arrived = once(app.server, 'request')
+  const endless = await dial(`POST /login HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n${form}code`)
+  await arrived
+  const all = [ended, kept, begun, endless].map((socket) => once(socket.resume(), 'close'))
   await app.close()
-  for (const socket of [ended, kept, begun]) socket.end()
+  for (const socket of [ended, kept, begun, endless]) socket.end()
   await Promise.all(all)
 })
 

@@ -8,6 +8,7 @@ const asked = { requestId: 'r', remoteAddress: '192.0.2.1' }
 const answered = { status: 400, endpoint: '/', ...asked }
 const wrongSecret: Event = { type: 'authentication refused', reason: 'wrong secret', clientId: 'a', ...answered }
 const malformed: Event = { type: 'request refused', reason: 'request malformed', field: undefined, ...answered }
+const noOperator: Event = { type: 'operator refused', reason: 'unknown key', ...asked }
 const tooMany: Event = { ...malformed, reason: 'too many failures' }
 const junk: Event = {
   type: 'token refused',
@@ -32,7 +33,7 @@ function createWorld({ window = 1e9 } = {}) {
 }
 
 t.test('Floods: of each kind of refusal a hundred are said, then one a second, and how many were not', async (t) => {
-  for (const event of [wrongSecret, malformed, junk]) {
+  for (const event of [wrongSecret, malformed, junk, noOperator]) {
     const { clock, seen, repeat, sayAll } = createWorld()
     t.equal(repeat(150, event), 100, event.type)
     clock.time = 2000

@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { attackAdmin } from '../fuzz/admin.ts'
 import { type Ending, exchange } from '../fuzz/exchange.ts'
 import { createGrammar } from '../fuzz/grammar.ts'
+import { isJson } from '../fuzz/is-json.ts'
 import { CANARY, type Known, type Request } from '../fuzz/known.ts'
 import { mutate } from '../fuzz/mutate.ts'
 import type { Trial, World } from '../trial.ts'
@@ -15,13 +17,14 @@ const MEMORY = 350
 
 export const fuzz: Trial = {
   name: 'fuzz',
-  title: 'malformed and hostile requests over raw sockets, at every endpoint',
+  title: 'malformed and hostile requests over raw sockets, at every endpoint and at the admin listener',
   async run(world) {
     const { requests } = world.sizes
     await attack(world, { workers: 1, limits: 'off', requests: Math.ceil(requests * 0.7) })
     await attack(world, { workers: 2, limits: 'off', requests: Math.ceil(requests * 0.25) })
     // Few, because the server slows down who is refused too often.
     await attack(world, { workers: 1, limits: 'on', requests: Math.ceil(requests * 0.05) })
+    await attackAdmin(world, Math.ceil(requests * 0.3))
   },
 }
 
@@ -188,12 +191,4 @@ async function judge(
     who,
     `${isAlive ? 'alive' : 'dead'} at the end, ${Math.round(peak)} MiB at most`,
   )
-}
-
-function isJson(line: string): boolean {
-  try {
-    return typeof JSON.parse(line) === 'object'
-  } catch {
-    return false
-  }
 }

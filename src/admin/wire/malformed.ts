@@ -31,6 +31,8 @@ export function createMalformedAnswers() {
   }
 
   function answer({ code }: { code?: string }, socket: Socket): void {
+    // Of what Node.js has handed over, an error that nobody hears would end the process.
+    socket.on('error', () => {})
     const end = () => endWith(PROBLEMS[String(code)] ?? NOT_HTTP, socket)
     const due = last.get(socket)
     const isUnread = due?.req.complete === false && !due.headersSent
@@ -51,11 +53,8 @@ function endWith(problem: Problem, socket: Socket): void {
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  // Node.js listens no more, and its parser reads no more.
-  socket
-    .on('error', () => {})
-    .removeAllListeners('data')
-    .resume()
+  // Its parser reads no more. What is still sent is left out.
+  socket.removeAllListeners('data').resume()
   if (socket.writable)
     socket.end([`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`, ...lines, '', body].join('\r\n'))
   setTimeout(() => socket.destroy(), END_MS).unref()

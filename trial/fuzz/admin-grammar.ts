@@ -1,0 +1,212 @@
+import { METHODS } from 'node:http'
+import type { Random } from '../random.ts'
+import { CANARY } from './known.ts'
+
+/** What the fuzzer knows of the admin listener. Its operators are never what a request is about. */
+export interface AdminKnown {
+  /** Admin keys, and references of sessions: of an admin, and of a viewer. */
+  admin: Credentials
+  viewer: Credentials
+  /** Was revoked. */
+  revokedKey: string
+  /** An application that stays as it is, and one that may be changed and removed. */
+  clientId: string
+  victim: string
+}
+
+export interface Credentials {
+  key: string
+  session: string
+}
+
+export interface AdminRequest {
+  text: string
+  /** Whether it may be answered with anything but a refusal. */
+  mayPass: boolean
+}
+
+const API = '/admin/v1'
+/** What the fuzzer may look at; `ID` is a client id. */
+const RESOURCES = [
+  ...['/applications', '/applications/ID', '/applications/ID/diagnosis', '/applications/ID/secrets', '/suites'],
+  ...[
+    '/suites/store',
+    '/suites/store/applications',
+    '/suites/store/secrets',
+    '/operators',
+    '/audit-events',
+    '/statistics',
+  ],
+].map((path) => API + path)
+const PAGES = ['/', '/applications', '/applications/ID', '/suites', '/suites/store', '/audit', '/operators', '/about']
+
+/** What it may change: not itself, and not what it looks at. */
+const CHANGES = [
+  ...['/applications', '/applications/ID', '/applications/ID/suspension', '/applications/ID/suites/store'],
+  ...['/applications/ID/tokens', '/applications/ID/secrets', '/applications/ID/secrets/3', '/suites', '/suites/other'],
+  ...['/suites/other/secrets', '/operators/ben', '/operators/ben/keys/3', '/operators/ben/sessions/1'],
+].map((path) => API + path)
+const FORMS = [
+  ...['/applications/new', '/applications/ID/approvals', '/applications/ID/suspend', '/applications/ID/resume'],
+  ...[
+    '/applications/ID/revoke-tokens',
+    '/applications/ID/remove',
+    '/applications/ID/names',
+    '/applications/ID/secrets',
+  ],
+  ...[
+    '/applications/ID/secrets/3/revoke',
+    '/suites/new',
+    '/suites/other/names',
+    '/suites/other/secrets',
+    '/suites/other/remove',
+  ],
+  ...['/operators/ben/remove', '/operators/ben/keys/3/revoke', '/operators/ben/sessions/1/end'],
+]
+const OPEN = [
+  '/login',
+  '/login?why=out',
+  '/assets/console.css',
+  '/assets/console.js',
+  '/assets/../console.ts',
+  '/signed-in',
+]
+const NOWHERE = ['/admin', '/admin/v1', '/admin/v2/suites', '/live', '/live/x', '*', '/nothing']
+
+const BEHIND = ['/', '//', '/..', '/%2e%2e/', '/%', '/%zz', '/%00', '#', '#%', '%23', ';a=b', '/a/b/c', '\\', '/%c0%af']
+const QUERIES = [
+  'limit=1',
+  'limit=0',
+  'limit=99999',
+  'after=x',
+  'search=%F0%9F',
+  'status=active',
+  'since=x',
+  'force=true',
+]
+const IDS = ['nobody', '.', '..', '%2e%2e', '%2F', '', 'a'.repeat(300), '%00', 'ü', '<script>', '__proto__']
+const HOSTS = ['evil.example', '', 'a b', 'localhost.evil.example', '127.0.0.1:x', '[::1', 'localhost@evil.example']
+const SITES = ['cross-site', 'same-site', 'none', 'x', '']
+const TYPES = ['text/plain', 'multipart/form-data; boundary=x', 'application/json; charset=x', 'application/xml', '']
+const FIELDS = [
+  'name',
+  'developer_email',
+  'client_id',
+  'suites',
+  'id',
+  'status',
+  'overlap_seconds',
+  'overlap',
+  'code',
+  'shown',
+]
+const VALUES = [
+  '',
+  'Name',
+  'dev@partner.example',
+  'a'.repeat(5000),
+  '\u0000',
+  '<b>',
+  '😀',
+  '-1',
+  'true',
+  '../..',
+  'store',
+  '1e9',
+]
+
+/** Makes requests to both halves of the admin listener, right ones and others, with and without a credential. */
+export function createAdminGrammar(known: AdminKnown, random: Random) {
+  let count = 0
+  const canary = () => `${CANARY}${count++}`
+  const often = <T>(first: T, others: readonly T[]) => (random.chance(0.8) ? first : random.pick(others))
+  /** A page or a resource as an operator asks for it: it is answered with 200. */
+  function right(): AdminRequest {
+    const isApi = random.chance(0.5)
+    const who = random.pick([known.admin, known.viewer])
+    const path = random.pick(isApi ? RESOURCES : PAGES).replace('ID', known.clientId)
+    const lines = [`GET ${path} HTTP/1.1`, 'Host: localhost', ...proofs(who, isApi)]
+    return { text: `${lines.join('\r\n')}\r\n\r\n`, mayPass: true }
+  }
+
+  /** Any request: each part of it mostly as it should be. */
+  function any(): AdminRequest {
+    const isApi = random.chance(0.5)
+    const method = random.chance(0.9)
+      ? random.pick(['GET', isApi ? random.pick(['POST', 'PATCH', 'PUT', 'DELETE']) : 'POST'])
+      : random.pick([...METHODS, 'get', 'FOO', ''])
+    const isLook = method === 'GET' || method === 'HEAD'
+    const path = pathFor(isLook ? (isApi ? RESOURCES : PAGES) : isApi ? CHANGES : FORMS, isLook)
+    const query = random.chance(0.3) ? `?${random.chance(0.8) ? random.pick(QUERIES) : `q=${canary()}`}` : ''
+    const target = path + (random.chance(0.15) ? random.pick(BEHIND) : '') + query
+    const host = random.pick(['localhost', 'evil.example', '[::1]', ''])
+    const whole = random.chance(0.03) ? `http://${host}${target}` : target
+    const body = isLook && random.chance(0.9) ? '' : content(isApi)
+    const who = random.pick([known.admin, known.admin, known.viewer, undefined])
+    const lines = [...headers(isApi, body), ...proofs(who, isApi)]
+    const version = often('1.1', ['1.0', '2.0', '0.9'])
+    const text = `${[`${method} ${whole} HTTP/${version}`, ...lines].join('\r\n')}\r\n\r\n${body}`
+    const isOpen = /^\/(login|assets|signed-in)/.test(path)
+    return { text, mayPass: isOpen || who === known.admin || (who === known.viewer && isLook) }
+  }
+
+  function pathFor(own: readonly string[], isLook: boolean): string {
+    const path = random.pick(random.chance(0.85) ? own : random.chance(0.5) ? OPEN : NOWHERE)
+    return path.replace('ID', random.chance(0.6) ? (isLook ? known.clientId : known.victim) : random.pick(IDS))
+  }
+
+  function content(isApi: boolean): string {
+    const fields = FIELDS.filter(() => random.chance(0.4)).map((name) => [name, random.pick(VALUES)] as const)
+    if (random.chance(0.05)) fields.push([random.pick(['__proto__', 'constructor', 'toString']), 'x'])
+    if (random.chance(0.02)) fields.push(['name', 'y'.repeat(random.between(60_000, 70_000))])
+    if (!isApi) return new URLSearchParams(fields as [string, string][]).toString()
+    const json = JSON.stringify(
+      Object.fromEntries(fields.map(([name, value]) => [name, random.chance(0.8) ? value : odd()])),
+    )
+    return random.chance(0.9) ? json : json.slice(0, random.between(0, json.length + 1))
+  }
+
+  function odd(): unknown {
+    return random.pick([null, 0, -1, 1e308, true, [], {}, ['store', 'store'], [[[]]], { name: {} }])
+  }
+
+  function headers(isApi: boolean, body: string): string[] {
+    const lines: string[] = []
+    const maybe = (probability: number, ...some: string[]) => random.chance(probability) && lines.push(...some)
+    maybe(0.98, `Host: ${often('localhost', HOSTS)}`)
+    if (body !== '') {
+      maybe(0.95, `Content-Type: ${often(isApi ? 'application/json' : 'application/x-www-form-urlencoded', TYPES)}`)
+      const length = random.chance(0.97) ? Buffer.byteLength(body) : random.pick(['0', '-1', '9999', 'x'])
+      if (random.chance(0.97)) lines.push(`Content-Length: ${length}`)
+      else lines.push(`Transfer-Encoding: ${random.pick(['chunked', 'gzip', 'chunked, chunked'])}`)
+    }
+    if (!isApi) maybe(0.9, `Sec-Fetch-Site: ${often('same-origin', SITES)}`)
+    maybe(0.1, `Origin: ${random.pick(['http://localhost', 'https://evil.example', 'null', 'x'])}`)
+    maybe(0.1, `Idempotency-Key: ${random.pick([canary(), 'same', '', 'k'.repeat(500), 'ü'])}`)
+    // A key in the wrong header is still none that a log may have.
+    maybe(0.1, `X-Request-Id: ${random.pick(['mine', known.admin.key, known.admin.session, '', 'a b'])}`)
+    maybe(0.05, `X-Forwarded-For: ${random.pick(['10.0.0.1', 'x', '1.2.3.4, 5.6.7.8'])}`)
+    maybe(0.03, `Expect: ${random.pick(['100-continue', 'x'])}`)
+    maybe(0.05, `Connection: ${random.pick(['close', 'Upgrade', 'x'])}`)
+    maybe(0.02, 'Upgrade: websocket')
+    maybe(0.02, `X-Long: ${'z'.repeat(random.between(1, 20_000))}`)
+    maybe(0.02, random.pick([' folded', 'No colon', ': no name', 'X: \u0000', 'X: é']))
+    return lines
+  }
+
+  /** What proves who it is, or nearly so. */
+  function proofs(who: Credentials | undefined, isApi: boolean): string[] {
+    if (who) return [isApi ? `Authorization: Bearer ${who.key}` : `Cookie: a=b; __Host-session=${who.session}`]
+    return random.pick([
+      [],
+      [`Authorization: Bearer ${known.revokedKey}`],
+      [`Authorization: Bearer otsa_${CANARY.padEnd(49, 'A')}`],
+      [`Authorization: Basic ${canary()}`],
+      [`Authorization: Bearer ${canary()}`, 'Authorization: Bearer x'],
+      [`Cookie: __Host-session=${canary()}`],
+      [`Cookie: __Host-session=; session=${canary()}`],
+    ])
+  }
+
+  return { right, any }
+}
