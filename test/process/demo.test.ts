@@ -13,10 +13,19 @@ async function startDemo(t: Test, env: NodeJS.ProcessEnv) {
   return { child, out }
 }
 
-t.test('Demo: it prints a curl that gets a token, whatever settings there are', async (t) => {
+/** Signs in with a one-time link, as its page does. Resolves to what fetches the pages of the console. */
+async function openConsole(link: string) {
+  const { origin, hash } = new URL(link)
+  const body = new URLSearchParams({ code: hash.slice(1) })
+  const answer = await fetch(`${origin}/login`, { method: 'POST', body, headers: { origin }, redirect: 'manual' })
+  const cookie = String(answer.headers.get('set-cookie')).split(';')[0] as string
+  return async (path: string) => (await fetch(origin + path, { headers: { cookie } })).text()
+}
+
+t.test('Demo: it prints a link to its console and a curl that gets a token, whatever settings there are', async (t) => {
   const { env } = temporaryDatabase(t)
   const demo = await startDemo(t, { ...env, HOST: '0.0.0.0' })
-  const [, url, body] = /curl (\S+) \\\n +-d '([^']+)'/.exec(demo.out) ?? []
+  const [, url, body] = /curl -s (\S+) \\\n +-d '([^']+)'/.exec(demo.out) ?? []
   t.match(url, /^http:\/\/127\.0\.0\.1:/)
   const answer = await fetch(url as string, { method: 'POST', body: new URLSearchParams(body) })
   const { access_token, ...rest } = (await answer.json()) as Record<string, string>
@@ -27,6 +36,13 @@ t.test('Demo: it prints a curl that gets a token, whatever settings there are', 
     return (await fetch(address as string, { headers: authorization ? { authorization } : {} })).status
   })
   t.strictSame(await Promise.all(statuses), [200, 401, 401], 'and shows one request let through and two refused')
+
+  const [link = ''] = /http:\S+#\S+/.exec(demo.out) ?? []
+  const pages = await openConsole(link)
+  t.match(await pages('/applications'), /Warehouse scanner/, 'its first link leads to a console')
+  t.match(await pages('/audit'), /Application suspended/)
+  await until(async () => /wrong secret/.test(await pages('/')))
+  t.notMatch(demo.out, /Enter/, 'where nobody can press a key, nobody is told to')
 
   const second = await startDemo(t, env)
   t.notMatch(second.out, `${url} `, 'a second one finds a port of its own')

@@ -10,7 +10,7 @@ type Output = { write(data: string | Uint8Array, done?: (error?: Error | null) =
 /** The process as the commands see it. */
 export interface Terminal {
   env: NodeJS.ProcessEnv
-  stdin: AsyncIterable<Buffer | string>
+  stdin: AsyncIterable<Buffer | string> & { isTTY?: boolean }
   stdout: Output
   stderr: Output
 }

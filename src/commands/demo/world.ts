@@ -1,0 +1,44 @@
+import type { Administration } from '../../administration/administration.ts'
+
+/** What a client of the demo proves itself with. */
+export interface Credentials {
+  clientId: string
+  clientSecret: string
+}
+
+/** What is in the demo's store. */
+export interface DemoWorld {
+  /** For the newcomer alone: no traffic is made with it. */
+  application: Credentials
+  /** For the traffic, by what happens to them. */
+  partners: { busy: Credentials[]; notApproved: Credentials; suspended: Credentials; wrongSecret: Credentials }
+}
+
+/** Whoever tries the demo. */
+export const OPERATOR = 'demo'
+
+const DEVELOPER = 'developer@demo.example'
+
+/** Registers what the demo shows: suites, an application to try, and partners of which some are refused. */
+export async function createDemoWorld({ applications, suites, operators }: Administration): Promise<DemoWorld> {
+  await operators.add(OPERATOR, 'admin')
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  await suites.register({ suiteId: 'invoices', name: 'Invoice API' })
+  const busy = [
+    await register('Warehouse scanner', 'warehouse@partner-one.example'),
+    await register('Price comparison', 'prices@partner-two.example'),
+    await register('Parcel tracking', 'parcels@partner-three.example'),
+  ]
+  const notApproved = await register('Returns desk', 'returns@partner-four.example', ['store'])
+  const suspended = await register('Old stock import', 'import@partner-two.example')
+  await applications.suspend(suspended.clientId)
+  const { clientId } = await register('Nightly report', 'reports@partner-five.example')
+  const wrongSecret = { clientId, clientSecret: 'a secret of last year that nobody has replaced' }
+  const application = await register('Demo application', DEVELOPER)
+  return { application, partners: { busy, notApproved, suspended, wrongSecret } }
+
+  async function register(name: string, developerEmail: string, approved?: string[]): Promise<Credentials> {
+    const registered = await applications.register({ name, developerEmail, ...(approved && { suites: approved }) })
+    return { clientId: registered.clientId, clientSecret: registered.clientSecret as string }
+  }
+}

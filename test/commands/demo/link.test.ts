@@ -1,0 +1,19 @@
+import { Readable } from 'node:stream'
+import t from 'tap'
+import { linkAtEnter } from '../../../src/commands/demo/link.ts'
+
+/** What is printed when this is typed. */
+async function typed(keys: string[], isTTY: boolean): Promise<string> {
+  let out = ''
+  let links = 0
+  const output = { write: (text: string | Uint8Array) => (out += text) }
+  const stdin = Object.assign(Readable.from(keys), { isTTY })
+  await linkAtEnter({ env: {}, stdin, stdout: output, stderr: output }, async () => `link ${++links}`)
+  return out
+}
+
+t.test('Demo: Enter prints another link, where somebody can press it', async (t) => {
+  t.equal(await typed(['\n', '\n'], true), '  link 1\n\n  link 2\n\n')
+  t.equal(await typed(['\n'], false), '')
+  t.equal(await typed([], true), '')
+})
