@@ -5,6 +5,9 @@ import { type Html, html, type Part } from './html.ts'
 /** RFC 3339, as the views write every moment. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
+/** What says of something new only what the rest of its row says: who it is, and since when. */
+const SAID_ELSEWHERE = ['client_id', 'id', 'created_at']
+
 /** Values of one field that were taken away, and that came. */
 interface FieldChange {
   field: string
@@ -14,7 +17,8 @@ interface FieldChange {
 
 /** What is different, field by field. Null: it was not there before, or is not there any more. */
 export function difference(before: PublicFields | null, after: PublicFields | null): Html {
-  const fields = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const all = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const fields = before && after ? all : all.filter((field) => !SAID_ELSEWHERE.includes(field))
   const changes = fields.flatMap((field) => changesOf(field, before?.[field], after?.[field]))
   if (changes.length === 0) return html`<span class="quiet-text">–</span>`
   return html`<ul class="difference">${changes.map(
@@ -31,7 +35,7 @@ function changesOf(field: string, before: unknown, after: unknown): FieldChange[
   if (Array.isArray(before ?? after) && Array.isArray(after ?? before)) {
     return ofLists(field, (before ?? []) as unknown[], (after ?? []) as unknown[])
   }
-  if (isSame(before, after)) return []
+  if (isSame(before ?? null, after ?? null)) return []
   return [{ field, gone: there(before), come: there(after) }]
 }
 

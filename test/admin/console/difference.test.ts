@@ -29,6 +29,27 @@ t.test('Difference: what was added and removed has one side only', async (t) => 
   t.match(difference({}, {}).text, '–')
 })
 
+t.test(
+  'Difference: of what was added or removed nothing is said that its row says anyway, or that is not there',
+  async (t) => {
+    const fields = {
+      client_id: 'a',
+      id: 'a',
+      created_at: '2027-01-15T08:00:00.000Z',
+      tokens_valid_from: null,
+      name: 'A',
+    }
+    t.strictSame(read(null, fields), ['name: [+A+]'])
+    t.strictSame(read(fields, null), ['name: [-A-]'])
+    const link = { created_at: '2027-01-15T08:00:00.000Z', ends_at: '2027-01-15T08:10:00.000Z' }
+    t.strictSame(
+      read({ login_links: [] }, { login_links: [link] }),
+      ['login links: [+created at 2027-01-15 08:00 UTC, ends at 2027-01-15 08:10 UTC+]'],
+      'and what has no name of its own is said field by field',
+    )
+  },
+)
+
 t.test('Difference: of lists only what is in one of them', async (t) => {
   t.strictSame(read({ suites: ['a', 'b'] }, { suites: ['b', 'c'] }), ['suites: [-a-] → [+c+]'])
   t.strictSame(read({ suites: ['a'] }, { suites: ['a', 'b'] }), ['suites: [+b+]'])
