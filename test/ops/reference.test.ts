@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { listenForOperators } from '../../src/ops/listener.ts'
 import { referencePages } from '../../src/ops/reference.ts'
+import { violations } from '../support/axe.ts'
 import { NO_BROWSER, startBrowser } from '../support/browser.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url)
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 async function startListener(t: { teardown: (end: () => Promise<void>) => void }): Promise<string> {
   const { address, close } = await listenForOperators({ host: '127.0.0.1', port: 0 }, referencePages())
@@ -107,15 +106,4 @@ function clippedTexts(page: Page): Promise<string[]> {
       )
       .map((element) => String(element.textContent).slice(0, 80)),
   )
-}
-
-/** What axe-core finds of WCAG 2.2 AA and its best practices. */
-async function violations(page: Page): Promise<string[]> {
-  // The page's policy lets no script run; this one comes from outside of it.
-  await page.evaluate(AXE)
-  return page.evaluate(async () => {
-    const axe = (globalThis as unknown as { axe: typeof import('axe-core') }).axe
-    const { violations } = await axe.run()
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
-  })
 }

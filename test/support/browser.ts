@@ -8,14 +8,14 @@ const executablePath = BROWSERS.find((file) => existsSync(file))
 
 export const NO_BROWSER = executablePath === undefined && `there is none of ${BROWSERS.join(', ')}`
 
-/** A browser without a window that looks nothing up by itself. */
-export async function startBrowser(t: Test): Promise<Browser> {
+/** A browser without a window that looks nothing up by itself. `args`: more of its options. */
+export async function startBrowser(t: Test, args: string[] = []): Promise<Browser> {
   const off = ['gpu', 'quic', 'background-networking', 'component-update', 'sync'].map((part) => `--disable-${part}`)
   const browser = await chromium.launch({
     executablePath: executablePath as string,
     // Root, as in a container, has no sandbox.
     chromiumSandbox: process.getuid?.() !== 0,
-    args: ['--no-first-run', ...off],
+    args: ['--no-first-run', ...off, ...args],
   })
   t.teardown(() => browser.close())
   return browser

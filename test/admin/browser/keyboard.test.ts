@@ -1,0 +1,101 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { NO_BROWSER } from '../../support/browser.ts'
+import { registerApplication, signIn, startBoth, untilDone } from '../../support/console.ts'
+
+/** What has the focus: its role or element, its words, and whether it can be seen to have it. */
+function focused(page: Page) {
+  return page.evaluate(() => {
+    const element = document.activeElement as HTMLElement
+    const { outlineStyle, outlineWidth } = getComputedStyle(element)
+    return {
+      tag: element.tagName.toLowerCase(),
+      text: (element.getAttribute('aria-label') ?? element.textContent ?? '').trim(),
+      name: element.getAttribute('name'),
+      type: element.getAttribute('type'),
+      isSeen: outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2,
+    }
+  })
+}
+
+/** Presses Tab until this has the focus. */
+async function tabTo(page: Page, isThere: (focus: Awaited<ReturnType<typeof focused>>) => boolean) {
+  for (let times = 0; times < 100; times++) {
+    await page.keyboard.press('Tab')
+    const focus = await focused(page)
+    if (isThere(focus)) return focus
+  }
+  throw new Error(`Tab never came there; at last it was at ${JSON.stringify(await focused(page))}`)
+}
+
+t.test('Keyboard: an application is registered without a mouse', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page, complaints } = await signIn(browser, console)
+  await page.goto(console.origin)
+  await page.keyboard.press('Tab')
+  t.match(await focused(page), { text: 'Skip to the content' })
+  await page.keyboard.press('Enter')
+  t.equal(await page.evaluate(() => document.activeElement?.id), 'main')
+  await page.goto(console.origin)
+  await tabTo(page, ({ text }) => text === 'Applications')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/applications')
+  await tabTo(page, ({ text }) => text.startsWith('Register an application'))
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/applications/new')
+  await tabTo(page, ({ name }) => name === 'name')
+  await page.keyboard.type('Store front')
+  await tabTo(page, ({ name }) => name === 'developer_email')
+  await page.keyboard.type('dev@partner.example')
+  await page.keyboard.press('Enter')
+  await page.getByRole('group', { name: 'New credentials' }).waitFor()
+  t.strictSame(complaints, [])
+})
+
+t.test('Keyboard: a question is asked in a dialog that Escape closes', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page } = await signIn(browser, console)
+  const { clientId } = await registerApplication(page, console.origin)
+  await page.goto(`${console.origin}/applications/${clientId}`)
+  const isSuspend = ({ text }: { text: string }) => text.startsWith('Suspend')
+  await tabTo(page, isSuspend)
+  await page.keyboard.press('Enter')
+  t.ok(await page.getByRole('dialog').isVisible())
+  for (let times = 0; times < 4; times++) {
+    await page.keyboard.press('Tab')
+    const isInside = await page.evaluate(
+      () => document.activeElement === document.body || document.activeElement?.closest('dialog') !== null,
+    )
+    t.ok(isInside, 'the focus stays in it')
+  }
+  await page.keyboard.press('Escape')
+  t.notOk(await page.getByRole('dialog').isVisible())
+  t.ok(isSuspend(await focused(page)), 'and is back where it was')
+  t.match((await console.command('applications', 'show', clientId)).status, 'active')
+
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).focus()
+  await page.keyboard.press('Enter')
+  await untilDone(page)
+  t.match((await console.command('applications', 'show', clientId)).status, 'suspended')
+})
+
+t.test('Keyboard: everything that Tab comes to can be seen to have the focus', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page } = await signIn(browser, console)
+  const { clientId } = await registerApplication(page, console.origin)
+  for (const path of ['/', '/applications', `/applications/${clientId}`, '/suites/new', '/audit', '/operators']) {
+    await page.goto(console.origin + path)
+    const seen = new Set<string>()
+    for (let times = 0; times < 80; times++) {
+      await page.keyboard.press('Tab')
+      const focus = await focused(page)
+      if (focus.tag === 'body') break
+      // Chromium shows which part of a day has the focus in its own way.
+      if (focus.type === 'date') continue
+      t.ok(focus.isSeen, `${path}: ${focus.tag} ${focus.text.slice(0, 40)}`)
+      seen.add(focus.tag)
+    }
+    t.ok(seen.size > 0)
+  }
+})

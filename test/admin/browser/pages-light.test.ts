@@ -1,0 +1,27 @@
+import t from 'tap'
+import { NO_BROWSER } from '../../support/browser.ts'
+import { signIn, startBoth } from '../../support/console.ts'
+import { ALWAYS, lookAtPages } from '../../support/console-pages.ts'
+
+// Each page is looked at twice, which takes a while where much else is going on.
+t.setTimeout(300_000)
+
+for (const [what, isFull] of [
+  ['a server that has nothing', false],
+  ['a server that has much, under names of all kinds', true],
+] as const) {
+  t.test(`Pages: of ${what} they please axe-core and fit the window, in the light`, { skip: NO_BROWSER }, (t) =>
+    lookAtPages(t, 'light', isFull),
+  )
+}
+
+t.test('Pages: a page is not kept by the browser, and says so', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page } = await signIn(browser, console)
+  for (const path of ALWAYS) {
+    const headers = await (await page.goto(console.origin + path))?.allHeaders()
+    t.equal(headers?.['cache-control'], 'no-store', path)
+    t.notMatch(headers?.['content-security-policy'], /unsafe|\*|https?:/, path)
+    t.match(headers?.['content-security-policy'], /default-src 'none'.*require-trusted-types-for 'script'/, path)
+  }
+})

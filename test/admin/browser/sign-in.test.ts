@@ -1,0 +1,111 @@
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { NO_BROWSER } from '../../support/browser.ts'
+import { signIn, startBoth, visit } from '../../support/console.ts'
+
+const SESSION = '__Host-session'
+const MINUTE = 60_000
+
+t.test('Signing in: a link signs in once, and its code is not left in the address', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page, context, complaints } = await visit(browser)
+  const link = await console.link()
+  await page.goto(link)
+  await page.getByText('Signed in as anna').waitFor()
+  t.equal(page.url(), `${console.origin}/`)
+  const [cookie] = await context.cookies()
+  t.match(cookie, { httpOnly: true, secure: true, sameSite: 'Strict', path: '/', expires: -1 })
+  t.strictSame(complaints, [])
+  await page.goBack()
+  t.notOk(page.url().includes(link.split('#')[1] as string), 'nor in the history')
+
+  const second = await visit(browser)
+  await second.page.goto(link)
+  await second.page.getByText('it was used before').waitFor()
+  t.strictSame(await second.context.cookies(), [], 'a second time it does not')
+})
+
+t.test('Signing in: a link can be opened where the login is shown already', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page } = await visit(browser)
+  await page.goto(`${console.origin}/login`)
+  await page.goto(await console.link())
+  await page.getByText('Signed in as anna').waitFor()
+  t.equal(page.url(), `${console.origin}/`)
+})
+
+t.test('Signing in: without scripts the code is put into the form', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page, complaints } = await signIn(browser, console, { javaScriptEnabled: false })
+  t.equal(page.url(), `${console.origin}/`)
+  t.strictSame(complaints, [])
+})
+
+t.test('Signing in: a session that was known before is not taken over', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page, context } = await visit(browser)
+  const planted = 'x'.repeat(43)
+  await context.addCookies([{ name: SESSION, value: planted, url: console.origin.replace('http:', 'https:') }])
+  await page.goto(await console.link())
+  await page.getByText('Signed in as anna').waitFor()
+  const first = await sessionOf(context)
+  t.not(first, planted)
+  await page.goto(await console.link())
+  await page.getByText('Signed in as anna').waitFor()
+  const second = await sessionOf(context)
+  t.not(second, first, 'each login has a session of its own')
+  const thief = await visit(browser)
+  await thief.context.addCookies([
+    { name: SESSION, value: planted, domain: '127.0.0.1', path: '/', secure: true, httpOnly: true },
+  ])
+  await thief.page.goto(console.origin)
+  t.equal(new URL(thief.page.url()).pathname, '/login')
+})
+
+t.test('Signing in: who signs out has to sign in again, in every window', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page, context, complaints } = await signIn(browser, console)
+  const reference = await sessionOf(context)
+  const other = await context.newPage()
+  await other.goto(`${console.origin}/about`)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.waitForURL('**/login*')
+  t.strictSame(await context.cookies(), [], 'the browser has forgotten the session')
+  await other.reload()
+  t.equal(new URL(other.url()).pathname, '/login')
+  const answer = await fetch(`${console.origin}/about`, {
+    headers: { cookie: `${SESSION}=${reference}` },
+    redirect: 'manual',
+  })
+  t.not(answer.status, 200, 'and the server has, too')
+  t.strictSame(complaints, [])
+  await page.goBack()
+  t.notOk(await page.getByText('Signed in as').isVisible(), 'the page before is not shown from memory')
+})
+
+for (const [rule, columns] of [
+  ['15 minutes in which nothing was asked for', { last_seen_at: 15 * MINUTE, ends_at: 15 * MINUTE }],
+  ['eight hours, whatever was asked for', { created_at: 8 * 60 * MINUTE, ends_at: 15 * MINUTE }],
+] as const) {
+  t.test(`Signing in: a session is over after ${rule}`, { skip: NO_BROWSER }, async (t) => {
+    const { browser, console } = await startBoth(t)
+    const { page } = await signIn(browser, console)
+    moveBack(console.file, columns)
+    await page.getByRole('link', { name: 'About' }).click()
+    await page.waitForURL('**/login*')
+    t.pass('and leads to the login')
+  })
+}
+
+/** Makes a session older, as if the time had passed. */
+function moveBack(file: string, columns: Record<string, number>): void {
+  const db = new Database(file)
+  for (const [column, by] of Object.entries(columns)) {
+    db.prepare(`UPDATE sessions SET ${column} = ${column} - ?`).run(by)
+  }
+  db.close()
+}
+
+async function sessionOf(context: { cookies(): Promise<{ value: string }[]> }): Promise<string | undefined> {
+  return (await context.cookies())[0]?.value
+}

@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { NO_BROWSER, startBrowser } from '../../support/browser.ts'
+import { type Console, signIn, startConsole } from '../../support/console.ts'
+
+/** The site of a stranger, on this machine too: every page is this one. */
+async function startStranger(t: Test, body: string): Promise<number> {
+  const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(body))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** An operator who is signed in and has an application, with this many options of the browser. */
+async function startSignedIn(t: Test, args?: string[]) {
+  const console = await startConsole(t)
+  const { client_id: clientId } = await console.command(
+    ...['applications', 'register', '--name', 'Store front', '--developer-email', 'dev@partner.example'],
+  )
+  const browser = await startBrowser(t, args)
+  const { page, context } = await signIn(browser, console)
+  return { console, browser, page, context, clientId }
+}
+
+t.test('Strangers: a form of another site changes nothing', { skip: NO_BROWSER }, async (t) => {
+  const { console, page, clientId } = await startSignedIn(t)
+  const paths = [`/applications/${clientId}/suspend`, `/applications/${clientId}/remove`, '/applications', '/logout']
+  // Another port is the same site, so that even a SameSite cookie comes along.
+  const forms = paths.map((path) => `<form method="post" action="${console.origin}${path}"><button>go</button></form>`)
+  const port = await startStranger(t, forms.join(''))
+  for (const [index, path] of paths.entries()) {
+    await page.goto(`http://127.0.0.1:${port}/`)
+    const answer = page.waitForResponse((response) => response.url() === console.origin + path)
+    await page.getByRole('button').nth(index).click()
+    t.equal((await answer).status(), 403, path)
+  }
+  await expectUnchanged(t, console, page, clientId)
+})
+
+t.test('Strangers: a script of another site changes nothing and reads nothing', { skip: NO_BROWSER }, async (t) => {
+  const { console, page, clientId } = await startSignedIn(t)
+  const port = await startStranger(t, '<p>hello')
+  await page.goto(`http://127.0.0.1:${port}/`)
+  const outcomes = await page.evaluate(
+    async ([origin, id]) => {
+      const ask = (path: string, options: RequestInit) =>
+        fetch(origin + path, { credentials: 'include', ...options }).then(
+          async (answer) => `${answer.type} ${answer.status} ${(await answer.text()).length}`,
+          () => 'blocked',
+        )
+      const form = { 'content-type': 'application/x-www-form-urlencoded' }
+      return [
+        await ask(`/applications/${id}`, {}),
+        await ask(`/applications/${id}`, { mode: 'no-cors' }),
+        await ask(`/applications/${id}/suspend`, { method: 'POST', headers: form, mode: 'no-cors' }),
+        await ask(`/applications/${id}/suspend`, { method: 'POST', headers: form }),
+        await ask(`/admin/v1/applications/${id}`, { method: 'DELETE' }),
+        await ask('/live', {}),
+      ]
+    },
+    [console.origin, clientId],
+  )
+  for (const outcome of outcomes) t.ok(['blocked', 'opaque 0 0'].includes(outcome), outcome)
+  await expectUnchanged(t, console, page, clientId)
+})
+
+t.test('Strangers: the console cannot be put into a frame', { skip: NO_BROWSER }, async (t) => {
+  const { console, page } = await startSignedIn(t)
+  const port = await startStranger(t, `<iframe src="${console.origin}/applications"></iframe>`)
+  await page.goto(`http://127.0.0.1:${port}/`)
+  const frame = page.frames()[1]
+  await frame?.waitForLoadState().catch(() => {})
+  t.notOk(await frame?.getByText('Signed in as').count())
+})
+
+t.test('Strangers: a name of theirs that leads to this machine leads nowhere', { skip: NO_BROWSER }, async (t) => {
+  const { console, browser } = await startSignedIn(t, ['--host-resolver-rules=MAP rebound.example 127.0.0.1'])
+  const page = await browser.newPage()
+  for (const path of ['/', '/login', '/applications', '/admin/v1/applications', '/assets/console.css']) {
+    const answer = await page.goto(`http://rebound.example:${console.port}${path}`)
+    t.equal(answer?.status(), 421, path)
+    t.notOk(await page.getByText('Signed in as').count(), 'and shows nothing')
+  }
+})
+
+/** The application is there and active, and the operator is still signed in. */
+async function expectUnchanged(t: Test, { command, origin }: Console, page: Page, clientId: string): Promise<void> {
+  t.match(await command('applications', 'show', clientId), { status: 'active' })
+  await page.goto(`${origin}/applications`)
+  t.ok(await page.getByText('Signed in as anna').isVisible())
+}

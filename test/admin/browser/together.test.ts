@@ -1,0 +1,77 @@
+import t from 'tap'
+import { NO_BROWSER } from '../../support/browser.ts'
+import { confirm, registerApplication, signIn, startBoth, untilDone } from '../../support/console.ts'
+
+/** Two operators, each in a browser of their own, who look at the same application. */
+async function startTwo(t: Parameters<typeof startBoth>[0]) {
+  const { browser, console } = await startBoth(t)
+  const { command, origin } = console
+  await command('operators', 'add', 'bruno', '--role', 'admin')
+  for (const suite of ['store', 'prices']) await command('suites', 'register', suite, '--name', `The ${suite} API`)
+  const anna = await signIn(browser, console)
+  const bruno = await signIn(browser, console, { name: 'bruno' })
+  const { clientId } = await registerApplication(anna.page, origin)
+  for (const { page } of [anna, bruno]) await page.goto(`${origin}/applications/${clientId}`)
+  const shown = async () => (await command('applications', 'show', clientId)) as { suites: string[]; name: string }
+  return { console, anna, bruno, clientId, shown }
+}
+
+t.test(
+  'Together: who changes approvals does not take back what another has changed',
+  { skip: NO_BROWSER },
+  async (t) => {
+    const { anna, bruno, shown } = await startTwo(t)
+    await bruno.page.getByLabel('The prices API').uncheck()
+    await bruno.page.getByRole('button', { name: 'Save approvals' }).click()
+    await untilDone(bruno.page)
+    await anna.page.getByLabel('The store API').uncheck()
+    await anna.page.getByRole('button', { name: 'Save approvals' }).click()
+    await untilDone(anna.page)
+    t.strictSame(
+      (await shown()).suites,
+      [],
+      'both are withdrawn, though anna was shown the one that bruno had withdrawn',
+    )
+  },
+)
+
+t.test('Together: a name that another has changed is not written over unseen', { skip: NO_BROWSER }, async (t) => {
+  const { anna, bruno, shown } = await startTwo(t)
+  const save = async ({ page }: typeof anna, name: string) => {
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+  }
+  await save(bruno, 'Of bruno')
+  await untilDone(bruno.page)
+  await save(anna, 'Of anna')
+  await anna.page.getByText('Somebody else has changed this').waitFor()
+  t.match(await anna.page.locator('#main').textContent(), /now Of bruno, yours Of anna/)
+  t.equal((await shown()).name, 'Of bruno', 'nothing was saved')
+  await anna.page.getByRole('button', { name: 'Save', exact: true }).click()
+  await untilDone(anna.page)
+  t.equal((await shown()).name, 'Of anna', 'until it is saved again')
+})
+
+t.test('Together: what another has removed is said to be gone', { skip: NO_BROWSER }, async (t) => {
+  const { anna, bruno } = await startTwo(t)
+  await bruno.page.getByRole('link', { name: 'Remove…' }).click()
+  await bruno.page.getByRole('button', { name: /^Remove/ }).click()
+  await bruno.page.waitForURL(/\/applications(\?.*)?$/)
+  await confirm(anna.page, 'Suspend')
+  t.match(await anna.page.locator('#main').textContent(), /no application/i)
+})
+
+t.test('Together: who ends a session ends what its browser does', { skip: NO_BROWSER }, async (t) => {
+  const { anna, bruno, console } = await startTwo(t)
+  await bruno.page.goto(console.origin)
+  await anna.page.goto(`${console.origin}/operators`)
+  const rows = anna.page.locator('tr', { hasText: 'bruno' })
+  t.ok((await rows.count()) > 0)
+  await rows.locator('summary').last().click()
+  await anna.page.locator('form:visible').getByRole('button', { name: 'End' }).last().click()
+  await untilDone(anna.page)
+  await bruno.page.getByRole('link', { name: 'About' }).click()
+  await bruno.page.waitForURL('**/login*')
+  const sessions = await console.command('operators', 'sessions')
+  t.notOk(JSON.stringify(sessions).includes('bruno'))
+})

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe-core finds of WCAG 2.2 AA and its best practices. */
+export async function violations(page: Page): Promise<string[]> {
+  // The page's policy lets no such script run; this one comes from outside of it.
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    const axe = (globalThis as unknown as { axe: typeof import('axe-core') }).axe
+    const { violations } = await axe.run()
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
+  })
+}

@@ -1,0 +1,133 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { startBrowser } from './browser.ts'
+import { freePort } from './free-port.ts'
+import { run, runJson } from './run.ts'
+import { startServer } from './spawn.ts'
+import { temporaryDatabase } from './temporary-database.ts'
+
+/** A server with its console, as an operator starts it. */
+export type Console = Awaited<ReturnType<typeof startConsole>>
+
+/** Starts a server with its console and an operator, `anna`, who may change everything. */
+export async function startConsole(t: Test, settings: NodeJS.ProcessEnv = {}) {
+  const { env: database, file } = temporaryDatabase(t)
+  const port = await freePort()
+  const env = { ...database, ADMIN_ADDRESS: `127.0.0.1:${port}`, ...settings }
+  /** Runs a command as an operator does on the server's machine; it must succeed. */
+  const command = (...args: string[]) => runJson(args, { env })
+  await run(['migrate'], { env })
+  await command('operators', 'add', 'anna', '--role', 'admin')
+  const server = await startServer(t, env)
+  const origin = `http://127.0.0.1:${port}`
+
+  /** The one-time link that `token-server console` prints. */
+  async function link(name = 'anna'): Promise<string> {
+    const { out } = await run(['console', name], { env })
+    return /http\S+/.exec(out)?.[0] as string
+  }
+
+  /** A token for an application, as its developer gets it: the status and the body. */
+  const token = (clientId: string, clientSecret: string) =>
+    server.token({ client_id: clientId, client_secret: clientSecret })
+
+  return { server, address: server.address, origin, port, env, file, command, link, token }
+}
+
+export type Visitor = Awaited<ReturnType<typeof signIn>>
+
+/** Somebody with a browser of his own who has followed his link, and what the browser complains about meanwhile. */
+export async function signIn(
+  browser: Browser,
+  console: Pick<Console, 'link'>,
+  { name = 'anna', ...options }: BrowserContextOptions & { name?: string } = {},
+) {
+  const visitor = await visit(browser, options)
+  const { page } = visitor
+  const link = await console.link(name)
+  await page.goto(link)
+  if (options.javaScriptEnabled === false) {
+    await page.getByLabel('Code').fill(link.split('#')[1] as string)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+  await page.getByText(`Signed in as ${name}`).waitFor()
+  return visitor
+}
+
+/** Somebody with a browser of his own. */
+export async function visit(browser: Browser, options: BrowserContextOptions = {}) {
+  const context = await browser.newContext(options)
+  const complaints = await watch(context)
+  return { context, complaints, page: await context.newPage() }
+}
+
+/** Collects what a browser complains about: violations of the policy, errors, and requests that fail. */
+async function watch(context: BrowserContext): Promise<string[]> {
+  const complaints: string[] = []
+  await context.exposeBinding('complain', (_source, text: string) => void complaints.push(text))
+  await context.addInitScript(() => {
+    const { complain } = globalThis as unknown as { complain: (text: string) => void }
+    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) =>
+      complain(`policy: ${violatedDirective} ${blockedURI} ${sourceFile}`),
+    )
+  })
+  context.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(`console: ${message.text()}`)
+  })
+  context.on('weberror', (error) => complaints.push(`error: ${error.error().message}`))
+  context.on('requestfailed', (request) => {
+    const failure = request.failure()?.errorText
+    // The live stream ends with its page.
+    if (failure !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${failure}`)
+  })
+  return complaints
+}
+
+/** How far a page can be scrolled to the side, in pixels. */
+export function sideways(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+}
+
+/** A browser for a test, and a server with its console. */
+export async function startBoth(t: Test, settings?: NodeJS.ProcessEnv) {
+  const [browser, console] = await Promise.all([startBrowser(t), startConsole(t, settings)])
+  return { browser, console }
+}
+
+/** Registers an application on its page. Resolves to the credentials that are shown. */
+export async function registerApplication(
+  page: Page,
+  origin: string,
+  { name = 'Store front', email = 'dev@partner.example' } = {},
+): Promise<{ clientId: string; clientSecret: string }> {
+  await page.goto(`${origin}/applications/new`)
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
+  await page.getByLabel('Developer email').fill(email)
+  await page.getByRole('button', { name: 'Register' }).click()
+  return shownCredentials(page)
+}
+
+/** The credentials that a page shows this once. */
+export async function shownCredentials(page: Page): Promise<{ clientId: string; clientSecret: string }> {
+  const values = page.getByRole('group', { name: 'New credentials' }).locator('code')
+  await values.first().waitFor()
+  const [clientId, clientSecret] = await values.allTextContents()
+  return { clientId: clientId as string, clientSecret: clientSecret as string }
+}
+
+/** Presses a button that asks first, and says yes. Returns when the page that follows is there. */
+export async function confirm(page: Page, label: string, yes = label): Promise<void> {
+  await page
+    .locator('summary', { hasText: `${label}…` })
+    .first()
+    .click()
+  const answer = page.waitForResponse((response) => response.request().method() === 'POST')
+  await page.locator('form:visible').getByRole('button', { name: yes, exact: true }).click()
+  await answer
+  await page.waitForLoadState()
+}
+
+/** Resolves when a page says that something was done. */
+export function untilDone(page: Page): Promise<void> {
+  return page.getByRole('status').filter({ hasText: /\S/ }).waitFor()
+}
