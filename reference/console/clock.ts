@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** What setInterval was asked for. Milliseconds. */
+interface Interval {
+  callback: () => void
+  every: number
+  dueAt: number
+}
+
+const SECOND_MS = 1000
+
+/** Takes the clocks of this process into hand: they say `start` now, and go on as fast as they are told. */
+export function takeClocks(start: number) {
+  const intervals = new Set<Interval>()
+  const [realNow, realMonotonic] = [Date.now, performance.now.bind(performance)]
+  let ahead = start - realNow()
+  let heldSince: number | undefined
+  const held = () => (heldSince === undefined ? 0 : realMonotonic() - heldSince)
+  Date.now = () => Math.floor(realNow() + ahead - held())
+  performance.now = () => realMonotonic() + ahead - held()
+  globalThis.setInterval = ((callback: () => void, every: number) => {
+    const interval = { callback, every, dueAt: Date.now() + every }
+    intervals.add(interval)
+    return { unref() {} }
+  }) as unknown as typeof setInterval
+
+  /** Lets time pass at once, as if nobody had looked meanwhile. */
+  function skip(ms: number): void {
+    ahead += ms
+    for (const interval of intervals) interval.dueAt += ms
+  }
+
+  /** Waits, in real time, while the clocks stand still: for what does not go by them. */
+  async function hold(ms: number): Promise<void> {
+    heldSince = realMonotonic()
+    await sleep(ms)
+    ahead -= held()
+    heldSince = undefined
+  }
+
+  /** Lets a second pass, with what is done all the time. */
+  function tick(): void {
+    const end = Date.now() + SECOND_MS
+    for (let next = first(); next && next.dueAt <= end; next = first()) {
+      ahead += Math.max(0, next.dueAt - Date.now())
+      next.dueAt += next.every
+      next.callback()
+    }
+    ahead += Math.max(0, end - Date.now())
+  }
+
+  const first = () => [...intervals].sort((one, other) => one.dueAt - other.dueAt)[0]
+
+  return { skip, hold, tick }
+}

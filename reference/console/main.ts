@@ -1,0 +1,43 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+import { picturesOf } from './pictures.ts'
+import { startWorld } from './world.ts'
+
+/** Writes the pictures of docs/console.md: a server of its own, some made-up traffic, and a browser that looks at it. */
+const FOLDER = join(import.meta.dirname, '../../docs/console')
+const WIDTH = 1200
+const HEIGHT = 1000
+
+const world = await startWorld()
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  chromiumSandbox: process.getuid?.() !== 0,
+})
+mkdirSync(FOLDER, { recursive: true })
+for (const colorScheme of ['light', 'dark'] as const) {
+  const context = await browser.newContext({
+    colorScheme,
+    timezoneId: 'UTC',
+    viewport: { width: WIDTH, height: HEIGHT },
+  })
+  const page = await context.newPage()
+  await page.goto(await world.link())
+  await page.getByText('Signed in as').waitFor()
+  const pictures = picturesOf(world.shown)
+  // In the dark one is enough.
+  for (const { name, path, before, height = HEIGHT } of colorScheme === 'light' ? pictures : pictures.slice(0, 1)) {
+    await page.goto(world.origin + path)
+    await before?.(page)
+    const file = join(FOLDER, `${name}${colorScheme === 'dark' ? '-dark' : ''}.png`)
+    const whole = await page.evaluate(() => document.documentElement.scrollHeight)
+    await page.screenshot({
+      path: file,
+      fullPage: true,
+      clip: { x: 0, y: 0, width: WIDTH, height: Math.min(height, whole) },
+    })
+  }
+  await context.close()
+}
+await browser.close()
+process.exit()
