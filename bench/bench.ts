@@ -3,7 +3,7 @@ import { READY_PATH } from '../src/http/health.ts'
 import type { Load } from './load/client.ts'
 import type { Group } from './load/protocol.ts'
 import { type Contender, measure, type Rows, type Times } from './measure.ts'
-import { type Checkout, type Data, makeData, openCheckout } from './world/checkout.ts'
+import { type Checkout, type Data, makeAdminKey, makeData, openCheckout } from './world/checkout.ts'
 import { type Postgres, startPostgres } from './world/postgres.ts'
 import { type Cleanup, type Server, type ServerOptions, startServer } from './world/server-process.ts'
 
@@ -105,6 +105,8 @@ export function openBench(options: {
 
     /** A file in the section's folder. */
     file: (name: string) => join(folder, name),
+
+    adminKey: (data: Data) => makeAdminKey(data, folder),
 
     /** The only group of a contender. */
     load: (connections: number, requests: string[], expect = 200) => ({

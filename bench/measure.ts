@@ -15,6 +15,8 @@ export interface Contender<Key extends string = string, Part extends string = st
   database?: Database | undefined
   /** The groups by the words that are added to the row's name; without words if there is only one. */
   groups: Record<Part, Group>
+  /** What others ask of the server at the same time: in the turns behind the groups, in no row. */
+  beside?: Group[] | undefined
   /** The contender that it is compared with. That one has the same groups. */
   base?: NoInfer<Key> | undefined
   /** Another version of the server, under the same load, in the same rounds. */
@@ -93,11 +95,12 @@ function inTurns(lanes: Lane[], round: number): Lane[] {
   })
 }
 
-async function takeTurn(load: Load, { server, database, groups }: Contender, seconds: number): Promise<Turn> {
+async function takeTurn(load: Load, contender: Contender, seconds: number): Promise<Turn> {
+  const { server, database, groups, beside = [] } = contender
   const startedAt = performance.now()
   const before = server.cpuTime()
   const databaseBefore = database?.cpuTime()
-  const run = await load.run({ ports: server.ports, seconds, groups: Object.values(groups) })
+  const run = await load.run({ ports: server.ports, seconds, groups: [...Object.values(groups), ...beside] })
   const cpu = server.cpuTime() - before
   const databaseCpu = database && database.cpuTime() - (databaseBefore as number)
   const answered = run.groups.reduce((sum, group) => sum + group.answered, 0)

@@ -7,7 +7,7 @@ const HIGHEST = 100_000_000
 
 /** Opens a group's connections. They send requests until `isOver`. */
 export function openGroup(
-  { connections, lists }: Group,
+  { connections, lists, port: ownPort }: Group,
   {
     ports,
     requestsOf,
@@ -22,7 +22,7 @@ export function openGroup(
   const open = Array.from({ length: connections }, (_, index) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     ended.push(promise)
-    const port = ports[index % ports.length] as number
+    const port = ownPort ?? (ports[index % ports.length] as number)
     return openConnection({ port, next: walk(index), onAnswer, onBroken, onEnd: resolve })
   })
 

@@ -13,6 +13,8 @@ export interface RequestList {
 export interface Group {
   connections: number
   lists: RequestList[]
+  /** The port, where it is another one than the run's. */
+  port?: number | undefined
 }
 
 /** One run of the load program: all groups at the same time. */

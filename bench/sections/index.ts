@@ -2,6 +2,7 @@ import type { Section } from '../section.ts'
 import { applications } from './applications.ts'
 import { checks } from './checks.ts'
 import { issuance } from './issuance.ts'
+import { listing } from './listing.ts'
 import { metrics } from './metrics.ts'
 import { mix } from './mix.ts'
 import { postgres } from './postgres/section.ts'
@@ -19,6 +20,7 @@ export const sections: Section[] = [
   metrics,
   mix,
   applications,
+  listing,
   tokens,
   purge,
   slowDisk,

@@ -54,6 +54,13 @@ export function makeData(
   return { checkout, env, suite, applications: JSON.parse(seeded).applications, seedSeconds }
 }
 
+/** Makes an operator who may look at everything. Returns the admin key. */
+export function makeAdminKey({ checkout, env }: Data, folder: string): string {
+  const run = (args: string[]) => command(checkout, ['operators', ...args], { env, folder, input: '' })
+  run(['add', 'bench', '--role', 'viewer'])
+  return JSON.parse(run(['key', 'bench', '--expires', '1d', '--json'])).admin_key
+}
+
 function command(
   { main }: Checkout,
   args: string[],

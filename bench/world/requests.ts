@@ -24,6 +24,11 @@ export function introspectRequest({ client_id, client_secret }: Credentials, acc
   return form(INTROSPECT_PATH, { token: accessToken }, `Authorization: Basic ${credentials}\r\n`)
 }
 
+/** An operator's request to the admin listener. */
+export function adminRequest(path: string, adminKey: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${adminKey}\r\n\r\n`
+}
+
 function form(path: string, fields: Record<string, string>, headers = ''): string {
   const body = new URLSearchParams(fields).toString()
   const type = 'Content-Type: application/x-www-form-urlencoded'
