@@ -77,6 +77,34 @@ t.test('Admin listener: where a caller is, trusted proxies say', async (t) => {
   t.match(other.events.at(-1), { remoteAddress: '127.0.0.1' })
 })
 
+t.test('API: a body is JSON, and no more of it than 64 KiB', async (t) => {
+  const { ask } = await createAdminWorld(t)
+  const post = (payload: string | undefined, type?: string) =>
+    ask('/admin/v1/suites', {
+      as: 'admin',
+      method: 'POST',
+      ...(payload !== undefined && { payload }),
+      headers: { ...(type && { 'content-type': type }) },
+    })
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=a',
+    'application/json-patch+json',
+    'x',
+  ]) {
+    t.equal((await post('{}', type)).statusCode, 415, type)
+  }
+  t.equal((await post('{}')).statusCode, 415)
+  t.equal((await post(`{"a":"${'x'.repeat(64 * 1024)}"}`, 'application/json')).statusCode, 413)
+  for (const wrong of ['{', '{"a":1', '{"__proto__":{"a":1}}', 'nul']) {
+    const answer = await post(wrong, 'application/json')
+    t.equal(answer.statusCode, 400, wrong)
+    t.match(answer.json(), { title: 'Bad Request', status: 400, detail: 'The request is malformed.' })
+  }
+  t.equal((await post('{}', 'application/json; charset=utf-8')).statusCode, 422)
+})
+
 t.test(
   'Admin listener: what never becomes a request is answered as far as it can be, and the connection ends',
   async (t) => {
