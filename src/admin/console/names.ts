@@ -30,7 +30,7 @@ export function changeNames(console: FastifyInstance, { section, stored, update,
     const before = await stored(id, request)
     const form = formIn(request.body, before)
     if (form.fields.some((field) => field.stored !== undefined)) return show(id, reply, { names: form, status: 409 })
-    const changed = form.fields.filter(({ value, shown }) => value !== shown)
+    const changed = form.fields.filter(isEdited)
     try {
       if (changed.length > 0)
         await update(id, Object.fromEntries(changed.map(({ name, value }) => [name, value])), request)
@@ -49,8 +49,13 @@ function formIn(body: unknown, before: Names): ChangedNames {
     const name = field as NameOf
     const value = fields.text(name)
     const [shown = stored] = fields.all(`shown_${name}`)
-    const isInTheWay = value !== shown && stored !== shown && stored !== value
+    const isInTheWay = isEdited({ value, shown }) && stored !== shown && stored !== value
     return { name, label: LABELS[name], value, shown, stored: isInTheWay ? stored : undefined }
   })
   return { fields: changes, errors: [] as FieldError[] }
+}
+
+/** Whether what was typed differs from what was shown: it is read without the space around it, which a stored name may have. */
+function isEdited({ value, shown }: { value: string; shown: string }): boolean {
+  return value !== shown.trim()
 }

@@ -139,6 +139,16 @@ t.test('Application: its name and developer are changed, and what is wrong stand
   t.notMatch((await browser(path)).body, '<script>alert')
 })
 
+t.test('Application: a name with space around it stays so where it was not changed in the form', async (t) => {
+  const { browser, path, names, show, administration, clientId } = await setting(t)
+  await administration.applications.update(clientId, { name: ' Shop ' })
+  const form = { ...(await names()), developer_email: 'new@partner.example' }
+  t.equal((await browser(`${path}/names`, { form })).statusCode, 303)
+  t.match(await show(), { name: ' Shop ', developerEmail: 'new@partner.example' })
+  await administration.applications.update(clientId, { name: 'Theirs' })
+  t.equal((await browser(`${path}/names`, { form })).statusCode, 303, 'it is in the way of nobody')
+})
+
 t.test(
   'Application: of two operators who change the same name the second one is shown both, and decides',
   async (t) => {
