@@ -256,5 +256,6 @@ function unknownApplication(clientId: string): OperatorError {
 /** The same for a field of what is to be registered. */
 function unknownSuiteField(suiteId: string): OperatorError {
   const { message } = unknownSuite(suiteId)
-  return new OperatorError(message, { kind: 'invalid', fields: [{ field: 'suites', message }] })
+  const fields = [{ field: 'suites', message: message.replace(/\.$/, '') }]
+  return new OperatorError(message, { kind: 'invalid', fields })
 }

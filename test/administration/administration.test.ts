@@ -151,7 +151,7 @@ t.test('Suites: a taken id, an unknown suite and a wrong id are refused', async 
   await t.rejects(async () => void (await register({ ...PARTNER, suites: ['store', 'nowhere'] })), {
     message,
     kind: 'invalid',
-    fields: [{ field: 'suites', message }],
+    fields: [{ field: 'suites', message: 'There is no suite with the id nowhere' }],
   })
   const file = { suites: [{ suiteId: 'new', name: 'New' }], applications: [{ ...PARTNER, suites: ['new', 'nowhere'] }] }
   await t.rejects(async () => void (await seed(file)), { message: /applications\[0\]\.suites\[1\]: There is no suite/ })

@@ -26,6 +26,12 @@ export function copyOf(body: string, id: string): string {
   return unescaped(new RegExp(`<code id="${id}">([^<]*)</code>`).exec(body)?.[1] ?? '')
 }
 
+/** The links within a page that lead to nothing on it. */
+export function deadLinksOf(body: string): string[] {
+  const targets = [...body.matchAll(/<a [^>]*href="#([^"]*)"/g)].map(([, id]) => id as string)
+  return targets.filter((id) => !body.includes(` id="${id}"`))
+}
+
 function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name) => ENTITIES[name] as string)
 }

@@ -37,7 +37,7 @@ ${field({ label: 'Developer email', name: 'developer_email', type: 'email', valu
 ${
   suites.length === 0
     ? html`<p class="hint">There is no suite yet that it could be approved for.</p>`
-    : suiteChoices('Its tokens are valid at these suites', suites, (suiteId) => ticked.has(suiteId))
+    : suiteChoices('Its tokens are valid at these suites', suites, (suiteId) => ticked.has(suiteId), errorOf('suite'))
 }
 <details${clientId !== '' && html` open`}><summary>It has a client id already</summary>
 ${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'From the server that it comes from. It gets a new secret all the same. Left empty: a new one.', error: errorOf('client_id') })}</details>

@@ -35,7 +35,7 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
       return showPage(reply, registeredApplicationPage(registered, publicUrl))
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error
-      const errors = errorsOf(error, FIELD_OF)
+      const errors = errorsOf(error, INPUTS)
       const again = { ...form, requestKey: keyForRetry(request, error) }
       const page = newApplicationPage({ form: again, suites: await store.listSuites({ limit: MAX_CHOICES }), errors })
       return showPage(reply, page, { status: statusOf(error) })
@@ -43,8 +43,8 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
   })
 }
 
-/** Where an error stands that is of no field. */
-const FIELD_OF = { conflict: 'client_id', 'not found': 'suite' } as const
+/** Where errors stand: of a client id that is taken, and of suites. */
+const INPUTS = { conflict: 'client_id', suites: 'suite' }
 
 function formIn(body: unknown): NewApplicationForm {
   const fields = fieldsOf(body)

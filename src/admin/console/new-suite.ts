@@ -11,8 +11,8 @@ import { registeredSuitePage } from './registered-suite-page.ts'
 import { settingOf } from './settings.ts'
 import { assertCanChange } from './viewers.ts'
 
-/** Where an error stands that names no field. */
-const FIELD_OF = { conflict: 'id' } as const
+/** Where errors stand: of an id that is taken, and of one that the rules forbid. */
+const INPUTS = { conflict: 'suite_id', id: 'suite_id' }
 
 /** Registers a suite. */
 export function newSuite(console: FastifyInstance, context: AdminContext): void {
@@ -33,7 +33,7 @@ export function newSuite(console: FastifyInstance, context: AdminContext): void 
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error
       const form = { requestKey: keyForRetry(request, error), suiteId, name }
-      return showPage(reply, newSuitePage(form, errorsOf(error, FIELD_OF)), { status: statusOf(error) })
+      return showPage(reply, newSuitePage(form, errorsOf(error, INPUTS)), { status: statusOf(error) })
     }
   })
 }

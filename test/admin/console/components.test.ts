@@ -21,7 +21,7 @@ t.test('Console: no part of a page lets a value become markup', async (t) => {
   const parts = [
     badge(EVIL),
     card(EVIL, EVIL, EVIL),
-    checkboxes(EVIL, EVIL, [{ value: EVIL, label: EVIL, hint: EVIL, checked: true }]),
+    checkboxes({ label: EVIL, name: EVIL, error: EVIL }, [{ value: EVIL, label: EVIL, hint: EVIL, checked: true }]),
     confirm({ label: EVIL, action: EVIL, consequences: EVIL, confirm: EVIL, inputs: EVIL, subject: EVIL }),
     copyable(EVIL, EVIL, EVIL),
     emptyState(EVIL, EVIL),
@@ -80,7 +80,7 @@ t.test('Console: of several values those that were chosen are marked', async (t)
     select({ label: 'One', name: 'one', value: 'b' }, choices).text,
     '<option value="a">A</option><option value="b" selected>',
   )
-  t.match(checkboxes('Many', 'many', choices).text, /value="a" checked>.*value="b">/s)
+  t.match(checkboxes({ label: 'Many', name: 'many' }, choices).text, /value="a" checked>.*value="b">/s)
 })
 
 t.test('Console: a moment is there for programs and in UTC for people', async (t) => {

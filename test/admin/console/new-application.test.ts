@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createConsoleWorld } from '../../support/console-world.ts'
-import { copyOf, textOf, valuesOf } from '../../support/pages.ts'
+import { copyOf, deadLinksOf, textOf, valuesOf } from '../../support/pages.ts'
 
 const HOUR = 3_600_000
 
@@ -143,7 +143,11 @@ t.test('New application: a client id that is taken, and a suite that is gone, ar
   await administration.suites.remove('product')
   const gone = await send(sent)
   t.equal(gone.statusCode, 422)
-  t.match(textOf(gone.body), 'There is no suite with the id product.')
+  t.match(gone.body, /id="field-suite-error">There is no suite with the id product\.</)
+  t.strictSame(
+    [taken, gone].flatMap(({ body }) => deadLinksOf(body)),
+    [],
+  )
   t.notMatch(gone.body, 'value="product"')
 })
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { howToAsk } from '../../../src/admin/console/registered-suite-page.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
-import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
+import { actionsOf, copyOf, deadLinksOf, textOf, valuesOf } from '../../support/pages.ts'
 
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
 
@@ -79,6 +79,7 @@ t.test('New suite: the answer has the credentials once, and how it asks; a reloa
 
   const other = await send({ suite_id: 'third' })
   t.equal(other.statusCode, 422)
+  t.match(other.body, '<li>This idempotency key was used for another request')
   t.not(valuesOf(other.body, 'request_key')[0], request_key)
   await register('b', [])
   t.match(textOf((await send({ suite_id: 'third', request_key: 'new' })).body), '(there are 2)')
@@ -97,6 +98,10 @@ t.test('New suite: what is wrong stands at its field, and what was typed stays',
   t.equal(taken.statusCode, 409)
   t.match(taken.body, 'id="field-suite_id-error">The id store is taken already.')
   t.strictSame(valuesOf(taken.body, 'name'), [HOSTILE])
+  t.strictSame(
+    [wrong, taken].flatMap(({ body }) => deadLinksOf(body)),
+    [],
+  )
   t.equal((await administration.suites.list()).length, 1)
   store.register = async () => {
     throw new Error('a bug')

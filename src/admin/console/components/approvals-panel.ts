@@ -34,6 +34,7 @@ export function suiteChoices(
   legend: string,
   suites: readonly Pick<Suite, 'suiteId' | 'name'>[],
   isChecked: (suiteId: string) => boolean,
+  error?: string,
 ): Html {
   const choices = suites.map((suite) => ({
     value: suite.suiteId,
@@ -43,7 +44,7 @@ export function suiteChoices(
   }))
   const others =
     suites.length === MAX_CHOICES && html`<p class="hint">Only the first ${MAX_CHOICES} suites are shown.</p>`
-  return html`<div class="suites">${checkboxes(legend, 'suite', choices)}${others}</div>`
+  return html`<div class="suites">${checkboxes({ label: legend, name: 'suite', error }, choices)}${others}</div>`
 }
 
 function nothingYet(canChange: boolean): Html {

@@ -1,8 +1,8 @@
 import { type Html, html, type Part } from '../html.ts'
 
-/** What is wrong with one field of a form; `field` is its name. */
+/** What is wrong with one field of a form; `field` is its name. Undefined: it is of none. */
 export interface FieldError {
-  field: string
+  field: string | undefined
   message: string
 }
 
@@ -57,8 +57,11 @@ export function select(control: Control, choices: readonly Omit<Choice, 'hint' |
 }
 
 /** Several of several values, of one name. */
-export function checkboxes(legend: Part, name: string, choices: readonly Choice[]): Html {
-  return html`<fieldset class="choices"><legend>${legend}</legend>${choices.map(
+export function checkboxes(
+  { label, name, error }: Pick<Control, 'name' | 'error'> & { label: Part },
+  choices: readonly Choice[],
+): Html {
+  return html`<fieldset class="choices" id="${idOf(name)}"${described({ name, error })}><legend>${label}</legend>${wrongWith(name, error)}${choices.map(
     ({ value, label, hint, checked = false }) =>
       html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${
         checked && html` checked`
@@ -75,19 +78,22 @@ export function hidden(values: Readonly<Record<string, string>>): Html[] {
 export function formErrors(errors: readonly FieldError[]): Html | undefined {
   if (errors.length === 0) return
   return html`<div class="note bad" role="alert"><p>Nothing was changed.</p><ul>${errors.map(
-    ({ field, message }) => html`<li><a href="#${idOf(field)}">${message}</a></li>`,
+    ({ field, message }) =>
+      html`<li>${field === undefined ? message : html`<a href="#${idOf(field)}">${message}</a>`}</li>`,
   )}</ul></div>`
 }
 
 function around({ label, name, hint, error }: Control, input: Html): Html {
   const id = idOf(name)
-  return html`<div class="field"><label for="${id}">${label}</label>${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${input}${
-    error !== undefined && html`<p class="error" id="${id}-error">${error}</p>`
-  }</div>`
+  return html`<div class="field"><label for="${id}">${label}</label>${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${input}${wrongWith(name, error)}</div>`
+}
+
+function wrongWith(name: string, error: string | undefined): Html | undefined {
+  if (error !== undefined) return html`<p class="error" id="${idOf(name)}-error">${error}</p>`
 }
 
 /** What screen readers say with an input. */
-function described({ name, hint, error }: Control): Html {
+function described({ name, hint, error }: Pick<Control, 'name' | 'hint' | 'error'>): Html {
   const id = idOf(name)
   const ids = [hint && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')
   return html`${error !== undefined && html` aria-invalid="true"`}${ids !== '' && html` aria-describedby="${ids}"`}`
