@@ -46,25 +46,30 @@ function toRow(event: AuditEvent): string[] {
   return [at, actor, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
 }
 
-/** `name: A → B`; of secrets their ids. Empty where the subject was not there before, or is not any more. */
+/** `name: A → B`; of secrets, keys and sessions their ids, of login links, which have none, when they end. Empty where the subject was not there before, or is not any more. */
 function whatChanged({ before, after }: AuditEvent): string {
   if (!before || !after) return ''
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...names]
     .map((name) => {
       const [old, now] = [before[name], after[name]]
-      if (isListOfObjects(old) && isListOfObjects(now)) return `${name}: ${idsOf([...old, ...now])}`
+      if (isListOfObjects(old) && isListOfObjects(now)) return `${name}: ${namesOf([...old, ...now])}`
       return `${name}: ${textOf(old)} → ${textOf(now)}`
     })
     .join('; ')
 }
 
-function isListOfObjects(value: unknown): value is { id: unknown }[] {
+interface Entry {
+  id?: unknown
+  ends_at?: unknown
+}
+
+function isListOfObjects(value: unknown): value is Entry[] {
   return Array.isArray(value) && value.every((entry) => typeof entry === 'object')
 }
 
-function idsOf(entries: { id: unknown }[]): string {
-  return [...new Set(entries.map(({ id }) => id))].join(', ')
+function namesOf(entries: Entry[]): string {
+  return [...new Set(entries.map(({ id, ends_at }) => id ?? ends_at))].join(', ')
 }
 
 function textOf(value: unknown): string {

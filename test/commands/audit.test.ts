@@ -181,6 +181,17 @@ t.test('Commands: audit list says who changed what, newest first', async (t) => 
   t.equal(await listed('--since', '2999-12-31T00:00'), 0)
 })
 
+t.test('Commands: audit list names keys by their ids, and login links by their ends', async (t) => {
+  const { env } = temporaryDatabase(t)
+  const options = { env: { ...env, ADMIN_ADDRESS: '127.0.0.1:8081' } }
+  await run(['operators', 'add', 'anna', '--role', 'admin', '--create'], options)
+  await run(['operators', 'key', 'anna', '--expires', '90d'], options)
+  const { ends_at } = await runJson(['console'], options)
+  const { out } = await run(['audit', 'list', '--limit', '2'], options)
+  const cells = out.split('\n').map((line) => line.split(/ {2,}/).at(-1))
+  t.strictSame(cells, ['what', `login_links: ${ends_at}`, 'keys: 1', ''])
+})
+
 t.test('Commands: audit list refuses a time or a number that is none', async (t) => {
   const options = temporaryDatabase(t)
   for (const since of ['yesterday', '7', '7w', '2026-13-01', '2026-11-22 06:30', '']) {
