@@ -1,4 +1,5 @@
 import { isCursor } from '../../administration/cursor.ts'
+import { isDay } from '../../domain/day.ts'
 import { ProblemError } from '../wire/problem.ts'
 
 /** The parameters of a query, by their names. */
@@ -48,11 +49,6 @@ export function timeOf(name: string, { [name]: value }: Query): number | undefin
   if (Number.isNaN(time) || !isDay(value.slice(0, 10)))
     throw wrong(name, 'must be a time with its zone, such as 2026-01-31T12:00:00Z')
   return time
-}
-
-/** Whether there is such a day: for Node.js the 30th of February is the 2nd of March. */
-function isDay(day: string): boolean {
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
 }
 
 function oneOf<Word extends string>(name: string, words: readonly Word[], value: string): Word {

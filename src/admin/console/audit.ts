@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { AuditEvent } from '../../domain/audit-event.ts'
+import { isDay } from '../../domain/day.ts'
 import type { AdminContext } from '../context.ts'
 import { field } from './components/forms.ts'
 import { pager, table } from './components/table.ts'
@@ -13,8 +14,6 @@ import { showPage } from './page.ts'
 /** Events on one page. */
 const PAGE_SIZE = 50
 
-const DAY = /^\d{4}-\d\d-\d\d$/
-
 /** What the list is narrowed to, as it was written. */
 interface Filter {
   since: string
@@ -27,14 +26,14 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
   console.get('/audit', async (request, reply) => {
     const query = fieldsOf(request.query)
     const filter = { since: query.text('since'), actor: query.text('actor'), subject: query.text('subject') }
-    const since = DAY.test(filter.since) ? Date.parse(filter.since) : Number.NaN
-    const error = filter.since !== '' && Number.isNaN(since) ? 'This is no day: 2027-01-31 is one.' : undefined
+    const since = isDay(filter.since) ? Date.parse(filter.since) : undefined
+    const error = filter.since !== '' && since === undefined ? 'Write a day like this: 2027-01-31.' : undefined
     const before = /^\d{1,15}$/.test(query.text('before')) ? Number(query.text('before')) : undefined
     const events = await store.listAuditEvents({
-      ...(Number.isNaN(since) ? {} : { since }),
-      ...(before !== undefined && { before }),
-      ...(filter.actor !== '' && { actor: filter.actor }),
-      ...(filter.subject !== '' && { subject: filter.subject }),
+      since,
+      before,
+      actor: filter.actor || undefined,
+      subject: filter.subject || undefined,
       limit: PAGE_SIZE + 1,
     })
     return showPage(reply, page({ events, filter, error, isFirst: before === undefined }), {
@@ -69,7 +68,7 @@ ${pager({
 
 function filterForm({ since, actor, subject }: Filter, error: string | undefined, isFiltered: boolean): Html {
   return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Narrow the list">${[
-    field({ label: 'Since', name: 'since', type: 'date', value: since, error }),
+    field({ label: 'Since (UTC)', name: 'since', type: 'date', value: since, error }),
     field({ label: 'Who', name: 'actor', value: actor, placeholder: 'an operator' }),
     field({ label: 'To whom', name: 'subject', value: subject, placeholder: 'a client id, suite or operator' }),
   ]}<div class="buttons"><button class="button">Show</button>${isFiltered && html`<a class="button" href="/audit">All</a>`}</div></form>`

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { isDay } from '../../domain/day.ts'
 
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
@@ -20,7 +21,7 @@ export function duration(text: string): number {
 export function moment(text: string, now = Date.now()): number {
   if (!MOMENT.test(text)) return ago(text, now)
   const time = Date.parse(/T.*(Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes('T') ? text : `${text}Z`)
-  if (Number.isNaN(time)) throw new InvalidArgumentError('There is no such day or time.')
+  if (Number.isNaN(time) || !isDay(text.slice(0, 10))) throw new InvalidArgumentError('There is no such day or time.')
   return time
 }
 

@@ -21,7 +21,16 @@ t.test('Times: a moment is a date and a time, in UTC where it has no zone, or ho
   }
   for (const [text, time] of Object.entries(moments)) t.equal(moment(text, now), time, text)
   t.ok(moment('1h') <= Date.now() - 3_600_000)
-  for (const text of ['2026-02-31T25:00', '2026-13-01', '22.11.2026', '2026-11-22 06:30', 'now', '']) {
+  for (const text of [
+    '2026-02-30',
+    '2026-02-30T06:30',
+    '2026-02-28T25:00',
+    '2026-13-01',
+    '22.11.2026',
+    '2026-11-22 06:30',
+    'now',
+    '',
+  ]) {
     t.throws(() => moment(text, now), InvalidArgumentError, text)
   }
 })
