@@ -66,14 +66,7 @@ export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest:
  * Why a request to the admin listener is refused. `viewer`: a change that a viewer asks for. `another host`: it is for a name
  * that is not the listener's. `another site`: a change that another site's page asks for.
  */
-export type OperatorReason =
-  | KeyReason
-  | LoginReason
-  | 'no credentials'
-  | 'unknown session'
-  | 'viewer'
-  | 'another host'
-  | 'another site'
+export type OperatorReason = KeyReason | LoginReason | 'no credentials' | 'viewer' | 'another host' | 'another site'
 
 /** Why an admin key lets nobody in. */
 export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revoked key'

@@ -125,7 +125,7 @@ t.test(
     t.strictSame(statuses(await exchange(`${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
     const answer = await exchange('nonsense\r\n\r\n')
     t.match(answer, /\r\nx-request-id: [0-9a-f]{20}\r\n/)
-    t.match(answer, '{"title":"Bad Request","status":400,"detail":"This is no request that can be read."}')
+    t.match(answer, '{"title":"Bad Request","status":400,"detail":"This request cannot be read."}')
   },
 )
 

@@ -10,7 +10,7 @@ const PROBLEMS: Record<string, Problem> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, detail: 'The request took too long.' },
   HPE_HEADER_OVERFLOW: { status: 431, detail: 'The headers are too large.' },
 }
-const NOT_HTTP: Problem = { status: 400, detail: 'This is no request that can be read.' }
+const NOT_HTTP: Problem = { status: 400, detail: 'This request cannot be read.' }
 
 /** How long the other side may take to end a connection that is over. */
 const END_MS = 1000

@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply } from 'fastify'
-import type { OperatorReason } from '../../domain/operator.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { invalid } from './invalid.ts'
@@ -34,15 +33,13 @@ export class ProblemError extends Error {
 
 const RETRY_AFTER_SECONDS = '5'
 
-const NOT_AUTHENTICATED: Problem = { status: 401, detail: 'Nobody is known by this.' }
-
 const NO_KEY: Problem = {
   status: 401,
-  detail: 'This is no admin key that is valid now.',
+  detail: 'This admin key is not valid.',
   headers: { 'www-authenticate': 'Bearer realm="admin", error="invalid_token"' },
 }
 
-const REFUSALS: Record<OperatorReason, Problem> = {
+const REFUSALS: Record<RefusedOperator['reason'], Problem> = {
   // Without an error code, for there is nothing to say of a key (RFC 6750 §3.1).
   'no credentials': {
     status: 401,
@@ -53,9 +50,6 @@ const REFUSALS: Record<OperatorReason, Problem> = {
   'unknown key': NO_KEY,
   'expired key': NO_KEY,
   'revoked key': NO_KEY,
-  'unknown session': NOT_AUTHENTICATED,
-  'unknown login link': NOT_AUTHENTICATED,
-  'expired login link': NOT_AUTHENTICATED,
   'another host': { status: 421, detail: 'This server does not answer for this host. See ADMIN_URL.' },
   'another site': { status: 403, detail: 'This does not come from a page of this console.' },
   viewer: { status: 403, detail: 'A viewer can look at everything, and change nothing.' },
@@ -73,7 +67,7 @@ const STATUSES: Record<OperatorError['kind'], number> = {
 const DETAILS: Record<number, string> = {
   400: 'The request is malformed.',
   413: 'The body is too large.',
-  415: 'The body is of a type that is not taken here.',
+  415: 'A body of this type is not accepted here.',
 }
 
 /** What a caller is told of whatever was thrown. Of what nobody expected that is nothing. */

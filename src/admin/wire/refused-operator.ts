@@ -1,5 +1,5 @@
-import type { OperatorReason } from '../../domain/operator.ts'
+import type { LoginReason, OperatorReason } from '../../domain/operator.ts'
 import { Refusal } from '../../domain/refusal.ts'
 
-/** A request that is refused because of who, or whose page, sends it. */
-export class RefusedOperator extends Refusal<OperatorReason> {}
+/** A request that is refused because of who, or whose page, sends it. A login link that is refused is a page of its own. */
+export class RefusedOperator extends Refusal<Exclude<OperatorReason, LoginReason>> {}

@@ -16,7 +16,7 @@ export function watchRoutes(app: FastifyInstance): (request: FastifyRequest) => 
     const allowed = [...methods].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods])
     if (allowed.length === 0) throw new ProblemError({ status: 404, detail: 'There is nothing here.' })
     const allow = allowed.join(', ')
-    throw new ProblemError({ status: 405, detail: `This can be asked for with ${allow}.`, headers: { allow } })
+    throw new ProblemError({ status: 405, detail: `The methods that are allowed here: ${allow}.`, headers: { allow } })
   }
 }
 

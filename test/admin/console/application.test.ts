@@ -219,7 +219,10 @@ t.test('Application: a viewer sees the page without forms, and every change is r
   t.match(textOf(body), 'You are a viewer')
   t.match(textOf(body), 'Its tokens are valid at these suites: store store')
   const before = await show()
-  t.equal((await viewer(`${path}/remove`)).statusCode, 403)
+  const refused = await viewer(`${path}/remove`)
+  t.equal(refused.statusCode, 403)
+  t.match(textOf(refused.body), 'Nothing was changed. Go back, or to the overview .')
+  t.notMatch(textOf(refused.body), 'repeat what you did', 'it would be refused again')
   for (const what of [
     'approvals',
     'names',

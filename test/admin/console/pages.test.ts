@@ -99,7 +99,7 @@ t.test('Console: what is not there, and how it is asked for, is said on a page',
   t.match(nowhere.body, 'Signed in as')
   const method = await browser('/about', { form: {} })
   t.strictSame([method.statusCode, method.headers.allow], [405, 'GET, HEAD'])
-  t.match(method.body, 'This is not how it is asked for')
+  t.match(method.body, 'This method is not allowed')
   t.equal((await visit('/nowhere')).headers.location, '/login', 'nobody else learns what there is')
   t.equal((await visit('/assets/nothing.css')).statusCode, 404)
 })
