@@ -150,11 +150,11 @@ t.test('Search: among many it reads few at a time, and others have their turn be
 
   t.equal((await applications.search({ text: 'a-0', limit: 200 })).applications.length, 1)
   t.equal(read, 5001, 'all are looked through')
-  t.strictSame(most, { names: 1000, whole: 1 })
+  t.strictSame(most, { names: 250, whole: 1 })
   read = 0
   t.equal((await applications.search({ limit: 200 })).applications.length, 200)
   t.equal(read, 201, 'without a search no more is read than is shown')
-  t.strictSame(most, { names: 1000, whole: 100 })
+  t.strictSame(most, { names: 250, whole: 50 })
   t.equal((await applications.list()).length, 5001)
-  t.strictSame(most, { names: 1000, whole: 100 })
+  t.strictSame(most, { names: 250, whole: 50 })
 })
