@@ -41,9 +41,9 @@ export function login(console: FastifyInstance, { signIn, administration, observ
       observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
       return showPage(reply, loginPage(undefined, WRONG[result]), { status: 403 })
     }
+    keepReference(reply, result.reference)
     // Who signs in again in the same browser has left the session before.
     if (session && caller) await administration(caller.author).operators.endSession(caller.operator.name, session.id)
-    keepReference(reply, result.reference)
     return reply.redirect('/signed-in', 303)
   })
 

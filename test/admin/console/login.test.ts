@@ -1,4 +1,5 @@
 import t from 'tap'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { send } from '../../support/send.ts'
 
@@ -92,6 +93,19 @@ t.test('Login: the page has a form that needs no scripts, and says where a code 
   t.match(body, 'token-server console')
   t.match((await visit('/login?why=ended')).body, 'Your session has ended')
   t.notMatch((await visit('/login?why=toString')).body, 'class="note')
+})
+
+t.test('Login: it lasts where the session before it cannot be ended', async (t) => {
+  const { codeFor, signIn, visit, store } = await createConsoleWorld(t)
+  const browser = await signIn()
+  store.endSession = async () => {
+    throw new StoreUnavailable('It is gone.')
+  }
+  const { statusCode, headers } = await browser('/login', { form: { code: await codeFor('admin') } })
+  t.equal(statusCode, 503)
+  const [cookie = ''] = String(headers['set-cookie']).split(';')
+  t.not(cookie, browser.cookie)
+  t.equal((await visit('/about', { headers: { cookie } })).statusCode, 200)
 })
 
 t.test('Logout: it ends the session, not the cookie only', async (t) => {
