@@ -1,4 +1,3 @@
-import type { Application } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
 import type { Session } from '../domain/operator.ts'
 import {
@@ -10,7 +9,6 @@ import {
   timestamp,
 } from '../domain/public-fields.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
-import type { Suite } from '../domain/suite.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'
 import type { ListedApplication } from './search.ts'
@@ -20,12 +18,8 @@ import type { Explanation } from './why.ts'
 
 // What operators are shown, as JSON: one set of views for the command line and whatever else administers.
 
-export { timestamp }
-
-/** An application, without its secrets. */
-export function applicationView(application: Application) {
-  return applicationFields(application)
-}
+// Applications and suites without their secrets are shown as they are stored.
+export { applicationFields as applicationView, suiteFields as suiteView, timestamp }
 
 /** An application in a list, without its secrets. */
 export function listedApplicationView(application: ListedApplication) {
@@ -57,14 +51,9 @@ export function registeredApplicationView({ clientId, clientSecret, name, develo
   }
 }
 
-/** A suite, without its secrets. */
-export function suiteView(suite: Suite) {
-  return suiteFields(suite)
-}
-
 /** A suite with its secrets. */
 export function shownSuiteView(suite: ShownSuite) {
-  return { ...suiteView(suite), secrets: suite.secrets.map(secretView) }
+  return { ...suiteFields(suite), secrets: suite.secrets.map(secretView) }
 }
 
 /** A registered suite with its credentials: the only time that its secret is shown. */

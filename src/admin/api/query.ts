@@ -60,9 +60,3 @@ function oneOf<Word extends string>(name: string, words: readonly Word[], value:
 function wrong(name: string, problem: string): ProblemError {
   return new ProblemError({ status: 400, detail: `The parameter ${name} ${problem}.` })
 }
-
-/** The number that a path names something by; of what is none there is nothing. */
-export function idOf(id: string): number {
-  if (/^[1-9]\d{0,14}$/.test(id)) return Number(id)
-  throw new ProblemError({ status: 404, detail: 'There is nothing here.' })
-}

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { secretView, timestamp } from '../../administration/views.ts'
 import type { AdminContext } from '../context.ts'
+import { idOf } from '../wire/id.ts'
 import { administrationOf } from './administration.ts'
 import { repeatable, sendCreated } from './created.ts'
-import { flagOf, idOf, type Query } from './query.ts'
+import { flagOf, type Query } from './query.ts'
 import { listOf, NUMBER, object, query, SECRET, TEXT, TIME } from './schemas.ts'
 
 interface Owned {

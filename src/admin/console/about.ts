@@ -5,14 +5,16 @@ import { facts, section, time } from './components/words.ts'
 import { html } from './html.ts'
 import type { Page } from './layout.ts'
 import { showPage } from './page.ts'
+import { settingOf } from './settings.ts'
 
 /** What runs here, and how it is set up. */
 export function aboutPage(console: FastifyInstance, { about }: AdminContext): void {
   console.get('/about', (_request, reply) => showPage(reply, page(about)))
 }
 
-function page({ version, node, store, startedAt, settings }: About): Page {
-  const docs = settings.find(({ name }) => name === 'DOCS_URL')?.value ?? 'none'
+function page(about: About): Page {
+  const { version, node, store, startedAt, settings } = about
+  const docs = settingOf({ about }, 'DOCS_URL')
   return {
     title: 'About',
     section: '/about',
@@ -24,7 +26,7 @@ function page({ version, node, store, startedAt, settings }: About): Page {
         ['Node.js', node],
         ['Store', store],
         ['Started', time(startedAt)],
-        docs !== 'none' && ['Documents', html`<a href="${docs}" rel="noreferrer">${docs}</a>`],
+        docs !== '' && ['Documents', html`<a href="${docs}" rel="noreferrer">${docs}</a>`],
       ]),
     )}
 ${section(

@@ -38,7 +38,7 @@ export function changeNames(console: FastifyInstance, { section, stored, update,
       if (!(error instanceof OperatorError) || error.kind !== 'invalid') throw error
       return show(id, reply, { names: { ...form, errors: errorsOf(error) }, status: statusOf(error) })
     }
-    return reply.redirect(donePath(path`/${section.slice(1)}/${id}`, 'names-saved'), 303)
+    return reply.redirect(donePath(`${section}${path`/${id}`}`, 'names-saved'), 303)
   })
 }
 

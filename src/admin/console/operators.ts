@@ -3,6 +3,7 @@ import type { ListedAdminKey, ListedOperator } from '../../administration/operat
 import type { Session } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
+import { idOf } from '../wire/id.ts'
 import { RefusedOperator } from '../wire/refused-operator.ts'
 import { confirm } from './components/confirm.ts'
 import { table } from './components/table.ts'
@@ -35,7 +36,7 @@ export function operatorPages(console: FastifyInstance, { administration }: Admi
   })
 
   console.post<Route>('/operators/:name/keys/:id/revoke', async (request, reply) => {
-    await actions(request).revokeKey(request.params.name, numberOf(request.params.id))
+    await actions(request).revokeKey(request.params.name, idOf(request.params.id))
     return reply.redirect(donePath('/operators', 'key-revoked'), 303)
   })
 
@@ -43,14 +44,9 @@ export function operatorPages(console: FastifyInstance, { administration }: Admi
     const { name, id } = request.params
     const viewer = viewerOf(request)
     if (!viewer.isAdmin && viewer.name !== name) throw new RefusedOperator('viewer')
-    await actions(request).endSession(name, numberOf(id))
+    await actions(request).endSession(name, idOf(id))
     return reply.redirect(donePath('/operators', 'session-ended'), 303)
   })
-}
-
-/** The id of a key or session in a path; 0, which none has, where it is no number. */
-function numberOf(id: string): number {
-  return /^\d{1,9}$/.test(id) ? Number(id) : 0
 }
 
 function viewerOf(request: FastifyRequest): Viewer {

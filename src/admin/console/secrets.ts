@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
-import { ProblemError } from '../wire/problem.ts'
+import { idOf } from '../wire/id.ts'
 import { OVERLAPS, type Rotation } from './components/rotation.ts'
 import { donePath } from './done.ts'
 import { fieldsOf } from './fields.ts'
@@ -25,8 +25,6 @@ export interface Owners {
     again: { rotation?: Rotation; problem?: string; status: number },
   ) => Promise<FastifyReply>
 }
-
-const SECRET_ID = /^\d{1,15}$/
 
 const HOUR_MS = 3_600_000
 
@@ -54,7 +52,10 @@ export function changeSecrets(console: FastifyInstance, { administration }: Admi
     try {
       const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
       const ownerName = (await nameOf(id)) ?? id
-      return showPage(reply, newSecretPage({ owner: id, ownerName, base: pathOf(section, id), section, ...made }))
+      return showPage(
+        reply,
+        newSecretPage({ owner: id, ownerName, base: `${section}${path`/${id}`}`, section, ...made }),
+      )
     } catch (error) {
       if (!(error instanceof OperatorError) || error.kind !== 'idempotency key reused') throw error
       return show(id, reply, { problem: error.message, status: statusOf(error) })
@@ -67,20 +68,15 @@ export function changeSecrets(console: FastifyInstance, { administration }: Admi
       const { id, secret_id } = request.params
       const force = fieldsOf(request.body).text('force') === 'yes'
       const { secrets } = administration(callerOf(request).author)
-      if (!SECRET_ID.test(secret_id)) throw new ProblemError({ status: 404, detail: `${id} has no such secret.` })
       try {
-        await secrets.revoke(id, Number(secret_id), { force })
+        await secrets.revoke(id, idOf(secret_id), { force })
       } catch (error) {
         if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
         return show(id, reply, { problem: error.message, status: statusOf(error) })
       }
-      return reply.redirect(donePath(pathOf(section, id), 'secret-revoked'), 303)
+      return reply.redirect(donePath(`${section}${path`/${id}`}`, 'secret-revoked'), 303)
     },
   )
-}
-
-function pathOf(section: Owners['section'], id: string): string {
-  return path`/${section.slice(1)}/${id}`
 }
 
 /** How long the other secrets stay valid, in milliseconds; undefined: it cannot be read. Hours count where there are any. */
