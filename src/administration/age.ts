@@ -5,10 +5,10 @@ const UNITS = [
   ['s', 1000],
 ] as const
 
-/** How long ago a time was, in one unit: `3 min ago`. */
+/** How long ago a time was, in one unit, to the nearest: `3 min ago`. It is never one of a unit: 80 s, 2 min. */
 export function ago(time: number, now: number): string {
   const age = Math.max(now - time, 0)
-  const [unit, length] = UNITS.find(([, length]) => age >= 2 * length) ?? ['s', 1000]
-  const count = Math.floor(age / length)
+  const [unit, length] = UNITS.find(([, length]) => age >= 1.5 * length) ?? ['s', 1000]
+  const count = Math.round(age / length)
   return `${count} ${unit === 'day' ? 'days' : unit} ago`
 }

@@ -32,7 +32,7 @@ export interface Diagnosis {
 }
 
 const NOT_HERE =
-  'What the partner sends now does not reach this server (DNS, TLS, a gateway in between), is answered with 503 ' +
+  'If the partner sees errors all the same, what it sends does not reach this server (DNS, TLS, a gateway in between), is answered with 503 ' +
   '("token-server doctor" says why), or has no client id that can be read, such as JSON in place of a form: search the ' +
   'log by address and time.'
 

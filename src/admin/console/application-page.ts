@@ -12,7 +12,7 @@ import type { Rotation } from './components/rotation.ts'
 import { copyable } from './components/secret-box.ts'
 import { secretsPanel } from './components/secrets-panel.ts'
 import { viewerNote } from './components/viewer.ts'
-import { card, facts, name, note, section, time } from './components/words.ts'
+import { age, card, facts, name, note, section, time } from './components/words.ts'
 import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
 
@@ -43,8 +43,8 @@ export function applicationPage(shown: ShownApplicationPage): Page {
     actions: canChange && statusChange(application, base),
     content: html`${problem && note('bad', html`<p>${problem}</p>`)}
 ${!canChange && viewerNote()}
-${section('health', 'Is all well?', html`${diagnosisNote(explanation)}${figures(application)}${factsOf(application)}`)}
-${refusalsPanel(explanation)}
+${section('health', 'Status', html`${diagnosisNote(explanation)}${figures(application, now)}${factsOf(application)}`)}
+${refusalsPanel(explanation, now)}
 <div class="columns">
 ${approvalsPanel({ base, application, suites, canChange })}
 ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
@@ -63,23 +63,24 @@ function statusChange({ status, name }: ApplicationInTrouble, base: string): Htm
     label: 'Suspend',
     action: `${base}/suspend`,
     subject: name,
-    consequences: html`<p>From the next request on it gets no token, and the tokens that it has are refused. “Resume” undoes that.</p>`,
+    consequences: html`<p>From the next request on it gets no tokens, and the tokens that it has are refused. You can resume it at any time.</p>`,
   })
 }
 
-function figures({ lastTokenAt, tokensThisHour, refusedThisHour, suites, secrets }: ApplicationInTrouble): Html {
+function figures(application: ApplicationInTrouble, now: number): Html {
+  const { lastTokenAt, tokensThisHour, refusedThisHour, suites, secrets } = application
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
-${card('Last token', time(lastTokenAt))}
-${card('Tokens this hour', tokensThisHour.toLocaleString('en'), refusedThisHour > 0 && `and ${refusedThisHour.toLocaleString('en')} refused by the quota`)}
-${card('Secrets that are active', active, html`<a href="#secrets">of ${secrets.length}</a>`)}
-${card('Suites', suites.length, html`<a href="#approvals">that it is approved for</a>`)}
+${card('Last token', age(lastTokenAt, now), lastTokenAt !== undefined && time(lastTokenAt))}
+${card('Tokens this hour', tokensThisHour.toLocaleString('en'), refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} more refused by the quota`)}
+${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
+${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}
 </div>`
 }
 
 function factsOf({ clientId, developerEmail, createdAt, tokensValidFrom }: ApplicationInTrouble): Html {
   return html`${copyable('client-id', 'Client id', clientId)}${facts([
-    ['Developer', html`<bdi>${developerEmail}</bdi>`],
+    ['Developer email', html`<bdi>${developerEmail}</bdi>`],
     ['Registered', time(createdAt)],
     tokensValidFrom > 0 && ['All tokens revoked', time(tokensValidFrom)],
   ])}`
@@ -93,8 +94,8 @@ function endings({ name, status }: ApplicationInTrouble, base: string): Html {
       label: 'Revoke all tokens',
       action: `${base}/revoke-tokens`,
       subject: name,
-      consequences: html`<p>Every token that it was issued until now is refused from the next check on.${
-        status === 'active' && ' It can get new ones at once, so its requests fail until it asks for one.'
+      consequences: html`<p>Every token that it has got so far is refused from the next check on.${
+        status === 'active' && ' It can ask for new ones at once; until it does, its requests fail.'
       } This cannot be undone.</p>`,
     })}<a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a></div>`,
   )

@@ -23,7 +23,7 @@ export function createApplicationView({ store, administration, now }: AdminConte
     const { request } = reply
     const explanation = await explain(clientId, request)
     const { application } = explanation
-    if (!application) return showPage(reply, unknownApplicationPage(explanation), { status: 404 })
+    if (!application) return showPage(reply, unknownApplicationPage(explanation, now()), { status: 404 })
     const { name, developerEmail } = application
     const page = applicationPage({
       explanation,

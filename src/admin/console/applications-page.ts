@@ -3,7 +3,7 @@ import type { Application } from '../../domain/application.ts'
 import { field, select } from './components/forms.ts'
 import { clientIdOf, developerOf, statusBadge, suitesOf } from './components/names.ts'
 import { pager, table } from './components/table.ts'
-import { emptyState, name, time } from './components/words.ts'
+import { age, emptyState, name } from './components/words.ts'
 import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
 
@@ -17,6 +17,8 @@ interface Applications extends Filter {
   found: Found
   /** Whether these are the newest of what is asked for. */
   isFirst: boolean
+  /** Milliseconds since the epoch. */
+  now: number
   canChange: boolean
 }
 
@@ -28,7 +30,7 @@ const COLUMNS = [
   { label: 'Developer' },
   { label: 'Status' },
   { label: 'Suites' },
-  { label: 'Last token' },
+  { label: 'Last token', kind: 'line' },
   { label: 'Tokens this hour', kind: 'number' },
 ] as const
 
@@ -40,7 +42,7 @@ export function applicationsPage(applications: Applications): Page {
   return {
     title: 'Applications',
     section: '/applications',
-    lead: "Partners' programs, which get tokens with their client id and a secret.",
+    lead: "Partners' programs. Each gets tokens with its client id and a secret.",
     actions: canChange && !isEmpty && REGISTER,
     content: isEmpty ? nothingYet(canChange) : html`${filters(applications)}${list(applications)}`,
   }
@@ -51,7 +53,7 @@ const REGISTER = html`<a class="button primary" href="/applications/new">Registe
 function nothingYet(canChange: boolean): Html {
   return emptyState(
     'No application is registered yet',
-    html`<p>Register one for each partner's program: it gets a client id and a secret, and with them tokens.</p>${canChange && html`<p>${REGISTER}</p>`}`,
+    html`<p>Register one for each partner’s program. It gets a client id and a secret, and asks for tokens with them.</p>${canChange && html`<p>${REGISTER}</p>`}`,
   )
 }
 
@@ -67,10 +69,14 @@ ${select({ label: 'Status', name: 'status', value: status ?? '' }, [
 </form>`
 }
 
-function list({ found, isFirst, ...filter }: Applications): Html {
+function list({ found, isFirst, now, ...filter }: Applications): Html {
   const { applications, next } = found
   if (applications.length === 0) return nothingFound(filter)
-  return html`${table('Applications, newest first', COLUMNS, applications.map(row))}${pager({
+  return html`${table(
+    'Applications, newest first',
+    COLUMNS,
+    applications.map((application) => row(application, now)),
+  )}${pager({
     newest: isFirst ? undefined : addressOf(filter),
     older: next === undefined ? undefined : addressOf(filter, next),
   })}`
@@ -78,22 +84,22 @@ function list({ found, isFirst, ...filter }: Applications): Html {
 
 function nothingFound({ text, status }: Filter): Html {
   const clear = html`<p><a class="button" href="/applications">Clear the search</a></p>`
-  if (text === '') return emptyState('Nothing is found', html`<p>No application is ${status}.</p>${clear}`)
+  if (text === '') return emptyState('No matches', html`<p>No application is ${status}.</p>${clear}`)
   return emptyState(
-    'Nothing is found',
+    'No matches',
     html`<p>No application${status && html` that is ${status}`} has “${name(text)}” in its name, its client id or its developer’s email.</p>
-${CLIENT_ID.test(text) && html`<p>Does a partner send this as its client id? <a href="${path`/applications/${text}`}">See what is known of it</a>.</p>`}${clear}`,
+${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`}${clear}`,
   )
 }
 
-function row(application: ListedApplication) {
+function row(application: ListedApplication, now: number) {
   const { clientId, status, suites, lastTokenAt, tokensThisHour } = application
   return [
-    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a><br>${clientIdOf(application)}`,
+    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${clientIdOf(application)}`,
     developerOf(application),
     statusBadge(status),
     suitesOf(suites),
-    time(lastTokenAt),
+    age(lastTokenAt, now),
     tokensThisHour.toLocaleString('en'),
   ]
 }

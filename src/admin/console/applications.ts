@@ -12,7 +12,7 @@ const PAGE_SIZE = 50
 const STATUSES: readonly Application['status'][] = ['active', 'suspended']
 
 /** The list of applications, and the search in it. */
-export function listApplications(console: FastifyInstance, { administration }: AdminContext): void {
+export function listApplications(console: FastifyInstance, { administration, now }: AdminContext): void {
   console.get('/applications', async (request, reply) => {
     const query = fieldsOf(request.query)
     const text = query.text('search')
@@ -20,7 +20,7 @@ export function listApplications(console: FastifyInstance, { administration }: A
     const after = query.text('after') || undefined
     const { applications } = administration(callerOf(request).author)
     const found = await applications.search({ text, status, after, limit: PAGE_SIZE })
-    const page = { text, status, found, isFirst: after === undefined, canChange: canChange(request) }
+    const page = { text, status, found, isFirst: after === undefined, now: now(), canChange: canChange(request) }
     return showPage(reply, applicationsPage(page))
   })
 }

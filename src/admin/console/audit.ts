@@ -56,7 +56,7 @@ function page({ events, filter, error, isFirst }: Shown): Page {
   return {
     title: 'Audit',
     section: '/audit',
-    lead: 'Every change: who made it, from where, and what was different then. Kept for 400 days.',
+    lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
     content: html`${filterForm(filter, error, isFiltered)}
 ${shown.length > 0 ? eventTable(shown) : nothing(isFiltered)}
 ${pager({
@@ -67,47 +67,50 @@ ${pager({
 }
 
 function filterForm({ since, actor, subject }: Filter, error: string | undefined, isFiltered: boolean): Html {
-  return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Narrow the list">${[
+  return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Filter the changes">${[
     field({ label: 'Since (UTC)', name: 'since', type: 'date', value: since, error }),
-    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'an operator' }),
-    field({ label: 'To whom', name: 'subject', value: subject, placeholder: 'a client id, suite or operator' }),
-  ]}<div class="buttons"><button class="button">Show</button>${isFiltered && html`<a class="button" href="/audit">All</a>`}</div></form>`
+    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Operator' }),
+    field({ label: 'To what', name: 'subject', value: subject, placeholder: 'Client id, suite or operator' }),
+  ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 
 function nothing(isFiltered: boolean): Html {
   if (isFiltered)
-    return emptyState(
-      'No change is like that',
-      html`<p>Take an earlier day, or <a href="/audit">see all changes</a>.</p>`,
-    )
+    return emptyState('No changes match', html`<p>Try an earlier day, or <a href="/audit">show all changes</a>.</p>`)
   return emptyState(
-    'Nothing was changed yet',
-    html`<p>What operators do is listed here, whether in the console, by the API or on the command line. <a href="/applications/new">Register an application</a> to begin.</p>`,
+    'No changes yet',
+    html`<p>Whatever operators change is listed here, whether they do it in the console, through the API or on the command line. <a href="/applications/new">Register an application</a> to begin.</p>`,
   )
 }
 
+const COLUMNS = [
+  { label: 'When' },
+  { label: 'What', kind: 'line' },
+  { label: 'To what' },
+  { label: 'Who' },
+  { label: 'Change' },
+] as const
+
 /** Changes, each with what was different then. `isOfOne`: all of the same subject. */
 export function eventTable(events: readonly AuditEvent[], { isOfOne = false } = {}): Html {
-  const columns = ['What', 'To whom', 'Difference', 'Who', 'When'].map((label) => ({ label }))
-  const rows = events.map(eventCells)
-  const cells = <Cell>(row: readonly Cell[]) => (isOfOne ? row.toSpliced(1, 1) : row)
-  return table('Changes, the newest first', cells(columns), rows.map(cells))
+  const cells = <Cell>(row: readonly Cell[]) => (isOfOne ? row.toSpliced(2, 1) : row)
+  return table('Changes, newest first', cells(COLUMNS), events.map(eventCells).map(cells))
 }
 
 /** An event as the cells of a row. */
 function eventCells(event: AuditEvent) {
   const { at, actor, action, subject, before, after } = event
   return [
+    time(at),
     sentence(action),
     subjectLink(subject),
-    difference(before, after),
     html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${fromWhere(event)}`,
-    time(at),
+    difference(before, after),
   ]
 }
 
 function fromWhere({ origin, remoteAddress, requestId }: AuditEvent): Html {
-  return html`<div class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, <span title="request id">${requestId}</span>`}</div>`
+  return html`<div class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, <span class="cut" title="Request id ${requestId}">${requestId}</span>`}</div>`
 }
 
 function sentence(action: string): string {
@@ -116,7 +119,7 @@ function sentence(action: string): string {
 
 /** Leads to what was changed; it may not be there any more. */
 function subjectLink({ kind, id }: AuditEvent['subject']): Html {
-  const label = html`<bdi>${id}</bdi>`
+  const label = html`<bdi class="cut" title="${id}">${id}</bdi>`
   if (kind === 'application') return html`<a href="${path`/applications/${id}`}">${label}</a>`
   if (kind === 'suite') return html`<a href="${path`/suites/${id}`}">${label}</a>`
   if (kind === 'operator') return html`<a href="${path`/operators#operator-${id}`}">${label}</a>`

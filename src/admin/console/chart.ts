@@ -139,8 +139,8 @@ function summaryOf(series: readonly Series[], write: Chart['write']): string {
   return series
     .map(({ label, figures }) => {
       const known = figures.filter((figure) => figure !== undefined)
-      if (known.length === 0) return `${label}: nothing is known.`
-      return `${label}: ${write(known.at(-1) as number)} at last, ${write(Math.max(...known))} at most.`
+      if (known.length === 0) return `${label}: no data.`
+      return `${label}: ${write(known.at(-1) as number)} now, ${write(Math.max(...known))} at most.`
     })
     .join(' ')
 }

@@ -1,5 +1,5 @@
 import type { PublicFields } from '../../domain/audit-event.ts'
-import { time } from './components/words.ts'
+import { name, time } from './components/words.ts'
 import { type Html, html, type Part } from './html.ts'
 
 /** RFC 3339, as the views write every moment. */
@@ -15,8 +15,28 @@ interface FieldChange {
   come: readonly unknown[]
 }
 
-/** What is different, field by field. Null: it was not there before, or is not there any more. */
+/**
+ * What is different, field by field. Null: it was not there before, or is not there any more. Of what was added or removed a
+ * line is enough, with the fields behind it.
+ */
 export function difference(before: PublicFields | null, after: PublicFields | null): Html {
+  const fields = fieldByField(before, after)
+  const whole = before === null || after === null ? summaryOf(before ?? after ?? {}) : []
+  if (whole.length === 0) return fields
+  return html`<details class="whole"><summary>${whole.map((part, n) => html`${n > 0 && ' · '}${part}`)}</summary>${fields}</details>`
+}
+
+/** What it is called, and how many it has of what. */
+function summaryOf(fields: PublicFields): Part[] {
+  return Object.entries(fields).flatMap(([field, value]): Part[] => {
+    if (field === 'name' && typeof value === 'string') return [name(value)]
+    if (field === 'role' && typeof value === 'string') return [value]
+    if (!Array.isArray(value) || value.length === 0) return []
+    return [value.length === 1 ? `1 ${words(field).replace(/s$/, '')}` : `${value.length} ${words(field)}`]
+  })
+}
+
+function fieldByField(before: PublicFields | null, after: PublicFields | null): Html {
   const all = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
   const fields = before && after ? all : all.filter((field) => !SAID_ELSEWHERE.includes(field))
   const changes = fields.flatMap((field) => changesOf(field, before?.[field], after?.[field]))

@@ -26,7 +26,7 @@ function ofTraffic({ lastMinute, lastHour, liveTokens }: Statistics): Changing {
     'live-tokens': liveTokens ? `${liveTokens.isExact ? '' : 'about '}${count(liveTokens.count)}` : NONE,
     'checks-minute': count(lastMinute.activeChecks + lastMinute.inactiveChecks),
     'checks-hour': count(checks),
-    'checks-active': checks === 0 ? '' : `, ${percent(lastHour.activeChecks / checks)} active`,
+    'checks-active': checks === 0 ? '' : `, ${percent(lastHour.activeChecks / checks)} valid`,
     'refusals-minute': count(lastMinute.refusals),
     'refusals-hour': count(lastHour.refusals),
     'no-refusals': state(lastHour.refusals === 0),

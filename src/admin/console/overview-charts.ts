@@ -21,18 +21,18 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     {
       ...counted,
       id: 'tokens',
-      title: 'Tokens per minute',
+      title: 'Tokens issued per minute',
       description: `Access tokens that were issued, ${span}.`,
       series: [series('Tokens', ({ tokens }) => tokens)],
     },
     {
       ...counted,
       id: 'checks',
-      title: 'Checks per minute',
+      title: 'Token checks per minute',
       description: `Checks of tokens, ${span}.`,
       series: [
-        series('Active', ({ activeChecks }) => activeChecks),
-        series('Not active', ({ inactiveChecks }) => inactiveChecks),
+        series('Valid', ({ activeChecks }) => activeChecks),
+        series('Not valid', ({ inactiveChecks }) => inactiveChecks),
       ],
     },
     {
@@ -45,21 +45,21 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     {
       ...timed,
       id: 'token-latency',
-      title: 'How long requests for tokens take',
-      description: `The time to the answer, in each minute, ${span}.`,
+      title: 'Response time: tokens',
+      description: `How long requests take, ${span}: half of them are faster than the median, 99 % faster than p99.`,
       series: [
-        series('99 of 100 at most', ({ tokenLatency }) => tokenLatency?.p99),
-        series('Half of them at most', ({ tokenLatency }) => tokenLatency?.p50),
+        series('p99', ({ tokenLatency }) => tokenLatency?.p99),
+        series('Median', ({ tokenLatency }) => tokenLatency?.p50),
       ],
     },
     {
       ...timed,
       id: 'check-latency',
-      title: 'How long checks take',
-      description: `The time to the answer, in each minute, ${span}.`,
+      title: 'Response time: checks',
+      description: `How long requests take, ${span}: half of them are faster than the median, 99 % faster than p99.`,
       series: [
-        series('99 of 100 at most', ({ checkLatency }) => checkLatency?.p99),
-        series('Half of them at most', ({ checkLatency }) => checkLatency?.p50),
+        series('p99', ({ checkLatency }) => checkLatency?.p99),
+        series('Median', ({ checkLatency }) => checkLatency?.p50),
       ],
     },
   ]

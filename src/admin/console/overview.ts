@@ -25,23 +25,23 @@ export function overview(statistics: Statistics): Page {
     title: 'Overview',
     section: '/',
     scripts: ['live.js'],
-    lead: html`Up for ${uptime(statistics)}, version ${statistics.version}. As of <time data-live="at" data-clock="seconds" datetime="${now.at}">${now.at?.slice(11, 19)} UTC</time>.`,
+    lead: html`Version ${statistics.version}, up for ${uptime(statistics)}. Figures as of <time data-live="at" data-clock="seconds" datetime="${now.at}">${now.at?.slice(11, 19)} UTC</time>.`,
     actions: html`<span class="badge good" data-live-state role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="/" data-live-reload>Reload</a>`,
     content: html`
-<div data-live-ended hidden>${note('warn', html`<p>Your session has ended. <a href="/login">How to sign in again</a></p>`)}</div>
-${only('store-down', note('bad', html`<p>The store does not answer: no token can be issued or checked. The log says why, and so does <code>token-server doctor</code>.</p>`))}
-${only('workers-missing', note('warn', html`<p>Not all processes answer requests. One that ended is replaced within seconds; see <code>worker exited unexpectedly</code> in the log.</p>`))}
-${only('no-tokens', emptyState('No token was issued in the last hour', html`<p><a href="/applications/new">Register an application</a> and ask for a token with its secret: it will be seen here at once. If somebody was refused, <a href="/applications">its application</a> says why.</p>`))}
+<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>
+${only('store-down', note('bad', html`<p>The database does not answer, so no tokens can be issued or checked. <code>token-server doctor</code> and the log say why.</p>`))}
+${only('workers-missing', note('warn', html`<p>Some processes do not answer requests. One that has ended is replaced within seconds; look for <code>worker exited unexpectedly</code> in the log.</p>`))}
+${only('no-tokens', emptyState('No tokens were issued in the last hour', html`<p><a href="/applications/new">Register an application</a> and get a token with its secret: you will see it here at once. If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}
 <div class="cards by-four">${cards(now)}</div>
 <div class="columns">
 ${charts.slice(0, 3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
 ${section('reasons', 'Refusals by reason', html`${only('no-refusals', html`<p class="quiet-text">Nothing was refused in the last hour.</p>`)}${reasons(now)}`)}
 ${charts.slice(3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
 </div>
-${section('table', 'The same figures as a table', figuresTable(statistics))}
+${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
-${section('ending', 'Secrets that end within a week', endingTable(statistics.endingSecrets))}
-${section('server', 'Processes and store', html`${storeFacts(statistics, now)}${workersTable(statistics, now)}`)}
+${section('ending', 'Secrets that end within 7 days', endingTable(statistics.endingSecrets))}
+${section('server', 'Processes and database', html`${storeFacts(statistics, now)}${workersTable(statistics, now)}`)}
 </div>`,
   }
 }
@@ -54,22 +54,22 @@ function onlyIf(condition: string, changing: Changing, content: Part): Html {
 function cards(now: Changing): Html[] {
   const live = (name: string) => text(name, now)
   return [
-    card('Tokens, last minute', live('tokens-minute'), html`${live('tokens-hour')} in the last hour`),
-    card('Live tokens', live('live-tokens'), 'that a check finds active'),
+    card('Tokens issued, last minute', live('tokens-minute'), html`${live('tokens-hour')} in the last hour`),
+    card('Valid tokens', live('live-tokens'), 'issued and not yet expired or revoked'),
     card(
-      'Checks, last minute',
+      'Token checks, last minute',
       live('checks-minute'),
       html`${live('checks-hour')} in the last hour${live('checks-active')}`,
     ),
     card('Refusals, last hour', live('refusals-hour'), html`${live('refusals-minute')} in the last minute`),
-    card('Time to a token', live('token-p99'), html`99 of 100 in the last hour; a check: ${live('check-p99')}`),
+    card('Response time (p99)', live('token-p99'), html`for a token; ${live('check-p99')} for a check`),
     card(
-      'Secrets that end',
+      'Secrets that end within 7 days',
       live('ending-week'),
-      html`within a week, <a href="#ending">${live('ending-day')} within a day</a>`,
+      html`<a href="#ending">${live('ending-day')} within 24 hours</a>`,
     ),
-    card('Processes', live('workers'), html`CPU ${live('cpu')}, memory ${live('memory')}`),
-    card('Store', live('store-size'), html`on the disk${live('store-log')}`),
+    card('Processes', live('workers'), html`${live('cpu')} CPU, ${live('memory')} memory`),
+    card('Database', live('store-size'), html`on disk${live('store-log')}`),
   ]
 }
 
@@ -87,13 +87,13 @@ function figuresTable({ minutes, at }: Statistics): Html {
   const columns = [
     'Minute until',
     'Tokens',
-    'Active',
-    'Not active',
+    'Valid',
+    'Not valid',
     'Refusals',
-    'Token, half',
-    '99 %',
-    'Check, half',
-    '99 %',
+    'Token, median',
+    'Token, p99',
+    'Check, median',
+    'Check, p99',
   ]
   const rows = minutes.flatMap(({ endedAt, traffic }) => {
     if (!traffic) return []
@@ -102,7 +102,7 @@ function figuresTable({ minutes, at }: Statistics): Html {
     const times = [tokenLatency, checkLatency].flatMap((latency) => [latency?.p50, latency?.p99]).map(duration)
     return [[time(endedAt), ...counts, ...times]]
   })
-  return html`<details><summary>Each minute of the last hour, as of ${time(at)}</summary>${table(
+  return html`<details><summary>Every minute of the last hour, as of ${time(at)}</summary>${table(
     'Tokens, checks, refusals and how long requests took, by minute',
     columns.map((label, n) => (n === 0 ? { label } : { label, kind: 'number' })),
     rows.toReversed(),
@@ -111,14 +111,15 @@ function figuresTable({ minutes, at }: Statistics): Html {
 
 function endingTable(ending: EndingSecrets | undefined): Html {
   if (!ending) return html`<p class="quiet-text">Not known yet.</p>`
-  if (ending.next.length === 0) return html`<p class="quiet-text">No secret ends within a week without a successor.</p>`
+  if (ending.next.length === 0)
+    return html`<p class="quiet-text">No application or suite loses its last secret within 7 days.</p>`
   const rows = ending.next.map(({ kind, id, name: called, endsAt }) => [
     html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`,
     kind,
     time(endsAt),
   ])
   const more = ending.inAWeek - ending.next.length
-  return html`<p>From then on there is no secret left: rotate it, and give the new one to those who use it.</p>${table(
+  return html`<p>After that, they can no longer authenticate. Make a new secret for each, and hand it over in time.</p>${table(
     'Applications and suites whose last secret ends soon',
     [{ label: 'Name' }, { label: 'Kind' }, { label: 'Last secret ends' }],
     rows,
@@ -132,7 +133,7 @@ function workersTable({ workers: { expected } }: Statistics, now: Changing): Htm
       { label: 'Process' },
       { label: 'CPU', kind: 'number' },
       { label: 'Memory', kind: 'number' },
-      { label: 'Longest delay', kind: 'number' },
+      { label: 'Longest pause', kind: 'number' },
     ],
     Array.from({ length: expected }, (_, n) => [
       String(n + 1),
@@ -144,10 +145,10 @@ function workersTable({ workers: { expected } }: Statistics, now: Changing): Htm
 function storeFacts({ store, startedAt }: Statistics, now: Changing): Html {
   const isSqlite = store.kind === 'sqlite'
   return html`<dl class="facts">
-<div><dt>Store</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} ${state('store-up', now, badge('answers', 'good'))}${state('store-down', now, badge('does not answer', 'bad'))}</dd></div>
-<div><dt>On the disk</dt><dd>${text('store-size', now)}${text('store-log', now)}</dd></div>
-${isSqlite && html`<div><dt>Last backup</dt><dd>${time(store.lastBackupAt)}${store.lastBackupAt === undefined && html` <span class="hint">make one: <code>token-server backup FILE</code></span>`}</dd></div>`}
-<div><dt>Running since</dt><dd>${time(startedAt)}</dd></div>
+<div><dt>Database</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} ${state('store-up', now, badge('answers', 'good'))}${state('store-down', now, badge('does not answer', 'bad'))}</dd></div>
+<div><dt>Size on disk</dt><dd>${text('store-size', now)}${text('store-log', now)}</dd></div>
+${isSqlite && html`<div><dt>Last backup</dt><dd>${time(store.lastBackupAt)}${store.lastBackupAt === undefined && html` <span class="hint">make one with <code>token-server backup FILE</code></span>`}</dd></div>`}
+<div><dt>Started</dt><dd>${time(startedAt)}</dd></div>
 </dl>`
 }
 

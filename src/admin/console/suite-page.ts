@@ -37,23 +37,25 @@ export interface ShownSuitePage {
 export function suitePage(shown: ShownSuitePage): Page {
   const { explanation, suite, approved, events, now, canChange, publicUrl, docsUrl, problem } = shown
   const base = path`/suites/${suite.suiteId}`
+  const isWell = explanation.health === 'well'
   return {
     title: suite.name,
     heading: name(suite.name),
     section: '/suites',
     trail: [{ href: '/suites', label: 'Suites' }],
-    actions: canChange && html`<a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a>`,
     content: html`${problem && note('bad', html`<p>${problem}</p>`)}
 ${!canChange && viewerNote()}
-${section('health', 'Is all well?', html`${diagnosisNote(explanation)}${factsOf(suite)}`)}
-${refusalsPanel(explanation)}
-${approvedPanel(base, approved)}
+${section('health', 'Status', html`${diagnosisNote(explanation)}${factsOf(suite)}`)}
+${!isWell && refusalsPanel(explanation, now)}
+${secretsPanel({ base, secrets: suite.secrets, now, canChange, rotation: shown.rotation })}
 <div class="columns">
-${section('gateway', 'How it asks', howToAsk(suite.suiteId, publicUrl, docsUrl))}
+${section('gateway', 'How tokens are checked', howToAsk(suite.suiteId, publicUrl, docsUrl))}
 ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
 </div>
-${secretsPanel({ base, secrets: suite.secrets, now, canChange, rotation: shown.rotation })}
-${changesPanel(suite.suiteId, events)}`,
+${approvedPanel(base, approved)}
+${isWell && refusalsPanel(explanation, now)}
+${changesPanel(suite.suiteId, events)}
+${canChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a></div>`)}`,
   }
 }
 
@@ -67,14 +69,14 @@ function factsOf({ suiteId, createdAt }: ShownSuite): Html {
 const COLUMNS = ['Application', 'Client id', 'Developer', 'Status'].map((label) => ({ label }))
 
 function approvedPanel(base: string, { applications, count, next, isFirst }: ShownSuitePage['approved']): Html {
-  const title = `Approved applications: ${count.toLocaleString('en')}`
+  const title = `Approved applications (${count.toLocaleString('en')})`
   if (count === 0) {
     return section(
       'approved',
       title,
       emptyState(
-        'No application is approved for it',
-        html`<p>Tick it under “Approvals” of each <a href="/applications">application</a> that may use it.</p>`,
+        'No application is approved yet',
+        html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`,
       ),
     )
   }

@@ -9,21 +9,22 @@ import type { Page } from './layout.ts'
 export type Unknown = Pick<Explanation, 'clientId' | 'suite' | 'similarApplications' | 'similarRefusals'>
 
 /** What is known of a client id that is no application's. */
-export function unknownApplicationPage({ clientId, suite, similarApplications, similarRefusals }: Unknown): Page {
+export function unknownApplicationPage(unknown: Unknown, now: number): Page {
+  const { clientId, suite, similarApplications, similarRefusals } = unknown
   return {
     title: 'No such application',
     section: '/applications',
     trail: [{ href: '/applications', label: 'Applications' }],
-    content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or be another server’s.</p>`)}
-${suite && section('suite', 'Is it …?', html`<ul class="plain"><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> the suite ${name(suite.name)}</li></ul>`)}
-${similarApplications.length > 0 && section('similar', 'Is it …?', alike(similarApplications))}
-${similarRefusals.length > 0 && section('refusals', 'Refusals of such a client id', refusalsTable('Refusals of such a client id, newest first', similarRefusals, { withClient: true }))}
-<div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${`/audit?${new URLSearchParams({ subject: clientId })}`}">What was done with this client id</a></div>`,
+    content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or it belongs to another server.</p>`)}
+${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
+${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', alike(similarApplications))}
+${similarRefusals.length > 0 && section('refusals', 'Refused client ids like it', refusalsTable('Refused client ids like it, newest first', similarRefusals, { now, withClient: true }))}
+<div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${`/audit?${new URLSearchParams({ subject: clientId })}`}">Changes to this client id</a></div>`,
   }
 }
 
 function alike(applications: readonly ApplicationNames[]): Html {
-  return html`<ul class="plain">${applications.map(
+  return html`<ul>${applications.map(
     (application) =>
       html`<li><a href="${path`/applications/${application.clientId}`}"><code>${application.clientId}</code></a> ${name(application.name)}</li>`,
   )}</ul>`

@@ -47,17 +47,20 @@ async function setting(t: Test, options?: Parameters<typeof createConsoleWorld>[
 
 t.test('Application: the true reason of its refusals stands first, and what to do on this page', async (t) => {
   const { page, refuse, clock, administration, clientId } = await setting(t)
-  t.match(textOf(await page()), /Is all well\? Nothing is wrong that this server knows of\. By \S+ it had got no token/)
+  t.match(textOf(await page()), /Status No problem is known\. By \S+ it had got no token/)
   await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
   clock.time += 3 * MINUTE
   const text = textOf(await page())
-  t.match(text, /Is all well\? No\. Its requests are refused, 17 times, .* none of its secrets, .*“New secret” below/)
+  t.match(
+    text,
+    /Status There is a problem\. Its requests are refused, 17 times, .* none of its secrets, .*“New secret” below/,
+  )
   t.match(text, /The secret that was sent is none of its secrets wrong secret 17 .*192\.0\.2\.1 request-1/)
-  t.match(text, /made up 1 \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
+  t.match(text, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
   await administration.applications.suspend(clientId)
   t.match(
     textOf(await page()),
-    /suspended Resume Is all well\? No\. It is suspended: .* If that is over: “Resume” above\./,
+    /suspended Resume Status There is a problem\. It is suspended: .* If that is over: “Resume” above\./,
   )
 })
 
@@ -66,7 +69,7 @@ t.test('Application: refused client ids that look like it are on its page', asyn
   const sent = `${clientId.slice(0, 4).toLowerCase()}... (33 characters)`
   await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
   const text = textOf(await page())
-  t.match(text, 'Perhaps not. Nothing of it is refused, but an unknown client id that looks like it is')
+  t.match(text, 'There may be a problem. Nothing of it is refused, but an unknown client id that looks like it is')
   t.match(text, `Nobody has the client id that was sent unknown client ${sent}`)
 })
 
@@ -77,7 +80,7 @@ t.test('Application: tokens, quota, revoke-all and the last changes are shown', 
   await store.addTokenCounts([{ applicationKey: key, hour, issued: 1234, refused: 5, lastTokenAt: clock.time }])
   await administration.applications.revokeAllTokens(clientId)
   const body = await page()
-  t.match(textOf(body), 'Tokens this hour 1,234 and 5 refused by the quota')
+  t.match(textOf(body), 'Tokens this hour 1,234 5 more refused by the quota')
   t.match(textOf(body), /All tokens revoked 2027-/)
   t.match(textOf(body), /Last changes All changes .* All tokens revoked .* Application registered/)
   t.match(body, `href="/audit?subject=${clientId}"`)
@@ -246,9 +249,9 @@ t.test('Application: of an unknown client id it says what may be meant', async (
   const near = await browser(asked)
   t.equal(near.statusCode, 404)
   t.match(near.body, `<a href="/applications/${clientId}">`)
-  t.match(textOf(near.body), `Is it …? ${clientId} Shop`)
+  t.match(textOf(near.body), `Did you mean one of these? ${clientId} Shop`)
   await refuse({ clientId: 'nobo... (6 characters)', isKnown: false, reason: 'unknown client' })
-  t.match(textOf((await browser('/applications/nobody')).body), 'Refusals of such a client id')
+  t.match(textOf((await browser('/applications/nobody')).body), 'Refused client ids like it')
   const suite = await browser('/applications/store')
   t.equal(suite.statusCode, 404)
   t.match(suite.body, '<a href="/suites/store">')

@@ -33,7 +33,7 @@ t.test('Chart: a line goes from left to right, and zero is at the bottom', async
     [0, 2, 4].map((column) => drawn[`c-x-${column}`]),
     ['2027-01-15T08:00:00.000Z', '2027-01-15T08:02:00.000Z', '2027-01-15T08:04:00.000Z'],
   )
-  t.equal(drawn['c-desc'], 'What it is. Series 0: 0 at last, 4 at most.')
+  t.equal(drawn['c-desc'], 'What it is. Series 0: 0 now, 4 at most.')
 })
 
 t.test('Chart: what is not known is a gap, and a point alone a dot', async (t) => {
@@ -46,7 +46,7 @@ t.test('Chart: what is not known is a gap, and a point alone a dot', async (t) =
 t.test('Chart: where nothing is known there is no line, and the side begins with the least step', async (t) => {
   const drawn = draw([undefined, undefined])
   t.strictSame([drawn['c-line-0'], drawn['c-dots-0'], drawn['c-area-0'], drawn['c-y-4']], ['', '', '', '4'])
-  t.equal(drawn['c-desc'], 'What it is. Series 0: nothing is known.')
+  t.equal(drawn['c-desc'], 'What it is. Series 0: no data.')
 })
 
 t.test('Chart: figures that are all the same are a level line, zeros one at the bottom', async (t) => {

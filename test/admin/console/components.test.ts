@@ -4,6 +4,7 @@ import { checkboxes, field, formErrors, hidden, select } from '../../../src/admi
 import { copyable, secretBox } from '../../../src/admin/console/components/secret-box.ts'
 import { pager, table } from '../../../src/admin/console/components/table.ts'
 import {
+  age,
   badge,
   card,
   emptyState,
@@ -88,6 +89,16 @@ t.test('Console: a moment is there for programs and in UTC for people', async (t
   t.equal(time(0).text, '<time datetime="1970-01-01T00:00:00.000Z">1970-01-01 00:00 UTC</time>')
   t.equal(time(null).text, '<span class="quiet-text">never</span>')
   t.equal(time(undefined, 'no end').text, '<span class="quiet-text">no end</span>')
+})
+
+t.test('Console: an age is there with its moment, and the age for what keeps it up to date', async (t) => {
+  t.equal(
+    age(1_800_000_000_000, 1_800_000_119_000).text,
+    '<time datetime="2027-01-15T08:00:00.000Z" data-age="119000" title="2027-01-15T08:00:00.000Z">2 min ago</time>',
+  )
+  t.match(age(1_800_000_000_000, 1_700_000_000_000).text, 'data-age="0"', 'also where clocks differ')
+  t.equal(age(undefined, 0, 'not used yet').text, '<span class="quiet-text">not used yet</span>')
+  t.equal(age(null, 0).text, '<span class="quiet-text">never</span>')
 })
 
 t.test('Console: a table says what its cells are, also where its rows are shown as cards', async (t) => {

@@ -81,3 +81,17 @@ t.test('Difference: a value of several parts is there part by part', async (t) =
   ])
   t.strictSame(read(null, { matrix: [[1, 2]] }), ['matrix: [+[1,2]+]'])
 })
+
+t.test('Difference: what was added or removed is one line, with the fields behind it', async (t) => {
+  const fields = { name: '<b>', role: 'admin', status: 'active', suites: ['x', 'y'], secrets: [{ id: 1 }], keys: [] }
+  const summary = '<summary><bdi class="name" title="&lt;b&gt;">&lt;b&gt;</bdi> · admin · 2 suites · 1 secret</summary>'
+  t.match(difference(null, fields).text, summary)
+  t.match(difference(fields, null).text, summary)
+  t.match(difference(null, fields).text, '<li>suites: ')
+  t.notMatch(difference({ name: 'A' }, { name: 'B' }).text, '<details')
+  t.notMatch(
+    difference(null, { name: 1, role: 1, a: 'b' }).text,
+    '<details',
+    'where nothing sums it up there is no line',
+  )
+})

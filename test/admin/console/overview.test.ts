@@ -39,8 +39,8 @@ t.test('Overview: an empty server says what to do next', async (t) => {
   t.ok(isShown(text, 'no-tokens'))
   t.match(text, '<a href="/applications/new">Register an application</a>')
   t.ok(isShown(text, 'no-refusals'))
-  t.match(text, 'No secret ends within a week')
-  t.match(text, 'Up for less than a minute')
+  t.match(text, 'No application or suite loses its last secret')
+  t.match(text, 'up for less than a minute')
   t.strictSame(
     ['tokens-minute', 'live-tokens', 'token-p99', 'workers', 'cpu'].map((name) => shown(text, name)),
     ['0', '0', '–', '1', '–'],
@@ -57,7 +57,7 @@ t.test('Overview: a busy one shows its figures', async (t) => {
     'tokens-hour': '6,000',
     'live-tokens': 'about 123,456',
     'checks-hour': '100',
-    'checks-active': ', 90 % active',
+    'checks-active': ', 90 % valid',
     'refusals-hour': '33',
     'token-p99': '9 ms',
     workers: '2 of 2',
@@ -68,10 +68,10 @@ t.test('Overview: a busy one shows its figures', async (t) => {
     'store-size': '4 KB',
   }
   t.strictSame(Object.fromEntries(Object.keys(figures).map((name) => [name, shown(text, name)])), figures)
-  t.match(text, 'Up for 2 days')
-  t.match(page(statisticsOf({ startedAt: START - 47 * 60 * 60_000 })), 'Up for 47 h')
-  t.match(page(statisticsOf({ startedAt: START - 59 * 60_000 })), 'Up for 59 min')
-  t.match(page(statisticsOf({ startedAt: START + 60_000 })), 'Up for less than a minute', 'the clock was set')
+  t.match(text, 'up for 2 days')
+  t.match(page(statisticsOf({ startedAt: START - 47 * 60 * 60_000 })), 'up for 47 h')
+  t.match(page(statisticsOf({ startedAt: START - 59 * 60_000 })), 'up for 59 min')
+  t.match(page(statisticsOf({ startedAt: START + 60_000 })), 'up for less than a minute', 'the clock was set')
 })
 
 t.test('Overview: the same figures are in a table, the last minute first, and unknown ones are left out', async (t) => {

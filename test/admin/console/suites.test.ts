@@ -118,8 +118,8 @@ t.test('Suite: how it asks leads to the documents where there are any', async (t
 t.test('Suite: its page says whether all is well, who is approved page by page, and its last changes', async (t) => {
   const { browser, store, register, clock } = await setting(t)
   const empty = (await browser('/suites/store')).body
-  t.match(textOf(empty), 'Nothing is wrong that this server knows of. Nothing of it is refused now.')
-  t.match(textOf(empty), 'No application is approved for it')
+  t.match(textOf(empty), 'No problem is known. Nothing of it is refused now.')
+  t.match(textOf(empty), 'No application is approved yet')
   for (let n = 0; n < 21; n++) await register(`a-${n}`)
   await store.recordRefusals([
     {
@@ -137,8 +137,8 @@ t.test('Suite: its page says whether all is well, who is approved page by page, 
     },
   ])
   const { body } = await browser('/suites/store')
-  t.match(textOf(body), /No\. Its requests are refused, 3 times, .* “New secret” below/)
-  t.match(textOf(body), 'Approved applications: 21')
+  t.match(textOf(body), /There is a problem\. Its requests are refused, 3 times, .* “New secret” below/)
+  t.match(textOf(body), 'Approved applications (21)')
   t.match(textOf(body), /Last changes All changes .* Suite registered/)
   t.match(body, '<a href="/applications/a-19">')
   t.notMatch(body, '<a href="/applications/a-20">')

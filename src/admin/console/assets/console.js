@@ -10,6 +10,7 @@ function showLocalTimes(part) {
   for (const element of part.querySelectorAll('time')) {
     const moment = new Date(element.dateTime)
     element.title = `${whole.format(moment)}, ${element.dateTime}`
+    if (element.dataset.age) continue
     const { clock } = element.dataset
     if (clock) {
       const parts = [moment.getHours(), moment.getMinutes(), ...(clock === 'seconds' ? [moment.getSeconds()] : [])]
@@ -19,6 +20,27 @@ function showLocalTimes(part) {
     const date = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join('-')
     element.textContent = `${date} ${two(moment.getHours())}:${two(moment.getMinutes())}`
   }
+}
+
+/** @type {[unit: string, length: number][]} */
+const UNITS = [
+  ['days', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+]
+
+/** Lets the ages of a page grow, as the server writes them. */
+function keepAges() {
+  const openedAt = Date.now()
+  setInterval(() => {
+    for (const element of document.querySelectorAll('time[data-age]')) {
+      if (!(element instanceof HTMLTimeElement)) continue
+      const age = Number(element.dataset.age) + Date.now() - openedAt
+      const [unit, length] = UNITS.find(([, length]) => age >= 1.5 * length) ?? ['s', 1000]
+      element.textContent = `${Math.round(age / length)} ${unit} ago`
+    }
+  }, 10_000)
 }
 
 /** Shows the buttons that copy, where the browser lets a page do so. @param {ParentNode} part */
@@ -111,6 +133,7 @@ function setDisabled(form, isDisabled) {
 
 document.body.append(announcer)
 showLocalTimes(document)
+keepAges()
 offerToCopy(document)
 askInDialogs(document)
 sendOnce()

@@ -3,9 +3,9 @@ import { type Html, html } from '../html.ts'
 import { note, type Tone } from './words.ts'
 
 const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
-  well: ['good', 'Nothing is wrong that this server knows of.'],
-  doubtful: ['warn', 'Perhaps not.'],
-  wrong: ['bad', 'No.'],
+  well: ['good', 'No problem is known.'],
+  doubtful: ['warn', 'There may be a problem.'],
+  wrong: ['bad', 'There is a problem.'],
 }
 
 /** Whether all is well with a client, and what to do if not. */

@@ -5,15 +5,17 @@ import { badge } from './words.ts'
 // What applications and suites are called, wherever they are listed.
 
 /** So many of the suites that an application is approved for are named in a list. */
-const NAMED = 3
+const NAMED = 2
 
 /** The client id, cut where there is no room. */
 export function clientIdOf({ clientId }: Pick<Application, 'clientId'>): Html {
   return html`<code title="${clientId}">${clientId}</code>`
 }
 
+/** An email address, which is broken behind a dot or the @ where there is no room. */
 export function developerOf({ developerEmail }: Pick<Application, 'developerEmail'>): Html {
-  return html`<bdi class="name" title="${developerEmail}">${developerEmail}</bdi>`
+  const parts = developerEmail.split(/(?<=[@.])/)
+  return html`<bdi class="name" title="${developerEmail}">${parts.map((part, n) => html`${n > 0 && html`<wbr>`}${part}`)}</bdi>`
 }
 
 export function statusBadge(status: Application['status']): Html {
@@ -25,7 +27,5 @@ export function suitesOf(suites: readonly string[]): Html {
   if (suites.length === 0) return badge('none', 'warn')
   const named = suites.slice(0, NAMED).map((suite, at) => html`${at > 0 && ' '}<code>${suite}</code>`)
   const others = suites.length - NAMED
-  return others > 0
-    ? html`${named} <span class="hint" title="${suites.join(' ')}">and ${others} more</span>`
-    : html`${named}`
+  return others > 0 ? html`${named} <span class="hint" title="${suites.join(', ')}">+${others}</span>` : html`${named}`
 }

@@ -1,21 +1,22 @@
 import type { Explanation } from '../../../administration/why.ts'
 import { type Html, html } from '../html.ts'
 import { refusalsTable } from './refusals-table.ts'
-import { section, time } from './words.ts'
+import { section } from './words.ts'
+
+const KNOWN = html`<p class="hint">Refusals are shown within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
 /** The last refusals of a client, and of those that may be meant for it. */
-export function refusalsPanel({ refusals, similarRefusals, knownUntil }: Explanation): Html {
-  const known = html`<p class="hint">Servers tell of refusals within five seconds, and of tokens and uses of secrets within a minute: they are known until ${time(knownUntil.tokens)}.</p>`
+export function refusalsPanel({ refusals, similarRefusals }: Explanation, now: number): Html {
   const own =
     refusals.length === 0
-      ? html`<p>None is known of the last 30 days.</p>`
-      : refusalsTable('Its last refusals, newest first', refusals)
+      ? html`<p class="quiet-text">No request was refused in the last 30 days.</p>`
+      : refusalsTable('Its last refusals, newest first', refusals, { now })
   const similar =
     similarRefusals.length > 0 &&
     section(
       'similar',
-      'Refused client ids that look like it',
-      refusalsTable('Refused client ids that look like it, newest first', similarRefusals, { withClient: true }),
+      'Refused client ids that look like this one',
+      refusalsTable('Refused client ids that look like it, newest first', similarRefusals, { now, withClient: true }),
     )
-  return html`${section('refusals', 'Last refusals', html`${known}${own}`)}${similar}`
+  return html`${section('refusals', 'Last refusals', html`${own}${KNOWN}`)}${similar}`
 }

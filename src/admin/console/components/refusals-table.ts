@@ -2,28 +2,39 @@ import type { RefusalCount } from '../../../domain/refusal-count.ts'
 import { type Html, html } from '../html.ts'
 import { reasonInWords } from './reason.ts'
 import { type Column, table } from './table.ts'
-import { time } from './words.ts'
+import { age, time } from './words.ts'
 
 const SENT = { label: 'Client id as sent' }
 
 const COLUMNS: readonly Column[] = [
   { label: 'Reason' },
   { label: 'Times', kind: 'number' },
-  { label: 'Last refused' },
+  { label: 'Last refused', kind: 'line' },
   { label: 'Endpoint and suite' },
   { label: 'Address' },
-  { label: 'Request id of the last' },
+  { label: 'Last request id' },
 ]
 
-/** Refusals, newest first. `withClient`: of client ids that may differ. */
-export function refusalsTable(caption: string, refusals: readonly RefusalCount[], { withClient = false } = {}): Html {
+interface Shown {
+  /** Milliseconds since the epoch. */
+  now: number
+  /** Whether the client ids may differ. */
+  withClient?: boolean
+}
+
+/** Refusals, newest first. */
+export function refusalsTable(
+  caption: string,
+  refusals: readonly RefusalCount[],
+  { now, withClient = false }: Shown,
+): Html {
   const rows = refusals.map((refusal) => {
     const { reason, endpoint, suite, remoteAddress, count, lastAt, requestId } = refusal
     return [
       reasonOf(reason),
       ...(withClient ? [html`<code>${refusal.clientId}</code>`] : []),
       count.toLocaleString('en'),
-      time(lastAt),
+      html`${age(lastAt, now)}<div class="hint">${time(lastAt)}</div>`,
       html`<code>${endpoint}</code>${suite !== undefined && html` <code>${suite}</code>`}`,
       html`<code>${remoteAddress}</code>`,
       requestId === undefined ? '–' : html`<code>${requestId}</code>`,

@@ -1,11 +1,10 @@
-import { ago } from '../../../administration/age.ts'
 import type { ListedSecret } from '../../../administration/secrets.ts'
 import { isImported, isNotShownYet } from '../../../domain/secret.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { confirm } from './confirm.ts'
 import { type Rotation, rotation } from './rotation.ts'
 import { table } from './table.ts'
-import { badge, section, time } from './words.ts'
+import { age, badge, section, time } from './words.ts'
 
 export interface SecretsPanel {
   /** The path of the owner's page. */
@@ -25,17 +24,18 @@ export function secretsPanel(panel: SecretsPanel): Html {
   const columns = canChange ? [...COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : COLUMNS
   const rows = secrets.toReversed().map((secret) => row(secret, panel))
   const content = table('Secrets, newest first', columns, rows)
-  return section('secrets', 'Secrets', html`${canChange && rotation(base, panel.rotation)}${content}`)
+  return section('secrets', 'Secrets', content, canChange && rotation(base, panel.rotation))
 }
 
 function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
+  const { now } = panel
   const { id, createdAt, endsAt, lastUsedAt } = secret
   const cells = [
     html`${id} <span class="hint">${isImported(secret) ? 'imported' : 'generated'}</span>`,
     stateBadge(secret),
-    secret.state === 'active' || !isNotShownYet(secret) ? time(endsAt, 'no end') : '–',
-    html`${time(createdAt)} <span class="hint">${ago(createdAt, panel.now)}</span>`,
-    time(lastUsedAt, 'not known to be used'),
+    secret.state === 'active' || !isNotShownYet(secret) ? time(endsAt, 'never') : '–',
+    html`${time(createdAt)} <span class="hint">${age(createdAt, now)}</span>`,
+    age(lastUsedAt, now, 'not used yet'),
   ]
   return panel.canChange ? [...cells, revocation(secret, panel)] : cells
 }
@@ -56,8 +56,8 @@ function revocation({ id, state }: ListedSecret, { base, secrets }: SecretsPanel
     subject: `secret ${id}`,
     isSmall: true,
     consequences: isLast
-      ? html`<p>It is the last one that is active: without it nothing can authenticate until there is a new one.</p>
-<label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last one</span></label>`
-      : html`<p>From the next request on whoever uses it is refused. This cannot be undone.</p>`,
+      ? html`<p>This is the last active secret. Without it nothing can authenticate until there is a new one.</p>
+<label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last secret</span></label>`
+      : html`<p>Whoever uses it is refused from the next request on. This cannot be undone.</p>`,
   })
 }

@@ -2,8 +2,8 @@ import { type Html, html, type Part } from '../html.ts'
 
 export interface Column {
   label: string
-  /** Figures stand on the right, what can be done at the end. */
-  kind?: 'number' | 'actions'
+  /** Figures stand on the right, what can be done at the end; a line is not broken. */
+  kind?: 'number' | 'actions' | 'line'
 }
 
 /**

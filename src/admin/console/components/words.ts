@@ -1,3 +1,4 @@
+import { ago } from '../../../administration/age.ts'
 import { type Html, html, type Part } from '../html.ts'
 
 /** How something is: each has a colour and a sign of its own, beside the word. */
@@ -18,6 +19,13 @@ export function time(moment: number | null | undefined, never = 'never'): Html {
   if (moment === undefined || moment === null) return html`<span class="quiet-text">${never}</span>`
   const iso = new Date(moment).toISOString()
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`
+}
+
+/** How long ago a moment was, which assets/console.js keeps up to date; the moment itself when pointed at. Undefined: never. */
+export function age(moment: number | null | undefined, now: number, never = 'never'): Html {
+  if (moment === undefined || moment === null) return time(moment, never)
+  const iso = new Date(moment).toISOString()
+  return html`<time datetime="${iso}" data-age="${Math.max(now - moment, 0)}" title="${iso}">${ago(moment, now)}</time>`
 }
 
 /** One or two sentences that stand out. What is bad is read out by screen readers as soon as the page is there. */
