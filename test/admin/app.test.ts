@@ -146,6 +146,26 @@ t.test('Admin listener: a client that is gone after what cannot be read ends not
   t.equal((await ask(PATH, { as: 'admin' })).statusCode, 404)
 })
 
+t.test(
+  'Admin listener: a change whose sender is gone before it is read, and has no address, is not made',
+  async (t) => {
+    const { app, dial, events, administration, store, keys } = await listening(t)
+    const { clientId } = await administration.applications.register({ name: 'A', developerEmail: 'a@partner.example' })
+    const accepted = once(app.server, 'connection')
+    const client = await dial()
+    const [connection] = (await accepted) as [Socket]
+    // What Node.js says of a connection that was reset, before it has noticed.
+    Object.defineProperty(connection, 'remoteAddress', { value: undefined })
+    const suspension = `/admin/v1/applications/${clientId}/suspension`
+    client.write(
+      `PUT ${suspension} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\nConnection: close\r\n\r\n`,
+    )
+    t.match(await said(client), / 400 Bad Request/)
+    t.match(await store.findApplication(clientId), { status: 'active' })
+    t.strictSame(events, [])
+  },
+)
+
 t.test('Admin listener: a request that does not arrive is not waited for', async (t) => {
   const { exchange } = await listening(t)
   t.strictSame(statuses(await exchange('GET / HTTP/1.1\r\nHost: localhost\r\n')), [408])

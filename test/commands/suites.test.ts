@@ -145,7 +145,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
         t.strictSame([status, out, events], [1, '', []])
         t.match(
           err,
-          /^(There is no database at \S+|The database \S+ is empty)\. If there should be a store, .*: put it back, or restore a backup\. .* `register` with --create make it\./,
+          /^(There is no database at \S+|The database \S+ is empty)\. If there should be a store, .*: put it back, or restore a backup\. .* `register` and `operators add` with --create make it\./,
         )
         t.match(err, place)
       }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { addressIn, withoutZone } from '../../domain/address.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import type { Operator } from '../../domain/operator.ts'
+import { ProblemError } from './problem.ts'
 
 /** Who sent a request. */
 export interface Caller {
@@ -26,19 +27,25 @@ const UNIX_SOCKET = 'unix socket'
 
 /** Gives requests the fields above. Who the caller is, each half of the listener finds out in its own way. */
 export function describeCallers(app: FastifyInstance): void {
+  let isUnixSocket = false
+  app.server.once('listening', () => {
+    isUnixSocket = typeof app.server.address() === 'string'
+  })
   app.decorateRequest('remoteAddress', '')
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, _reply, done) => {
     // At once: of a connection that is closed nobody knows.
-    request.remoteAddress = remoteAddressOf(request)
+    request.remoteAddress = isUnixSocket ? UNIX_SOCKET : remoteAddressOf(request)
     done()
   })
 }
 
-/** The address that trusted proxies say, or the other side's. */
+/** The address that trusted proxies say, or the other side's. Throws ProblemError where the other side is gone. */
 function remoteAddressOf(request: FastifyRequest): string {
   const { remoteAddress } = request.socket
-  return remoteAddress === undefined ? UNIX_SOCKET : (addressIn(request.ip) ?? withoutZone(remoteAddress))
+  // Reset before it was read: nobody waits for the answer, and nobody could say who made the change.
+  if (remoteAddress === undefined) throw new ProblemError({ status: 400, detail: 'The connection is closed.' })
+  return addressIn(request.ip) ?? withoutZone(remoteAddress)
 }
 
 /** Notes who sent a request. `credential`: what proved it. */
