@@ -80,6 +80,18 @@ t.test('Purge: who changed what is kept for 400 days', async (t) => {
   t.equal(await events(), 0)
 })
 
+t.test('Purge: expired tokens come first, and all else waits until they are through', async (t) => {
+  const { store, clock } = await createWorld(t)
+  const now = () => clock.time
+  const events = async () => (await store.listAuditEvents({ limit: 9 })).length
+  await Promise.all(Array.from({ length: 500 }, () => store.addToken(mintToken(keyOf(1), START).stored)))
+  clock.time += 401 * 24 * HOUR
+  t.equal(await purge({ store, now, observe() {} }), true)
+  t.equal(await events(), 1)
+  t.equal(await purge({ store, now, observe() {} }), false)
+  t.equal(await events(), 0)
+})
+
 function rowsOf(t: Test, file: string): () => number {
   const db = new Database(file)
   t.teardown(() => db.close())
