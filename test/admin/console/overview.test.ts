@@ -48,6 +48,12 @@ t.test('Overview: an empty server says what to do next', async (t) => {
   t.match(text, /Last backup.*never.*token-server backup FILE/)
 })
 
+t.test('Overview: where there may be several nodes, it says which figures are those of one', async (t) => {
+  const { store } = statisticsOf()
+  t.match(page(statisticsOf({ store: { ...store, kind: 'postgres' } })), 'those of this node')
+  t.notMatch(page(statisticsOf()), 'those of this node')
+})
+
 t.test('Overview: a busy one shows its figures', async (t) => {
   const text = page(BUSY)
   t.notOk(isShown(text, 'no-tokens'))
