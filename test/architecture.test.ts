@@ -56,8 +56,10 @@ const ROOMS: Record<string, Room> = {
     packages: [
       'node:async_hooks',
       'node:cluster',
+      'node:crypto',
       'node:dns/promises',
       'node:net',
+      'node:os',
       'node:stream',
       'node:timers/promises',
       'fastify',

@@ -1,3 +1,5 @@
+import type { ServerNode } from './node.ts'
+
 /** How a server is doing, for people and their programs. Times are milliseconds since the epoch. */
 export interface Statistics {
   readonly at: number
@@ -17,6 +19,8 @@ export interface Statistics {
   /** Undefined: not known yet. */
   readonly endingSecrets: EndingSecrets | undefined
   readonly workers: Workers
+  /** All that share the store and have told, by their names; this one, too. None where the store is one machine's. */
+  readonly nodes: readonly NodeStatistics[]
   readonly store: StoreStatistics
 }
 
@@ -90,6 +94,13 @@ export interface WorkerStatistics {
   readonly residentBytes: number
   /** The longest that its event loop was late. */
   readonly lagSeconds: number
+}
+
+export interface NodeStatistics extends ServerNode {
+  /** Whether it is the one that these statistics are of. */
+  readonly isThis: boolean
+  /** Whether it was not seen for so long that it may have been killed, or cannot reach the store. */
+  readonly isGone: boolean
 }
 
 interface StoreStatistics {

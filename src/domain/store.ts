@@ -6,6 +6,7 @@ import type {
   NewApplication,
 } from './application.ts'
 import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
+import type { ServerNode } from './node.ts'
 import type { NewAdminKey, NewLoginCode, NewOperator, NewSession, Operator, Session } from './operator.ts'
 import type { RefusalCount } from './refusal-count.ts'
 import type { NewSecret } from './secret.ts'
@@ -25,6 +26,8 @@ import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './
  *   many wait. What was refused before the store had begun to write it is never written.
  */
 export interface Store extends Registry, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
+  /** The servers that share it; undefined: it is one machine's. */
+  readonly nodes: Nodes | undefined
   /** Resolves when the store can be read and, as far as is known, written, and its clock is this process's or near it. */
   ping(): Promise<void>
   /**
@@ -241,6 +244,19 @@ export interface Figures {
   countIssued(hour: number): Promise<number>
   /** When the last backup by `token-server backup` was made; undefined: never, and always on PostgreSQL. */
   lastBackupAt(): Promise<number | undefined>
+}
+
+/** The servers that share a store, for people. */
+export interface Nodes {
+  /**
+   * Notes how a node is doing. Forgets those that were not seen for a day before, and those of its name that were not seen since
+   * it started.
+   */
+  record(node: ServerNode): Promise<void>
+  /** Those that were seen last, the last one first, at most `limit`. */
+  list(limit: number): Promise<ServerNode[]>
+  /** Forgets one that ends. */
+  remove(id: string): Promise<void>
 }
 
 export interface StoreSize {

@@ -1,12 +1,14 @@
+import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { describe } from './about.ts'
+import { startPresence } from './presence.ts'
 import type { ServerFigures } from './server-figures.ts'
 import { startStatistics } from './statistics.ts'
 
-export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'TRUST_PROXY' | 'DATABASE_URL'>
+export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 'TRUST_PROXY' | 'DATABASE_URL'>
 
 /** Where operators administer the server. */
 export interface Admin {
@@ -33,7 +35,7 @@ export async function startAdmin(
   config: AdminConfig,
   { store, observe, figures, now = Date.now }: AdminOptions,
 ): Promise<Admin> {
-  const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy } = config
+  const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
   if (!place || !figures) return NOWHERE
   // They take a while to load, and only here they are needed.
   const { buildAdminApp } = await import('../admin/app.ts')
@@ -41,7 +43,7 @@ export async function startAdmin(
   const { createAdministration } = await import('../administration/administration.ts')
   const { createSignIn } = await import('../administration/sign-in.ts')
 
-  const statistics = startStatistics(figures, { storeKind: config.DATABASE_URL.kind })
+  const statistics = startStatistics(figures, { storeKind: config.DATABASE_URL.kind, name: `${hostname()}:${PORT}` })
   const app = await buildAdminApp({
     store,
     now,
@@ -54,8 +56,10 @@ export async function startAdmin(
     boundHost: 'socket' in place || EVERYWHERE.includes(place.host) ? undefined : place.host,
     trustProxy,
   })
+  let presence: ReturnType<typeof startPresence> | undefined
   try {
     const address = await listenForAdmin(app, place)
+    presence = store.nodes && startPresence(store.nodes, statistics.thisNode)
     return { address, close }
   } catch (error) {
     await close()
@@ -64,6 +68,6 @@ export async function startAdmin(
 
   async function close(): Promise<void> {
     statistics.stop()
-    await app.close()
+    await Promise.all([app.close(), presence?.stop()])
   }
 }

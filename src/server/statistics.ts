@@ -1,4 +1,6 @@
-import type { Statistics, StatisticsSource, WorkerStatistics } from '../domain/statistics.ts'
+import { randomUUID } from 'node:crypto'
+import { NODE_GONE_MS, type ServerNode } from '../domain/node.ts'
+import type { NodeStatistics, Statistics, StatisticsSource, WorkerStatistics } from '../domain/statistics.ts'
 import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
 import { VERSION } from '../version.ts'
@@ -6,31 +8,64 @@ import type { ServerFigures } from './server-figures.ts'
 
 const SECOND_MS = 1000
 
+const { compare: byName } = new Intl.Collator('en', { numeric: true })
+
 /** Remembers what is counted, from now on until it is stopped, for operators who look at the server. */
 export function startStatistics(
   { numbers, fleet, workers, ofStore, now, monotonic }: ServerFigures,
-  { storeKind }: { storeKind: Statistics['store']['kind'] },
-): StatisticsSource & { stop(): void } {
+  { storeKind, name }: { storeKind: Statistics['store']['kind']; name: string },
+): StatisticsSource & { thisNode(): ServerNode; stop(): void } {
   const history = createHistory(numbers, { now, monotonic })
   const startedAt = now()
+  const id = randomUUID()
   const looking = setInterval(history.look, SECOND_MS).unref()
 
+  /** What the other nodes are told of this one. */
+  function thisNode({ lastMinute } = history.read()): ServerNode {
+    const { tokens, activeChecks, inactiveChecks, refusals } = lastMinute
+    return {
+      id,
+      name,
+      version: VERSION,
+      startedAt,
+      lastSeenAt: now(),
+      workers: { expected: workers.expected, serving: workers.serving() },
+      lastMinute: { tokens, checks: activeChecks + inactiveChecks, refusals },
+    }
+  }
+
   return {
+    thisNode,
     async read() {
-      const { isUp, size, lastBackupAt, liveTokens, endingSecrets } = await ofStore.lookCloser()
+      const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = await ofStore.lookCloser()
+      const seen = history.read()
       return {
         at: now(),
         startedAt,
         version: VERSION,
-        ...history.read(),
+        ...seen,
         liveTokens,
         endingSecrets,
         workers: { expected: workers.expected, serving: workers.serving(), each: ofFleet(fleet) },
+        // While the store is away nobody can be seen.
+        nodes: storeKind === 'postgres' ? allNodes(thisNode(seen), isUp ? nodes : []) : [],
         store: { kind: storeKind, isUp, databaseBytes: size?.database, logBytes: size?.log, lastBackupAt },
       }
     },
     stop: () => clearInterval(looking),
   }
+}
+
+/** This node as it is now, and the others as they have told last. */
+function allNodes(thisNode: ServerNode, known: readonly ServerNode[]): NodeStatistics[] {
+  const others = known.filter(({ id }) => id !== thisNode.id)
+  return [thisNode, ...others]
+    .map((node) => ({
+      ...node,
+      isThis: node === thisNode,
+      isGone: thisNode.lastSeenAt - node.lastSeenAt > NODE_GONE_MS,
+    }))
+    .toSorted((one, other) => byName(one.name, other.name) || one.startedAt - other.startedAt)
 }
 
 function ofFleet({ each }: Fleet): WorkerStatistics[] {

@@ -11,15 +11,18 @@ const PATIENCE_MS = 1000
 /** How long what costs a query is good enough. Milliseconds. */
 const MAX_AGE_MS = 15_000
 
-/** The same for live tokens, which people watch. Milliseconds. */
+/** The same for live tokens and nodes, which people watch. Milliseconds. */
 const LIVE_MAX_AGE_MS = 5000
 
 /** Of how many applications and suites it is said that they have no secret soon. */
 const MAX_ENDING = 20
 
+/** How many nodes are shown. */
+const MAX_NODES = 100
+
 const DAY = 24 * 60 * 60 * 1000
 
-export type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset'>
+export type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes'>
 
 interface Options {
   now: Clock
@@ -36,6 +39,7 @@ export function createStoreFigures({ now, monotonic }: Options) {
   const ping = share(0, (store) => store.ping())
   const queried = share(MAX_AGE_MS, (store) => query(store, now()))
   const ending = share(MAX_AGE_MS, (store) => store.listEndingSecrets(now(), now() + 7 * DAY, MAX_ENDING))
+  const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
   const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now()))
 
   async function isUp(): Promise<boolean> {
@@ -50,10 +54,11 @@ export function createStoreFigures({ now, monotonic }: Options) {
 
   /** What people want to know besides. */
   async function lookCloser() {
-    const [looked, { figure: liveTokens }, { figure: next }] = await Promise.all([look(), live(), ending()])
+    const asked = Promise.all([look(), live(), ending(), nodes()])
+    const [looked, { figure: liveTokens }, { figure: next }, { figure: known }] = await asked
     const { endingInADay: inADay, endingInAWeek: inAWeek } = looked
     const areKnown = inADay !== undefined && inAWeek !== undefined && next !== undefined
-    return { ...looked, liveTokens, endingSecrets: areKnown ? { inADay, inAWeek, next } : undefined }
+    return { ...looked, liveTokens, nodes: known, endingSecrets: areKnown ? { inADay, inAWeek, next } : undefined }
   }
 
   return {

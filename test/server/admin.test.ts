@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
@@ -6,11 +7,15 @@ import { OperatorError } from '../../src/domain/operator-error.ts'
 import { startAdmin } from '../../src/server/admin.ts'
 import { createServerFigures } from '../../src/server/server-figures.ts'
 import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
 import { createWorld } from '../support/world.ts'
 
+const { createDatabase } = await startDatabases(t)
+
 async function start(t: Test, env: NodeJS.ProcessEnv) {
-  const { store } = await createWorld(t)
+  const { store } = await createWorld(t, env.DATABASE_URL ? { databaseUrl: env.DATABASE_URL } : {})
   const figures = createServerFigures(createNumbers(), { expected: 1, serving: () => 1 })
   const admin = await startAdmin(readConfig(env), { store, observe: () => {}, figures })
   t.teardown(admin.close)
@@ -42,6 +47,19 @@ t.test('Admin: a Unix socket', async (t) => {
   await close()
   t.notOk(existsSync(socket))
 })
+
+t.test(
+  'Admin: the nodes that share a PostgreSQL are told of it by its machine and its port, until it ends',
+  async (t) => {
+    const env = { DATABASE_URL: await createDatabase(), ADMIN_ADDRESS: '127.0.0.1:0', PORT: '8123' }
+    const { close, store } = await start(t, env)
+    const names = async () => (await store.nodes?.list(10))?.map(({ name }) => name)
+    await until(async () => (await names())?.length === 1)
+    t.strictSame(await names(), [`${hostname()}:8123`])
+    await close()
+    t.strictSame(await names(), [])
+  },
+)
 
 t.test('Admin: an address that is taken is an error of the operator', async (t) => {
   const { address } = await start(t, { ADMIN_ADDRESS: '127.0.0.1:0' })

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Event } from '../../src/domain/events.ts'
+import type { Nodes } from '../../src/domain/store.ts'
 import { createServerFigures } from '../../src/server/server-figures.ts'
 import { startStatistics } from '../../src/server/statistics.ts'
 import { createEventCounter } from '../../src/telemetry/metrics/count-events.ts'
 import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
 import { VERSION } from '../../src/version.ts'
 import { AUDIT } from '../support/audit.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -21,7 +23,7 @@ async function createStatistics(t: Test) {
   const count = createEventCounter(numbers)
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
   const figures = createServerFigures(numbers, { expected: 2, serving: () => 1 }, clocks)
-  const { read, stop } = startStatistics(figures, { storeKind: 'sqlite' })
+  const { read, stop } = startStatistics(figures, { storeKind: 'sqlite', name: 'web-1:8080' })
   t.teardown(stop)
   return { ...world, figures, read, count: (type: Event['type']) => count({ type } as Event) }
 }
@@ -39,6 +41,7 @@ t.test('Statistics: a server that has just begun has all of them, before its sto
     liveTokens: undefined,
     endingSecrets: undefined,
     workers: { expected: 2, serving: 1, each: [] },
+    nodes: [],
     store: { kind: 'sqlite', isUp: false, databaseBytes: undefined, logBytes: undefined, lastBackupAt: undefined },
   })
 })
@@ -94,4 +97,60 @@ t.test('Statistics: who has no secret soon is named, the next one first', async 
   t.equal((await read()).endingSecrets?.inADay, 1, 'it is not asked for again so soon')
   clock.monotonic += 1
   t.equal((await read()).endingSecrets?.inADay, 0)
+})
+
+const { createDatabase } = await startDatabases(t)
+
+t.test('Statistics: nodes on one PostgreSQL see each other, and when one was killed', async (t) => {
+  const world = await createWorld(t, { databaseUrl: await createDatabase() })
+  const { clock, store } = world
+  const nodes = store.nodes as Nodes
+  const start = (name: string) => {
+    const numbers = createNumbers()
+    const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
+    const figures = createServerFigures(numbers, { expected: 2, serving: () => 1 }, clocks)
+    figures.ofStore.open(store)
+    const statistics = startStatistics(figures, { storeKind: 'postgres', name })
+    t.teardown(statistics.stop)
+    return { ...statistics, figures, count: createEventCounter(numbers) }
+  }
+  const [one, ten, two] = [start('web-1:80'), start('web-10:80'), start('web-2:80')]
+  const seen = async () => (await one.read()).nodes.map(({ name, isThis, isGone }) => ({ name, isThis, isGone }))
+  const [first, second, tenth] = [
+    { name: 'web-1:80', isThis: true, isGone: false },
+    { name: 'web-2:80', isThis: false, isGone: false },
+    { name: 'web-10:80', isThis: false, isGone: false },
+  ]
+  t.strictSame(await seen(), [first], 'none has told yet')
+
+  clock.monotonic += 5000
+  two.count({ type: 'token issued' } as Event)
+  for (const { thisNode } of [one, two, ten]) await nodes.record(thisNode())
+  t.strictSame(await seen(), [first, second, tenth], 'by their names')
+  const at = clock.time
+  t.match((await one.read()).nodes[1], {
+    version: VERSION,
+    startedAt: at,
+    lastSeenAt: at,
+    workers: { expected: 2, serving: 1 },
+    lastMinute: { tokens: 1, checks: 0, refusals: 0 },
+  })
+
+  clock.time += 30_000
+  clock.monotonic += 30_000
+  await nodes.record(ten.thisNode())
+  t.strictSame(await seen(), [first, second, tenth])
+  clock.time += 1
+  t.strictSame(await seen(), [first, { ...second, isGone: true }, tenth])
+
+  clock.monotonic += 5000
+  const namesake = start('web-10:80')
+  for (const { thisNode } of [namesake, ten]) await nodes.record(thisNode())
+  t.strictSame(
+    (await one.read()).nodes.map(({ name, startedAt }) => `${name} ${startedAt - at}`),
+    ['web-1:80 0', 'web-2:80 0', 'web-10:80 0', 'web-10:80 30001'],
+  )
+
+  one.figures.ofStore.open({ ...store, ping: () => Promise.reject(new Error('gone')) })
+  t.strictSame(await seen(), [first], 'while the store is away nobody can be seen')
 })

@@ -5,13 +5,14 @@ import { IdempotencyKeyTaken } from '../../src/domain/idempotency.ts'
 import type { Operator } from '../../src/domain/operator.ts'
 import type { RefusalCount } from '../../src/domain/refusal-count.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../src/domain/secret.ts'
-import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
+import { type Nodes, type Store, StoreUnavailable } from '../../src/domain/store.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { AUDIT } from '../support/audit.ts'
 import { isReady } from '../support/is-ready.ts'
 import { refusal } from '../support/refusal.ts'
+import { serverNode } from '../support/server-node.ts'
 import { until } from '../support/until.ts'
 import { START } from '../support/world.ts'
 import { auditConformance } from './audit-conformance.ts'
@@ -1352,7 +1353,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
       // The moment in which what was just read may still be answered.
       await sleep(10)
       // Of this type, so that a new method cannot be left out.
-      const calls: Record<Exclude<keyof Store, 'close' | 'clockOffset'>, () => Promise<unknown>> = {
+      const calls: Record<Exclude<keyof Store, 'close' | 'clockOffset' | 'nodes'>, () => Promise<unknown>> = {
         ping: () => store.ping(),
         backlog: () => store.backlog(),
         findApplication: () => store.findApplication('owner'),
@@ -1421,7 +1422,14 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         countIssued: () => store.countIssued(1),
         lastBackupAt: () => store.lastBackupAt(),
       }
-      for (const [name, call] of Object.entries(calls)) await t.rejects(call(), StoreUnavailable, name)
+      const { nodes } = store
+      const ofNodes: Record<keyof Nodes, () => Promise<unknown>> | undefined = nodes && {
+        record: () => nodes.record(serverNode()),
+        list: () => nodes.list(1),
+        remove: () => nodes.remove(serverNode().id),
+      }
+      for (const [name, call] of Object.entries({ ...calls, ...ofNodes }))
+        await t.rejects(call(), StoreUnavailable, name)
       const together = await Promise.allSettled([
         store.addToken(late),
         store.addToken(late),

@@ -42,6 +42,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
     workers: { expected: 1, serving: 1, each: [] },
+    nodes: [],
     store: { kind: 'sqlite', isUp: true, databaseBytes: 4096, logBytes: 0, lastBackupAt: undefined },
     ...more,
   }

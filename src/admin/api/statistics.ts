@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Latency, Statistics, Traffic } from '../../domain/statistics.ts'
+import type { Latency, NodeStatistics, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
 
 /** How the server is doing. */
@@ -8,7 +8,7 @@ export function statistics(api: FastifyInstance, { statistics }: AdminContext): 
 }
 
 function statisticsView(statistics: Statistics) {
-  const { at, startedAt, version, lastMinute, lastHour, minutes, refusals, workers, store } = statistics
+  const { at, startedAt, version, lastMinute, lastHour, minutes, refusals, workers, nodes, store } = statistics
   const { liveTokens, endingSecrets } = statistics
   return {
     at: timestamp(at),
@@ -39,6 +39,7 @@ function statisticsView(statistics: Statistics) {
         lag_seconds: lagSeconds,
       })),
     },
+    nodes: nodes.map(nodeView),
     store: {
       kind: store.kind,
       is_up: store.isUp,
@@ -46,6 +47,19 @@ function statisticsView(statistics: Statistics) {
       log_bytes: store.logBytes ?? null,
       last_backup_at: store.lastBackupAt === undefined ? null : timestamp(store.lastBackupAt),
     },
+  }
+}
+
+function nodeView({ name, version, startedAt, lastSeenAt, isThis, isGone, workers, lastMinute }: NodeStatistics) {
+  return {
+    name,
+    version,
+    started_at: timestamp(startedAt),
+    last_seen_at: timestamp(lastSeenAt),
+    is_this: isThis,
+    is_gone: isGone,
+    workers: { expected: workers.expected, serving: workers.serving },
+    last_minute: { tokens: lastMinute.tokens, checks: lastMinute.checks, refusals: lastMinute.refusals },
   }
 }
 

@@ -9,6 +9,7 @@ import { type Html, html, type Part, path } from './html.ts'
 import type { Page } from './layout.ts'
 import { overviewChanging, REASONS } from './overview-changing.ts'
 import { overviewCharts } from './overview-charts.ts'
+import { nodesSection } from './overview-nodes.ts'
 import { showPage } from './page.ts'
 
 /** The page that one sees first. */
@@ -34,6 +35,7 @@ ${only('workers-missing', note('warn', html`<p>Some processes do not answer requ
 ${only('no-tokens', emptyState('No tokens were issued in the last hour', html`<p><a href="/applications/new">Register an application</a> and get a token with its secret: you will see it here at once. If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, times and processes are those of this node; live tokens, secrets and the database are those of all nodes.</p>`}
 <div class="cards by-four">${cards(now)}</div>
+${nodesSection(statistics)}
 <div class="columns">
 ${charts.slice(0, 3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
 ${section('reasons', 'Refusals by reason', html`${only('no-refusals', html`<p class="quiet-text">Nothing was refused in the last hour.</p>`)}${reasons(now)}`)}

@@ -7,6 +7,7 @@ import { createAuditedChange, createAuditTrail } from './audit.ts'
 import { createCommands } from './commands.ts'
 import { createFigures } from './figures.ts'
 import { migrate } from './migrate.ts'
+import { createNodes } from './nodes.ts'
 import { createOperators } from './operators.ts'
 import { keepPrimary } from './primary.ts'
 import { createReads } from './reads.ts'
@@ -44,6 +45,7 @@ export async function openPostgres(
     ...createUsage(commands),
     ...createRefusals(commands),
     ...createFigures(commands),
+    nodes: createNodes(commands),
 
     async ping() {
       await reads.nothing()

@@ -121,6 +121,7 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
     ...createUsage(context),
     ...createRefusals(context),
     ...createFigures(context),
+    nodes: undefined,
     ...createPages(context),
     move,
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createAdminWorld } from '../../support/admin.ts'
+import { serverNode } from '../../support/server-node.ts'
 import { statisticsOf, traffic } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
 
@@ -12,6 +13,14 @@ const TRAFFIC = {
   check_latency: { p50_seconds: 0.0004, p99_seconds: 0.0021 },
 }
 
+const NODE = {
+  version: '1.2.3',
+  started_at: '2027-01-15T08:00:00.000Z',
+  last_seen_at: '2027-01-15T08:00:00.000Z',
+  workers: { expected: 2, serving: 1 },
+  last_minute: { tokens: 3, checks: 4, refusals: 5 },
+}
+
 t.test('Statistics API: whoever has an admin key is told how the server is doing', async (t) => {
   const { ask, statistics } = await createAdminWorld(t)
   Object.assign(statistics, {
@@ -19,6 +28,10 @@ t.test('Statistics API: whoever has an admin key is told how the server is doing
     refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 3 }],
     endingSecrets: { inADay: 1, inAWeek: 2, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
     workers: { expected: 2, serving: 1, each: [{ worker: 2, cpuSeconds: 0.5, residentBytes: 7, lagSeconds: 0.01 }] },
+    nodes: [
+      { ...serverNode({ name: 'web-1:8080', startedAt: START, lastSeenAt: START }), isThis: true, isGone: false },
+      { ...serverNode({ name: 'web-2:8080', startedAt: START, lastSeenAt: START }), isThis: false, isGone: true },
+    ],
     store: { kind: 'sqlite', isUp: true, databaseBytes: 4096, logBytes: 1, lastBackupAt: START },
   })
   const answer = await ask('/admin/v1/statistics', { as: 'viewer' })
@@ -39,6 +52,10 @@ t.test('Statistics API: whoever has an admin key is told how the server is doing
     live_tokens: { count: 0, is_exact: true },
     ending_secrets: { in_a_day: 1, in_a_week: 2, next: [{ kind: 'suite', id: 'store', name: 'Store', ends_at: at }] },
     workers: { expected: 2, serving: 1, each: [{ worker: 2, cpu_seconds: 0.5, resident_bytes: 7, lag_seconds: 0.01 }] },
+    nodes: [
+      { name: 'web-1:8080', is_this: true, is_gone: false, ...NODE },
+      { name: 'web-2:8080', is_this: false, is_gone: true, ...NODE },
+    ],
     store: { kind: 'sqlite', is_up: true, database_bytes: 4096, log_bytes: 1, last_backup_at: at },
   })
   t.equal(minutes.length, 61)

@@ -3,6 +3,7 @@ import { layout } from '../../../src/admin/console/layout.ts'
 import { overview } from '../../../src/admin/console/overview.ts'
 import { overviewChanging } from '../../../src/admin/console/overview-changing.ts'
 import type { Statistics } from '../../../src/domain/statistics.ts'
+import { serverNode } from '../../support/server-node.ts'
 import { NO_TRAFFIC, statisticsOf, traffic } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
 
@@ -120,6 +121,33 @@ t.test('Overview: of very many reasons the most frequent ones are shown, and the
     }),
   )
   t.strictSame([first, second], ['M0,4H100', 'M0,4H33.3'])
+})
+
+t.test('Overview: nodes that share a store are in a table, and those that are gone have a badge', async (t) => {
+  const at = START - 60_000
+  const nodes = [
+    { ...serverNode({ name: 'web-1:8080', lastSeenAt: START }), isThis: true, isGone: false },
+    { ...serverNode({ name: 'web-2:8080', lastSeenAt: at, version: '1.2.4' }), isThis: false, isGone: true },
+    { ...serverNode({ name: '<b>web-3</b>', lastSeenAt: START }), isThis: false, isGone: false },
+  ]
+  const text = page(statisticsOf({ nodes }))
+  const [, body = ''] = /<table.*?The nodes that share the store.*?<tbody[^>]*>(.*?)<\/tbody>/s.exec(text) ?? []
+  const rows = [...body.matchAll(/<tr.*?<\/tr>/gs)].map(([row]) =>
+    [...row.matchAll(/>([^<>]*\S[^<>]*)</g)].map(([, cell]) => cell),
+  )
+  const moment = (time: number) => `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  t.strictSame(rows, [
+    ['web-1:8080', 'this node', '1.2.3', '1 of 2', '3', '4', '5', moment(START)],
+    ['web-2:8080', 'gone', '1.2.4', '–', '–', '–', '–', moment(at)],
+    ['&lt;b&gt;web-3&lt;/b&gt;', '1.2.3', '1 of 2', '3', '4', '5', moment(START)],
+  ])
+  t.match(text, 'Together in the last minute: 6 tokens, 8 checks, 10 refusals.', 'of those that are not gone')
+  t.match(text, 'are those of <em>this node</em>')
+})
+
+t.test('Overview: a node that is alone has no table of nodes', async (t) => {
+  const nodes = [{ ...serverNode(), isThis: true, isGone: false }]
+  t.notMatch(page(statisticsOf({ nodes })), 'this node')
 })
 
 t.test('Overview: whose secrets end is named with a link, whatever is in the name', async (t) => {

@@ -9,6 +9,7 @@ import { holdOpen, query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 import { refusal } from '../../support/refusal.ts'
+import { serverNode } from '../../support/server-node.ts'
 
 const { createDatabase } = await startDatabases(t)
 
@@ -32,6 +33,13 @@ const QUESTIONS: { name: string; table: string; ask: (store: Opened) => Promise<
   { name: 'the live tokens', table: 'applications', ask: (store) => store.countLiveTokens(Buffer.alloc(16), 1) },
   { name: 'the tokens of an hour', table: 'token_counts', ask: (store) => store.countIssued(1) },
   { name: 'the last refusals', table: 'refusals', ask: (store) => store.listRefusals('a') },
+  { name: 'the list of nodes', table: 'nodes', ask: (store) => store.nodes?.list(1) ?? Promise.resolve() },
+  { name: 'what a node tells', table: 'nodes', ask: (store) => store.nodes?.record(serverNode()) ?? Promise.resolve() },
+  {
+    name: 'the end of a node',
+    table: 'nodes',
+    ask: (store) => store.nodes?.remove(serverNode().id) ?? Promise.resolve(),
+  },
   { name: 'a purge of refusals', table: 'refusals', ask: (store) => store.purgeRefusals(1, 1) },
   { name: 'a purge of counts', table: 'token_counts', ask: (store) => store.purgeTokenCounts(1, 1) },
 ]

@@ -1,0 +1,42 @@
+import type { NodeStatistics, Statistics } from '../../domain/statistics.ts'
+import { table } from './components/table.ts'
+import { badge, name, section, time } from './components/words.ts'
+import { count, NONE } from './figures.ts'
+import { type Html, html, type Part } from './html.ts'
+
+/** The nodes that share the store, as of the moment at which the page is made. False: there is one alone. */
+export function nodesSection({ nodes, at }: Statistics): Html | false {
+  if (nodes.length < 2) return false
+  const there = nodes.filter(({ isGone }) => !isGone)
+  const sum = (of: (node: NodeStatistics) => number) => count(there.reduce((sum, node) => sum + of(node), 0))
+  return section(
+    'nodes',
+    'Nodes',
+    html`<p>The charts, and figures of tokens, checks, refusals and processes, are those of <em>this node</em>, which answers you. Live tokens, secrets and the size of the store are those of all.</p>
+${table(
+  'The nodes that share the store',
+  [
+    { label: 'Node' },
+    { label: 'Version' },
+    { label: 'Processes', kind: 'number' },
+    { label: 'Tokens/min', kind: 'number' },
+    { label: 'Checks/min', kind: 'number' },
+    { label: 'Refusals/min', kind: 'number' },
+    { label: 'Last seen' },
+  ],
+  nodes.map(row),
+)}
+<p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refusals. As of ${time(at)}; reload to see more. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`,
+  )
+}
+
+function row({ name: called, version, isThis, isGone, workers, lastMinute, lastSeenAt }: NodeStatistics): Part[] {
+  const { tokens, checks, refusals } = lastMinute
+  const figures = [`${count(workers.serving)} of ${count(workers.expected)}`, ...[tokens, checks, refusals].map(count)]
+  return [
+    html`${name(called)} ${isThis && badge('this node', 'good')}${isGone && badge('gone', 'bad')}`,
+    version,
+    ...(isGone ? figures.map(() => NONE) : figures),
+    time(lastSeenAt),
+  ]
+}

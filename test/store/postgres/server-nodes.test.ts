@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { NODE_FORGOTTEN_MS, type ServerNode } from '../../../src/domain/node.ts'
+import type { Nodes } from '../../../src/domain/store.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { locationOf } from '../../support/postgres/location.ts'
+import { startDatabases } from '../../support/postgres/postgres.ts'
+import { serverNode } from '../../support/server-node.ts'
+
+const { createDatabase } = await startDatabases(t)
+
+/** The nodes of an empty database, as two stores have them. */
+async function openTwo(t: Test) {
+  const location = locationOf(await createDatabase())
+  const open = async () => {
+    const store = await openStore(location, { lockTimeout: 5000 })
+    t.teardown(() => store.close())
+    return store.nodes as Nodes
+  }
+  return [await open(), await open()] as const
+}
+
+const node = (name: string, more: Partial<ServerNode> = {}) => serverNode({ id: randomUUID(), name, ...more })
+
+async function namesOf(nodes: Nodes, limit = 100): Promise<string[]> {
+  return (await nodes.list(limit)).map(({ name }) => name)
+}
+
+t.test('Server nodes: what one tells is seen by the others, as it told last', async (t) => {
+  const [one, two] = await openTwo(t)
+  t.strictSame(await two.list(10), [])
+  const first = node('web-1:80', { startedAt: 1000, lastSeenAt: 1500 })
+  const second = node('web-2:80', { startedAt: 1000, lastSeenAt: 2000, version: '2.0.0' })
+  await one.record(first)
+  await two.record(second)
+  t.strictSame(await one.list(10), [second, first], 'the last one first')
+  const later = {
+    ...first,
+    lastSeenAt: 3000,
+    workers: { expected: 4, serving: 4 },
+    lastMinute: { tokens: 7, checks: 8, refusals: 9 },
+  }
+  await one.record(later)
+  t.strictSame(await two.list(10), [later, second])
+  t.strictSame(await two.list(1), [later])
+})
+
+t.test('Server nodes: one that ends is forgotten, and no other', async (t) => {
+  const [one, two] = await openTwo(t)
+  const first = node('web-1:80')
+  await one.record(first)
+  await one.record(node('web-2:80'))
+  await two.remove(first.id)
+  t.strictSame(await one.list(10).then((nodes) => nodes.map(({ name }) => name)), ['web-2:80'])
+  await two.remove(first.id)
+})
+
+t.test('Server nodes: one that was not seen for a day is forgotten when another one tells', async (t) => {
+  const [one] = await openTwo(t)
+  await one.record(node('web-1:80', { lastSeenAt: 2000 }))
+  await one.record(node('web-2:80', { lastSeenAt: 2000 + NODE_FORGOTTEN_MS }))
+  t.strictSame(await namesOf(one), ['web-2:80', 'web-1:80'])
+  await one.record(node('web-3:80', { lastSeenAt: 2001 + NODE_FORGOTTEN_MS }))
+  t.strictSame(await namesOf(one), ['web-3:80', 'web-2:80'])
+})
+
+t.test('Server nodes: one that is started again after it was killed takes its own place', async (t) => {
+  const [one] = await openTwo(t)
+  await one.record(node('web-1:80', { lastSeenAt: 2000 }))
+  await one.record(node('web-2:80', { lastSeenAt: 2000 }))
+  const next = node('web-1:80', { startedAt: 2001, lastSeenAt: 2001 })
+  await one.record(next)
+  t.strictSame(await namesOf(one), ['web-1:80', 'web-2:80'])
+  t.equal((await one.list(1))[0]?.id, next.id)
+})
+
+t.test('Server nodes: two of the same name are both there, however often they tell', async (t) => {
+  const [one, two] = await openTwo(t)
+  const first = node('web-1:80', { startedAt: 1000 })
+  const second = node('web-1:80', { startedAt: 3000 })
+  await one.record({ ...first, lastSeenAt: 2000 })
+  await two.record({ ...second, lastSeenAt: 3000 })
+  for (const lastSeenAt of [4000, 5000]) {
+    await one.record({ ...first, lastSeenAt })
+    await two.record({ ...second, lastSeenAt })
+    t.equal((await one.list(10)).length, 2)
+  }
+})
+
+t.test('Server nodes: many that tell at once do not stand in each other’s way', async (t) => {
+  const stores = await openTwo(t)
+  const nodes = Array.from({ length: 20 }, (_, n) => node(`web-${n % 10}:80`, { startedAt: 1000 + n }))
+  for (let round = 0; round < 10; round++) {
+    const told = nodes.map((one, n) => (stores[n % 2] as Nodes).record({ ...one, lastSeenAt: 1000 + round * 10 + n }))
+    await Promise.all(told)
+  }
+  t.ok((await stores[0].list(100)).length >= 10)
+})
