@@ -109,13 +109,18 @@ t.test('Application: only the approvals that were ticked or unticked are changed
 })
 
 t.test('Application: approvals that are not on the page stay as they are', async (t) => {
-  const { page, administration, clientId } = await setting(t)
+  const { page, path, signIn, administration, clientId } = await setting(t)
   for (let n = 0; n < 200; n++) await administration.suites.register({ suiteId: `s-${n}`, name: 'S' })
   await administration.applications.approve(clientId, 's-199')
   const body = await page()
   t.equal(valuesOf(body, 'suite').length, 200)
   t.strictSame(valuesOf(body, 'shown'), ['store'])
-  t.match(textOf(body), 'Only the first 200 suites are shown')
+  t.match(
+    textOf((await (await signIn('viewer'))(path)).body),
+    'valid at these suites: store store s-199',
+    'all of them',
+  )
+  t.match(textOf(body), 'At most 200 suites are shown here.')
 })
 
 t.test('Application: where there is no suite its page says so', async (t) => {

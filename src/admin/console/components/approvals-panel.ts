@@ -17,8 +17,7 @@ interface Approvals {
 export function approvalsPanel({ base, application, suites, canChange }: Approvals): Html {
   const approved = new Set(application.suites)
   if (suites.length === 0) return section('approvals', 'Approvals', nothingYet(canChange))
-  if (!canChange)
-    return section('approvals', 'Approvals', approvedOnly(suites.filter(({ suiteId }) => approved.has(suiteId))))
+  if (!canChange) return section('approvals', 'Approvals', approvedOnly(application, suites))
   return section(
     'approvals',
     'Approvals',
@@ -43,20 +42,20 @@ export function suiteChoices(
     checked: isChecked(suite.suiteId),
   }))
   const others =
-    suites.length === MAX_CHOICES && html`<p class="hint">Only the first ${MAX_CHOICES} suites are shown.</p>`
+    suites.length === MAX_CHOICES && html`<p class="hint">At most ${MAX_CHOICES} suites are shown here.</p>`
   return html`<div class="suites">${checkboxes({ label: legend, name: 'suite', error }, choices)}${others}</div>`
 }
 
 function nothingYet(canChange: boolean): Html {
   return emptyState(
     'There is no suite yet',
-    html`<p>Without any, tokens are checked for nobody in particular.</p>${canChange && html`<p><a class="button" href="/suites/new">Register a suite</a></p>`}`,
+    html`<p>Without any, its tokens are valid wherever tokens are checked.</p>${canChange && html`<p><a class="button" href="/suites/new">Register a suite</a></p>`}`,
   )
 }
 
-function approvedOnly(suites: readonly Pick<Suite, 'suiteId' | 'name'>[]): Html {
-  if (suites.length === 0) return html`<p>Its tokens are valid at no suite.</p>`
-  return html`<p>Its tokens are valid at these suites:</p><ul>${suites.map(
-    (suite) => html`<li>${name(suite.name)} <code>${suite.suiteId}</code></li>`,
-  )}</ul>`
+/** All that it is approved for; the names of those that are among `suites`. */
+function approvedOnly({ suites: ids }: Approvals['application'], suites: Approvals['suites']): Html {
+  if (ids.length === 0) return html`<p>Its tokens are valid at no suite.</p>`
+  const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))
+  return html`<p>Its tokens are valid at these suites:</p><ul>${ids.map((id) => html`<li>${names.get(id)} <code>${id}</code></li>`)}</ul>`
 }
