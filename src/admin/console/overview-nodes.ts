@@ -12,20 +12,19 @@ export function nodesSection({ nodes, at }: Statistics): Html | false {
   return section(
     'nodes',
     'Nodes',
-    html`<p>The charts, and figures of tokens, checks, refusals and processes, are those of <em>this node</em>, which answers you. Live tokens, secrets and the size of the store are those of all.</p>
-${table(
-  'The nodes that share the store',
-  [
-    { label: 'Node' },
-    { label: 'Version' },
-    { label: 'Processes', kind: 'number' },
-    { label: 'Tokens/min', kind: 'number' },
-    { label: 'Checks/min', kind: 'number' },
-    { label: 'Refusals/min', kind: 'number' },
-    { label: 'Last seen' },
-  ],
-  nodes.map(row),
-)}
+    html`${table(
+      'The nodes that share the store',
+      [
+        { label: 'Node' },
+        { label: 'Version' },
+        { label: 'Processes', kind: 'number' },
+        { label: 'Tokens/min', kind: 'number' },
+        { label: 'Checks/min', kind: 'number' },
+        { label: 'Refusals/min', kind: 'number' },
+        { label: 'Last seen' },
+      ],
+      nodes.map(row),
+    )}
 <p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refusals. As of ${time(at)}; reload to see more. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`,
   )
 }

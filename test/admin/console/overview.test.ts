@@ -142,7 +142,6 @@ t.test('Overview: nodes that share a store are in a table, and those that are go
     ['&lt;b&gt;web-3&lt;/b&gt;', '1.2.3', '1 of 2', '3', '4', '5', moment(START)],
   ])
   t.match(text, 'Together in the last minute: 6 tokens, 8 checks, 10 refusals.', 'of those that are not gone')
-  t.match(text, 'are those of <em>this node</em>')
 })
 
 t.test('Overview: a node that is alone has no table of nodes', async (t) => {
