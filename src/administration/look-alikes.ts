@@ -1,4 +1,4 @@
-import { ABBREVIATED } from '../domain/application.ts'
+import { ABBREVIATED, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
 
 /** So many characters may be wrong, missing or too many. */
@@ -14,7 +14,7 @@ const SHORTEST = 6
 const SHORTEST_BEGINNING = 4
 
 /** What gets around a client id by mistake: quotes, spaces. */
-const WRAPPING = /^["'\s<]+|["'\s>]+$/g
+const WRAPPING = /["'\s<>]/
 
 /** Whether the beginning of a client id that is not registered may be this one's: quoted, cut off, or in another case. */
 export function looksLike({ clientId: shown }: Pick<RefusalCount, 'clientId'>, clientId: string): boolean {
@@ -26,15 +26,24 @@ export function looksLike({ clientId: shown }: Pick<RefusalCount, 'clientId'>, c
   return plain(clientId).startsWith(kept) && (isCutOff || Math.abs(extra) <= MAX_EXTRA)
 }
 
-/** Whether what was asked for is a client id with a slip or two, or its beginning. */
-export function isNear(clientId: string, asked: string): boolean {
-  const [a, b] = [plain(clientId), plain(asked)]
-  if (a === b || (b.length >= SHORTEST_BEGINNING && a.startsWith(b))) return true
-  return Math.min(a.length, b.length) >= SHORTEST && distance(a, b) <= MAX_SLIPS
+/** Whether a client id is what was asked for with a slip or two, or begins so. What was asked for may be any text. */
+export function nearTo(asked: string): (clientId: string) => boolean {
+  if (asked.length > MAX_CLIENT_ID_LENGTH + MAX_EXTRA) return () => false
+  const b = plain(asked)
+  return (clientId) => {
+    const a = plain(clientId)
+    if (a === b || (b.length >= SHORTEST_BEGINNING && a.startsWith(b))) return true
+    return Math.min(a.length, b.length) >= SHORTEST && distance(a, b) <= MAX_SLIPS
+  }
 }
 
+/** Without what is around it, character by character: a regular expression would begin anew at each quote of a thousand. */
 function plain(clientId: string): string {
-  return clientId.replace(WRAPPING, '').toLowerCase()
+  const isWrapping = (at: number) => WRAPPING.test(clientId.charAt(at))
+  let [start, end] = [0, clientId.length]
+  while (isWrapping(start)) start++
+  while (end > start && isWrapping(end - 1)) end--
+  return clientId.slice(start, end).toLowerCase()
 }
 
 /** How many characters must be changed, added or left out to make one text the other (Levenshtein); at most one too many. */

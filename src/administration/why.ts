@@ -5,7 +5,7 @@ import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Context } from './administration.ts'
 import { createApplications, type ShownApplication } from './applications.ts'
 import { type Diagnosis, diagnose, diagnoseUnknown } from './diagnosis.ts'
-import { isNear, looksLike } from './look-alikes.ts'
+import { looksLike, nearTo } from './look-alikes.ts'
 import { stepsOfNames } from './names.ts'
 import { diagnoseSuite } from './suite-diagnosis.ts'
 import { createSuites, type ShownSuite } from './suites.ts'
@@ -66,8 +66,9 @@ export function createWhy(context: Context) {
       return { clientId, ...found, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
     }
     const similarApplications: ApplicationNames[] = []
+    const isNear = nearTo(clientId)
     for await (const names of stepsOfNames(store, { size: COMPARED_AT_A_TIME })) {
-      similarApplications.unshift(...names.filter((one) => isNear(one.clientId, clientId)).reverse())
+      similarApplications.unshift(...names.filter((one) => isNear(one.clientId)).reverse())
     }
     if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications)
     const found = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now(), ways })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ago } from '../../src/administration/age.ts'
-import { isNear, looksLike } from '../../src/administration/look-alikes.ts'
+import { looksLike, nearTo } from '../../src/administration/look-alikes.ts'
 import { abbreviated } from '../../src/domain/application.ts'
 
 const ID = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'
@@ -47,7 +47,7 @@ t.test('Look-alikes: a client id is near another one with two slips at most, and
     `${ID}xx`,
     ID.replace('7K', '1k'),
   ]) {
-    t.ok(isNear(ID, other), other)
+    t.ok(nearTo(other)(ID), other)
   }
   for (const other of [
     '',
@@ -57,22 +57,33 @@ t.test('Look-alikes: a client id is near another one with two slips at most, and
     `xyz${ID.slice(3)}`,
     ID.split('').reverse().join(''),
   ]) {
-    t.notOk(isNear(ID, other), other)
+    t.notOk(nearTo(other)(ID), other)
   }
-  t.notOk(isNear('abcde', 'abcdf'), 'short ones are all alike')
-  t.ok(isNear('ABCDE', 'abcde'))
+  t.notOk(nearTo('abcdf')('abcde'), 'short ones are all alike')
+  t.ok(nearTo('abcde')('ABCDE'))
 })
 
-t.test('Age: a time is so long ago, in one unit', async (t) => {
+t.test('Look-alikes: a long text that is almost nothing but quotes takes no longer than another one', async (t) => {
+  // Time that grows with the square of its length would be hours.
+  const quotes = `fGRB${"'".repeat(1_000_000)}x`
+  t.notOk(nearTo(quotes)(ID))
+  t.notOk(nearTo(ID)(quotes))
+  t.ok(looksLike({ clientId: abbreviated(ID) }, quotes), 'as if it were cut off')
+  t.ok(nearTo(`<${"'".repeat(150)}${ID}>`)(ID))
+  t.notOk(nearTo(`${"'".repeat(201)}${ID}`)(ID), 'longer than any client id')
+  t.notOk(nearTo("'".repeat(9))(ID), 'quotes around nothing')
+})
+
+t.test('Age: a time is so long ago, in one unit, to the nearest', async (t) => {
   for (const [age, text] of [
     [0, '0 s ago'],
     [-5000, '0 s ago'],
-    [119_000, '119 s ago'],
-    [120_000, '2 min ago'],
-    [119 * 60_000, '119 min ago'],
-    [120 * 60_000, '2 h ago'],
-    [47 * 3_600_000, '47 h ago'],
-    [48 * 3_600_000, '2 days ago'],
+    [89_000, '89 s ago'],
+    [90_000, '2 min ago'],
+    [89 * 60_000, '89 min ago'],
+    [90 * 60_000, '2 h ago'],
+    [35 * 3_600_000, '35 h ago'],
+    [36 * 3_600_000, '2 days ago'],
   ] as const)
     t.equal(ago(1e12 - age, 1e12), text)
 })
