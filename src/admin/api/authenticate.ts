@@ -1,17 +1,24 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SignIn } from '../../administration/sign-in.ts'
+import { isSafe } from '../wire/access.ts'
 import { setCaller } from '../wire/caller.ts'
 import { RefusedOperator } from '../wire/refused-operator.ts'
 
 const BEARER = /^bearer +(\S+) *$/i
 
-/** Asks every request for an admin key, RFC 6750 §2.1, before its body is read. */
+/** Asks every request for an admin key, RFC 6750 §2.1, before its body is read, and who changes something once more. */
 export function authenticateKeys(api: FastifyInstance, { authenticate }: SignIn): void {
-  api.addHook('onRequest', async (request) => {
+  async function identify(request: FastifyRequest): Promise<void> {
     const adminKey = adminKeyOf(request)
     const signedIn = await authenticate(adminKey)
     if (typeof signedIn === 'string') throw new RefusedOperator(signedIn)
     setCaller(request, { operator: signedIn.operator, origin: 'API', credential: adminKey })
+  }
+
+  api.addHook('onRequest', identify)
+  // The body may have taken seconds, in which the operator was removed.
+  api.addHook('preHandler', async (request) => {
+    if (!isSafe(request.method)) await identify(request)
   })
 }
 

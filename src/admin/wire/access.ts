@@ -35,7 +35,8 @@ export function limitAccess(app: FastifyInstance): void {
   })
 }
 
-function assertAccess(request: FastifyRequest): void {
+/** Throws RefusedOperator where this caller may not do this. */
+export function assertAccess(request: FastifyRequest): void {
   const { method, routeOptions, caller } = request
   if (isOpen(request)) return
   if (!caller) throw new RefusedOperator('no credentials')

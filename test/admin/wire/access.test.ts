@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream'
 import t from 'tap'
 import { EXCEPTIONS } from '../../../src/admin/wire/access.ts'
 import { createAdminWorld } from '../../support/admin.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
+import { until } from '../../support/until.ts'
 
 const SAFE = ['GET', 'HEAD']
 
@@ -27,6 +29,32 @@ t.test('Access: a viewer passes no route that changes anything, but to end the o
       ? await ask(path, { method, as: 'viewer' })
       : await browser(path, { method, headers: SAME_ORIGIN })
     t.equal(statusCode, 403, `${method} ${url}`)
+  }
+})
+
+t.test('Access: who is removed while the body of a change is on its way changes nothing', async (t) => {
+  for (const origin of ['API', 'console']) {
+    const { app, keys, signIn, administration, clock, store } = await createConsoleWorld(t)
+    const { cookie } = await signIn()
+    clock.time += 2 * 60_000
+    const anna = async () => (await administration.operators.list()).find(({ name }) => name === 'anna')
+    // Both are noted when a request has proved who sends it.
+    const hasBegun = async () =>
+      (origin === 'API' ? (await anna())?.keys[0]?.lastUsedAt : (await anna())?.sessions[0]?.lastSeenAt) === clock.time
+    const [path, type, text, credential] =
+      origin === 'API'
+        ? ['/admin/v1/suites', 'application/json', '{"id":"s","name":"S"}', { authorization: `Bearer ${keys.admin}` }]
+        : ['/suites/new', 'application/x-www-form-urlencoded', 'suite_id=s&name=S', { ...SAME_ORIGIN, cookie }]
+    const body = new Readable({ read() {} })
+    body.push(text.slice(0, 5))
+    const headers = { 'content-type': type, ...credential }
+    const answer = app.inject({ method: 'POST', url: path, headers, payload: body })
+    await until(hasBegun)
+    await administration.operators.remove('anna')
+    body.push(text.slice(5))
+    body.push(null)
+    t.equal((await answer).statusCode, 401, origin)
+    t.strictSame(await store.listSuites({ limit: 1 }), [], origin)
   }
 })
 
