@@ -10,6 +10,7 @@ import { createHostCheck, originForm } from './wire/host.ts'
 import { createMalformedAnswers } from './wire/malformed.ts'
 import { sendProblem } from './wire/problem.ts'
 import { settle } from './wire/settle.ts'
+import { refuseUnstorable } from './wire/storable.ts'
 import { takeTurns } from './wire/turns.ts'
 
 const BODY_LIMIT = 64 * 1024
@@ -71,6 +72,7 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
   })
   limitAccess(app)
   takeTurns(app)
+  refuseUnstorable(app)
   await app.register(async (api) => adminApi(api, context), { prefix: '/admin/v1' })
   await app.register(async (console) => adminConsole(console, context))
   return app

@@ -34,7 +34,7 @@ export const fields = {
   developerEmail: text('The developer email')
     .max(254, 'The developer email may have 254 characters at most')
     .regex(
-      /^[^\s@\p{Cc}\p{Bidi_Control}]+@[^\s@\p{Cc}\p{Bidi_Control}]+$/u,
+      /^[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+@[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+$/u,
       'The developer email must be an email address',
     ),
   clientId: text('The client id')

@@ -57,10 +57,11 @@ export function createSecrets(context: Context) {
    */
   async function revoke(owner: string, secretId: number, { force = false } = {}): Promise<boolean> {
     const all = await list(owner)
-    const active = all.filter(({ state }) => state === 'active')
-    if (!force && active.length === 1 && active[0]?.id === secretId) throw lastSecret(owner, secretId)
-    if (!(await store.revokeSecret(owner, secretId, now(), audit())))
+    if (!all.some(({ id }) => id === secretId))
       throw new OperatorError(`${owner} has no secret ${secretId}.`, { kind: 'not found' })
+    const revokeIt = force ? store.revokeSecret : store.revokeSpareSecret
+    // False, where it was there a moment ago: it is the last active one.
+    if (!(await revokeIt(owner, secretId, now(), audit()))) throw lastSecret(owner, secretId)
     const isNew = !all.some(({ id, state }) => id === secretId && state === 'revoked')
     if (isNew) report({ type: 'secret revoked', clientId: owner, secretId })
     return isNew

@@ -112,6 +112,8 @@ export interface Registry {
   ): Promise<boolean>
   /** Marks one secret of an application or a suite as revoked and ends it, both at this time unless it was earlier. */
   revokeSecret(owner: string, secretId: number, at: number, audit: Audit): Promise<boolean>
+  /** The same, unless no other secret of its owner would be active at this time. Resolves to whether it was done. */
+  revokeSpareSecret(owner: string, secretId: number, at: number, audit: Audit): Promise<boolean>
 }
 
 /** Who changed what. */

@@ -325,6 +325,28 @@ function registryConformance(t: Test, { open }: Harness): void {
     t.match((await store.findApplication('a'))?.secrets[1], { endsAt: START + 1, revokedAt: START + 2 })
   })
 
+  t.test(
+    'Store: of two active secrets one can be revoked as a spare one, and one that is not active always',
+    async (t) => {
+      const store = await open(t)
+      await register(store, [application('a'), application('b')])
+      await store.addSecret('a', SECRET, AUDIT)
+      const secrets = (await store.findApplication('a'))?.secrets ?? []
+      const [first = 0, second = 0] = secrets.map(({ id }) => id)
+      t.equal(await store.revokeSpareSecret('b', first, START, AUDIT), false, "another's secret")
+      const both = [first, second].map((id) => store.revokeSpareSecret('a', id, START, AUDIT))
+      t.strictSame(await Promise.all(both), [true, false], 'both at once')
+      t.match((await store.findApplication('a'))?.secrets, [{ revokedAt: START }, { revokedAt: null }])
+      t.equal(await store.revokeSpareSecret('a', first, START + 1, AUDIT), true, 'the first was revoked before')
+      t.equal(await store.revokeSpareSecret('a', second, START + 1, AUDIT), false)
+      await store.register({ suites: [suite('store')], applications: [] }, AUDIT)
+      const [only] = (await store.findSuite('store'))?.secrets ?? []
+      t.equal(await store.revokeSpareSecret('store', only?.id as number, START, AUDIT), false)
+      await store.addSecret('store', SECRET, AUDIT)
+      t.equal(await store.revokeSpareSecret('store', only?.id as number, START, AUDIT), true)
+    },
+  )
+
   t.test('Store: it knows how many imported secrets an application has at most, but for revoked ones', async (t) => {
     const store = await open(t)
     await register(store, [application('a')])
@@ -1181,6 +1203,7 @@ function sharingConformance(t: Test, { openTwo }: Harness): void {
       [() => one.withdraw('a', 'store', AUDIT), ({ suites }) => suites.length === 0],
       [() => one.revokeTokens('a', START, AUDIT), ({ tokenGeneration }) => tokenGeneration === 1],
       [() => one.rotateSecret('a', SECRET, START + 5, 0, AUDIT), ({ secrets }) => secrets[0]?.endsAt === START + 5],
+      [() => one.revokeSpareSecret('a', secretId, START + 2, AUDIT), ({ secrets }) => secrets[0]?.endsAt === START + 2],
       [() => one.revokeSecret('a', secretId, START + 1, AUDIT), ({ secrets }) => secrets[0]?.endsAt === START + 1],
     ]
     for (const [change, isSeen] of changes) {
@@ -1379,6 +1402,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         revokeTokens: () => store.revokeTokens('owner', START, AUDIT),
         rotateSecret: () => store.rotateSecret('owner', SECRET, START, START, AUDIT),
         revokeSecret: () => store.revokeSecret('owner', 1, START, AUDIT),
+        revokeSpareSecret: () => store.revokeSpareSecret('owner', 1, START, AUDIT),
         findSealedAnswer: () => store.findSealedAnswer('digest', START),
         purgeIdempotencyRecords: () => store.purgeIdempotencyRecords(START, 1),
         findOperator: () => store.findOperator('anna'),

@@ -26,6 +26,7 @@ export function serveLive(console: FastifyInstance, { signIn, statistics }: Admi
       return reply.code(503).header('retry-after', '30').type('text/plain').send('Too many pages are open.\n')
     }
     stream.once('close', () => broadcast.leave(listener))
-    return reply.type('text/event-stream; charset=utf-8').send(stream)
+    // nginx would keep the events until it has many.
+    return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no').send(stream)
   })
 }

@@ -102,6 +102,9 @@ export function createRegistry({ reads, commands, audited }: Options): Registry 
 
     revokeSecret: (owner, id, at, audit) =>
       change(audit, ofOwner('secret revoked', owner), sql.revokeSecret, [owner, id, at]),
+
+    revokeSpareSecret: (owner, id, at, audit) =>
+      change(audit, ofOwner('secret revoked', owner), sql.revokeSpareSecret, [owner, id, at]),
   }
 }
 

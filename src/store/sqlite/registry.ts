@@ -76,6 +76,7 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
   const deleteEndedSecrets = db.prepare(sql.deleteEndedSecrets)
   const endSecrets = db.prepare(sql.endSecrets)
   const revokeSecret = db.prepare(sql.revokeSecret)
+  const revokeSpareSecret = db.prepare(sql.revokeSpareSecret)
 
   /** Makes one change, in one transaction with its audit events. Rejects with OperatorError where the store has moved. */
   function change<Result>(audit: Audit, concerned: readonly Concerned[], action: () => Result): Promise<Result> {
@@ -161,6 +162,9 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
 
     revokeSecret: (owner, id, at, audit) =>
       change(audit, ofOwner('secret revoked', owner), () => revokeSecret.run({ owner, id, at }).changes > 0),
+
+    revokeSpareSecret: (owner, id, at, audit) =>
+      change(audit, ofOwner('secret revoked', owner), () => revokeSpareSecret.run({ owner, id, at }).changes > 0),
   }
   /** `applicationOf` finds an application by the key that its tokens have; throws an SqliteError. */
   return { registry, applicationOf }

@@ -200,3 +200,18 @@ export const revokeSecret = `
      AND (application_id = (SELECT id FROM applications WHERE client_id = $1)
        OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))
   RETURNING id`
+
+export const revokeSpareSecret = `
+  UPDATE secrets
+     SET ends_at = least(ends_at, $3), revoked_at = coalesce(revoked_at, $3)
+   WHERE id = $2
+     AND (application_id = (SELECT id FROM applications WHERE client_id = $1)
+       OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))
+     AND (ends_at <= $3
+       OR EXISTS (
+         SELECT 1
+           FROM secrets other
+          WHERE other.id <> secrets.id
+            AND (other.application_id = secrets.application_id OR other.suite_id = secrets.suite_id)
+            AND (other.ends_at IS NULL OR other.ends_at > $3)))
+  RETURNING id`

@@ -160,6 +160,21 @@ export const revokeSecret = `
      AND (application_id = (SELECT id FROM applications WHERE client_id = @owner)
        OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner))`
 
+export const revokeSpareSecret = `
+  UPDATE secrets
+     SET ends_at = min(ifnull(ends_at, 9007199254740991), @at),
+         revoked_at = ifnull(revoked_at, @at)
+   WHERE id = @id
+     AND (application_id = (SELECT id FROM applications WHERE client_id = @owner)
+       OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner))
+     AND (ends_at <= @at
+       OR EXISTS (
+         SELECT 1
+           FROM secrets other
+          WHERE other.id <> secrets.id
+            AND (other.application_id = secrets.application_id OR other.suite_id = secrets.suite_id)
+            AND (other.ends_at IS NULL OR other.ends_at > @at)))`
+
 export const mostImportedSecrets = `
   SELECT ifnull(max(checked), 0)
     FROM (SELECT max(1, sum(revoked_at IS NULL)) AS checked
