@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fastify from 'fastify'
 import t from 'tap'
+import { problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
 import { takeTurns } from '../../../src/admin/wire/turns.ts'
 
 t.test(
@@ -43,4 +44,36 @@ t.test('Turns: an answer that nobody takes, and a stream, do not keep the next r
   await fetch(`${address}/stream`, { signal: leaving.signal })
   t.equal(await (await fetch(`${address}/next`)).text(), 'next')
   leaving.abort()
+})
+
+t.test('Turns: so many requests wait and no more, and those are not worked on whose sender is gone', async (t) => {
+  const app = fastify()
+  t.teardown(() => app.close())
+  app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))
+  takeTurns(app)
+  const { promise: later, resolve: goOn } = Promise.withResolvers<void>()
+  let worked = 0
+  app.get('/', () => {
+    worked++
+    return later.then(() => 'done')
+  })
+  const ask = async () => (await app.inject('/')).statusCode
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const first = ask()
+  const leaving = new AbortController()
+  const gone = fetch(address, { signal: leaving.signal })
+  const closed = new Promise<void>((resolve) => {
+    app.server.once('connection', (connection) => connection.once('close', () => resolve()))
+  })
+  await new Promise<void>((resolve) => app.server.once('request', () => resolve()))
+  await turn()
+  const others = Array.from({ length: 63 }, ask)
+  t.equal(await ask(), 503)
+  leaving.abort()
+  await t.rejects(gone)
+  await closed
+  goOn()
+  t.equal(await first, 200)
+  t.strictSame(new Set(await Promise.all(others)), new Set([200]))
+  t.equal(worked, 64)
 })
