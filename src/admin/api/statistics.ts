@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { timestamp } from '../../administration/views.ts'
 import type { Latency, NodeStatistics, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
 
@@ -76,8 +77,4 @@ function trafficView(traffic: Traffic) {
 
 function latencyView(latency: Latency | undefined) {
   return latency ? { p50_seconds: latency.p50, p99_seconds: latency.p99 } : null
-}
-
-function timestamp(time: number): string {
-  return new Date(time).toISOString()
 }
