@@ -22,7 +22,7 @@ export function picturesOf({ clientId }: Shown): Picture[] {
     { name: 'operators', path: '/operators' },
     { name: 'about', path: '/about' },
     // Last: it changes what the others show.
-    { name: 'secret', path: '/applications/new', before: register },
+    { name: 'secret', path: '/new-application', before: register },
   ]
 }
 

@@ -11,9 +11,9 @@ const MANY = 20_000
 export const ALWAYS = [
   '/',
   '/applications',
-  '/applications/new',
+  '/new-application',
   '/suites',
-  '/suites/new',
+  '/new-suite',
   '/audit',
   '/operators',
   '/about',

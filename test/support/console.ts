@@ -100,7 +100,7 @@ export async function registerApplication(
   origin: string,
   { name = 'Store front', email = 'dev@partner.example' } = {},
 ): Promise<{ clientId: string; clientSecret: string }> {
-  await page.goto(`${origin}/applications/new`)
+  await page.goto(`${origin}/new-application`)
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
   await page.getByLabel('Developer email').fill(email)
   await page.getByRole('button', { name: 'Register' }).click()

@@ -47,7 +47,7 @@ const CHANGES = [
   ...['/suites/other/secrets', '/operators/ben', '/operators/ben/keys/3', '/operators/ben/sessions/1'],
 ].map((path) => API + path)
 const FORMS = [
-  ...['/applications/new', '/applications/ID/approvals', '/applications/ID/suspend', '/applications/ID/resume'],
+  ...['/new-application', '/applications/ID/approvals', '/applications/ID/suspend', '/applications/ID/resume'],
   ...[
     '/applications/ID/revoke-tokens',
     '/applications/ID/remove',
@@ -56,7 +56,7 @@ const FORMS = [
   ],
   ...[
     '/applications/ID/secrets/3/revoke',
-    '/suites/new',
+    '/new-suite',
     '/suites/other/names',
     '/suites/other/secrets',
     '/suites/other/remove',

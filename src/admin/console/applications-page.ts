@@ -48,7 +48,7 @@ export function applicationsPage(applications: Applications): Page {
   }
 }
 
-const REGISTER = html`<a class="button primary" href="/applications/new">Register an application</a>`
+const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
 function nothingYet(canChange: boolean): Html {
   return emptyState(

@@ -31,7 +31,7 @@ export function newApplicationPage({ form, suites, errors }: NewApplication): Pa
     section: '/applications',
     trail: [{ href: '/applications', label: 'Applications' }],
     lead: "One for each partner's program. It gets a client id and a secret, which is shown once.",
-    content: html`${formErrors(errors)}<form class="panel form" method="post" action="/applications/new">${hidden({ request_key: form.requestKey })}
+    content: html`${formErrors(errors)}<form class="panel form" method="post" action="/new-application">${hidden({ request_key: form.requestKey })}
 ${field({ label: 'Name', name: 'name', value: form.name, hint: 'Its tokens have it as application_name.', required: true, error: errorOf('name') })}
 ${field({ label: 'Developer email', name: 'developer_email', type: 'email', value: form.developerEmail, hint: 'Whom to ask. Its tokens have it as developer.email.', required: true, error: errorOf('developer_email') })}
 ${

@@ -17,7 +17,7 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
   const { store, administration } = context
   const publicUrl = settingOf(context, 'PUBLIC_URL')
 
-  console.get('/applications/new', async (request, reply) => {
+  console.get('/new-application', async (request, reply) => {
     assertCanChange(request)
     const suites = await store.listSuites({ limit: MAX_CHOICES })
     const ticked = suites.map(({ suiteId }) => suiteId)
@@ -25,7 +25,7 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
     return showPage(reply, newApplicationPage({ form, suites, errors: [] }))
   })
 
-  console.post('/applications/new', async (request, reply) => {
+  console.post('/new-application', async (request, reply) => {
     const form = formIn(request.body)
     const { name, developerEmail, clientId, suites } = form
     const { applications } = administration(callerOf(request).author)

@@ -17,7 +17,7 @@ export function newSuitePage({ requestKey, suiteId, name }: NewSuiteForm, errors
     section: '/suites',
     trail: [{ href: '/suites', label: 'Suites' }],
     lead: 'One for each API that is protected by tokens. It gets a secret, which is shown once.',
-    content: html`${formErrors(errors)}<form class="panel form" method="post" action="/suites/new">${hidden({ request_key: requestKey })}
+    content: html`${formErrors(errors)}<form class="panel form" method="post" action="/new-suite">${hidden({ request_key: requestKey })}
 ${field({ label: 'Id', name: 'suite_id', value: suiteId, isCode: true, required: true, hint: 'What gateways ask for: letters, digits and - . _ ~. It cannot be changed.', error: errorOf('suite_id') })}
 ${field({ label: 'Name', name: 'name', value: name, required: true, error: errorOf('name') })}
 <div class="buttons"><button class="button primary">Register</button><a class="button" href="/suites">Cancel</a></div></form>`,

@@ -18,12 +18,12 @@ const INPUTS = { conflict: 'suite_id', id: 'suite_id' }
 export function newSuite(console: FastifyInstance, context: AdminContext): void {
   const urls = { publicUrl: settingOf(context, 'PUBLIC_URL'), docsUrl: settingOf(context, 'DOCS_URL') }
 
-  console.get('/suites/new', async (request, reply) => {
+  console.get('/new-suite', async (request, reply) => {
     assertCanChange(request)
     return showPage(reply, newSuitePage({ requestKey: newRequestKey(), suiteId: '', name: '' }, []))
   })
 
-  console.post('/suites/new', async (request, reply) => {
+  console.post('/new-suite', async (request, reply) => {
     const fields = fieldsOf(request.body)
     const [suiteId, name] = [fields.text('suite_id'), fields.text('name')]
     const { suites } = context.administration(callerOf(request).author)

@@ -24,7 +24,7 @@ export function registeredApplicationPage(
     )}
 ${suites.length === 0 && note('warn', html`<p>It is approved for no suite, so its tokens are valid nowhere yet.</p>`)}
 ${section('try', 'Get a token', copyable('curl', 'In a terminal', tokenCommand({ clientId, clientSecret, publicUrl })))}
-<div class="buttons"><a class="button primary" href="${address}">Go to the application</a><a class="button" href="/applications/new">Register another one</a></div>`,
+<div class="buttons"><a class="button primary" href="${address}">Go to the application</a><a class="button" href="/new-application">Register another one</a></div>`,
   }
 }
 

@@ -19,7 +19,7 @@ const COLUMNS = [
   { label: 'Approved applications', kind: 'number' },
 ] as const
 
-const REGISTER = html`<a class="button primary" href="/suites/new">Register a suite</a>`
+const REGISTER = html`<a class="button primary" href="/new-suite">Register a suite</a>`
 
 /** The suites, oldest first. */
 export function suitesPage({ suites, next, isFirst, canChange }: Suites): Page {

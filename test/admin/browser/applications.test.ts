@@ -106,7 +106,7 @@ t.test(
     const { browser, console } = await startBoth(t)
     for (const options of KINDS) {
       const { page } = await signIn(browser, console, options)
-      await page.goto(`${console.origin}/applications/new`)
+      await page.goto(`${console.origin}/new-application`)
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front')
       await page.getByLabel('Developer email').fill('nobody@')
       await page

@@ -42,7 +42,7 @@ t.test('Keyboard: an application is registered without a mouse', { skip: NO_BROW
   await page.waitForURL('**/applications')
   await tabTo(page, ({ text }) => text.startsWith('Register an application'))
   await page.keyboard.press('Enter')
-  await page.waitForURL('**/applications/new')
+  await page.waitForURL('**/new-application')
   await tabTo(page, ({ name }) => name === 'name')
   await page.keyboard.type('Store front')
   await tabTo(page, ({ name }) => name === 'developer_email')
@@ -84,7 +84,7 @@ t.test('Keyboard: everything that Tab comes to can be seen to have the focus', {
   const { browser, console } = await startBoth(t)
   const { page } = await signIn(browser, console)
   const { clientId } = await registerApplication(page, console.origin)
-  for (const path of ['/', '/applications', `/applications/${clientId}`, '/suites/new', '/audit', '/operators']) {
+  for (const path of ['/', '/applications', `/applications/${clientId}`, '/new-suite', '/audit', '/operators']) {
     await page.goto(console.origin + path)
     const seen = new Set<string>()
     for (let times = 0; times < 80; times++) {

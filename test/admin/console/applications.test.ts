@@ -24,11 +24,11 @@ t.test('Applications: where there is none the page says what to do next, and a v
   const { browser, signIn } = await worldOf(t, 0)
   const { body } = await browser('/applications')
   t.match(textOf(body), /No application is registered yet .* Register an application/)
-  t.equal(body.split('href="/applications/new"').length, 2)
+  t.equal(body.split('href="/new-application"').length, 2)
   t.notMatch(body, 'name="search"')
   const seen = (await (await signIn('viewer'))('/applications')).body
   t.match(seen, 'No application is registered yet')
-  t.notMatch(seen, '/applications/new')
+  t.notMatch(seen, '/new-application')
   t.strictSame(actionsOf(seen), [])
 })
 

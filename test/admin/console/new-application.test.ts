@@ -11,7 +11,7 @@ async function setting(t: Test) {
   const browser = await world.signIn()
   /** The form as a browser sends it that has just loaded it. */
   async function form(fields: Record<string, string | string[]> = {}) {
-    const { body } = await browser('/applications/new')
+    const { body } = await browser('/new-application')
     const [request_key = ''] = valuesOf(body, 'request_key')
     return {
       request_key,
@@ -22,14 +22,14 @@ async function setting(t: Test) {
       ...fields,
     }
   }
-  const send = (form: Record<string, string | string[]>) => browser('/applications/new', { form })
+  const send = (form: Record<string, string | string[]>) => browser('/new-application', { form })
   const count = () => world.store.countApplications()
   return { ...world, browser, form, send, count }
 }
 
 t.test('New application: the form has every suite ticked, and another request key each time', async (t) => {
   const { browser, form } = await setting(t)
-  const { body } = await browser('/applications/new')
+  const { body } = await browser('/new-application')
   t.equal(body.match(/name="suite" value="[a-z]+" checked/g)?.length, 2)
   t.match(body, /<details><summary>It has a client id already/)
   t.not((await form()).request_key, (await form()).request_key)
@@ -71,7 +71,7 @@ t.test(
     t.equal(await count(), 1)
     const secret = copyOf(first.body, 'client-secret')
     const clientId = copyOf(first.body, 'client-id')
-    for (const page of ['/applications', `/applications/${clientId}`, '/audit', '/applications/new']) {
+    for (const page of ['/applications', `/applications/${clientId}`, '/audit', '/new-application']) {
       t.notMatch((await browser(page)).body, secret, page)
     }
     t.notMatch(lines.join('\n'), secret)
@@ -100,7 +100,7 @@ t.test('New application: a form that is sent a day later registers nothing, for 
   await send(sent)
   clock.time += 25 * HOUR
   t.equal((await send(sent)).statusCode, 401)
-  const other = await (await signIn())('/applications/new', { form: { ...sent, client_id: 'mine' } })
+  const other = await (await signIn())('/new-application', { form: { ...sent, client_id: 'mine' } })
   t.equal(other.statusCode, 200, 'what was kept for a repetition is not kept for longer than a day')
   t.equal(await count(), 2)
 })
@@ -111,7 +111,7 @@ t.test(
     const { form, send, count, signIn } = await setting(t)
     const sent = await form()
     await send(sent)
-    const { statusCode, body } = await (await signIn())('/applications/new', { form: sent })
+    const { statusCode, body } = await (await signIn())('/new-application', { form: sent })
     t.equal(statusCode, 422)
     t.not(valuesOf(body, 'request_key')[0], sent.request_key)
     t.equal(await count(), 1)
@@ -165,10 +165,10 @@ t.test(
 t.test('New application: where there is no suite the form does without; a viewer gets none', async (t) => {
   const { browser, administration, signIn, form, count } = await setting(t)
   for (const suiteId of ['store', 'product']) await administration.suites.remove(suiteId)
-  t.match((await browser('/applications/new')).body, 'There is no suite yet')
+  t.match((await browser('/new-application')).body, 'There is no suite yet')
   const viewer = await signIn('viewer')
-  t.equal((await viewer('/applications/new')).statusCode, 403)
-  t.equal((await viewer('/applications/new', { form: await form() })).statusCode, 403)
+  t.equal((await viewer('/new-application')).statusCode, 403)
+  t.equal((await viewer('/new-application', { form: await form() })).statusCode, 403)
   t.equal(await count(), 0)
 })
 

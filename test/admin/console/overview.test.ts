@@ -38,7 +38,7 @@ const isShown = (text: string, condition: string) => {
 t.test('Overview: an empty server says what to do next', async (t) => {
   const text = page(statisticsOf())
   t.ok(isShown(text, 'no-tokens'))
-  t.match(text, '<a href="/applications/new">Register an application</a>')
+  t.match(text, '<a href="/new-application">Register an application</a>')
   t.ok(isShown(text, 'no-refusals'))
   t.match(text, 'No application or suite loses its last secret')
   t.match(text, 'up for less than a minute')

@@ -5,10 +5,10 @@ import { createConsoleWorld } from '../../support/console-world.ts'
 const PAGES = [
   '/',
   '/applications',
-  '/applications/new',
+  '/new-application',
   '/applications/nobody',
   '/suites',
-  '/suites/new',
+  '/new-suite',
   '/audit',
   '/operators',
   '/about',
@@ -160,4 +160,17 @@ t.test('About: it shows what runs and its settings, and no password', async (t) 
   t.notMatch((await (await signIn())('/about')).body, 'Documents')
   Object.assign(context.about, { settings: [{ name: 'DOCS_URL', value: 'https://docs.example/"x' }] })
   t.match((await (await signIn())('/about')).body, '<a href="https://docs.example/&quot;x" rel="noreferrer">')
+})
+
+t.test('Pages: an application and a suite may have any id, and have their pages', async (t) => {
+  for (const id of ['new', 'remove', 'new-application']) {
+    const { administration, signIn } = await createConsoleWorld(t)
+    await administration.applications.register({ clientId: id, name: 'Shop', developerEmail: 'dev@partner.example' })
+    t.match((await (await signIn())(`/applications/${id}`)).body, '<title>Shop', id)
+  }
+  for (const id of ['new', 'remove', 'new-suite']) {
+    const { administration, signIn } = await createConsoleWorld(t)
+    await administration.suites.register({ suiteId: id, name: 'Store API' })
+    t.match((await (await signIn())(`/suites/${id}`)).body, '<title>Store API', id)
+  }
 })

@@ -25,7 +25,7 @@ t.test('Suites: where there is none the page says what to do next, and a viewer 
   t.match(textOf((await browser('/suites')).body), /No suite is registered yet .* Register a suite/)
   const { body } = await (await signIn('viewer'))('/suites')
   t.match(body, 'No suite is registered yet')
-  t.notMatch(body, '/suites/new')
+  t.notMatch(body, '/new-suite')
 })
 
 t.test('Suites: they are listed with their secrets and how many applications are approved', async (t) => {
@@ -62,9 +62,9 @@ t.test('Suites: pages lead to each other, from the oldest on', async (t) => {
 t.test('New suite: the answer has the credentials once, and how it asks; a reload registers nothing', async (t) => {
   const { browser, administration, register, lines } = await setting(t)
   await register('a', [])
-  const [request_key = ''] = valuesOf((await browser('/suites/new')).body, 'request_key')
+  const [request_key = ''] = valuesOf((await browser('/new-suite')).body, 'request_key')
   const form = { request_key, suite_id: 'product', name: 'Product API' }
-  const send = (fields = {}) => browser('/suites/new', { form: { ...form, ...fields } })
+  const send = (fields = {}) => browser('/new-suite', { form: { ...form, ...fields } })
   const { statusCode, body } = await send()
   t.equal(statusCode, 200)
   const secret = copyOf(body, 'client-secret')
@@ -87,7 +87,7 @@ t.test('New suite: the answer has the credentials once, and how it asks; a reloa
 
 t.test('New suite: what is wrong stands at its field, and what was typed stays', async (t) => {
   const { browser, administration, store } = await setting(t)
-  const send = (fields: Record<string, string>) => browser('/suites/new', { form: { request_key: 'key', ...fields } })
+  const send = (fields: Record<string, string>) => browser('/new-suite', { form: { request_key: 'key', ...fields } })
   const wrong = await send({ suite_id: 'a b', name: '' })
   t.equal(wrong.statusCode, 422)
   t.match(wrong.body, 'id="field-suite_id-error">The suite id must be')
@@ -183,7 +183,7 @@ t.test('Suite: a viewer sees the page without forms, and every change is refused
   t.strictSame(actionsOf(body), [])
   t.match(textOf(body), 'You are a viewer')
   const before = await administration.suites.show('store')
-  for (const page of ['/suites/new', '/suites/store/remove']) t.equal((await viewer(page)).statusCode, 403, page)
+  for (const page of ['/new-suite', '/suites/store/remove']) t.equal((await viewer(page)).statusCode, 403, page)
   for (const what of ['new', 'store/names', 'store/remove', 'store/secrets', 'store/secrets/1/revoke']) {
     t.equal((await viewer(`/suites/${what}`, { form: { name: 'X' } })).statusCode, 403, what)
   }

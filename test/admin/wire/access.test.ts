@@ -44,7 +44,7 @@ t.test('Access: who is removed while the body of a change is on its way changes 
     const [path, type, text, credential] =
       origin === 'API'
         ? ['/admin/v1/suites', 'application/json', '{"id":"s","name":"S"}', { authorization: `Bearer ${keys.admin}` }]
-        : ['/suites/new', 'application/x-www-form-urlencoded', 'suite_id=s&name=S', { ...SAME_ORIGIN, cookie }]
+        : ['/new-suite', 'application/x-www-form-urlencoded', 'suite_id=s&name=S', { ...SAME_ORIGIN, cookie }]
     const body = new Readable({ read() {} })
     body.push(text.slice(0, 5))
     const headers = { 'content-type': type, ...credential }

@@ -49,7 +49,7 @@ export function suiteChoices(
 function nothingYet(canChange: boolean): Html {
   return emptyState(
     'There is no suite yet',
-    html`<p>Without any, its tokens are valid wherever tokens are checked.</p>${canChange && html`<p><a class="button" href="/suites/new">Register a suite</a></p>`}`,
+    html`<p>Without any, its tokens are valid wherever tokens are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
   )
 }
 
