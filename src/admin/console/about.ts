@@ -32,7 +32,7 @@ function page(about: About): Page {
 ${section(
   'settings',
   'Settings',
-  html`<p class="hint">Without passwords. They are read when the server starts, from the environment and from <code>.env</code>.</p>
+  html`<p class="hint">Read from the environment and from <code>.env</code> when the server starts. Passwords are left out.</p>
 ${table(
   'Settings and their values',
   [{ label: 'Setting' }, { label: 'Value' }],

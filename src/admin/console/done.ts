@@ -1,13 +1,13 @@
 /** What pages say was done by the form that led to them. No URL can make a page say anything else. */
 const DONE = {
-  'application-suspended': 'The application is suspended: it gets no tokens, and those that it has are refused.',
+  'application-suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
   'application-resumed': 'The application is active again.',
   'application-removed': 'The application is removed.',
   'approvals-saved': 'The approvals are saved.',
-  'names-saved': 'It is saved.',
+  'names-saved': 'The changes are saved.',
   'secret-revoked': 'The secret is revoked.',
   'suite-removed': 'The suite is removed.',
-  'tokens-revoked': 'All tokens are revoked that the application had.',
+  'tokens-revoked': 'All tokens of the application are revoked.',
   'operator-removed': 'The operator is removed, with all keys and sessions.',
   'key-revoked': 'The key is revoked.',
   'session-ended': 'The session has ended.',

@@ -32,15 +32,15 @@ export function newApplicationPage({ form, suites, errors }: NewApplication): Pa
     trail: [{ href: '/applications', label: 'Applications' }],
     lead: "One for each partner's program. It gets a client id and a secret, which is shown once.",
     content: html`${formErrors(errors)}<form class="panel form" method="post" action="/new-application">${hidden({ request_key: form.requestKey })}
-${field({ label: 'Name', name: 'name', value: form.name, hint: 'Its tokens have it as application_name.', required: true, error: errorOf('name') })}
-${field({ label: 'Developer email', name: 'developer_email', type: 'email', value: form.developerEmail, hint: 'Whom to ask. Its tokens have it as developer.email.', required: true, error: errorOf('developer_email') })}
+${field({ label: 'Name', name: 'name', value: form.name, hint: 'Checks of its tokens answer it as application_name.', required: true, error: errorOf('name') })}
+${field({ label: 'Developer email', name: 'developer_email', type: 'email', value: form.developerEmail, hint: 'Whom to contact. Checks answer it as developer.email.', required: true, error: errorOf('developer_email') })}
 ${
   suites.length === 0
-    ? html`<p class="hint">There is no suite yet that it could be approved for.</p>`
+    ? html`<p class="hint">There are no suites yet. It can be approved for one later.</p>`
     : suiteChoices('Its tokens are valid at these suites', suites, (suiteId) => ticked.has(suiteId), errorOf('suite'))
 }
-<details${clientId !== '' && html` open`}><summary>It has a client id already</summary>
-${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'From the server that it comes from. It gets a new secret all the same. Left empty: a new one.', error: errorOf('client_id') })}</details>
+<details${clientId !== '' && html` open`}><summary>It already has a client id</summary>
+${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one it has on another server. It gets a new secret in any case. Leave empty for a new client id.', error: errorOf('client_id') })}</details>
 <div class="buttons"><button class="button primary">Register</button><a class="button" href="/applications">Cancel</a></div></form>`,
   }
 }

@@ -58,7 +58,7 @@ function page(operators: readonly ListedOperator[], viewer: Viewer): Page {
   return {
     title: 'Operators',
     section: '/operators',
-    lead: 'Persons and programs who administer this server over the network.',
+    lead: 'People and programs that may administer this server in the console or through the API.',
     content: html`${
       !viewer.isAdmin &&
       note('quiet', html`<p>You are a viewer: you see everything, and can end your own sessions only.</p>`)
@@ -69,12 +69,12 @@ ${section('add', 'Add an operator, or a key', HOW_TO_ADD)}`,
 }
 
 const HOW_TO_ADD = html`<div class="prose">
-<p>Only the command line does so, where the database can be reached: nothing that came over the network can make another key.</p>
+<p>Operators and keys are added on the command line only, where the database can be reached. So a stolen session or key cannot make others.</p>
 <pre><code>token-server operators add NAME --role admin
 token-server operators add NAME --role viewer
 token-server operators key NAME --expires 90d
 token-server console NAME</code></pre>
-<p>An admin changes everything, a viewer looks at everything. A key is for programs that use the API; the last command prints a link that lets a person into this console.</p>
+<p>An admin can change everything, a viewer can only look. A key is for a program that uses the API. The last command prints a link that signs a person in to this console.</p>
 </div>`
 
 function operatorSection(operator: ListedOperator, viewer: Viewer): Html {
@@ -84,8 +84,8 @@ function operatorSection(operator: ListedOperator, viewer: Viewer): Html {
     `operator-${name}`,
     html`<bdi>${name}</bdi> ${badge(role)}${isSelf && html` ${badge('you', 'good')}`}`,
     html`<p class="hint">Added ${time(createdAt)}</p>
-<h3>Keys</h3>
-${keys.length > 0 ? keyTable(operator, viewer) : html`<p class="quiet-text">None. ${isSelf ? 'You come' : `${name} comes`} in by links only.</p>`}
+<h3>API keys</h3>
+${keys.length > 0 ? keyTable(operator, viewer) : html`<p class="quiet-text">No API keys.</p>`}
 <h3>Sessions</h3>
 ${sessions.length > 0 ? sessionTable(operator, viewer) : html`<p class="quiet-text">Not signed in now.</p>`}`,
     viewer.isAdmin && removal(name, isSelf),
@@ -98,9 +98,9 @@ function removal(name: string, isSelf: boolean): Html {
     subject: name,
     action: path`/operators/${name}/remove`,
     isSmall: true,
-    consequences: html`<p>All keys, sessions and links of this operator are refused from now on. What was done stays in the audit.</p>${
+    consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit keeps what the operator did.</p>${
       isSelf &&
-      html`<p><strong>This is you:</strong> you are signed out, and only the command line can let you in again.</p>`
+      html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
     }`,
   })
 }
@@ -126,7 +126,7 @@ function keyRevocation(name: string, { id }: ListedAdminKey): Html {
     subject: `key ${id} of ${name}`,
     action: path`/operators/${name}/keys/${id}/revoke`,
     isSmall: true,
-    consequences: html`<p>The program that has this key is refused from now on. It cannot be taken back.</p>`,
+    consequences: html`<p>Any program that uses this key is refused from now on. This cannot be undone.</p>`,
   })
 }
 

@@ -44,8 +44,9 @@ ${charts.slice(3).map((one) => section(`${one.id}-heading`, one.title, chart(one
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
 ${section('ending', 'Secrets that end within 7 days', endingTable(statistics.endingSecrets))}
-${section('server', 'Processes and database', html`${storeFacts(statistics, now)}${workersTable(statistics, now)}`)}
-</div>`,
+${section('database', 'Database', storeFacts(statistics, now))}
+</div>
+${section('processes', 'Processes', workersTable(statistics, now))}`,
   }
 }
 
@@ -58,7 +59,7 @@ function cards(now: Changing): Html[] {
   const live = (name: string) => text(name, now)
   return [
     card('Tokens issued, last minute', live('tokens-minute'), html`${live('tokens-hour')} in the last hour`),
-    card('Valid tokens', live('live-tokens'), 'issued and not yet expired or revoked'),
+    card('Valid tokens', live('live-tokens'), 'not expired, not revoked'),
     card(
       'Token checks, last minute',
       live('checks-minute'),
@@ -148,7 +149,7 @@ function workersTable({ workers: { expected } }: Statistics, now: Changing): Htm
 function storeFacts({ store, startedAt }: Statistics, now: Changing): Html {
   const isSqlite = store.kind === 'sqlite'
   return html`<dl class="facts">
-<div><dt>Database</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} ${state('store-up', now, badge('answers', 'good'))}${state('store-down', now, badge('does not answer', 'bad'))}</dd></div>
+<div><dt>Kind</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} ${state('store-up', now, badge('answers', 'good'))}${state('store-down', now, badge('does not answer', 'bad'))}</dd></div>
 <div><dt>Size on disk</dt><dd>${text('store-size', now)}${text('store-log', now)}</dd></div>
 ${isSqlite && html`<div><dt>Last backup</dt><dd>${time(store.lastBackupAt)}${store.lastBackupAt === undefined && html` <span class="hint">make one with <code>token-server backup FILE</code></span>`}</dd></div>`}
 <div><dt>Started</dt><dd>${time(startedAt)}</dd></div>

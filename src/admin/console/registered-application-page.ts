@@ -20,9 +20,9 @@ export function registeredApplicationPage(
         { id: 'client-id', label: 'Client id', value: clientId },
         { id: 'client-secret', label: 'Client secret', value: clientSecret },
       ],
-      html`<p><strong>The secret is shown this once.</strong> Hand both to the developer in a safe way. Who has lost the secret needs a new one.</p>`,
+      html`<p><strong>The secret is shown this once.</strong> Send both to the developer in a safe way. If the secret is lost, make a new one.</p>`,
     )}
-${suites.length === 0 && note('warn', html`<p>It is approved for no suite, so its tokens are valid nowhere yet.</p>`)}
+${suites.length === 0 && note('warn', html`<p>It is not approved for any suite yet, so its tokens are not valid anywhere.</p>`)}
 ${section('try', 'Get a token', copyable('curl', 'In a terminal', tokenCommand({ clientId, clientSecret, publicUrl })))}
 <div class="buttons"><a class="button primary" href="${address}">Go to the application</a><a class="button" href="/new-application">Register another one</a></div>`,
   }

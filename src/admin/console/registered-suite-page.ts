@@ -25,19 +25,19 @@ export function registeredSuitePage({ suite, publicUrl, docsUrl }: Registered): 
         { id: 'client-id', label: 'Client id', value: suiteId },
         { id: 'client-secret', label: 'Client secret', value: clientSecret },
       ],
-      html`<p><strong>The secret is shown this once.</strong> Only who asks by introspection needs it, not the gateway check.</p>`,
+      html`<p><strong>The secret is shown this once.</strong> It is needed for introspection, not for the gateway check.</p>`,
     )}
 ${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). Tick it under Approvals of each that may use it.</p>`)}
-${section('gateway', 'How it asks', howToAsk(suiteId, publicUrl, docsUrl))}
+${section('gateway', 'How tokens are checked', howToAsk(suiteId, publicUrl, docsUrl))}
 <div class="buttons"><a class="button primary" href="${path`/suites/${suiteId}`}">Go to the suite</a></div>`,
   }
 }
 
 /** What is configured in front of a suite. */
 export function howToAsk(suiteId: string, publicUrl: string, docsUrl: string | undefined): Html {
-  return html`<div class="prose"><p>A gateway in front of the suite sends each request’s Authorization header here, and lets the request pass where the answer is 200:</p></div>
+  return html`<div class="prose"><p>A gateway in front of the suite sends the Authorization header of each request to this address, and lets the request through if the answer is 200:</p></div>
 ${copyable('verify', 'Gateway check', `${publicUrl}${path`/v1/oauth/verify/${suiteId}`}`)}
-<div class="prose"><p>A suite that asks itself does so by introspection (RFC 7662), with its client id and secret:</p></div>
+<div class="prose"><p>A suite that checks tokens itself uses introspection (RFC 7662), with its client id and secret:</p></div>
 ${copyable('introspect', 'Introspection', `${publicUrl}/v1/oauth/introspect`)}
 ${docsUrl && html`<p><a href="${docsUrl}" rel="noreferrer">Read more</a></p>`}`
 }

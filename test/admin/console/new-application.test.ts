@@ -31,7 +31,7 @@ t.test('New application: the form has every suite ticked, and another request ke
   const { browser, form } = await setting(t)
   const { body } = await browser('/new-application')
   t.equal(body.match(/name="suite" value="[a-z]+" checked/g)?.length, 2)
-  t.match(body, /<details><summary>It has a client id already/)
+  t.match(body, /<details><summary>It already has a client id/)
   t.not((await form()).request_key, (await form()).request_key)
 })
 
@@ -157,7 +157,7 @@ t.test(
     const { form, send } = await setting(t)
     const { body } = await send(await form({ client_id: `it's<b>&x`, suite: [] }))
     t.match(copyOf(body, 'curl'), `--data-urlencode 'client_id=it'\\''s<b>&x' \\`)
-    t.match(textOf(body), 'It is approved for no suite')
+    t.match(textOf(body), 'It is not approved for any suite')
     t.notMatch(body, 'client_id=it&#39;\\&#39;&#39;s<b>')
   },
 )
@@ -165,7 +165,7 @@ t.test(
 t.test('New application: where there is no suite the form does without; a viewer gets none', async (t) => {
   const { browser, administration, signIn, form, count } = await setting(t)
   for (const suiteId of ['store', 'product']) await administration.suites.remove(suiteId)
-  t.match((await browser('/new-application')).body, 'There is no suite yet')
+  t.match((await browser('/new-application')).body, 'There are no suites yet')
   const viewer = await signIn('viewer')
   t.equal((await viewer('/new-application')).statusCode, 403)
   t.equal((await viewer('/new-application', { form: await form() })).statusCode, 403)

@@ -38,7 +38,7 @@ t.test('Operators: expired keys and operators without keys and sessions are show
   clock.time += 30 * DAY
   const { body } = await (await signIn())('/operators')
   t.match(body, 'expired')
-  t.match(body, 'new comes in by links only')
+  t.match(body, 'No API keys.')
   t.match(body, 'Not signed in now.')
 })
 
@@ -55,12 +55,12 @@ t.test('Operators: one is removed, also oneself, who is then signed out', async 
   t.strictSame(await administration.operators.list(), [])
 })
 
-t.test('Operators: who has no keys is told that links are the way', async (t) => {
+t.test('Operators: who has no keys sees that there are none', async (t) => {
   const { signIn, store, administration } = await createConsoleWorld(t)
   await administration.operators.remove('anna')
   await administration.operators.add('anna', 'admin')
   t.ok(store)
-  t.match((await (await signIn())('/operators')).body, 'You come in by links only')
+  t.match((await (await signIn())('/operators')).body, 'No API keys.')
 })
 
 t.test('Operators: a viewer has no forms but those that end own sessions, and is refused by the server', async (t) => {

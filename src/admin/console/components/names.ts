@@ -25,7 +25,8 @@ export function statusBadge(status: Application['status']): Html {
 /** The suites that an application is approved for: the first ones by name. */
 export function suitesOf(suites: readonly string[]): Html {
   if (suites.length === 0) return badge('none', 'warn')
-  const named = suites.slice(0, NAMED).map((suite, at) => html`${at > 0 && ' '}<code>${suite}</code>`)
+  const named = suites.slice(0, NAMED)
   const others = suites.length - NAMED
-  return others > 0 ? html`${named} <span class="hint" title="${suites.join(', ')}">+${others}</span>` : html`${named}`
+  const more = others > 0 && html` <span class="hint" title="${suites.join(', ')}">+${others}</span>`
+  return html`${named.map((suite, at) => html`${at > 0 && ' '}<span class="line"><code>${suite}</code>${at === NAMED - 1 && more}</span>`)}`
 }

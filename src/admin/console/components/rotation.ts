@@ -34,7 +34,7 @@ export function rotation(base: string, { requestKey, overlap, hours, error }: Ro
   const errorOf = (name: string) => (error?.field === name ? error.message : undefined)
   return html`<details class="confirm"${error && html` open`}><summary class="button">New secret…</summary>
 <form method="post" action="${base}/secrets">${hidden({ request_key: requestKey })}<p class="question">New secret</p>
-<div class="consequences"><p>It is shown once. Choose for how long the others stay valid, so that the new one can be brought to where it is used.</p></div>
+<div class="consequences"><p>The new secret is shown once. Choose how long the other secrets stay valid, so that there is time to put the new one in place.</p></div>
 ${select({ label: 'The others stay valid', name: 'overlap', value: overlap, error: errorOf('overlap') }, OVERLAPS)}
 ${field({ label: 'Or for so many hours', name: 'hours', type: 'number', value: hours, hint: 'In place of the choice above: 1 to 8760.', error: errorOf('hours') })}
 <div class="buttons"><button class="button primary">Make a new secret</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`

@@ -7,5 +7,5 @@ export function copyable(id: string, label: string, value: string): Html {
 
 /** Values that are shown this once, such as a new secret. `advice` says what to do with them. */
 export function secretBox(values: readonly { id: string; label: string; value: string }[], advice: Part): Html {
-  return html`<div class="secret" role="group" aria-label="New credentials">${values.map(({ id, label, value }) => copyable(id, label, value))}<div class="secret-advice">${advice}</div></div>`
+  return html`<div class="secret" role="group" aria-label="New credentials">${values.map(({ id, label, value }) => copyable(id, label, value))}<div>${advice}</div></div>`
 }

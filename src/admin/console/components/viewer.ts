@@ -3,5 +3,5 @@ import { note } from './words.ts'
 
 /** Why there is nothing to change on a page. */
 export function viewerNote(): Html {
-  return note('quiet', html`<p>You are a viewer: you can look at everything, and change nothing.</p>`)
+  return note('quiet', html`<p>You are a viewer: you can see everything, but change nothing.</p>`)
 }
