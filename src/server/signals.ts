@@ -8,6 +8,9 @@ export const CLOSE_TIMEOUT_MS = 10_000
 /** How long the last line may take where the end is cut short. */
 const LAST_LINE_MS = 100
 
+/** Within this the same signal again is the same wish: npm hands on the Ctrl-C that the terminal has sent to all. */
+const SAME_WISH_MS = 1000
+
 /** The signals that an operator sends. */
 export type OperatorSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
@@ -25,8 +28,8 @@ interface Reason {
 }
 
 /**
- * Ends the process after `close` when one of the signals comes or an unexpected error; at a second one at once, and when
- * `close` takes too long. Returns `end`, which does so without either, and `release`, after which signals do what they do
+ * Ends the process after `close` when one of the signals comes or an unexpected error; at a second one at once, unless it is
+ * the same signal within a second, and when `close` takes too long. Returns `end`, which does so without either, and `release`, after which signals do what they do
  * by default.
  */
 export function closeOnSignal(
@@ -35,6 +38,8 @@ export function closeOnSignal(
   { signals = ['SIGINT', 'SIGTERM', 'SIGHUP'], timeout = CLOSE_TIMEOUT_MS, abandon = () => {} }: Options = {},
 ): { end: () => void; release: () => void } {
   let isEnding = false
+  let isClosed = false
+  let first: { signal: NodeJS.Signals; at: number } | undefined
 
   async function end({ signal, err }: Reason): Promise<void> {
     if (err !== undefined) observe({ type: 'unexpected error', err })
@@ -53,6 +58,7 @@ export function closeOnSignal(
 
   async function finish(reason: { signal?: OperatorSignal }): Promise<void> {
     await close(reason)
+    isClosed = true
     await flush()
     await untilFilesRest()
   }
@@ -62,7 +68,12 @@ export function closeOnSignal(
     throw new Error(`The work in progress did not end within ${timeout / 1000} seconds.`)
   }
 
-  const onSignal = (signal: NodeJS.Signals) => void end({ signal: signal as OperatorSignal })
+  const onSignal = (signal: NodeJS.Signals) => {
+    const at = performance.now()
+    if (isClosed || (signal === first?.signal && at - first.at < SAME_WISH_MS)) return
+    first ??= { signal, at }
+    void end({ signal: signal as OperatorSignal })
+  }
   const onError = (err: unknown) => void end({ err })
   for (const signal of signals) process.on(signal, onSignal)
   process.on('uncaughtException', onError)

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { isRunning, SERVE, startLeader } from '../support/leader.ts'
@@ -35,14 +36,26 @@ t.test('Shutdown: a request in flight at the signal is answered, and no new conn
   t.equal(other.prepare('SELECT count(*) FROM tokens').pluck().get(), 1)
 })
 
-t.test('Shutdown: a second signal ends the server at once', async (t) => {
+t.test('Shutdown: another signal ends the server at once', async (t) => {
   const { server, inFlight } = await createBusyServer(t)
   const cutOff = t.rejects(inFlight)
   server.child.kill('SIGTERM')
   await until(() => server.logged('stopping').length === 1)
-  server.child.kill('SIGTERM')
+  server.child.kill('SIGINT')
   t.match(await server.exited, { status: 1 })
   await cutOff
+})
+
+t.test('Shutdown: the same signal again at once, as npm hands on a Ctrl-C, is the same wish', async (t) => {
+  const { server, other, inFlight } = await createBusyServer(t)
+  server.child.kill('SIGINT')
+  await until(() => server.logged('stopping').length === 1)
+  server.child.kill('SIGINT')
+  await sleep(5)
+  other.exec('COMMIT')
+  t.equal((await inFlight).status, 200)
+  t.match(await server.exited, { status: 0 })
+  t.strictSame(server.logged('shutdown cut short'), [])
 })
 
 t.test('Shutdown: stopped is the last line, behind those of what was counted', async (t) => {
