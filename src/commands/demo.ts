@@ -8,6 +8,9 @@ const HOST = '127.0.0.1'
 const FIRST_PORT = 8080
 const FIRST_ADMIN_PORT = 8081
 
+/** Who gets a token looks for it at once: a store in memory can bear that. */
+const USAGE_INTERVAL_MS = 1000
+
 /** `demo`: a server to try things on. Its store is in memory and gone with it; it listens on this machine only. */
 export function demoCommand(terminal: Terminal): Command {
   return new Command('demo')
@@ -50,6 +53,7 @@ async function demo(terminal: Terminal): Promise<void> {
     ADMIN_ADDRESS: { host: HOST, port: adminPort },
     ADMIN_URL: undefined,
     DATABASE_URL: database,
+    usageInterval: USAGE_INTERVAL_MS,
   })
   const link = () => makeLink(administration, console)
   terminal.stdout.write(explain({ address, link: await link(), ...world, isTTY: terminal.stdin.isTTY === true }))

@@ -21,13 +21,26 @@ import type { Telemetry } from './telemetry.ts'
 export type ListenConfig = Pick<
   Config,
   'HOST' | 'PORT' | 'TRUST_PROXY' | 'CONNECTION_LIMIT' | 'FAILURE_LIMIT' | 'TOKEN_QUOTA' | 'PUBLIC_URL' | 'DOCS_URL'
->
+> & {
+  /** How often tokens and uses of secrets are stored, in milliseconds. No setting: at most USAGE_INTERVAL_MS, the default. */
+  usageInterval?: number
+}
 
 /** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. `load`: what it does. */
 export async function listenAndServe(
   store: Store,
   { observe: log, observeDetails, measure }: Pick<Telemetry, 'observe' | 'observeDetails' | 'measure'>,
-  { HOST, PORT, TRUST_PROXY, CONNECTION_LIMIT, FAILURE_LIMIT, TOKEN_QUOTA, PUBLIC_URL, DOCS_URL }: ListenConfig,
+  {
+    HOST,
+    PORT,
+    TRUST_PROXY,
+    CONNECTION_LIMIT,
+    FAILURE_LIMIT,
+    TOKEN_QUOTA,
+    PUBLIC_URL,
+    DOCS_URL,
+    usageInterval = USAGE_INTERVAL_MS,
+  }: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
   const refusals = createRefusals({ now: Date.now })
   const observe: Observer = (event) => {
@@ -61,7 +74,7 @@ export async function listenAndServe(
   })
   loops.push(
     startFlushLoop(() => issuer.flushUsage(observe), {
-      interval: USAGE_INTERVAL_MS,
+      interval: usageInterval,
       onError: (err) => observe({ type: 'usage not recorded', err }),
     }),
     startFlushLoop(() => refusals.flush(store), {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
+import { textOf } from '../support/pages.ts'
 import { start } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
@@ -42,6 +43,8 @@ t.test('Demo: it prints a link to its console and a curl that gets a token, what
   t.match(await pages('/applications'), /Warehouse scanner/, 'its first link leads to a console')
   t.match(await pages('/audit'), /Application suspended/)
   await until(async () => /wrong secret/.test(await pages('/')))
+  const mine = `/applications/${new URLSearchParams(body).get('client_id')}`
+  await until(async () => !/Last token never/.test(textOf(await pages(mine))))
   t.notMatch(demo.out, /Enter/, 'where nobody can press a key, nobody is told to')
 
   const second = await startDemo(t, env)
