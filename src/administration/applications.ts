@@ -147,8 +147,9 @@ export function createApplications(context: Context) {
 
   /** From the next check on the application's tokens are valid at the suites. */
   async function approve(clientId: string, ...suiteIds: string[]): Promise<void> {
-    const before = await approvals(clientId, suiteIds)
-    for (const suite of suiteIds) {
+    const each = new Set(suiteIds)
+    const before = await approvals(clientId, each)
+    for (const suite of each) {
       await store.approve(clientId, suite, audit())
       if (!before.includes(suite)) report({ type: 'application approved', clientId, suite })
     }
@@ -156,12 +157,13 @@ export function createApplications(context: Context) {
 
   /** From the next check on they are not. Resolves to the suites that it was approved for. */
   async function withdraw(clientId: string, ...suiteIds: string[]): Promise<string[]> {
-    const before = await approvals(clientId, suiteIds)
-    for (const suite of suiteIds) {
+    const each = new Set(suiteIds)
+    const before = await approvals(clientId, each)
+    for (const suite of each) {
       await store.withdraw(clientId, suite, audit())
       if (before.includes(suite)) report({ type: 'approval withdrawn', clientId, suite })
     }
-    return suiteIds.filter((suite) => before.includes(suite))
+    return [...each].filter((suite) => before.includes(suite))
   }
 
   /** Revokes every token that the application was issued until now. */
@@ -171,7 +173,7 @@ export function createApplications(context: Context) {
   }
 
   /** The suites that the application is approved for. Throws OperatorError where it or one of these suites is unknown. */
-  async function approvals(clientId: string, suiteIds: string[]): Promise<readonly string[]> {
+  async function approvals(clientId: string, suiteIds: Iterable<string>): Promise<readonly string[]> {
     const { suites } = await find(clientId)
     await assertSuites(suiteIds)
     return suites
@@ -183,7 +185,7 @@ export function createApplications(context: Context) {
     return application
   }
 
-  async function assertSuites(suiteIds: string[], unknown = unknownSuite): Promise<void> {
+  async function assertSuites(suiteIds: Iterable<string>, unknown = unknownSuite): Promise<void> {
     for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknown(suiteId)
   }
 

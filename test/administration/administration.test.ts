@@ -166,6 +166,19 @@ t.test('Suites: a taken id, an unknown suite and a wrong id are refused', async 
   await t.rejects(withdraw('nobody', 'store'), { message: /no application/ })
 })
 
+t.test('Approvals: a suite that is named many times is approved, and withdrawn, once', async (t) => {
+  const { administration, credentials, changes } = await createWorld(t)
+  await administration.registerSuite(STORE)
+  changes.length = 0
+  await administration.approve(credentials.client_id, 'store', 'store', 'store')
+  t.match(changes, [{ type: 'application approved', suite: 'store' }])
+  t.strictSame(await administration.withdraw(credentials.client_id, 'store', 'store'), ['store'])
+  t.strictSame(
+    changes.map(({ type }) => type),
+    ['application approved', 'approval withdrawn'],
+  )
+})
+
 t.test('Administration: suspend and resume, rotate and revoke take effect with the next request on', async (t) => {
   const { administration, credentials, post, clock } = await createWorld(t)
   const id = credentials.client_id

@@ -79,9 +79,9 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 /** What of the approvals was ticked or unticked since they were shown: what somebody else changed meanwhile stays. */
 function differences(body: unknown): { ticked: string[]; unticked: string[] } {
   const fields = fieldsOf(body)
-  const [shown, wanted] = [fields.all('shown'), fields.all('suite')]
+  const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
   return {
-    ticked: wanted.filter((suiteId) => !shown.includes(suiteId)),
-    unticked: shown.filter((suiteId) => !wanted.includes(suiteId)),
+    ticked: [...wanted].filter((suiteId) => !shown.has(suiteId)),
+    unticked: [...shown].filter((suiteId) => !wanted.has(suiteId)),
   }
 }
