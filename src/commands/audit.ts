@@ -46,7 +46,7 @@ function toRow(event: AuditEvent): string[] {
   return [at, actor, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
 }
 
-/** `name: A → B`; of secrets, keys and sessions their ids, of login links, which have none, when they end. Empty where the subject was not there before, or is not any more. */
+/** `name: A → B`; of suites `+` and `-`, of secrets, keys and sessions their ids, of login links, which have none, when they end. Empty where the subject was not there before, or is not any more. */
 function whatChanged({ before, after }: AuditEvent): string {
   if (!before || !after) return ''
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
@@ -54,7 +54,10 @@ function whatChanged({ before, after }: AuditEvent): string {
     .map((name) => {
       const [old, now] = [before[name], after[name]]
       if (isListOfObjects(old) && isListOfObjects(now)) return `${name}: ${namesOf([...old, ...now])}`
-      return `${name}: ${textOf(old)} → ${textOf(now)}`
+      if (Array.isArray(old) && Array.isArray(now)) {
+        return `${name}: ${[...old.map((gone) => `-${gone}`), ...now.map((come) => `+${come}`)].join(', ')}`
+      }
+      return `${name}: ${old ?? 'none'} → ${now ?? 'none'}`
     })
     .join('; ')
 }
@@ -70,9 +73,4 @@ function isListOfObjects(value: unknown): value is Entry[] {
 
 function namesOf(entries: Entry[]): string {
   return [...new Set(entries.map(({ id, ends_at }) => id ?? ends_at))].join(', ')
-}
-
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.join(', ') || 'none'
-  return String(value ?? 'none')
 }

@@ -129,12 +129,9 @@ function differing(fields: PublicFields | null, others: PublicFields | null): Pu
   return Object.fromEntries(names.map((name) => [name, differingEntries(fields[name], others[name])]))
 }
 
-/** Of a list of objects, such as secrets, those that the other list has not. Anything else as it is. */
+/** Of a list, such as secrets or suites, what the other list has not. Anything else as it is. */
 function differingEntries(value: unknown, other: unknown): unknown {
-  if (!Array.isArray(value) || !Array.isArray(other) || ![...value, ...other].every(isObject)) return value
-  return value.filter((entry) => !other.some((one) => isDeepStrictEqual(entry, one)))
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object'
+  if (!Array.isArray(value) || !Array.isArray(other)) return value
+  const others = new Set(other.map((entry) => JSON.stringify(entry)))
+  return value.filter((entry) => !others.has(JSON.stringify(entry)))
 }

@@ -162,7 +162,7 @@ t.test('Commands: audit list says who changed what, newest first', async (t) => 
     [
       ['action', 'subject', 'what'],
       ['secret rotated', 'a', 'secrets: 2, 3'],
-      ['approval withdrawn', 'a', 'suites: store → none'],
+      ['approval withdrawn', 'a', 'suites: -store'],
       ['application updated', 'a', 'name: A → New'],
       ['application registered', 'a'],
       ['suite registered', 'store'],

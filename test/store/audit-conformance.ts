@@ -183,6 +183,17 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
     t.notMatch(JSON.stringify(await store.listAuditEvents(ALL)), /DIGEST|digest|sha256|scrypt|"key"|generation/i)
   })
 
+  t.test('Audit: of many suites an event has only those that came or are gone', async (t) => {
+    const store = await open(t)
+    const ids = ['one', 'two', 'three']
+    await store.register({ suites: ids.map(suite), applications: [application('a')] }, AUDIT)
+    for (const id of ids) await store.approve('a', id, AUDIT)
+    const newest = async () => (await store.listAuditEvents({ limit: 1 })).map(({ before, after }) => [before, after])
+    t.strictSame(await newest(), [[{ suites: [] }, { suites: ['three'] }]])
+    await store.withdraw('a', 'two', AUDIT)
+    t.strictSame(await newest(), [[{ suites: ['two'] }, { suites: [] }]])
+  })
+
   t.test('Audit: an event says who made the change, when and from where', async (t) => {
     const store = await open(t)
     const author = { actor: 'Ünï "o" ✓', origin: 'API', remoteAddress: '2001:db8::1', requestId: 'r-1' } as const

@@ -67,9 +67,9 @@ function ofLists(field: string, before: readonly unknown[], after: readonly unkn
     return isItem(item) && other ? [[item, other] as const] : []
   })
   const paired = new Set<unknown>(pairs.flat())
-  const isIn = (list: readonly unknown[], item: unknown) => list.some((other) => isSame(other, item))
-  const gone = before.filter((item) => !paired.has(item) && !isIn(after, item))
-  const come = after.filter((item) => !paired.has(item) && !isIn(before, item))
+  const [textsBefore, textsAfter] = [before, after].map((list) => new Set(list.map((item) => JSON.stringify(item))))
+  const gone = before.filter((item) => !paired.has(item) && !textsAfter?.has(JSON.stringify(item)))
+  const come = after.filter((item) => !paired.has(item) && !textsBefore?.has(JSON.stringify(item)))
   return [
     ...(gone.length + come.length > 0 ? [{ field, gone, come }] : []),
     ...pairs.flatMap(([old, now]) =>

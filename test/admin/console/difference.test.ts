@@ -56,6 +56,12 @@ t.test('Difference: of lists only what is in one of them', async (t) => {
   t.strictSame(read({ suites: [] }, { suites: [] }), [])
 })
 
+t.test('Difference: lists of very many values are compared at once', async (t) => {
+  // Time that grows with the square of their length would be minutes.
+  const many = Array.from({ length: 50_000 }, (_, n) => `suite-${n}`)
+  t.strictSame(read({ suites: many }, { suites: [...many, 'new'] }), ['suites: [+new+]'])
+})
+
 t.test('Difference: of secrets and keys, which have ids, what is different of each', async (t) => {
   const secret = { id: 1, origin: 'generated', ends_at: null }
   t.strictSame(
