@@ -32,6 +32,13 @@ export interface LoginOrigin {
   requestId: string
 }
 
+/** An admin key that is not accepted. */
+interface RefusedKey {
+  reason: KeyReason
+  /** Whose key it was: undefined where nobody has it. */
+  operator?: string
+}
+
 export type SignIn = ReturnType<typeof createSignIn>
 
 interface SignInOptions {
@@ -43,14 +50,14 @@ interface SignInOptions {
 /** How operators prove who they are: by an admin key, or by a session that a login link began. */
 export function createSignIn({ store, now, observe }: SignInOptions) {
   /** Whose key this is, or why it is refused. Rejects with StoreUnavailable. */
-  async function authenticate(adminKey: string): Promise<{ operator: Operator; key: AdminKey } | KeyReason> {
-    if (!isAdminKey(adminKey)) return 'malformed key'
+  async function authenticate(adminKey: string): Promise<{ operator: Operator; key: AdminKey } | RefusedKey> {
+    if (!isAdminKey(adminKey)) return { reason: 'malformed key' }
     const proof = await store.findAdminKey(digestGenerated(adminKey))
     const key = proof?.operator.keys.find(({ id }) => id === proof.id)
-    if (!proof || !key) return 'unknown key'
+    if (!proof || !key) return { reason: 'unknown key' }
     const time = now()
     const state = adminKeyState(key, time)
-    if (state !== 'active') return `${state} key`
+    if (state !== 'active') return { reason: `${state} key`, operator: proof.operator.name }
     if (time >= (key.lastUsedAt ?? 0) + USE_INTERVAL) await note(store.recordAdminKeyUse(key.id, time))
     return { operator: proof.operator, key }
   }

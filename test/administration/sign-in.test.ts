@@ -32,21 +32,21 @@ t.test('Sign-in: an admin key proves its operator until it ends or is revoked', 
   clock.time = endsAt - 1
   t.match(await signIn.authenticate(adminKey), { key: { id } })
   clock.time = endsAt
-  t.equal(await signIn.authenticate(adminKey), 'expired key')
+  t.strictSame(await signIn.authenticate(adminKey), { reason: 'expired key', operator: 'anna' })
   await operators.revokeKey('anna', id)
-  t.equal(await signIn.authenticate(adminKey), 'revoked key')
+  t.strictSame(await signIn.authenticate(adminKey), { reason: 'revoked key', operator: 'anna' })
   clock.time -= DAY
-  t.equal(await signIn.authenticate(adminKey), 'revoked key', 'whatever the clock')
+  t.strictSame(await signIn.authenticate(adminKey), { reason: 'revoked key', operator: 'anna' }, 'whatever the clock')
 })
 
 t.test('Sign-in: what is no admin key, or nobody has, is refused', async (t) => {
   const { operators, signIn } = await startSignIn(t)
   const { adminKey } = await operators.addKey('anna', DAY)
   for (const text of ['', 'x', adminKey.slice(1), `${adminKey}\0`, 'otsa_', `otsa_${'a'.repeat(1_000_000)}`]) {
-    t.equal(await signIn.authenticate(text), 'malformed key')
+    t.strictSame(await signIn.authenticate(text), { reason: 'malformed key' })
   }
   await operators.remove('anna')
-  t.equal(await signIn.authenticate(adminKey), 'unknown key', 'it went with its operator')
+  t.strictSame(await signIn.authenticate(adminKey), { reason: 'unknown key' }, 'it went with its operator')
 })
 
 t.test('Sign-in: when an admin key was used last is known within a minute', async (t) => {

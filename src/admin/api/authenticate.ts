@@ -11,7 +11,7 @@ export function authenticateKeys(api: FastifyInstance, { authenticate }: SignIn)
   async function identify(request: FastifyRequest): Promise<void> {
     const adminKey = adminKeyOf(request)
     const signedIn = await authenticate(adminKey)
-    if (typeof signedIn === 'string') throw new RefusedOperator(signedIn)
+    if ('reason' in signedIn) throw new RefusedOperator(signedIn.reason, signedIn.operator)
     setCaller(request, { operator: signedIn.operator, origin: 'API', credential: adminKey })
   }
 

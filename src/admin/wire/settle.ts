@@ -15,7 +15,7 @@ export function settle(observe: Observer, error: unknown, request: FastifyReques
     observe({
       type: 'operator refused',
       reason: error.reason,
-      operator: caller?.operator.name,
+      operator: error.operator ?? caller?.operator.name,
       requestId,
       remoteAddress,
     })
