@@ -108,9 +108,10 @@ function createProgress(terminal: Terminal, options: JsonOption) {
 }
 
 function copiedText(database: string, movedTo: string, copied: Copied): string {
-  const { applications, suites, secrets, approvals, tokens } = copied
+  const { applications, suites, secrets, approvals, operators, admin_keys, audit_events, tokens } = copied
+  const access = `operators: ${operators}, admin keys: ${admin_keys}, audit events: ${audit_events}`
   return [
-    `Copied ${database} to ${movedTo}: applications: ${applications}, suites: ${suites}, secrets: ${secrets}, approvals: ${approvals}, tokens: ${tokens}.`,
+    `Copied ${database} to ${movedTo}: applications: ${applications}, suites: ${suites}, secrets: ${secrets}, approvals: ${approvals}, ${access}, tokens: ${tokens}.`,
     'What is there now was compared with what is here.',
     '',
     `From now on commands refuse to change ${database}; the server goes on issuing, checking and revoking tokens there.`,

@@ -93,14 +93,16 @@ t.test('API: a body is JSON, and no more of it than 64 KiB', async (t) => {
     'application/json-patch+json',
     'x',
   ]) {
-    t.equal((await post('{}', type)).statusCode, 415, type)
+    const answer = await post('{}', type)
+    t.equal(answer.statusCode, 415, type)
+    t.match(answer.json(), { detail: /takes application\/json\.$/ })
   }
   t.equal((await post('{}')).statusCode, 415)
   t.equal((await post(`{"a":"${'x'.repeat(64 * 1024)}"}`, 'application/json')).statusCode, 413)
   for (const wrong of ['{', '{"a":1', '{"__proto__":{"a":1}}', 'nul']) {
     const answer = await post(wrong, 'application/json')
     t.equal(answer.statusCode, 400, wrong)
-    t.match(answer.json(), { title: 'Bad Request', status: 400, detail: 'The request is malformed.' })
+    t.match(answer.json(), { title: 'Bad Request', status: 400, detail: 'The body is not valid JSON.' })
   }
   t.equal((await post('{}', 'application/json; charset=utf-8')).statusCode, 422)
 })

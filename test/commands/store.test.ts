@@ -18,9 +18,13 @@ async function createStore(t: Test) {
 
 t.test('store copy: it says what was copied, where to, and what comes next', async (t) => {
   const { env, file, to, place } = await createStore(t)
+  await run(['operators', 'add', 'anna', '--role', 'admin'], { env })
+  for (let n = 0; n < 2; n++) await run(['operators', 'key', 'anna', '--expires', '90d'], { env })
   const { status, out, err, events } = await run(['store', 'copy', '--to', to], { env })
   t.strictSame([status, err], [0, ''])
-  t.match(out, `Copied ${file} to ${place}: applications: 1, suites: 0, secrets: 1, approvals: 0, tokens: 0.\n`)
+  const counts =
+    'applications: 1, suites: 0, secrets: 1, approvals: 0, operators: 1, admin keys: 2, audit events: 4, tokens: 0'
+  t.match(out, `Copied ${file} to ${place}: ${counts}.\n`)
   t.match(out, `\n  PREVIOUS_DATABASE_URL=sqlite:${file}\n`)
   t.match(events, [{ msg: 'database copied', database: file, moved_to: place, applications: 1, suites: 0, tokens: 0 }])
   t.notMatch(out + JSON.stringify(events), env.PGPASSWORD)

@@ -67,7 +67,7 @@ const STATUSES: Record<OperatorError['kind'], number> = {
 const DETAILS: Record<number, string> = {
   400: 'The request is malformed.',
   413: 'The body is too large.',
-  415: 'A body of this type is not accepted here.',
+  415: 'This content type is not accepted. The API takes application/json.',
 }
 
 /** What a caller is told of whatever was thrown. Of what nobody expected that is nothing. */
@@ -79,8 +79,9 @@ export function problemOf(error: unknown): Problem {
     const headers = { 'retry-after': RETRY_AFTER_SECONDS }
     return { status: 503, detail: 'The store cannot be used now.', headers }
   }
-  const { validation, statusCode: status = 500 } = error as Partial<FastifyError>
+  const { validation, code, statusCode: status = 500 } = error as Partial<FastifyError>
   if (validation) return invalid(error as FastifyError)
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return { status, detail: 'The body is not valid JSON.' }
   if (status < 500) return { status, detail: DETAILS[status] ?? String(STATUS_CODES[status]) }
   return { status: 500, detail: 'The server failed.' }
 }
