@@ -23,11 +23,11 @@ export interface Silence {
   code: string | undefined
 }
 
-/** Asks a server; not by `fetch`, which refuses some ports. */
-export async function ask(url: string): Promise<Answer | Silence> {
+/** Asks a server, over TCP or the Unix socket at `socketPath`; not by `fetch`, which refuses some ports. */
+export async function ask(url: string, socketPath?: string): Promise<Answer | Silence> {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   try {
-    const request = get(url, { signal, agent: false })
+    const request = get(url, { signal, agent: false, ...(socketPath !== undefined && { socketPath }) })
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     return { status: response.statusCode as number, body: await text(response) }
   } catch (cause) {

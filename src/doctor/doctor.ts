@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import { examineSocketFolder } from './admin.ts'
+import { examineAdminListener } from './admin-listener.ts'
 import { examineClock } from './clock.ts'
 import { examineCombinations } from './combinations.ts'
 import { examineDisk } from './disk.ts'
@@ -70,6 +71,7 @@ function checksAfter(read: ReadSettings, now: Clock): Check[] {
   if (ADMIN_ADDRESS && 'socket' in ADMIN_ADDRESS) {
     checks.push({ subject: 'admin', examine: () => examineSocketFolder(ADMIN_ADDRESS.socket) })
   }
+  if (ADMIN_ADDRESS) checks.push({ subject: 'admin', examine: () => examineAdminListener(ADMIN_ADDRESS) })
   if (OPS_ADDRESS) checks.push({ subject: 'ops', examine: () => examineOps(OPS_ADDRESS) })
   return checks
 }

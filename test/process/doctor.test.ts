@@ -49,6 +49,7 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
     PUBLIC_URL: 'https://token.example',
     TRUST_PROXY: '127.0.0.1',
     OPS_ADDRESS: `127.0.0.1:${await freePort()}`,
+    ADMIN_ADDRESS: `127.0.0.1:${await freePort()}`,
   }
   const server = await startServer(t, env)
   t.equal((await server.token(credentials)).status, 200)
@@ -59,6 +60,7 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   t.equal(status, worst(findings))
   t.strictSame(stateOf(folder), before)
   t.ok(findings.some(({ text }) => text === `The server at http://127.0.0.1:${PORT} is ready.`))
+  t.ok(findings.some(({ text }) => text === `The admin listener answers at http://${env.ADMIN_ADDRESS}.`))
   t.match(findings.at(-1), { subject: 'ops', text: /^The server that runs is of this version, / })
   const { out } = await command(t, ['doctor'], env, '', { cwd: temporaryFolder(t) })
   t.match(out, /^ok {7}settings {2}HOST is 127\.0\.0\.1 \(default\)\n/)
@@ -68,7 +70,11 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   await once(server.child, 'exit')
   const left = stateOf(folder)
   const down = await examine(t, env)
-  t.match(down.wrong, [{ subject: 'server', level: 'error', text: /^No server answers at / }, { subject: 'ops' }])
+  t.match(down.wrong, [
+    { subject: 'server', level: 'error', text: /^No server answers at / },
+    { subject: 'admin', level: 'error', text: /^The admin listener does not answer at / },
+    { subject: 'ops' },
+  ])
   t.strictSame([down.status, down.exit, down.err], ['error', 1, '{"error":"Something is wrong."}\n'])
   t.match(
     down.findings.find(({ subject }) => subject === 'backup'),
