@@ -22,6 +22,8 @@ export interface AdminContext {
   boundHost: string | undefined
   /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
   trustProxy: false | string[]
+  /** What operators do to get a login link, where no command reaches the store. Undefined: run `token-server console`. */
+  howToSignIn: string | undefined
 }
 
 /** What runs here. */

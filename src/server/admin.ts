@@ -8,7 +8,10 @@ import { startPresence } from './presence.ts'
 import type { ServerFigures } from './server-figures.ts'
 import { startStatistics } from './statistics.ts'
 
-export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 'TRUST_PROXY' | 'DATABASE_URL'>
+export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 'TRUST_PROXY' | 'DATABASE_URL'> & {
+  /** See AdminContext. */
+  howToSignIn?: string
+}
 
 /** Where operators administer the server. */
 export interface Admin {
@@ -55,6 +58,7 @@ export async function startAdmin(
     adminUrl,
     boundHost: 'socket' in place || EVERYWHERE.includes(place.host) ? undefined : place.host,
     trustProxy,
+    howToSignIn: config.howToSignIn,
   })
   let presence: ReturnType<typeof startPresence> | undefined
   try {

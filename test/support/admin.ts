@@ -33,7 +33,9 @@ export async function createAdminWorld(
   {
     DATABASE_URL: url = 'sqlite::memory:',
     ...given
-  }: { DATABASE_URL?: string } & Partial<Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy'>> = {},
+  }: { DATABASE_URL?: string } & Partial<
+    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn'>
+  > = {},
 ) {
   const clock = { time: START }
   const now = () => clock.time
@@ -59,6 +61,7 @@ export async function createAdminWorld(
     adminUrl: undefined,
     boundHost: undefined,
     trustProxy: false,
+    howToSignIn: undefined,
     ...given,
   }
   /** Makes what a test needs. What that says is not in the log. */

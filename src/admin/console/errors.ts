@@ -9,6 +9,7 @@ import { html, type Part } from './html.ts'
 import type { Page } from './layout.ts'
 import { loginPath } from './login.ts'
 import { showPage } from './page.ts'
+import { wayIn } from './way-in.ts'
 
 const BACK: Part = html`<p>Go back, or to the <a href="/">overview</a>.</p>`
 const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the page again, and repeat what you did.</p>`
@@ -39,10 +40,11 @@ const FAILED = {
 }
 
 /** Answers what went wrong with a page. Who is not signed in is led to where that is done. */
-export function showErrors(console: FastifyInstance, { observe }: AdminContext): void {
+export function showErrors(console: FastifyInstance, context: AdminContext): void {
   console.setErrorHandler((error, request, reply) => {
-    if (error instanceof RefusedOperator && error.reason === 'no credentials') return askToSignIn(request, reply)
-    const problem = settle(observe, error, request)
+    if (error instanceof RefusedOperator && error.reason === 'no credentials')
+      return askToSignIn(context, request, reply)
+    const problem = settle(context.observe, error, request)
     reply.headers(problem.headers ?? {})
     return showPage(reply, errorPage(problem, request), { status: problem.status })
   })
@@ -57,21 +59,19 @@ function errorPage({ status, detail }: Problem, { id }: FastifyRequest): Page {
 }
 
 /** What was sent with a form is lost where nobody is signed in: it says so. */
-function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function askToSignIn(context: AdminContext, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const hadSession = referenceIn(request) !== undefined
   const isPage = isSafe(request.method) && /text\/html|^$/.test(request.headers.accept ?? '')
   if (isPage) return reply.redirect(loginPath(hadSession ? 'ended' : undefined), 303)
-  return showPage(reply, hadSession ? ENDED : NOT_SIGNED_IN, { status: 401 })
+  return showPage(reply, notSignedIn(hadSession, wayIn(context)), { status: 401 })
 }
 
-const HOW = html`<p>Run <code>token-server console</code> and open the link that it prints. A browser shows what you wrote again when you go back.</p>`
-
-const ENDED: Page = {
-  title: 'Your session has ended',
-  content: html`<div class="panel prose"><p>Nothing was changed. Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.</p>${HOW}</div>`,
-}
-
-const NOT_SIGNED_IN: Page = {
-  title: 'You are not signed in',
-  content: html`<div class="panel prose"><p>Nothing was changed.</p>${HOW}</div>`,
+function notSignedIn(hadSession: boolean, how: Part): Page {
+  return {
+    title: hadSession ? 'Your session has ended' : 'You are not signed in',
+    content: html`<div class="panel prose"><p>Nothing was changed.${
+      hadSession &&
+      ' Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.'
+    }</p>${how}<p>A browser shows what you wrote again when you go back.</p></div>`,
+  }
 }

@@ -8,6 +8,7 @@ import { fieldsOf } from './fields.ts'
 import { html, type Part } from './html.ts'
 import type { Page } from './layout.ts'
 import { showPage } from './page.ts'
+import { wayIn } from './way-in.ts'
 
 /** Why somebody is here who wanted to be elsewhere, by the `why` of the URL. */
 const WHY: Record<string, Part> = {
@@ -26,11 +27,14 @@ export function loginPath(why?: keyof typeof WHY): string {
 }
 
 /** Lets operators in with the code of a one-time link, and out again. */
-export function login(console: FastifyInstance, { signIn, administration, observe }: AdminContext): void {
+export function login(console: FastifyInstance, context: AdminContext): void {
+  const { signIn, administration, observe } = context
+  const how = wayIn(context)
+
   console.get('/login', (request, reply) => {
     const why = fieldsOf(request.query).text('why')
     const reason = Object.hasOwn(WHY, why) && note('quiet', html`<p>${WHY[why]}</p>`)
-    return showPage(reply, loginPage(reason))
+    return showPage(reply, loginPage(how, reason))
   })
 
   console.post('/login', async (request, reply) => {
@@ -39,7 +43,7 @@ export function login(console: FastifyInstance, { signIn, administration, observ
     const result = await signIn.logIn(code, { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId })
     if (typeof result === 'string') {
       observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
-      return showPage(reply, loginPage(undefined, WRONG[result]), { status: 403 })
+      return showPage(reply, loginPage(how, undefined, WRONG[result]), { status: 403 })
     }
     keepReference(reply, result.reference)
     // Who signs in again in the same browser has left the session before.
@@ -49,7 +53,7 @@ export function login(console: FastifyInstance, { signIn, administration, observ
 
   // Whether the browser has kept the cookie: without this step it would be sent back here without a word.
   console.get('/signed-in', ({ session }, reply) =>
-    session ? reply.redirect('/', 303) : showPage(reply, NOT_KEPT, { status: 403 }),
+    session ? reply.redirect('/', 303) : showPage(reply, notKept(how), { status: 403 }),
   )
 
   console.post('/logout', async ({ session, caller }, reply) => {
@@ -64,20 +68,19 @@ function codeIn(text: string): string {
   return text.slice(text.lastIndexOf('#') + 1)
 }
 
-function loginPage(reason: Part, error?: string): Page {
+function loginPage(how: Part, reason: Part, error?: string): Page {
   return {
     title: 'Sign in',
     scripts: ['login.js'],
     content: html`${reason}
 <div class="panel prose">
-<p>On the server's machine, or wherever its database can be reached, run</p>
-<pre><code>token-server console</code></pre>
-<p>and open the link that it prints. It is for one login within ten minutes.</p>
+${how}
+<p>The link works once, within ten minutes.</p>
 <form class="form" method="post" action="/login" data-login>${field({
       label: 'Code',
       name: 'code',
       hint: 'What the link has behind the #. You need it only where scripts are off.',
-      error: error && `${error} Run token-server console for a new one.`,
+      error: error && `${error} Get a new link as described above.`,
       required: true,
       isCode: true,
     })}<div class="buttons"><button class="button primary">Sign in</button></div></form>
@@ -85,15 +88,18 @@ function loginPage(reason: Part, error?: string): Page {
   }
 }
 
-const NOT_KEPT: Page = {
-  title: 'Your browser did not keep the session',
-  content: html`<div class="panel prose">
+function notKept(how: Part): Page {
+  return {
+    title: 'Your browser did not keep the session',
+    content: html`<div class="panel prose">
 <p>The code was right, but the browser did not keep the cookie that the console needs. It keeps it on HTTPS, and on plain HTTP where the address is <code>http://localhost</code>.</p>
 <ul>
 <li>Through SSH: <code>ssh -L 8081:localhost:8081 SERVER</code>, and then <code>http://localhost:8081</code>. Safari does not keep it even there: take another browser, or HTTPS.</li>
 <li>Behind a proxy with HTTPS: set <code>ADMIN_URL</code> to the address that operators open.</li>
 <li>Where cookies are blocked: allow them for this address.</li>
 </ul>
-<p>Then run <code>token-server console</code> for a new link: the code is used up.</p>
+<p>Then get a new link: this one is used up.</p>
+${how}
 </div>`,
+  }
 }

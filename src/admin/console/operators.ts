@@ -23,11 +23,11 @@ interface Viewer {
 type Route = { Params: { name: string; id: string } }
 
 /** Who administers over the network, with their keys and sessions. They are added by the command line only. */
-export function operatorPages(console: FastifyInstance, { administration }: AdminContext): void {
+export function operatorPages(console: FastifyInstance, { administration, howToSignIn }: AdminContext): void {
   const actions = (request: FastifyRequest) => administration(callerOf(request).author).operators
 
   console.get('/operators', async (request, reply) => {
-    return showPage(reply, page(await actions(request).list(), viewerOf(request)))
+    return showPage(reply, page(await actions(request).list(), viewerOf(request), howToSignIn))
   })
 
   console.post<Route>('/operators/:name/remove', async (request, reply) => {
@@ -54,7 +54,7 @@ function viewerOf(request: FastifyRequest): Viewer {
   return { name, isAdmin: role === 'admin', sessionId: request.session?.id }
 }
 
-function page(operators: readonly ListedOperator[], viewer: Viewer): Page {
+function page(operators: readonly ListedOperator[], viewer: Viewer, howToSignIn: string | undefined): Page {
   return {
     title: 'Operators',
     section: '/operators',
@@ -64,11 +64,13 @@ function page(operators: readonly ListedOperator[], viewer: Viewer): Page {
       note('quiet', html`<p>You are a viewer: you see everything, and can end your own sessions only.</p>`)
     }
 ${operators.map((operator) => operatorSection(operator, viewer))}
-${section('add', 'Add an operator, or a key', HOW_TO_ADD)}`,
+${section('add', 'Add an operator, or a key', howToAdd(howToSignIn))}`,
   }
 }
 
-const HOW_TO_ADD = html`<div class="prose">
+function howToAdd(howToSignIn: string | undefined): Html {
+  return html`<div class="prose">
+${howToSignIn !== undefined && html`<p>These commands do not work here, because this server keeps its data in memory. To sign in: ${howToSignIn}</p>`}
 <p>Operators and keys are added on the command line only, where the database can be reached. So a stolen session or key cannot make others.</p>
 <pre><code>token-server operators add NAME --role admin
 token-server operators add NAME --role viewer
@@ -76,6 +78,7 @@ token-server operators key NAME --expires 90d
 token-server console NAME</code></pre>
 <p>An admin can change everything, a viewer can only look. A key is for a program that uses the API. The last command prints a link that signs a person in to this console.</p>
 </div>`
+}
 
 function operatorSection(operator: ListedOperator, viewer: Viewer): Html {
   const { name, role, createdAt, keys, sessions } = operator

@@ -16,7 +16,7 @@ t.test('Login: a code lets its operator in, once', async (t) => {
   const second = await visit('/login', { form: { code } })
   t.equal(second.statusCode, 403)
   t.match(second.body, 'it was used before')
-  t.match(second.body, 'Run token-server console for a new one.')
+  t.match(second.body, 'Get a new link as described above.')
   t.notOk(second.headers['set-cookie'])
   t.match(events.at(-1), { type: 'operator refused', reason: 'unknown login link', remoteAddress: '127.0.0.1' })
   t.notMatch(second.body, code)
@@ -93,6 +93,26 @@ t.test('Login: the page has a form that needs no scripts, and says where a code 
   t.match(body, 'token-server console')
   t.match((await visit('/login?why=ended')).body, 'Your session has ended')
   t.notMatch((await visit('/login?why=toString')).body, 'class="note')
+})
+
+t.test('Login: where no command makes a link, the pages say what does', async (t) => {
+  const howToSignIn = 'Press Enter in the terminal & open the link.'
+  const { visit, signIn } = await createConsoleWorld(t, { howToSignIn })
+  const shown = 'Press Enter in the terminal &amp; open the link.'
+  const pages = [
+    await visit('/login'),
+    await visit('/login', { form: { code: 'wrong' } }),
+    await visit('/signed-in'),
+    await visit('/logout-of-nothing', { form: {} }),
+  ]
+  for (const { body } of pages) {
+    t.match(body, shown)
+    t.notMatch(body, 'token-server console')
+  }
+  t.match(
+    (await (await signIn())('/operators')).body,
+    `These commands do not work here, because this server keeps its data in memory. To sign in: ${shown}`,
+  )
 })
 
 t.test('Login: it lasts where the session before it cannot be ended', async (t) => {
