@@ -71,7 +71,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   changeSecrets(console, context, {
     section: '/applications',
-    nameOf: async (id) => (await store.findApplication(id))?.name,
+    find: (id, request) => actions(request).applications.show(id),
     show,
   })
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
@@ -16,8 +16,8 @@ import { showPage } from './page.ts'
 /** Whose secrets they are. */
 export interface Owners {
   section: Extract<Section, '/applications' | '/suites'>
-  /** What one is called; undefined: there is no such one. */
-  nameOf: (id: string) => Promise<string | undefined>
+  /** Throws OperatorError if there is none with this id: the id of a suite is not found as an application. */
+  find: (id: string, request: FastifyRequest) => Promise<{ name: string }>
   /** Shows the page of one again, with what was wrong. */
   show: (
     id: string,
@@ -33,10 +33,11 @@ const MOST_HOURS = 8760
 
 /** Makes new secrets of applications or suites, and revokes those that they have. */
 export function changeSecrets(console: FastifyInstance, { administration }: AdminContext, owners: Owners): void {
-  const { section, nameOf, show } = owners
+  const { section, find, show } = owners
 
   console.post<{ Params: { id: string } }>(`${section}/:id/secrets`, async (request, reply) => {
     const { id } = request.params
+    const { name: ownerName } = await find(id, request)
     const fields = fieldsOf(request.body)
     const form = {
       requestKey: fields.text('request_key'),
@@ -51,7 +52,6 @@ export function changeSecrets(console: FastifyInstance, { administration }: Admi
     const { secrets } = administration(callerOf(request).author)
     try {
       const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
-      const ownerName = (await nameOf(id)) ?? id
       return showPage(
         reply,
         newSecretPage({ owner: id, ownerName, base: `${section}${path`/${id}`}`, section, ...made }),
@@ -66,6 +66,7 @@ export function changeSecrets(console: FastifyInstance, { administration }: Admi
     `${section}/:id/secrets/:secret_id/revoke`,
     async (request, reply) => {
       const { id, secret_id } = request.params
+      await find(id, request)
       const force = fieldsOf(request.body).text('force') === 'yes'
       const { secrets } = administration(callerOf(request).author)
       try {

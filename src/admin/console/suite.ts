@@ -39,7 +39,7 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
 
   changeSecrets(console, context, {
     section: '/suites',
-    nameOf: async (id) => (await context.store.findSuite(id))?.name,
+    find: (id, request) => actions(request).show(id),
     show,
   })
 }

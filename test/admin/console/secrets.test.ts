@@ -114,17 +114,41 @@ t.test('Secrets: a form that was sent already makes no other secret with another
 })
 
 t.test('Secrets: of who is not there any more none is made', async (t) => {
-  const { form, rotate, administration, store } = await setting(t, 'application')
+  const { form, rotate, administration } = await setting(t, 'application')
   const sent = await form()
   await rotate(sent)
   await administration.applications.remove('client')
-  t.match(copyOf((await rotate(sent)).body, 'client-id'), 'client', 'a reload')
+  t.equal((await rotate(sent)).statusCode, 404, 'a reload')
   t.equal((await rotate({ ...sent, request_key: 'other' })).statusCode, 404)
   t.equal((await rotate({ ...sent, request_key: 'third', hours: 'x' })).statusCode, 404)
+})
+
+t.test('Secrets: an error that nobody expects is no message of a form', async (t) => {
+  const { form, rotate, store } = await setting(t, 'application')
+  const sent = await form()
   store.rotateSecret = async () => {
     throw new Error('a bug')
   }
-  t.equal((await rotate({ ...sent, request_key: 'fourth' })).statusCode, 500)
+  t.equal((await rotate(sent)).statusCode, 500)
+})
+
+t.test('Console: a page of applications changes no suite, and one of suites no application', async (t) => {
+  for (const [kind, others] of [
+    ['application', '/suites/client'],
+    ['suite', '/applications/client'],
+  ] as const) {
+    const { form, browser, list, store } = await setting(t, kind)
+    const before = JSON.stringify([await list(), await store.listAuditEvents({ limit: 100 })])
+    const [only] = await list()
+    const fields = { ...(await form()), force: 'yes', suite: 'client', name: 'X', developer_email: 'x@y.example' }
+    const actions = ['secrets', `secrets/${only?.id}/revoke`, 'names', 'remove']
+    const ofApplications = ['approvals', 'suspend', 'resume', 'revoke-tokens']
+    for (const action of kind === 'suite' ? [...actions, ...ofApplications] : actions) {
+      t.equal((await browser(`${others}/${action}`, { form: fields })).statusCode, 404, `${others}/${action}`)
+    }
+    for (const page of ['', '/remove']) t.equal((await browser(`${others}${page}`)).statusCode, 404)
+    t.equal(JSON.stringify([await list(), await store.listAuditEvents({ limit: 100 })]), before)
+  }
 })
 
 t.test('Secrets: state, end, age, origin and last use are shown, the newest first', async (t) => {
