@@ -14,7 +14,7 @@ CREATE TABLE audit_events (
   after          text
 );
 
--- With the id, in which order rows of one time are listed.
 CREATE INDEX audit_events_by_time ON audit_events (at, id);
-CREATE INDEX audit_events_by_subject ON audit_events (subject, at, id);
-CREATE INDEX audit_events_by_actor ON audit_events (actor, at, id);
+-- Rows are listed by their ids.
+CREATE INDEX audit_events_by_subject ON audit_events (subject, id);
+CREATE INDEX audit_events_by_actor ON audit_events (actor, id);

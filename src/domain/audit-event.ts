@@ -49,7 +49,7 @@ export type PublicFields = Readonly<Record<string, unknown>>
 export interface AuditFilter {
   /** Those of this time and later. Milliseconds since the epoch. */
   readonly since?: number | undefined
-  /** Those that are listed after this one: the last one of the page before. */
+  /** Those that were made before this one: the last one of the page before. */
   readonly before?: AuditEvent['id'] | undefined
   readonly actor?: string | undefined
   /** The id of the subject, of whatever kind. */

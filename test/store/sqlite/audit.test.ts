@@ -9,9 +9,10 @@ t.test('SQLite: however many audit events there are, each way to list or purge t
   const plan = (statement: string, parameters: object) =>
     (db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]).map(({ detail }) => detail)
   const plans: [statement: string, parameters: object, index: string][] = [
-    [sql.listAuditEvents, page, 'audit_events_by_time (at>? AND at<?)'],
-    [sql.listAuditEventsOfActor, page, 'audit_events_by_actor (actor=? AND at>? AND at<?)'],
-    [sql.listAuditEventsOfSubject, page, 'audit_events_by_subject (subject=? AND at>? AND at<?)'],
+    [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+    [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>?)'],
+    [sql.listAuditEventsOfActor, page, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?)'],
+    [sql.listAuditEventsOfSubject, page, 'audit_events_by_subject (subject=? AND rowid>? AND rowid<?)'],
     [sql.purgeAuditEvents, [1, 1], 'audit_events_by_time (at<?)'],
   ]
   for (const [statement, parameters, index] of plans) {
