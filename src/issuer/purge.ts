@@ -36,8 +36,15 @@ export async function purge({ store, now, observe }: PurgeOptions): Promise<bool
   if (tokens === STEP) return true
   const counts = await store.purgeTokenCounts(hourOf(now()) - KEEP_COUNTS_HOURS, STEP)
   const refusals = await store.purgeRefusals(now() - KEEP_REFUSALS_MS, STEP)
-  const auditEvents = await store.purgeAuditEvents(now() - KEEP_AUDIT_EVENTS_MS, STEP)
+  const auditEvents = await purgeAuditEvents(store, now())
   const repeatable = await store.purgeIdempotencyRecords(now() - IDEMPOTENCY_LIFETIME, STEP)
   await store.purgeSignIns(now())
   return [counts, refusals, repeatable, auditEvents].includes(STEP)
+}
+
+/** Keeps those of the days before the newest one: a clock that is years ahead must not empty the trail. */
+async function purgeAuditEvents(store: Store, now: number): Promise<number> {
+  const [newest] = await store.listAuditEvents({ limit: 1 })
+  if (!newest) return 0
+  return store.purgeAuditEvents(Math.min(now, newest.at) - KEEP_AUDIT_EVENTS_MS, STEP)
 }

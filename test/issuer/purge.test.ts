@@ -6,6 +6,7 @@ import type { Event } from '../../src/domain/events.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { purge } from '../../src/issuer/purge.ts'
+import { openStore } from '../../src/store/open.ts'
 import { AUDIT } from '../support/audit.ts'
 import { keyOf } from '../support/keys.ts'
 import { refusal } from '../support/refusal.ts'
@@ -13,6 +14,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 const NEWCOMER = {
   name: 'A',
@@ -63,33 +65,55 @@ t.test('Purge: who changed what is kept for 400 days', async (t) => {
   const { store, clock } = await createWorld(t)
   const now = () => clock.time
   const observe = ({ type }: Event) => t.fail(type)
-  const events = async () => (await store.listAuditEvents({ limit: 9 })).length
-  t.equal(await events(), 1)
-  clock.time += 400 * 24 * HOUR
+  const events = async () => (await store.listAuditEvents({ limit: 9 })).map(({ at }) => at)
+  const change = (clientId: string) =>
+    store.register({ suites: [], applications: [{ ...NEWCOMER, clientId }] }, { ...AUDIT, at: clock.time })
+  clock.time += 400 * DAY
+  await change('b')
   await purge({ store, now, observe })
-  t.equal(await events(), 1)
+  t.strictSame(await events(), [clock.time, START])
   clock.time += 1
+  await change('c')
   t.equal(await purge({ store, now, observe }), false)
-  t.equal(await events(), 0)
+  t.strictSame(await events(), [clock.time, clock.time - 1])
 
-  const applications = Array.from({ length: 501 }, (_, n) => ({ ...NEWCOMER, clientId: `a${n}` }))
-  await store.register({ suites: [], applications }, AUDIT)
-  clock.time += 401 * 24 * HOUR
+  const applications = Array.from({ length: 499 }, (_, n) => ({ ...NEWCOMER, clientId: `a${n}` }))
+  await store.register({ suites: [], applications }, { ...AUDIT, at: clock.time })
+  clock.time += 401 * DAY
+  await change('d')
   t.equal(await purge({ store, now, observe }), true, 'there are more')
   t.equal(await purge({ store, now, observe }), false)
-  t.equal(await events(), 0)
+  t.strictSame(await events(), [clock.time])
+})
+
+t.test('Purge: a clock that is years ahead does not empty the audit trail, nor does one that is behind', async (t) => {
+  const { store, clock } = await createWorld(t)
+  const now = () => clock.time
+  for (const time of [START + 4000 * DAY, START - 4000 * DAY]) {
+    clock.time = time
+    await purge({ store, now, observe() {} })
+    t.equal((await store.listAuditEvents({ limit: 9 })).length, 1)
+  }
+})
+
+t.test('Purge: where nothing was changed yet there is nothing to keep', async (t) => {
+  const store = await openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
+  t.teardown(() => store.close())
+  t.equal(await purge({ store, now: () => START, observe() {} }), false)
 })
 
 t.test('Purge: expired tokens come first, and all else waits until they are through', async (t) => {
-  const { store, clock } = await createWorld(t)
+  const { store, clock, credentials } = await createWorld(t)
   const now = () => clock.time
-  const events = async () => (await store.listAuditEvents({ limit: 9 })).length
+  const old = refusal(credentials.client_id, { firstAt: START - HOUR })
+  const refusals = async () => (await store.listRefusals(old.clientId)).length
+  await store.recordRefusals([old])
   await Promise.all(Array.from({ length: 500 }, () => store.addToken(mintToken(keyOf(1), START).stored)))
-  clock.time += 401 * 24 * HOUR
+  clock.time += 31 * DAY
   t.equal(await purge({ store, now, observe() {} }), true)
-  t.equal(await events(), 1)
+  t.equal(await refusals(), 1)
   t.equal(await purge({ store, now, observe() {} }), false)
-  t.equal(await events(), 0)
+  t.equal(await refusals(), 0)
 })
 
 function rowsOf(t: Test, file: string): () => number {
