@@ -8,7 +8,7 @@ import type { ListedSecret } from './secrets.ts'
 import { hasTokenSince, howOften, isBeforeToken, isOver, type Trouble, troublesOf } from './troubles.ts'
 import { timestamp } from './views.ts'
 import type { Ways } from './ways.ts'
-import { alsoText, hasNoSuite, nothingHappens, whatHappens } from './what-happens.ts'
+import { nothingHappens, whatHappens } from './what-happens.ts'
 import type { ApplicationInTrouble } from './why.ts'
 
 /** What is known of an application. Newest refusals first; `now` in milliseconds since the epoch. */
@@ -27,44 +27,63 @@ export type Health = 'well' | 'doubtful' | 'wrong'
 
 export interface Diagnosis {
   health: Health
-  /** What is most likely wrong now, and what to do about it: a few sentences. */
-  diagnosis: string
+  /** What is most likely wrong, and what to do about it: a line for each reason, newest first; after them those before the last token. */
+  lines: string[]
+  /** Where to look if the partner still sees errors, though nothing is refused now. */
+  elsewhere?: string
 }
 
-const NOT_HERE =
-  'If the partner sees errors all the same, what it sends does not reach this server (DNS, TLS, a gateway in between), is answered with 503 ' +
-  '("token-server doctor" says why), or has no client id that can be read, such as JSON in place of a form: search the ' +
+const ELSEWHERE =
+  'If the partner still sees errors, its requests may not reach this server (DNS, TLS, a gateway in between), may be answered with 503 ' +
+  '("token-server doctor" says why), or may have no client id that can be read, such as JSON instead of a form: search the ' +
   'log by address and time.'
 
 /** What is most likely wrong with an application now, and what to do. */
 export function diagnose(findings: Findings): Diagnosis {
-  const { application, refusals, now, ways } = findings
+  const { application, refusals, now } = findings
   const state = wrongState(findings)
-  if (state) return { health: 'wrong', diagnosis: state }
-  const troubles = troublesOf(refusals)
-  const present = troubles.filter((trouble) => !isOver(trouble, application, now))
-  const current = present.find((trouble) => !isBeforeToken(trouble, application)) ?? present[0]
-  if (current) {
-    const others = present.filter((trouble) => trouble !== current)
-    return {
-      health: isBeforeToken(current, application) ? 'doubtful' : 'wrong',
-      diagnosis: `${whatHappens(current, findings)} ${remedyOf(current, findings)}${alsoText(others, findings)}`,
-    }
+  if (state) return { health: 'wrong', lines: [state] }
+  const isBefore = (trouble: Trouble) => Number(isBeforeToken(trouble, application))
+  const present = troublesOf(refusals)
+    .filter((trouble) => !isOver(trouble, application, now))
+    .sort((one, other) => isBefore(one) - isBefore(other))
+  const causes = present.map((trouble) => `${whatHappens(trouble, findings)} ${remedyOf(trouble, findings)}`)
+  const isRefused = present.some((trouble) => !isBeforeToken(trouble, application))
+  const isNowhere = hasNoSuite(findings)
+  if (isRefused || isNowhere) {
+    return { health: 'wrong', lines: isNowhere ? [...causes, nowhere(findings)] : causes }
   }
-  if (hasNoSuite(findings)) {
-    const approve = ways.approve(application.clientId, [])
-    return { health: 'wrong', diagnosis: `It is approved for no suite, so its tokens are valid nowhere: ${approve}.` }
-  }
+  if (present.length > 0) return recovered(present, causes, findings)
   const meant = similarText(findings)
-  if (meant) return { health: 'doubtful', diagnosis: meant }
-  return { health: 'well', diagnosis: `${nothingHappens(findings)} ${NOT_HERE}` }
+  if (meant) return { health: 'doubtful', lines: [meant] }
+  return { health: 'well', lines: [nothingHappens(findings)], elsewhere: ELSEWHERE }
+}
+
+/** One refusal before the last token is no reason to worry; after several another instance may still be wrong. */
+function recovered(present: readonly Trouble[], causes: string[], findings: Findings): Diagnosis {
+  const isSingle = present.length === 1 && present[0]?.count === 1
+  const worksAgain = nothingHappens(findings)
+  return {
+    health: isSingle ? 'well' : 'doubtful',
+    lines: [isSingle ? worksAgain : `${worksAgain} Another instance of it may still be wrong.`, ...causes],
+    elsewhere: ELSEWHERE,
+  }
+}
+
+/** Whether its tokens are valid nowhere, though there are suites. */
+function hasNoSuite({ application, hasSuites }: Findings): boolean {
+  return application.suites.length === 0 && hasSuites
+}
+
+function nowhere({ application: { clientId }, ways }: Findings): string {
+  return `It is approved for no suite, so its tokens are valid nowhere: ${ways.approve(clientId, [])}.`
 }
 
 /** What keeps an application from any token, whatever it sends. */
 function wrongState({ application, now, ways }: Findings): string | undefined {
   const { clientId, status, secrets } = application
   if (status === 'suspended') {
-    return `It is suspended: it gets no tokens, and those that it has are refused. If that is over: ${ways.resume(clientId)}.`
+    return `It is suspended: it gets no tokens, and those that it has are refused. To allow it again: ${ways.resume(clientId)}.`
   }
   return withoutSecret({ clientId, secrets, now, ways })
 }
@@ -120,6 +139,6 @@ export function diagnoseUnknown(
   const advice = ids
     ? `Is it ${ids}? Compare character by character.`
     : `Compare it with ${ways.list}; another database? a removed application?`
-  const diagnosis = `No application has the client id ${clientId}. One like it was refused, ${howOften(trouble, now)}. ${advice}`
-  return { health: 'wrong', diagnosis }
+  const refused = `One like it was refused, ${howOften(trouble, now)}.`
+  return { health: 'wrong', lines: [`No application has the client id ${clientId}. ${refused} ${advice}`] }
 }

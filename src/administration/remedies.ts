@@ -2,11 +2,13 @@ import { isNotShownYet } from '../domain/secret.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import { ago } from './age.ts'
 import type { Findings } from './diagnosis.ts'
-import { knownUntil, LATE } from './known-until.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { Trouble } from './troubles.ts'
 import { timestamp } from './views.ts'
 import type { Ways } from './ways.ts'
+
+/** Why the last uses are not known. */
+const LATE = 'uses of secrets show up after a minute'
 
 /** Who authenticates: an application or a suite. */
 export interface Owner {
@@ -66,7 +68,7 @@ function wrongSecret({ clientId, secrets, now, ways }: Owner, { lastAt }: Troubl
   const lastUsedAt = Math.max(...active.map(({ lastUsedAt = 0 }) => lastUsedAt))
   const known =
     lastUsedAt === 0
-      ? `What it sends is none of its secrets, and by ${knownUntil(now)} none that is valid was used (${LATE}).`
+      ? `What it sends is none of its secrets, and the right one was not used yet (${LATE}).`
       : `What it sends is none of its secrets; the right one was last used ${ago(lastUsedAt, now)}.`
   const often = 'Often a secret is cut off, quoted, or not percent-encoded in the form.'
   // Who has used the right one since has it.
@@ -81,7 +83,7 @@ function endedSecret({ clientId, secrets, now, ways }: Owner, state: 'expired' |
   const ended = used ? endOf(used) : 'The secret that it uses is not valid'
   const rotate = `if it is lost, ${ways.rotate(clientId)} makes another one.`
   return newest.lastUsedAt === undefined
-    ? `${ended}: it has a newer one (${newest.id}), which was not used by ${knownUntil(now)} (${LATE}). ` +
+    ? `${ended}: it has a newer one (${newest.id}), which was not used yet (${LATE}). ` +
         `If the partner does not use that by now, hand it over; ${rotate}`
     : `${ended}: the newer one (${newest.id}) was last used ${ago(newest.lastUsedAt, now)}, so one of its instances has the old one still.`
 }

@@ -22,20 +22,21 @@ export function diagnoseSuite({ suite, refusals, similarRefusals, now, ways }: S
   const { suiteId, secrets } = suite
   const owner = { clientId: suiteId, secrets, now, ways }
   const state = withoutSecret(owner)
-  if (state) return { health: 'wrong', diagnosis: ways.ofSuite(suiteId, state) }
+  if (state) return { health: 'wrong', lines: [ways.ofSuite(suiteId, state)] }
   const lastUsedAt = Math.max(...secrets.map(({ lastUsedAt = 0 }) => lastUsedAt))
-  const current = troublesOf(refusals).find(({ lastAt }) => lastUsedAt <= lastAt || lastAt >= now - RECENT_MS)
-  if (current) {
-    const health = lastUsedAt <= current.lastAt ? 'wrong' : 'doubtful'
-    const text = `${whatHappens(current, { lastUsedAt, now })} ${remedyOfOwner(current, owner)}`
-    return { health, diagnosis: ways.ofSuite(suiteId, text) }
+  const present = troublesOf(refusals).filter(({ lastAt }) => lastUsedAt <= lastAt || lastAt >= now - RECENT_MS)
+  const [first, ...others] = present.map(
+    (trouble) => `${whatHappens(trouble, { lastUsedAt, now })} ${remedyOfOwner(trouble, owner)}`,
+  )
+  if (first) {
+    const isRefused = present.some(({ lastAt }) => lastUsedAt <= lastAt)
+    return { health: isRefused ? 'wrong' : 'doubtful', lines: [ways.ofSuite(suiteId, first), ...others] }
   }
   const [trouble] = troublesOf(similarRefusals)
   const refused = trouble
     ? `A client id like this was refused, ${howOften(trouble, now)}.`
     : 'Nothing of it is refused now.'
-  const diagnosis = ways.ofSuite(suiteId, refused, { isWell: true })
-  return { health: trouble ? 'doubtful' : 'well', diagnosis }
+  return { health: trouble ? 'doubtful' : 'well', lines: [ways.ofSuite(suiteId, refused, { isWell: true })] }
 }
 
 function whatHappens(trouble: Trouble, { lastUsedAt, now }: { lastUsedAt: number; now: number }): string {

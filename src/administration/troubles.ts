@@ -21,7 +21,7 @@ const TOKEN_REASONS = new Set(['expired token', 'revoked token', 'application no
 /** What follows from another one, which is the one to mend. */
 const CONSEQUENCES = new Set(['too many failures'])
 
-/** Refusals, newest first, by reason: those that are to be mended first at the beginning. */
+/** Refusals, newest first, by reason: newest first, and at the end what follows from another one. */
 export function troublesOf(refusals: readonly RefusalCount[]): Trouble[] {
   const byReason = Map.groupBy(refusals, ({ reason }) => reason)
   return [...byReason].map(toTrouble).sort((one, other) => rank(one) - rank(other) || other.lastAt - one.lastAt)
@@ -40,10 +40,8 @@ function toTrouble([reason, rows]: [string, RefusalCount[]]): Trouble {
   }
 }
 
-/** Without a token it uses old ones, so what keeps it from getting one comes first. */
 function rank({ reason }: Trouble): number {
-  if (CONSEQUENCES.has(reason)) return 1
-  return isOfTokens(reason) ? 2 : 0
+  return CONSEQUENCES.has(reason) ? 1 : 0
 }
 
 export function isOfTokens(reason: string): boolean {

@@ -10,6 +10,7 @@ import {
 } from '../domain/public-fields.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
+import type { Diagnosis } from './diagnosis.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'
 import type { ListedApplication } from './search.ts'
 import type { ListedSecret } from './secrets.ts'
@@ -106,13 +107,17 @@ export function sessionView(session: Session) {
   }
 }
 
+/** All of a diagnosis as one text, a line for each reason. */
+export function diagnosisText({ lines, elsewhere }: Diagnosis): string {
+  return lines.concat(elsewhere ?? []).join('\n')
+}
+
 /** Why a client is refused. One of `application` and `suite` is null, both where the client id is nobody's. */
 export function explanationView(explanation: Explanation) {
-  const { clientId, diagnosis, application, suite, refusals, similarRefusals, similarApplications, knownUntil } =
-    explanation
+  const { clientId, application, suite, refusals, similarRefusals, similarApplications, knownUntil } = explanation
   return {
     client_id: clientId,
-    diagnosis,
+    diagnosis: diagnosisText(explanation),
     refusals_known_until: timestamp(knownUntil.refusals),
     tokens_known_until: timestamp(knownUntil.tokens),
     application: application

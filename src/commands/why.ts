@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { ago } from '../administration/age.ts'
-import { knownUntil, LATE } from '../administration/known-until.ts'
-import { explanationView, secretView, timestamp } from '../administration/views.ts'
+import { diagnosisText, explanationView, secretView, timestamp } from '../administration/views.ts'
 import type { ApplicationInTrouble, Explanation } from '../administration/why.ts'
 import type { Finding } from '../doctor/finding.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
@@ -40,15 +39,14 @@ function serverText({ level, text }: Finding): string[] {
 }
 
 function explanationText(explanation: Explanation, now: number): string {
-  const { diagnosis, application, suite, refusals, similarRefusals, similarApplications } = explanation
-  const known = knownUntil(now)
-  const parts = [diagnosis]
+  const { application, suite, refusals, similarRefusals, similarApplications } = explanation
+  const parts = [diagnosisText(explanation)]
   const client = application ?? suite
   if (client) {
     if (application) parts.push(applicationText(application, now))
-    parts.push(secretsTable(client.secrets.map(secretView), `not by ${known}`))
+    parts.push(secretsTable(client.secrets.map(secretView), 'not yet'))
     parts.push(refusals.length > 0 ? refusalsTable(refusals, now) : 'No refusal of it is known.')
-    parts.push(`Refusals are known after five seconds; ${LATE}: until ${known}.`)
+    parts.push('Refusals show up after 5 seconds, tokens and uses of secrets after a minute.')
   }
   if (similarRefusals.length > 0) {
     parts.push(`Refused client ids that look like it:\n${refusalsTable(similarRefusals, now, { withClient: true })}`)
@@ -67,10 +65,7 @@ function applicationText(application: ApplicationInTrouble, now: number): string
     name: `${name} (${developerEmail})`,
     status,
     suites: suites.join(', ') || 'none',
-    'last token':
-      lastTokenAt === undefined
-        ? `none by ${knownUntil(now)}`
-        : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}`,
+    'last token': lastTokenAt === undefined ? 'none yet' : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}`,
     'tokens this hour': `${tokensThisHour}${refusedThisHour > 0 ? `, and ${refusedThisHour} refused by the quota` : ''}`,
   }
   return Object.entries(lines)

@@ -47,7 +47,10 @@ async function setting(t: Test, options?: Parameters<typeof createConsoleWorld>[
 
 t.test('Application: the true reason of its refusals stands first, and what to do on this page', async (t) => {
   const { page, refuse, clock, administration, clientId } = await setting(t)
-  t.match(textOf(await page()), /Status No problem is known\. By \S+ it had got no token/)
+  t.match(
+    textOf(await page()),
+    /Status No problem is known\. Nothing has been asked for with it yet\. .*still sees errors\?/,
+  )
   await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
   clock.time += 3 * MINUTE
   const text = textOf(await page())
@@ -60,7 +63,28 @@ t.test('Application: the true reason of its refusals stands first, and what to d
   await administration.applications.suspend(clientId)
   t.match(
     textOf(await page()),
-    /suspended Resume Status There is a problem\. It is suspended: .* If that is over: “Resume” above\./,
+    /suspended Resume Status There is a problem\. It is suspended: .* To allow it again: “Resume” above\./,
+  )
+})
+
+t.test('Application: the moments in the diagnosis are moments, which a browser shows in its zone', async (t) => {
+  const { page, refuse, clock, administration, clientId } = await setting(t)
+  const [first] = await administration.secrets.list(clientId)
+  await administration.secrets.rotate(clientId, MINUTE)
+  await administration.secrets.revoke(clientId, first?.id as number)
+  await refuse({ reason: 'revoked secret' })
+  const moment = new Date(clock.time).toISOString()
+  t.match(await page(), `it uses (${first?.id}) at <time datetime="${moment}">${moment.slice(0, 10)} `)
+  await refuse({ reason: 'field missing', requestId: '9999-99-99T99:99:99.999Z' })
+  t.match(textOf(await page()), 'search for 9999-99-99T99:99:99.999Z.', 'but not what only looks like one')
+})
+
+t.test('Application: each reason of its refusals has a line, the newest first', async (t) => {
+  const { page, refuse, clock } = await setting(t)
+  await refuse({ lastAt: clock.time - MINUTE }, { reason: 'unsupported grant type' })
+  t.match(
+    await page(),
+    /There is a problem\.<\/strong><\/p><ul><li>[^<]*grant_type[^<]*<\/li><li>[^<]*none of its secrets/,
   )
 })
 
