@@ -134,7 +134,7 @@ export const settings = {
         (text) => text === 'none' || isOrigin(text),
         'must be an http or https URL without a path, such as https://console.example, or none',
       )
-      .transform((text) => (text === 'none' ? undefined : text)),
+      .transform((text) => (text === 'none' ? undefined : withoutSlash(text))),
   ),
   PUBLIC_URL: setting(
     LOCAL_URL,
@@ -240,7 +240,11 @@ function isBaseUrl(text: string): boolean {
   return /^https?:\/\/[^\s"\\?#]*[^\s"\\?#/]$/.test(text) && URL.canParse(text)
 }
 
-/** As a browser writes it: in lower case, and without a port that its scheme has anyway. */
+/** As a browser writes it: in lower case, without its scheme's own port; a slash at the end may be there. */
 function isOrigin(text: string): boolean {
-  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === withoutSlash(text)
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/$/, '')
 }

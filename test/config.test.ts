@@ -110,10 +110,11 @@ t.test('ADMIN_URL: where a browser is, as it says so itself', async (t) => {
     t.equal(readConfig({ ADMIN_URL }).ADMIN_URL, ADMIN_URL)
   }
   t.equal(readConfig({ ADMIN_URL: 'none' }).ADMIN_URL, undefined)
+  t.equal(readConfig({ ADMIN_URL: 'https://console.example/' }).ADMIN_URL, 'https://console.example')
   const wrong = [
     '',
     'console.example',
-    'https://console.example/',
+    'https://console.example//',
     'https://console.example/a',
     'https://Console.example',
   ]
