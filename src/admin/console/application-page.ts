@@ -11,6 +11,7 @@ import { refusalsPanel } from './components/refusals-panel.ts'
 import type { Rotation } from './components/rotation.ts'
 import { copyable } from './components/secret-box.ts'
 import { secretsPanel } from './components/secrets-panel.ts'
+import { tryIt } from './components/try-it.ts'
 import { viewerNote } from './components/viewer.ts'
 import { age, card, facts, name, note, section, time } from './components/words.ts'
 import { type Html, html, path } from './html.ts'
@@ -27,14 +28,18 @@ export interface ShownApplicationPage {
   canChange: boolean
   rotation: Rotation
   names: ChangedNames
+  /** Where clients reach this server. */
+  publicUrl: string
   /** What could not be done. */
   problem?: string | undefined
 }
 
 /** One application: whether all is well with it, and what can be done. */
 export function applicationPage(shown: ShownApplicationPage): Page {
-  const { explanation, application, suites, events, now, canChange, problem } = shown
-  const base = path`/applications/${application.clientId}`
+  const { explanation, application, suites, events, now, canChange, publicUrl, problem } = shown
+  const { clientId, lastTokenAt } = application
+  const use = tryIt({ ...application, publicUrl })
+  const base = path`/applications/${clientId}`
   return {
     title: application.name,
     heading: html`${name(application.name)} ${statusBadge(application.status)}`,
@@ -44,13 +49,15 @@ export function applicationPage(shown: ShownApplicationPage): Page {
     content: html`${problem && note('bad', html`<p>${problem}</p>`)}
 ${!canChange && viewerNote()}
 ${section('health', 'Status', html`${diagnosisNote(explanation)}${figures(application, now)}${factsOf(application)}`)}
+${lastTokenAt === undefined && use}
 ${refusalsPanel(explanation, now)}
 <div class="columns">
 ${approvalsPanel({ base, application, suites, canChange })}
 ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
 </div>
 ${secretsPanel({ base, secrets: application.secrets, now, canChange, rotation: shown.rotation })}
-${changesPanel(application.clientId, events)}
+${lastTokenAt !== undefined && use}
+${changesPanel(clientId, events)}
 ${canChange && endings(application, base)}`,
   }
 }
@@ -71,7 +78,7 @@ function figures(application: ApplicationInTrouble, now: number): Html {
   const { lastTokenAt, tokensThisHour, refusedThisHour, suites, secrets } = application
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
-${card('Last token', age(lastTokenAt, now), lastTokenAt !== undefined && time(lastTokenAt))}
+${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'It shows up within a minute.' : time(lastTokenAt))}
 ${card('Tokens this hour', tokensThisHour.toLocaleString('en'), refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} more refused by the quota`)}
 ${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
 ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}

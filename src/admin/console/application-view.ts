@@ -6,6 +6,7 @@ import { applicationPage, type ShownApplicationPage } from './application-page.t
 import { unchangedNames } from './components/names-panel.ts'
 import { newRotation } from './components/rotation.ts'
 import { showPage } from './page.ts'
+import { settingOf } from './settings.ts'
 import { MAX_CHOICES } from './suite-choices.ts'
 import { type Unknown, unknownApplicationPage } from './unknown-application-page.ts'
 import { canChange } from './viewers.ts'
@@ -18,7 +19,10 @@ export const LAST_CHANGES = 10
 export type Again = Partial<Pick<ShownApplicationPage, 'rotation' | 'names' | 'problem'>> & { status?: number }
 
 /** Shows the page of an application. */
-export function createApplicationView({ store, administration, now }: AdminContext) {
+export function createApplicationView(context: AdminContext) {
+  const { store, administration, now } = context
+  const publicUrl = settingOf(context, 'PUBLIC_URL')
+
   return async (clientId: string, reply: FastifyReply, { status = 200, ...again }: Again = {}) => {
     const { request } = reply
     const explanation = await explain(clientId, request)
@@ -32,6 +36,7 @@ export function createApplicationView({ store, administration, now }: AdminConte
       events: await store.listAuditEvents({ subject: clientId, limit: LAST_CHANGES }),
       now: now(),
       canChange: canChange(request),
+      publicUrl,
       rotation: newRotation(),
       names: unchangedNames({ name, developer_email: developerEmail }),
       ...again,

@@ -1,6 +1,6 @@
 import { secretBox } from './components/secret-box.ts'
 import { name, time } from './components/words.ts'
-import { html } from './html.ts'
+import { type Html, html } from './html.ts'
 import type { Page, Section } from './layout.ts'
 
 interface NewSecret {
@@ -13,10 +13,12 @@ interface NewSecret {
   /** The path of the owner's page. */
   base: string
   section: Section
+  /** How to get a token with it. Undefined: a suite gets none. */
+  use: Html | undefined
 }
 
 /** A new secret, which is shown this once. */
-export function newSecretPage({ owner, ownerName, clientSecret, othersEndAt, base, section }: NewSecret): Page {
+export function newSecretPage({ owner, ownerName, clientSecret, othersEndAt, base, section, use }: NewSecret): Page {
   return {
     title: `A new secret for ${ownerName}`,
     heading: html`A new secret for ${name(ownerName)}`,
@@ -29,6 +31,7 @@ export function newSecretPage({ owner, ownerName, clientSecret, othersEndAt, bas
       ],
       html`<p><strong>The secret is shown this once.</strong> Hand it over in a safe way. The others end at ${time(othersEndAt)} at the latest.</p>`,
     )}
+${use}
 <div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,
   }
 }

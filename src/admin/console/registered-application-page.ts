@@ -1,6 +1,7 @@
 import type { RegisteredApplication } from '../../administration/applications.ts'
-import { copyable, secretBox } from './components/secret-box.ts'
-import { name, note, section } from './components/words.ts'
+import { secretBox } from './components/secret-box.ts'
+import { tryIt } from './components/try-it.ts'
+import { name, note } from './components/words.ts'
 import { html, path } from './html.ts'
 import type { Page } from './layout.ts'
 
@@ -23,28 +24,7 @@ export function registeredApplicationPage(
       html`<p><strong>The secret is shown this once.</strong> Send both to the developer in a safe way. If the secret is lost, make a new one.</p>`,
     )}
 ${suites.length === 0 && note('warn', html`<p>It is not approved for any suite yet, so its tokens are not valid anywhere.</p>`)}
-${section('try', 'Get a token', copyable('curl', 'In a terminal', tokenCommand({ clientId, clientSecret, publicUrl })))}
+${tryIt({ clientId, clientSecret, suites, publicUrl })}
 <div class="buttons"><a class="button primary" href="${address}">Go to the application</a><a class="button" href="/new-application">Register another one</a></div>`,
   }
-}
-
-interface Credentials {
-  clientId: string
-  clientSecret: string
-  publicUrl: string
-}
-
-/** What a developer types to get a token. A client id that was brought along may have any character of ASCII. */
-function tokenCommand({ clientId, clientSecret, publicUrl }: Credentials): string {
-  return [
-    `curl ${quoted(`${publicUrl}/v1/oauth/accesstoken`)}`,
-    "-d 'grant_type=client_credentials'",
-    `--data-urlencode ${quoted(`client_id=${clientId}`)}`,
-    `--data-urlencode ${quoted(`client_secret=${clientSecret}`)}`,
-  ].join(' \\\n  ')
-}
-
-/** A text as a shell takes it as one word. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,5 +1,6 @@
 import type { RegisteredSuite } from '../../administration/suites.ts'
 import { copyable, secretBox } from './components/secret-box.ts'
+import { useCommand } from './components/try-it.ts'
 import { name, note, section } from './components/words.ts'
 import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
@@ -37,6 +38,7 @@ ${section('gateway', 'How tokens are checked', howToAsk(suiteId, publicUrl, docs
 export function howToAsk(suiteId: string, publicUrl: string, docsUrl: string | undefined): Html {
   return html`<div class="prose"><p>A gateway in front of the suite sends the Authorization header of each request to this address, and lets the request through if the answer is 200:</p></div>
 ${copyable('verify', 'Gateway check', `${publicUrl}${path`/v1/oauth/verify/${suiteId}`}`)}
+${copyable('use', 'Try it in a terminal, with the token of an approved application', useCommand(suiteId, publicUrl))}
 <div class="prose"><p>A suite that checks tokens itself uses introspection (RFC 7662), with its client id and secret:</p></div>
 ${copyable('introspect', 'Introspection', `${publicUrl}/v1/oauth/introspect`)}
 ${docsUrl && html`<p><a href="${docsUrl}" rel="noreferrer">Read more</a></p>`}`

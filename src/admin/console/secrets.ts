@@ -4,6 +4,7 @@ import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
 import { idOf } from '../wire/id.ts'
 import { OVERLAPS, type Rotation } from './components/rotation.ts'
+import { tryIt } from './components/try-it.ts'
 import { donePath } from './done.ts'
 import { fieldsOf } from './fields.ts'
 import { statusOf } from './form-errors.ts'
@@ -12,12 +13,13 @@ import { idempotencyOf } from './idempotency.ts'
 import type { Section } from './layout.ts'
 import { newSecretPage } from './new-secret-page.ts'
 import { showPage } from './page.ts'
+import { settingOf } from './settings.ts'
 
 /** Whose secrets they are. */
 export interface Owners {
   section: Extract<Section, '/applications' | '/suites'>
   /** Throws OperatorError if there is none with this id: the id of a suite is not found as an application. */
-  find: (id: string, request: FastifyRequest) => Promise<{ name: string }>
+  find: (id: string, request: FastifyRequest) => Promise<{ name: string; suites?: readonly string[] }>
   /** Shows the page of one again, with what was wrong. */
   show: (
     id: string,
@@ -32,12 +34,14 @@ const HOUR_MS = 3_600_000
 const MOST_HOURS = 8760
 
 /** Makes new secrets of applications or suites, and revokes those that they have. */
-export function changeSecrets(console: FastifyInstance, { administration }: AdminContext, owners: Owners): void {
+export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
+  const { administration } = context
   const { section, find, show } = owners
+  const publicUrl = settingOf(context, 'PUBLIC_URL')
 
   console.post<{ Params: { id: string } }>(`${section}/:id/secrets`, async (request, reply) => {
     const { id } = request.params
-    const { name: ownerName } = await find(id, request)
+    const { name: ownerName, suites } = await find(id, request)
     const fields = fieldsOf(request.body)
     const form = {
       requestKey: fields.text('request_key'),
@@ -52,10 +56,9 @@ export function changeSecrets(console: FastifyInstance, { administration }: Admi
     const { secrets } = administration(callerOf(request).author)
     try {
       const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
-      return showPage(
-        reply,
-        newSecretPage({ owner: id, ownerName, base: `${section}${path`/${id}`}`, section, ...made }),
-      )
+      const use = suites && tryIt({ clientId: id, clientSecret: made.clientSecret, suites, publicUrl })
+      const base = `${section}${path`/${id}`}`
+      return showPage(reply, newSecretPage({ owner: id, ownerName, base, section, use, ...made }))
     } catch (error) {
       if (!(error instanceof OperatorError) || error.kind !== 'idempotency key reused') throw error
       return show(id, reply, { problem: error.message, status: statusOf(error) })

@@ -3,7 +3,7 @@ import type { Ways } from '../../administration/ways.ts'
 /** What is to be done, by what stands on the page of an application or a suite. */
 export const WAYS: Ways = {
   resume: () => '“Resume” above',
-  rotate: () => '“New secret” below',
+  rotate: () => '“Rotate secret” below',
   approve: (_, suites) => `tick ${suites.length > 0 ? suites.join(', ') : 'a suite'} under Approvals`,
   list: 'the list of applications',
   ofSuite: (_, said) => said,

@@ -22,8 +22,8 @@ for (const options of KINDS) {
 
     const own = `${origin}/applications/${clientId}`
     await page.goto(own)
-    await page.locator('summary', { hasText: 'New secret…' }).click()
-    await page.getByRole('button', { name: 'Make a new secret' }).click()
+    await page.locator('summary', { hasText: 'Rotate secret…' }).click()
+    await page.getByRole('button', { name: 'Rotate' }).click()
     const rotated = await shownCredentials(page)
     t.not(rotated.clientSecret, clientSecret)
     t.equal((await token(clientId, rotated.clientSecret)).status, 200, 'a new secret is valid')

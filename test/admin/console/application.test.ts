@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { RefusalCount } from '../../../src/domain/refusal-count.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
-import { actionsOf, textOf, valuesOf } from '../../support/pages.ts'
+import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
 
 const MINUTE = 60_000
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
@@ -56,7 +56,7 @@ t.test('Application: the true reason of its refusals stands first, and what to d
   const text = textOf(await page())
   t.match(
     text,
-    /Status There is a problem\. Its requests are refused, 17 times, .* none of its secrets, .*“New secret” below/,
+    /Status There is a problem\. Its requests are refused, 17 times, .* none of its secrets, .*“Rotate secret” below/,
   )
   t.match(text, /The secret that was sent is none of its secrets wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(text, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
@@ -86,6 +86,20 @@ t.test('Application: each reason of its refusals has a line, the newest first', 
     await page(),
     /There is a problem\.<\/strong><\/p><ul><li>[^<]*grant_type[^<]*<\/li><li>[^<]*none of its secrets/,
   )
+})
+
+t.test('Application: how to get a token stands on its page, below the status until there is one', async (t) => {
+  const { page, store, clientId, clock, administration } = await setting(t)
+  const before = await page()
+  t.match(copyOf(before, 'curl'), `'client_id=${clientId}' \\\n  --data-urlencode 'client_secret=CLIENT_SECRET'`)
+  t.ok(before.indexOf('id="try"') < before.indexOf('id="refusals"'))
+  t.match(textOf(before), 'Last token never It shows up within a minute.')
+  const { key } = await administration.applications.show(clientId)
+  await store.addTokenCounts([{ applicationKey: key, hour: 0, issued: 1, refused: 0, lastTokenAt: clock.time }])
+  const after = await page()
+  t.match(copyOf(after, 'curl'), 'CLIENT_SECRET')
+  t.ok(after.indexOf('id="try"') > after.indexOf('id="refusals"'))
+  t.equal(after.match(/id="try"/g)?.length, 1)
 })
 
 t.test('Application: refused client ids that look like it are on its page', async (t) => {

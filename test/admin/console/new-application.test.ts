@@ -50,6 +50,11 @@ t.test('New application: the answer has the credentials, a command that works wi
   --data-urlencode 'client_id=${clientId}' \\
   --data-urlencode 'client_secret=${secret}'`,
   )
+  t.match(textOf(body), 'Use it at store')
+  t.equal(
+    copyOf(body, 'use'),
+    `curl -i 'http://localhost:8080/v1/oauth/verify/store' \\\n  -H "Authorization: Bearer ACCESS_TOKEN"`,
+  )
   t.match(textOf(body), 'The secret is shown this once.')
   t.match(body, `href="/applications/${clientId}"`)
   t.match(await administration.applications.show(clientId), {

@@ -38,6 +38,9 @@ for (const kind of ['application', 'suite'] as const) {
     t.equal(copyOf(body, 'client-id'), 'client')
     t.match(body, `<a class="button primary" href="${path}">`)
     t.notMatch(body, 'The <b>')
+    const curl = kind === 'application' ? `'client_secret=${secret}'` : ''
+    t.ok(copyOf(body, 'curl').endsWith(curl), 'an application gets tokens with it')
+    t.equal(copyOf(body, 'curl') === '', kind === 'suite')
     clock.time += MINUTE
     t.equal((await rotate(sent)).body, body, 'a reload')
     const [old, young] = await list()

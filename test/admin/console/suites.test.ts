@@ -71,6 +71,10 @@ t.test('New suite: the answer has the credentials once, and how it asks; a reloa
   t.match(secret, /^[A-Za-z0-9]{40}$/)
   t.equal(copyOf(body, 'client-id'), 'product')
   t.equal(copyOf(body, 'verify'), 'http://localhost:8080/v1/oauth/verify/product')
+  t.match(
+    copyOf(body, 'use'),
+    /^curl -i 'http:\/\/localhost:8080\/v1\/oauth\/verify\/product' .*Bearer ACCESS_TOKEN"$/s,
+  )
   t.match(textOf(body), 'No application is approved for it yet (there is 1)')
   t.equal((await send()).body, body)
   t.equal((await administration.suites.list()).length, 2)
@@ -137,7 +141,7 @@ t.test('Suite: its page says whether all is well, who is approved page by page, 
     },
   ])
   const { body } = await browser('/suites/store')
-  t.match(textOf(body), /There is a problem\. Its requests are refused, 3 times, .* “New secret” below/)
+  t.match(textOf(body), /There is a problem\. Its requests are refused, 3 times, .* “Rotate secret” below/)
   t.match(textOf(body), 'Approved applications (21)')
   t.match(textOf(body), /Last changes All changes .* Suite registered/)
   t.match(body, '<a href="/applications/a-19">')

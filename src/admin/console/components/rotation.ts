@@ -32,10 +32,10 @@ export function newRotation(): Rotation {
 /** The form that makes a new secret. It is open where something was wrong with it. */
 export function rotation(base: string, { requestKey, overlap, hours, error }: Rotation): Html {
   const errorOf = (name: string) => (error?.field === name ? error.message : undefined)
-  return html`<details class="confirm"${error && html` open`}><summary class="button">New secret…</summary>
-<form method="post" action="${base}/secrets">${hidden({ request_key: requestKey })}<p class="question">New secret</p>
+  return html`<details class="confirm"${error && html` open`}><summary class="button">Rotate secret…</summary>
+<form method="post" action="${base}/secrets">${hidden({ request_key: requestKey })}<p class="question">Rotate secret</p>
 <div class="consequences"><p>The new secret is shown once. Choose how long the other secrets stay valid, so that there is time to put the new one in place.</p></div>
 ${select({ label: 'The others stay valid', name: 'overlap', value: overlap, error: errorOf('overlap') }, OVERLAPS)}
 ${field({ label: 'Or for so many hours', name: 'hours', type: 'number', value: hours, hint: 'In place of the choice above: 1 to 8760.', error: errorOf('hours') })}
-<div class="buttons"><button class="button primary">Make a new secret</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
+<div class="buttons"><button class="button primary">Rotate</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }
