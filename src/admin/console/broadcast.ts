@@ -1,7 +1,8 @@
 import type { Changing } from './chart.ts'
 
-/** How many listen at a time. */
+/** How many listen at a time; and how many of one operator, so that nobody keeps all others out. */
 const MAX_LISTENERS = 16
+const MAX_OF_OPERATOR = 4
 
 const INTERVAL_MS = 1000
 
@@ -11,6 +12,8 @@ const SESSION_EVERY = 5
 /** When a browser comes again whose stream has ended, in milliseconds. */
 const BEGIN = 'retry: 3000\n\n'
 const SESSION_ENDED = 'event: ended\ndata: {}\n\n'
+/** The operator has opened more than may be live at a time. */
+const ELSEWHERE = 'event: elsewhere\ndata: {}\n\n'
 /** Also to find out that nobody reads any more. */
 const HEARTBEAT = ':\n\n'
 
@@ -21,6 +24,8 @@ interface Options {
 
 /** An event stream (HTML, server-sent events). */
 export interface Listener {
+  /** The name of who listens. */
+  operator: string
   isSignedIn: () => Promise<boolean>
   /** Whether it has not taken yet what it was told before. */
   isBusy: () => boolean
@@ -52,8 +57,17 @@ export function createBroadcast({ read, interval = INTERVAL_MS }: Options) {
   /** Ends one whose session has ended. A store that does not answer ends none. */
   async function endWithSession(listener: Listener): Promise<void> {
     const isSignedIn = await listener.isSignedIn().catch(() => true)
-    if (isSignedIn || !listeners.has(listener)) return
-    listener.tell(SESSION_ENDED)
+    if (!isSignedIn && listeners.has(listener)) dismiss(listener, SESSION_ENDED)
+  }
+
+  /** Ends the oldest of an operator who has as many as there may be. */
+  function makeRoom(operator: string): void {
+    const own = [...listeners.keys()].filter((listener) => listener.operator === operator)
+    for (const listener of own.slice(0, 1 - MAX_OF_OPERATOR)) dismiss(listener, ELSEWHERE)
+  }
+
+  function dismiss(listener: Listener, reason: string): void {
+    listener.tell(reason)
     leave(listener)
     listener.end()
   }
@@ -77,7 +91,9 @@ export function createBroadcast({ read, interval = INTERVAL_MS }: Options) {
   return {
     /** Whether one more may listen; who does is signed in now. */
     join(listener: Listener): boolean {
-      if (hasEnded || listeners.size >= MAX_LISTENERS) return false
+      if (hasEnded) return false
+      makeRoom(listener.operator)
+      if (listeners.size >= MAX_LISTENERS) return false
       listeners.set(listener, {})
       listener.tell(BEGIN)
       if (timer) tellNews(listener)

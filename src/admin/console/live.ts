@@ -14,9 +14,10 @@ export function serveLive(console: FastifyInstance, { signIn, statistics }: Admi
   console.addHook('preClose', async () => broadcast.end())
 
   console.get('/live', { exposeHeadRoute: false }, async (request, reply) => {
-    const { credential } = callerOf(request)
+    const { credential, operator } = callerOf(request)
     const stream = new PassThrough()
     const listener: Listener = {
+      operator: operator.name,
       isSignedIn: async () => (await signIn.findSession(credential, { touch: false })) !== undefined,
       isBusy: () => stream.writableNeedDrain,
       tell: (event) => void stream.write(event),

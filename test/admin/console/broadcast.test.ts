@@ -20,10 +20,11 @@ function createRadio(t: Test) {
   t.teardown(broadcast.end)
 
   /** Listens, and gathers what is said. */
-  function listen({ isSignedIn = async () => true, isBusy = () => false }: Partial<Listener> = {}) {
+  function listen({ operator = 'anna', isSignedIn = async () => true, isBusy = () => false }: Partial<Listener> = {}) {
     const heard: string[] = []
     let isOver = false
     const listener = {
+      operator,
       isSignedIn,
       isBusy,
       tell: (event: string) => void heard.push(event),
@@ -85,7 +86,7 @@ t.test('Broadcast: a stream ends with its session, and says so; the others go on
 
 t.test('Broadcast: no more than 16 listen at a time', async (t) => {
   const { listen } = createRadio(t)
-  const all = Array.from({ length: 20 }, () => listen())
+  const all = Array.from({ length: 20 }, (_, n) => listen({ operator: `operator ${n % 7}` }))
   t.strictSame(
     all.map(({ isLet }) => isLet),
     [...Array(16).fill(true), ...Array(4).fill(false)],
@@ -94,6 +95,22 @@ t.test('Broadcast: no more than 16 listen at a time', async (t) => {
   all[3]?.leave()
   t.ok(listen().isLet)
 })
+
+t.test(
+  'Broadcast: an operator who opens a fifth ends the oldest, which is told why, and keeps nobody out',
+  async (t) => {
+    const { listen } = createRadio(t)
+    const [bert, ...own] = [listen({ operator: 'bert' }), ...Array.from({ length: 20 }, () => listen())]
+    t.ok(own.every(({ isLet }) => isLet))
+    t.strictSame(
+      own.map(({ isOver }) => isOver()),
+      [...Array(16).fill(true), ...Array(4).fill(false)],
+    )
+    t.equal(own[0]?.heard.at(-1), 'event: elsewhere\ndata: {}\n\n')
+    t.equal(bert?.isOver(), false)
+    for (const operator of ['bert', 'carla', 'dora']) t.ok(listen({ operator }).isLet)
+  },
+)
 
 t.test('Broadcast: when the server ends all streams do, and nobody can join', async (t) => {
   const { listen, broadcast, reads } = createRadio(t)
@@ -149,7 +166,7 @@ t.test('Broadcast: a look that takes long is waited for, and is not made twice',
   const broadcast = createBroadcast({ interval: 1, read })
   const heard: string[] = []
   const tell = (event: string) => void heard.push(event)
-  broadcast.join({ isSignedIn: async () => true, isBusy: () => false, tell, end: () => {} })
+  broadcast.join({ operator: 'anna', isSignedIn: async () => true, isBusy: () => false, tell, end: () => {} })
   await sleep(30)
   t.equal(reads, 1)
   resolve({ a: '1' })

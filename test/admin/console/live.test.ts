@@ -79,15 +79,24 @@ t.test('Live: it ends when another operator ends the session', async (t) => {
   t.equal(anna.isOver(), false)
 })
 
-t.test('Live: a page more than 16 is told to come later, and a page that is closed makes room', async (t) => {
-  const { open, signIn } = await openConsole(t)
-  const { cookie } = await signIn()
-  const pages = await Promise.all(Array.from({ length: 16 }, () => open(cookie)))
+t.test('Live: an operator has four pages at most; one more than 16 of all is told to come later', async (t) => {
+  const { open, signIn, administration } = await openConsole(t)
+  const cookies = [(await signIn()).cookie]
+  for (const name of ['bert', 'carla', 'dora', 'emil']) {
+    await administration.operators.add(name, 'viewer')
+    cookies.push((await signIn(name)).cookie)
+  }
+  const [anna, bert, carla, dora, emil] = cookies
+  const pages = []
+  for (const cookie of [anna, anna, anna, anna, anna]) pages.push(await open(cookie))
+  await pages[0]?.reading
+  t.match(pages[0]?.text(), /\nevent: elsewhere\ndata: \{\}\n\n$/)
+  for (const cookie of [bert, carla, dora]) for (let n = 0; n < 4; n++) pages.push(await open(cookie))
   t.ok(pages.every(({ answer }) => answer.status === 200))
-  const { answer } = await open(cookie)
+  const { answer } = await open(emil)
   t.strictSame([answer.status, answer.headers.get('retry-after')], [503, '30'])
   pages[5]?.close()
-  await until(async () => (await open(cookie)).answer.status === 200)
+  await until(async () => (await open(emil)).answer.status === 200)
 })
 
 t.test('Live: when the server closes all streams end at once', async (t) => {

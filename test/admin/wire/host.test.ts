@@ -46,6 +46,13 @@ t.test('Host: an IPv6 address that the listener is bound to is a name of it', as
   t.equal((await ask(PATH, { as: 'admin', headers: { host: '[fd00::2]:8081' } })).statusCode, 421)
 })
 
+t.test('Host: the address that the listener is bound to may be written in any form', async (t) => {
+  const { ask } = await createAdminWorld(t, { boundHost: '2001:0DB8:0:0:0::1%eth0' })
+  t.equal((await ask(PATH, { as: 'admin', headers: { host: '[2001:db8::1]:8081' } })).statusCode, 404)
+  const unusual = await createAdminWorld(t, { boundHost: 'a<b' })
+  t.equal((await unusual.ask(PATH, { as: 'admin', headers: { host: '[2001:db8::1]' } })).statusCode, 421)
+})
+
 t.test('RFC 9112 §3.2.2: the host in a whole address counts as well, and the rest of it is the path', async (t) => {
   const { listen, keys } = await createAdminWorld(t)
   const { port } = new URL(await listen())
@@ -67,5 +74,21 @@ t.test('RFC 9112 §3.2: a request without a Host header is for no host', async (
     const socket = connect(Number(port), '127.0.0.1')
     socket.write(`GET / HTTP/${version}\r\nConnection: close\r\n\r\n`)
     t.match(await said(socket), /^HTTP\/1\.1 421 /)
+  }
+})
+
+t.test('RFC 9112 §3.2: a request with two Host headers is refused, whatever they say', async (t) => {
+  const { listen, keys } = await createAdminWorld(t)
+  const { port } = new URL(await listen())
+  const exchange = (hosts: string) => {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write(
+      `GET ${PATH} HTTP/1.1\r\n${hosts}Authorization: Bearer ${keys.admin}\r\nX-Host: Host\r\nConnection: close\r\n\r\n`,
+    )
+    return said(socket)
+  }
+  t.match(await exchange('Host: localhost\r\n'), /^HTTP\/1\.1 404 /)
+  for (const second of ['Host: localhost', 'host: rebound.example', 'HOST:']) {
+    t.match(await exchange(`Host: localhost\r\n${second}\r\n`), /^HTTP\/1\.1 4(00|21) /, second)
   }
 })

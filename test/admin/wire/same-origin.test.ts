@@ -39,6 +39,21 @@ t.test('Console: where a browser does not say whose page it is, the origin must 
   t.notOk(await isRefused({ host, origin: 'https://console.example' }), 'behind a proxy')
 })
 
+t.test('Console: without TLS only the origin of a local name counts', async (t) => {
+  const isRefused = await asks(t, { adminUrl: 'https://localhost:8443', boundHost: '192.0.2.7' })
+  for (const host of ['192.0.2.7:8081', 'localhost:8443']) {
+    t.ok(await isRefused({ host, origin: `http://${host}` }), host)
+    t.notOk(
+      await isRefused({ host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }),
+      'where the browser says it',
+    )
+  }
+  for (const host of ['localhost:8081', '127.0.0.1:8081', '[::1]:8081']) {
+    t.notOk(await isRefused({ host, origin: `http://${host}` }), host)
+  }
+  t.notOk(await isRefused({ host: 'localhost:8443', origin: 'https://localhost:8443' }))
+})
+
 t.test('API: whose page it is does not matter, for a browser has no key to send', async (t) => {
   const isRefused = await asks(t)
   t.notOk(await isRefused({ 'sec-fetch-site': 'cross-site' }, 'POST', '/admin/v1/nothing'))

@@ -4,6 +4,9 @@
 /** How often the page changes where its reader wants little to move, in milliseconds; else whenever something comes. */
 const CALM_MS = 10_000
 
+/** After how long without new figures the page says that they are old, in milliseconds. */
+const STALE_MS = 5000
+
 /** When it is tried again after an answer that was no stream, in milliseconds. */
 const AGAIN_MS = 30_000
 
@@ -33,8 +36,11 @@ let source
 let again
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let later
+/** @type {ReturnType<typeof setInterval> | undefined} */
+let watch
 /** @type {Record<string, string>} */
 let waiting = {}
+let lastNewsAt = Date.now()
 let isPaused = false
 let hasEnded = false
 
@@ -42,8 +48,15 @@ function start() {
   clearTimeout(again)
   if (source || isPaused || hasEnded || document.hidden) return
   source = new EventSource('/live')
-  source.addEventListener('open', () => say('Live', 'good'))
+  if (!isStale()) {
+    say('Connecting', 'warn')
+    watchFrom(Date.now())
+  }
   source.addEventListener('message', ({ data }) => {
+    // Not when it is opened: a proxy may keep to itself what follows.
+    say('Live', 'good')
+    lastNewsAt = Date.now()
+    watchFrom(lastNewsAt)
     Object.assign(waiting, JSON.parse(data))
     if (!motion.matches) apply()
     else later ??= setTimeout(apply, CALM_MS)
@@ -53,23 +66,44 @@ function start() {
     ended.hidden = false
     stop('Ended')
   })
+  // The same operator has opened more of these pages than may be live.
+  source.addEventListener('elsewhere', () => pauseWith('Paused: open in other windows'))
   source.addEventListener('error', () => {
-    say('Connecting', 'warn')
+    if (!isStale()) say('Connecting', 'warn')
     if (source?.readyState !== EventSource.CLOSED) return
     source = undefined
     again = setTimeout(start, AGAIN_MS)
   })
 }
 
+/** Says it when no figures come. @param {number} start */
+function watchFrom(start) {
+  document.body.classList.remove('stale')
+  clearInterval(watch)
+  watch = setInterval(() => {
+    if (Date.now() - start < STALE_MS) return
+    document.body.classList.add('stale')
+    const isOpen = source?.readyState === EventSource.OPEN
+    const since = new Date(lastNewsAt).toLocaleTimeString()
+    say(`${isOpen ? 'No new figures' : 'Not connected'} since ${since}`, 'bad')
+  }, 1000)
+}
+
+function isStale() {
+  return document.body.classList.contains('stale')
+}
+
 /** @param {string} word */
 function stop(word) {
   clearTimeout(again)
+  clearInterval(watch)
+  document.body.classList.remove('stale')
   source?.close()
   source = undefined
   say(word, 'warn')
 }
 
-/** @param {string} word @param {'good' | 'warn'} tone */
+/** @param {string} word @param {'good' | 'warn' | 'bad'} tone */
 function say(word, tone) {
   if (state.textContent !== word) state.textContent = word
   state.className = `badge ${tone}`
@@ -94,11 +128,18 @@ function show(element, value) {
   } else element.textContent = value
 }
 
+/** @param {string} word */
+function pauseWith(word) {
+  isPaused = true
+  pause.textContent = 'Resume'
+  stop(word)
+}
+
 pause.addEventListener('click', () => {
-  isPaused = !isPaused
-  pause.textContent = isPaused ? 'Go on' : 'Pause'
-  if (isPaused) stop('Paused')
-  else start()
+  if (!isPaused) return pauseWith('Paused')
+  isPaused = false
+  pause.textContent = 'Pause'
+  start()
 })
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) start()
@@ -108,5 +149,4 @@ document.addEventListener('visibilitychange', () => {
 state.hidden = false
 pause.hidden = false
 reload.hidden = true
-say('Connecting', 'warn')
 start()
