@@ -35,5 +35,5 @@ export interface About {
   /** Milliseconds since the epoch. */
   startedAt: number
   /** Every setting with its value as text; never a password. */
-  settings: readonly { name: string; value: string }[]
+  settings: readonly { name: string; value: string; meaning: string }[]
 }

@@ -16,7 +16,7 @@ export function describe(config: Partial<Config> & Pick<Config, 'DATABASE_URL'>,
     startedAt,
     settings: names
       .filter((name) => name in config)
-      .map((name) => ({ name, value: textOf(config[name], settings[name].default) })),
+      .map((name) => ({ name, value: textOf(config[name], settings[name].default), meaning: settings[name].meaning })),
   }
 }
 

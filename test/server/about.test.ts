@@ -32,7 +32,7 @@ t.test('About: by default every setting is shown as its default is written', asy
 t.test('About: settings that are not given are not shown', async (t) => {
   const { DATABASE_URL, ADMIN_URL } = readConfig({})
   t.strictSame(describe({ DATABASE_URL, ADMIN_URL }, 0).settings, [
-    { name: 'DATABASE_URL', value: 'sqlite:./data/token-server.db' },
-    { name: 'ADMIN_URL', value: 'none' },
+    { name: 'DATABASE_URL', value: 'sqlite:./data/token-server.db', meaning: settings.DATABASE_URL.meaning },
+    { name: 'ADMIN_URL', value: 'none', meaning: settings.ADMIN_URL.meaning },
   ])
 })

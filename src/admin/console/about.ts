@@ -22,11 +22,11 @@ function page(about: About): Page {
       'program',
       'This server',
       facts([
-        ['oauth-token-server', version],
+        ['Version', version],
         ['Node.js', node],
-        ['Store', store],
+        ['Database', store],
         ['Started', time(startedAt)],
-        docs !== '' && ['Documents', html`<a href="${docs}" rel="noreferrer">${docs}</a>`],
+        docs !== '' && ['Documentation', html`<a href="${docs}" rel="noreferrer">${docs}</a>`],
       ]),
     )}
 ${section(
@@ -34,9 +34,13 @@ ${section(
   'Settings',
   html`<p class="hint">Read from the environment and from <code>.env</code> when the server starts. Passwords are left out.</p>
 ${table(
-  'Settings and their values',
-  [{ label: 'Setting' }, { label: 'Value' }],
-  settings.map(({ name, value }) => [html`<code>${name}</code>`, value]),
+  'Settings, their values and what they mean',
+  [{ label: 'Setting' }, { label: 'Value' }, { label: 'Meaning' }],
+  settings.map(({ name, value, meaning }) => [
+    html`<code>${name}</code>`,
+    value,
+    html`<span class="hint">${meaning}</span>`,
+  ]),
 )}`,
 )}`,
   }

@@ -100,7 +100,7 @@ function endings({ name, status }: ApplicationInTrouble, base: string): Html {
     html`<div class="actions">${confirm({
       label: 'Revoke all tokens',
       action: `${base}/revoke-tokens`,
-      subject: name,
+      subject: `of ${name}`,
       consequences: html`<p>Every token that it has got so far is refused from the next check on.${
         status === 'active' && ' It can ask for new ones at once; until it does, its requests fail.'
       } This cannot be undone.</p>`,

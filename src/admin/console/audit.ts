@@ -4,7 +4,7 @@ import { isDay } from '../../domain/day.ts'
 import type { AdminContext } from '../context.ts'
 import { field } from './components/forms.ts'
 import { pager, table } from './components/table.ts'
-import { emptyState, time } from './components/words.ts'
+import { emptyState, name, time } from './components/words.ts'
 import { difference } from './difference.ts'
 import { fieldsOf } from './fields.ts'
 import { type Html, html, path } from './html.ts'
@@ -36,21 +36,42 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
       subject: filter.subject || undefined,
       limit: PAGE_SIZE + 1,
     })
-    return showPage(reply, page({ events, filter, error, isFirst: before === undefined }), {
+    const names = await namesOf(store, events)
+    return showPage(reply, page({ events, names, filter, error, isFirst: before === undefined }), {
       status: error ? 422 : 200,
     })
   })
 }
 
+/** The names of the applications and suites of a page: as they are now, else as they were at the change. */
+async function namesOf(store: AdminContext['store'], events: readonly AuditEvent[]): Promise<Names> {
+  const names = new Map<string, string>()
+  for (const { subject, before, after } of events) {
+    if (names.has(subject.id)) continue
+    const named = (await find(store, subject))?.name ?? after?.name ?? before?.name
+    if (typeof named === 'string') names.set(subject.id, named)
+  }
+  return names
+}
+
+async function find(store: AdminContext['store'], { kind, id }: AuditEvent['subject']) {
+  if (kind === 'application') return await store.findApplication(id)
+  if (kind === 'suite') return await store.findSuite(id)
+}
+
+/** By the ids of their subjects: no application has the id of a suite. */
+type Names = ReadonlyMap<string, string>
+
 interface Shown {
   events: readonly AuditEvent[]
+  names: Names
   filter: Filter
   /** What is wrong with the day. */
   error: string | undefined
   isFirst: boolean
 }
 
-function page({ events, filter, error, isFirst }: Shown): Page {
+function page({ events, names, filter, error, isFirst }: Shown): Page {
   const shown = events.slice(0, PAGE_SIZE)
   const isFiltered = Object.values(filter).some((value) => value !== '')
   return {
@@ -58,7 +79,7 @@ function page({ events, filter, error, isFirst }: Shown): Page {
     section: '/audit',
     lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
     content: html`${filterForm(filter, error, isFiltered)}
-${shown.length > 0 ? eventTable(shown) : nothing(isFiltered)}
+${shown.length > 0 ? eventTable(shown, { names }) : nothing(isFiltered)}
 ${pager({
   newest: isFirst ? undefined : auditPath(filter),
   older: events.length > PAGE_SIZE ? auditPath(filter, shown.at(-1)) : undefined,
@@ -70,7 +91,7 @@ function filterForm({ since, actor, subject }: Filter, error: string | undefined
   return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Filter the changes">${[
     field({ label: 'Since (UTC)', name: 'since', type: 'date', value: since, error }),
     field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Operator' }),
-    field({ label: 'To what', name: 'subject', value: subject, placeholder: 'Client id, suite or operator' }),
+    field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Client id, suite or operator' }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 
@@ -85,25 +106,32 @@ function nothing(isFiltered: boolean): Html {
 
 const COLUMNS = [
   { label: 'When' },
-  { label: 'What', kind: 'line' },
-  { label: 'To what' },
+  { label: 'Action', kind: 'line' },
+  { label: 'Target' },
   { label: 'Who' },
   { label: 'Change' },
 ] as const
 
 /** Changes, each with what was different then. `isOfOne`: all of the same subject. */
-export function eventTable(events: readonly AuditEvent[], { isOfOne = false } = {}): Html {
+export function eventTable(
+  events: readonly AuditEvent[],
+  { isOfOne = false, names = new Map() }: { isOfOne?: boolean; names?: Names } = {},
+): Html {
   const cells = <Cell>(row: readonly Cell[]) => (isOfOne ? row.toSpliced(2, 1) : row)
-  return table('Changes, newest first', cells(COLUMNS), events.map(eventCells).map(cells))
+  return table(
+    'Changes, newest first',
+    cells(COLUMNS),
+    events.map((event) => cells(eventCells(event, names))),
+  )
 }
 
 /** An event as the cells of a row. */
-function eventCells(event: AuditEvent) {
+function eventCells(event: AuditEvent, names: Names) {
   const { at, actor, action, subject, before, after } = event
   return [
     time(at),
     sentence(action),
-    subjectLink(subject),
+    subjectLink(subject, names.get(subject.id)),
     html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${fromWhere(event)}`,
     difference(before, after),
   ]
@@ -118,12 +146,19 @@ function sentence(action: string): string {
 }
 
 /** Leads to what was changed; it may not be there any more. */
-function subjectLink({ kind, id }: AuditEvent['subject']): Html {
-  const label = html`<bdi class="cut" title="${id}">${id}</bdi>`
-  if (kind === 'application') return html`<a href="${path`/applications/${id}`}">${label}</a>`
-  if (kind === 'suite') return html`<a href="${path`/suites/${id}`}">${label}</a>`
-  if (kind === 'operator') return html`<a href="${path`/operators#operator-${id}`}">${label}</a>`
-  return html`${label}`
+function subjectLink(subject: AuditEvent['subject'], named: string | undefined): Html {
+  const id = html`<bdi class="cut" title="${subject.id}">${subject.id}</bdi>`
+  const address = addressOf(subject)
+  if (address === undefined) return id
+  // Operators and databases are called by their ids.
+  if (named === undefined || named === subject.id) return html`<a href="${address}">${id}</a>`
+  return html`<a href="${address}">${name(named)}</a><div class="hint">${id}</div>`
+}
+
+function addressOf({ kind, id }: AuditEvent['subject']): string | undefined {
+  if (kind === 'application') return path`/applications/${id}`
+  if (kind === 'suite') return path`/suites/${id}`
+  if (kind === 'operator') return path`/operators#operator-${id}`
 }
 
 /** The list, narrowed like this; `after`: the last event of the page before. */

@@ -1,3 +1,4 @@
+import { ago } from '../../administration/age.ts'
 import { type Html, html } from './html.ts'
 import { scaleFor } from './scale.ts'
 
@@ -8,6 +9,9 @@ const HEIGHT = 100
 /** Into how many parts lines divide the height, and words the width. */
 const ROWS = 4
 const COLUMNS = 4
+
+/** Into how many parts the width is divided that show their figures when pointed at. */
+const ZONES = 60
 
 /** Several figures over the same moments. */
 export interface Chart {
@@ -55,7 +59,8 @@ export function drawChart({ id, description, moments, series, write, step }: Cha
       ]
     }),
     ...times(ROWS + 1, (row) => [`${id}-y-${row}`, write(scale * row)]),
-    ...times(COLUMNS + 1, (column) => [`${id}-x-${column}`, momentAt(moments, column)]),
+    ...times(COLUMNS, (column) => [`${id}-x-${column}`, momentAt(moments, column)]),
+    ...times(ZONES + 1, (zone) => [`${id}-at-${zone}`, readout({ moments, series, write }, zone)]),
     [`${id}-desc`, `${description} ${summaryOf(series, write)}`],
   ])
 }
@@ -77,10 +82,17 @@ ${series.map(
   (_, n) =>
     html`<g class="series-${n + 1}">${path(`${id}-area-${n}`, 'area')}${path(`${id}-line-${n}`, 'line')}${path(`${id}-dots-${n}`, 'dots')}</g>`,
 )}
+<g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, `${id}-at-${zone}`, changing))}</g>
 </svg>
-<div class="plot-x" aria-hidden="true">${times(COLUMNS + 1, (column) => clock(`${id}-x-${column}`, changing))}</div>
+<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(`${id}-x-${column}`, changing))}<span>now</span></div>
 </div>
 </figure>`
+}
+
+/** A part of the width, whose figures are shown when it is pointed at. */
+function zoneOf(zone: number, name: string, changing: Changing): Html {
+  const width = WIDTH / ZONES
+  return html`<rect x="${(zone - 0.5) * width}" width="${width}" height="${HEIGHT}"><title data-live="${name}">${changing[name]}</title></rect>`
 }
 
 function legend(series: readonly Series[]): Html {
@@ -133,6 +145,18 @@ function areaBelow(points: readonly string[]): string {
 
 function momentAt(moments: readonly number[], column: number): string {
   return new Date(moments[Math.round((column * (moments.length - 1)) / COLUMNS)] as number).toISOString()
+}
+
+/** The figures of the moment that is nearest to a part of the width. */
+function readout({ moments, series, write }: Pick<Chart, 'moments' | 'series' | 'write'>, zone: number): string {
+  const last = moments.length - 1
+  const at = Math.round((zone * last) / ZONES)
+  const when = at === last ? 'Now' : ago(moments[at] as number, moments[last] as number)
+  const figures = series.map(({ label, figures }) => {
+    const figure = figures[at]
+    return `${label} ${figure === undefined ? 'not known' : write(figure)}`
+  })
+  return `${when}: ${figures.join(', ')}`
 }
 
 function summaryOf(series: readonly Series[], write: Chart['write']): string {

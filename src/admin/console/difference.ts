@@ -1,5 +1,5 @@
 import type { PublicFields } from '../../domain/audit-event.ts'
-import { name, time } from './components/words.ts'
+import { time } from './components/words.ts'
 import { type Html, html, type Part } from './html.ts'
 
 /** RFC 3339, as the views write every moment. */
@@ -26,13 +26,12 @@ export function difference(before: PublicFields | null, after: PublicFields | nu
   return html`<details class="whole"><summary>${whole.map((part, n) => html`${n > 0 && ' · '}${part}`)}</summary>${fields}</details>`
 }
 
-/** What it is called, and how many it has of what. */
+/** Its role, and how many it has of what. Its name is said elsewhere in the row. */
 function summaryOf(fields: PublicFields): Part[] {
   return Object.entries(fields).flatMap(([field, value]): Part[] => {
-    if (field === 'name' && typeof value === 'string') return [name(value)]
     if (field === 'role' && typeof value === 'string') return [value]
     if (!Array.isArray(value) || value.length === 0) return []
-    return [value.length === 1 ? `1 ${words(field).replace(/s$/, '')}` : `${value.length} ${words(field)}`]
+    return [value.length === 1 ? `1 ${singular(field)}` : `${value.length} ${words(field)}`]
   })
 }
 
@@ -71,9 +70,11 @@ function ofLists(field: string, before: readonly unknown[], after: readonly unkn
   const gone = before.filter((item) => !paired.has(item) && !textsAfter?.has(JSON.stringify(item)))
   const come = after.filter((item) => !paired.has(item) && !textsBefore?.has(JSON.stringify(item)))
   return [
-    ...(gone.length + come.length > 0 ? [{ field, gone, come }] : []),
+    ...(gone.length + come.length > 0
+      ? [{ field: gone.length + come.length === 1 ? singular(field) : field, gone, come }]
+      : []),
     ...pairs.flatMap(([old, now]) =>
-      Object.keys(now).flatMap((key) => changesOf(`${field} ${now.id} ${key}`, old[key], now[key])),
+      Object.keys(now).flatMap((key) => changesOf(`${singular(field)} ${now.id} ${key}`, old[key], now[key])),
     ),
   ]
 }
@@ -100,4 +101,8 @@ function shown(value: unknown): Part {
 
 function words(field: string): string {
   return field.replaceAll('_', ' ')
+}
+
+function singular(field: string): string {
+  return words(field).replace(/s$/, '')
 }

@@ -17,7 +17,7 @@ const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the pag
 /** The title of the page for a status, and what to do. */
 const PAGES: Record<number, { title: string; advice: Part }> = {
   403: { title: 'This was refused', advice: html`<p>Nothing was changed.</p>${BACK}` },
-  404: { title: 'There is nothing here', advice: BACK },
+  404: { title: 'Page not found', advice: BACK },
   405: { title: 'This method is not allowed', advice: BACK },
   409: { title: 'This cannot be done', advice: html`<p>Nothing was changed.</p>${BACK}` },
   413: { title: 'This is too large', advice: NOTHING_CHANGED },

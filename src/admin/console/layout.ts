@@ -69,6 +69,7 @@ ${
 ${lead && html`<p class="lead">${lead}</p>`}
 ${done !== undefined && html`<div class="note good" role="status"><p>${done}</p></div>`}
 ${content}
+${operator && html`<p class="hint" data-zone>Times are in UTC.</p>`}
 </main>
 </body>
 </html>

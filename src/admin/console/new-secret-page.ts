@@ -21,7 +21,7 @@ interface NewSecret {
 export function newSecretPage({ owner, ownerName, clientSecret, othersEndAt, base, section, use }: NewSecret): Page {
   return {
     title: `A new secret for ${ownerName}`,
-    heading: html`A new secret for ${name(ownerName)}`,
+    heading: html`<span>A new secret for ${name(ownerName)}</span>`,
     section,
     trail: [{ href: base, label: name(ownerName) }],
     content: html`${secretBox(

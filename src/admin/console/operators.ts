@@ -5,6 +5,7 @@ import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
 import { idOf } from '../wire/id.ts'
 import { RefusedOperator } from '../wire/refused-operator.ts'
+import { browserName } from './browser-name.ts'
 import { confirm } from './components/confirm.ts'
 import { table } from './components/table.ts'
 import { badge, note, section, time } from './components/words.ts'
@@ -139,7 +140,7 @@ function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html 
   const rows = sessions.map((session) => [
     html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
     session.remoteAddress,
-    html`<span class="cut" title="${session.userAgent}">${session.userAgent}</span>`,
+    html`<span class="cut" title="${session.userAgent}">${browserName(session.userAgent) ?? session.userAgent}</span>`,
     time(session.createdAt),
     time(session.lastSeenAt),
     mayEnd && sessionEnding(name, session),

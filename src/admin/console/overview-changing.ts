@@ -6,6 +6,9 @@ import { overviewCharts } from './overview-charts.ts'
 /** How many reasons of refusals are shown each by itself. */
 export const REASONS = 6
 
+/** Browsers ask for a favicon by themselves: that is no fault of a client. */
+const WORDS: Record<string, string> = { 'no such endpoint': 'no such endpoint, such as /favicon.ico' }
+
 /** All of the overview that changes while it is open, as it is now. A state that is not so is an empty text. */
 export function overviewChanging(statistics: Statistics): Changing {
   return {
@@ -46,7 +49,7 @@ function ofReasons({ refusals }: Statistics): Changing {
     ...Array.from({ length: REASONS }, (_, n) => {
       const one = shown[n]
       return {
-        [`reason-${n}`]: one?.reason ?? '',
+        [`reason-${n}`]: one ? (WORDS[one.reason] ?? one.reason) : '',
         [`reason-${n}-count`]: one ? count(one.count) : '',
         [`reason-${n}-bar`]: one ? `M0,4H${Math.round((one.count * 1000) / most) / 10}` : '',
       }
@@ -64,13 +67,16 @@ function ofServer({ workers, store, endingSecrets }: Statistics): Changing {
       [`worker-${n}-lag`]: duration(one?.lagSeconds),
     }
   })
+  const isInMemory = store.databaseBytes === 0
+  const log = isInMemory || store.logBytes === undefined ? '' : `, log ${size(store.logBytes)}`
   return {
     workers: expected === 1 ? count(serving) : `${count(serving)} of ${count(expected)}`,
     'workers-missing': state(serving < expected),
     cpu: each.length === 0 ? NONE : percent(each.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)),
     memory: each.length === 0 ? NONE : size(each.reduce((sum, { residentBytes }) => sum + residentBytes, 0)),
-    'store-size': size(store.databaseBytes),
-    'store-log': store.logBytes === undefined ? '' : `, log ${size(store.logBytes)}`,
+    'store-size': isInMemory ? 'in memory' : size(store.databaseBytes),
+    'store-place': isInMemory ? 'lost when the server stops' : `on disk${log}`,
+    'store-log': log,
     'store-up': state(store.isUp),
     'store-down': state(!store.isUp),
     'ending-week': endingSecrets ? count(endingSecrets.inAWeek) : NONE,

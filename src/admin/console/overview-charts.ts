@@ -2,14 +2,17 @@ import type { Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Chart, Series } from './chart.ts'
 import { duration, short } from './figures.ts'
 
-/** How long a server is new: the last hour of it would be a few points at the side. Milliseconds. */
-const NEW_MS = 10 * 60_000
+/** How many minutes are shown of a server that is new: an hour would be a few points at the side. Quarters are whole minutes. */
+const SPANS = [4, 8, 20, 40]
+
+/** Up to so many minutes there is a point every ten seconds. */
+const MAX_LATELY = 8
+
+const MINUTE_MS = 60_000
 
 /** The charts of the overview, in their order. */
 export function overviewCharts(statistics: Statistics): Chart[] {
-  const isNew = statistics.at - statistics.startedAt < NEW_MS
-  const minutes = isNew ? statistics.lately : statistics.minutes
-  const span = isNew ? 'over the last ten minutes' : 'over the last hour'
+  const { minutes, span } = shownOf(statistics)
   const moments = minutes.map(({ endedAt }) => endedAt)
   const series = (label: string, of: (traffic: Traffic) => number | undefined): Series => ({
     label,
@@ -63,4 +66,13 @@ export function overviewCharts(statistics: Statistics): Chart[] {
       ],
     },
   ]
+}
+
+/** The moments that are shown, and in words. The span grows with how long the server has run. */
+function shownOf({ at, startedAt, lately, minutes }: Statistics) {
+  const length = SPANS.find((span) => at - startedAt < span * MINUTE_MS)
+  if (length === undefined) return { minutes, span: 'over the last hour' }
+  const span = `over the last ${length} minutes`
+  if (length > MAX_LATELY) return { minutes: minutes.slice(-length - 1), span }
+  return { minutes: lately.slice(-length * 6 - 1), span }
 }

@@ -38,7 +38,7 @@ ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, ti
 ${nodesSection(statistics)}
 <div class="columns">
 ${charts.slice(0, 3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
-${section('reasons', 'Refusals by reason', html`${only('no-refusals', html`<p class="quiet-text">Nothing was refused in the last hour.</p>`)}${reasons(now)}`)}
+${section('reasons', 'Refusals by reason', html`${only('no-refusals', html`<p class="quiet-text">Nothing was refused in the last hour.</p>`)}${reasons(now)}<p class="hint">Token checks, in which a gateway or an API asks whether a token is valid, are not counted here but under <a href="#checks-heading">Token checks per minute</a>.</p>`)}
 ${charts.slice(3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
 </div>
 ${section('table', 'Figures as a table', figuresTable(statistics))}
@@ -73,7 +73,7 @@ function cards(now: Changing): Html[] {
       html`<a href="#ending">${live('ending-day')} within 24 hours</a>`,
     ),
     card('Processes', live('workers'), html`${live('cpu')} CPU, ${live('memory')} memory`),
-    card('Database', live('store-size'), html`on disk${live('store-log')}`),
+    card('Database', live('store-size'), live('store-place')),
   ]
 }
 
@@ -140,7 +140,7 @@ function workersTable({ workers: { expected } }: Statistics, now: Changing): Htm
       { label: 'Longest pause', kind: 'number' },
     ],
     Array.from({ length: expected }, (_, n) => [
-      String(n + 1),
+      `Process ${n + 1}`,
       ...['cpu', 'memory', 'lag'].map((figure) => text(`worker-${n}-${figure}`, now)),
     ]),
   )
@@ -150,8 +150,8 @@ function storeFacts({ store, startedAt }: Statistics, now: Changing): Html {
   const isSqlite = store.kind === 'sqlite'
   return html`<dl class="facts">
 <div><dt>Kind</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} ${state('store-up', now, badge('answers', 'good'))}${state('store-down', now, badge('does not answer', 'bad'))}</dd></div>
-<div><dt>Size on disk</dt><dd>${text('store-size', now)}${text('store-log', now)}</dd></div>
-${isSqlite && html`<div><dt>Last backup</dt><dd>${time(store.lastBackupAt)}${store.lastBackupAt === undefined && html` <span class="hint">make one with <code>token-server backup FILE</code></span>`}</dd></div>`}
+<div><dt>Size</dt><dd>${text('store-size', now)}${text('store-log', now)}</dd></div>
+${isSqlite && store.databaseBytes !== 0 && html`<div><dt>Last backup</dt><dd>${time(store.lastBackupAt)}${store.lastBackupAt === undefined && html`<div class="hint">Make one with <code>token-server backup FILE</code></div>`}</dd></div>`}
 <div><dt>Started</dt><dd>${time(startedAt)}</dd></div>
 </dl>`
 }

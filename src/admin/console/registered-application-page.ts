@@ -13,7 +13,7 @@ export function registeredApplicationPage(
   const address = path`/applications/${clientId}`
   return {
     title: `${named} is registered`,
-    heading: html`${name(named)} is registered`,
+    heading: html`<span>${name(named)} is registered</span>`,
     section: '/applications',
     trail: [{ href: '/applications', label: 'Applications' }],
     content: html`${secretBox(

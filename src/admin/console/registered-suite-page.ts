@@ -18,7 +18,7 @@ export function registeredSuitePage({ suite, publicUrl, docsUrl }: Registered): 
   const { suiteId, clientSecret, notApproved } = suite
   return {
     title: `${suite.name} is registered`,
-    heading: html`${name(suite.name)} is registered`,
+    heading: html`<span>${name(suite.name)} is registered</span>`,
     section: '/suites',
     trail: [{ href: '/suites', label: 'Suites' }],
     content: html`${secretBox(

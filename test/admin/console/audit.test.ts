@@ -29,6 +29,28 @@ t.test('Audit: the newest change is first, with who made it, from where, and wha
   t.match(body, '<a href="/audit?actor=bert">')
 })
 
+t.test('Audit: applications and suites are shown by name, also those that are gone, with the id below', async (t) => {
+  const { signIn, context, administration } = await createConsoleWorld(t)
+  const { applications, suites } = administration
+  const developerEmail = 'dev@partner.example'
+  await applications.register({ clientId: 'same-id', name: 'Old', developerEmail })
+  await applications.update('same-id', { name: 'New' })
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  await applications.register({ clientId: 'gone', name: 'Was here', developerEmail })
+  await applications.remove('gone')
+  const { body } = await (await signIn())('/audit')
+  const shown = (address: string, name: string, id: string) =>
+    `<a href="${address}"><bdi class="name" title="${name}">${name}</bdi></a><div class="hint"><bdi class="cut" title="${id}">${id}</bdi></div>`
+  t.equal(body.split(shown('/applications/same-id', 'New', 'same-id')).length, 3, 'by the name that it has now')
+  t.match(body, shown('/suites/store', 'Store API', 'store'))
+  t.equal(body.split(shown('/applications/gone', 'Was here', 'gone')).length, 3)
+  const { listAuditEvents } = context.store
+  t.teardown(() => Object.assign(context.store, { listAuditEvents }))
+  const nameless = (await listAuditEvents({ limit: 50 })).map((event) => ({ ...event, before: null, after: {} }))
+  Object.assign(context.store, { listAuditEvents: async () => nameless })
+  t.match((await (await signIn())('/audit')).body, '<a href="/applications/gone"><bdi class="cut" title="gone">')
+})
+
 t.test('Audit: it leads to suites and operators, too', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   await administration.suites.register({ suiteId: 'store', name: 'Store API' })
@@ -121,7 +143,7 @@ t.test('Audit: what happened to a database has no page', async (t) => {
   const { body } = await (await signIn())('/audit')
   t.match(
     body,
-    '<div>Backup made</div></td><td role="cell" data-label="To what"><div><bdi class="cut" title="db">db</bdi>',
+    '<div>Backup made</div></td><td role="cell" data-label="Target"><div><bdi class="cut" title="db">db</bdi>',
   )
   t.match(read(body), 'command line, machine ')
 })

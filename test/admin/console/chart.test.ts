@@ -30,10 +30,30 @@ t.test('Chart: a line goes from left to right, and zero is at the bottom', async
     ['0', '1', '2', '3', '4'],
   )
   t.strictSame(
-    [0, 2, 4].map((column) => drawn[`c-x-${column}`]),
-    ['2027-01-15T08:00:00.000Z', '2027-01-15T08:02:00.000Z', '2027-01-15T08:04:00.000Z'],
+    [0, 2, 3].map((column) => drawn[`c-x-${column}`]),
+    ['2027-01-15T08:00:00.000Z', '2027-01-15T08:02:00.000Z', '2027-01-15T08:03:00.000Z'],
   )
   t.equal(drawn['c-desc'], 'What it is. Series 0: 0 now, 4 at most.')
+})
+
+t.test('Chart: pointed at, it shows the figures of the nearest moment', async (t) => {
+  const drawn = draw([0, 2, 4, undefined, 8], [1, 1, 1, 1, 1])
+  t.strictSame(
+    [0, 7, 8, 45, 60].map((zone) => drawn[`c-at-${zone}`]),
+    [
+      '4 min ago: Series 0 0, Series 1 1',
+      '4 min ago: Series 0 0, Series 1 1',
+      '3 min ago: Series 0 2, Series 1 1',
+      '60 s ago: Series 0 not known, Series 1 1',
+      'Now: Series 0 8, Series 1 1',
+    ],
+  )
+  t.notOk('c-at-61' in drawn)
+  const one = chartOf([1, 2])
+  t.match(
+    String(chart(one, draw([1, 2]))),
+    '<rect x="595" width="10" height="100"><title data-live="c-at-60">Now: Series 0 2</title></rect>',
+  )
 })
 
 t.test('Chart: what is not known is a gap, and a point alone a dot', async (t) => {

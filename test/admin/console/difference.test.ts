@@ -23,7 +23,7 @@ t.test('Difference: a value that changed is there as it was and as it is', async
 })
 
 t.test('Difference: what was added and removed has one side only', async (t) => {
-  t.strictSame(read(null, { name: 'A', suites: ['x'] }), ['name: [+A+]', 'suites: [+x+]'])
+  t.strictSame(read(null, { name: 'A', suites: ['x'] }), ['name: [+A+]', 'suite: [+x+]'])
   t.strictSame(read({ name: 'A', suites: ['x', 'y'] }, null), ['name: [-A-]', 'suites: [-x-] [-y-]'])
   t.match(difference(null, null).text, '–')
   t.match(difference({}, {}).text, '–')
@@ -44,7 +44,7 @@ t.test(
     const link = { created_at: '2027-01-15T08:00:00.000Z', ends_at: '2027-01-15T08:10:00.000Z' }
     t.strictSame(
       read({ login_links: [] }, { login_links: [link] }),
-      ['login links: [+created at 2027-01-15 08:00 UTC, ends at 2027-01-15 08:10 UTC+]'],
+      ['login link: [+created at 2027-01-15 08:00 UTC, ends at 2027-01-15 08:10 UTC+]'],
       'and what has no name of its own is said field by field',
     )
   },
@@ -52,23 +52,23 @@ t.test(
 
 t.test('Difference: of lists only what is in one of them', async (t) => {
   t.strictSame(read({ suites: ['a', 'b'] }, { suites: ['b', 'c'] }), ['suites: [-a-] → [+c+]'])
-  t.strictSame(read({ suites: ['a'] }, { suites: ['a', 'b'] }), ['suites: [+b+]'])
+  t.strictSame(read({ suites: ['a'] }, { suites: ['a', 'b'] }), ['suite: [+b+]'])
   t.strictSame(read({ suites: [] }, { suites: [] }), [])
 })
 
 t.test('Difference: lists of very many values are compared at once', async (t) => {
   // Time that grows with the square of their length would be minutes.
   const many = Array.from({ length: 50_000 }, (_, n) => `suite-${n}`)
-  t.strictSame(read({ suites: many }, { suites: [...many, 'new'] }), ['suites: [+new+]'])
+  t.strictSame(read({ suites: many }, { suites: [...many, 'new'] }), ['suite: [+new+]'])
 })
 
 t.test('Difference: of secrets and keys, which have ids, what is different of each', async (t) => {
   const secret = { id: 1, origin: 'generated', ends_at: null }
   t.strictSame(
     read({ secrets: [secret] }, { secrets: [{ ...secret, ends_at: '2027-01-15T08:00:00.000Z' }, { id: 2 }] }),
-    ['secrets: [+2+]', 'secrets 1 ends at: [-none-] → [+2027-01-15 08:00 UTC+]'],
+    ['secret: [+2+]', 'secret 1 ends at: [-none-] → [+2027-01-15 08:00 UTC+]'],
   )
-  t.strictSame(read({ secrets: [secret] }, { secrets: [] }), ['secrets: [-1-]'])
+  t.strictSame(read({ secrets: [secret] }, { secrets: [] }), ['secret: [-1-]'])
   t.strictSame(read({ secrets: [secret] }, { secrets: [secret] }), [])
 })
 
@@ -83,14 +83,14 @@ t.test('Difference: whatever a value is, it is text', async (t) => {
 t.test('Difference: a value of several parts is there part by part', async (t) => {
   const link = { created_at: '2027-01-15T08:00:00.000Z', ends_at: null }
   t.strictSame(read({ login_links: [link] }, { login_links: [] }), [
-    'login links: [-created at 2027-01-15 08:00 UTC, ends at none-]',
+    'login link: [-created at 2027-01-15 08:00 UTC, ends at none-]',
   ])
   t.strictSame(read(null, { matrix: [[1, 2]] }), ['matrix: [+[1,2]+]'])
 })
 
 t.test('Difference: what was added or removed is one line, with the fields behind it', async (t) => {
   const fields = { name: '<b>', role: 'admin', status: 'active', suites: ['x', 'y'], secrets: [{ id: 1 }], keys: [] }
-  const summary = '<summary><bdi class="name" title="&lt;b&gt;">&lt;b&gt;</bdi> · admin · 2 suites · 1 secret</summary>'
+  const summary = '<summary>admin · 2 suites · 1 secret</summary>'
   t.match(difference(null, fields).text, summary)
   t.match(difference(fields, null).text, summary)
   t.match(difference(null, fields).text, '<li>suites: ')

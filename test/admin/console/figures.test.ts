@@ -8,23 +8,23 @@ t.test('Figures: counts are whole, and short where they are very high', async (t
 
 t.test('Figures: durations and sizes have a unit and two digits', async (t) => {
   t.strictSame([0, 0.000123, 0.0015, 0.25, 0.999, 1, 9.96].map(duration), [
-    '0 ms',
-    '0.12 ms',
-    '1.5 ms',
-    '250 ms',
-    '1,000 ms',
-    '1 s',
-    '10 s',
+    '0\u00a0ms',
+    '0.12\u00a0ms',
+    '1.5\u00a0ms',
+    '250\u00a0ms',
+    '1,000\u00a0ms',
+    '1\u00a0s',
+    '10\u00a0s',
   ])
   t.strictSame([0, 512, 1536, 48e6, 3 * 2 ** 30, 5e15].map(size), [
-    '0 B',
-    '512 B',
-    '1.5 KB',
-    '46 MB',
-    '3 GB',
-    '4,547 TB',
+    '0\u00a0B',
+    '512\u00a0B',
+    '1.5\u00a0KB',
+    '46\u00a0MB',
+    '3\u00a0GB',
+    '4,547\u00a0TB',
   ])
-  t.equal(percent(0.1234), '12 %')
+  t.equal(percent(0.1234), '12\u00a0%')
 })
 
 t.test('Figures: what is not known is a dash', async (t) => {

@@ -18,6 +18,18 @@ t.test('Operators: an admin sees everybody with keys and sessions, and which ses
   t.match(body, 'This is you')
 })
 
+t.test('Operators: the browser of a session has a short name, and its whole one when pointed at', async (t) => {
+  const { signIn, administration, context } = await createConsoleWorld(t)
+  const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+  for (const one of [userAgent, 'curl/<8>']) {
+    const { code } = await administration.operators.makeLoginCode('anna')
+    await context.signIn.logIn(code, { remoteAddress: '192.0.2.1', userAgent: one, requestId: 'request-1' })
+  }
+  const { body } = await (await signIn())('/operators')
+  t.match(body, `title="${userAgent}">Firefox 140, Linux</span>`)
+  t.match(body, 'title="curl/&lt;8&gt;">curl/&lt;8&gt;</span>')
+})
+
 t.test('Operators: a key is revoked with one form, and then cannot be again', async (t) => {
   const { signIn, ask } = await createConsoleWorld(t)
   const browser = await signIn()

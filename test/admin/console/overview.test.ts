@@ -64,15 +64,15 @@ t.test('Overview: a busy one shows its figures', async (t) => {
     'tokens-hour': '6,000',
     'live-tokens': 'about 123,456',
     'checks-hour': '100',
-    'checks-active': ', 90 % valid',
+    'checks-active': ', 90\u00a0% valid',
     'refusals-hour': '33',
-    'token-p99': '9 ms',
+    'token-p99': '9\u00a0ms',
     workers: '2 of 2',
     'worker-0-cpu': '–',
-    'worker-1-cpu': '25 %',
-    'worker-1-memory': '128 MB',
-    'worker-1-lag': '12 ms',
-    'store-size': '4 KB',
+    'worker-1-cpu': '25\u00a0%',
+    'worker-1-memory': '128\u00a0MB',
+    'worker-1-lag': '12\u00a0ms',
+    'store-size': '4\u00a0KB',
   }
   t.strictSame(Object.fromEntries(Object.keys(figures).map((name) => [name, shown(text, name)])), figures)
   t.match(text, 'up for 2 days')
@@ -89,7 +89,17 @@ t.test('Overview: the same figures are in a table, the last minute first, and un
   )
   t.equal(rows.length, 54)
   const minute = [59, 1].map((n) => new Date(START - (60 - n) * 60_000).toISOString().slice(11, 16))
-  t.strictSame(rows[0], [`2027-01-15 ${minute[0]} UTC`, '159', '1,941', '59', '3', '2 ms', '9 ms', '0.4 ms', '2.1 ms'])
+  t.strictSame(rows[0], [
+    `2027-01-15 ${minute[0]} UTC`,
+    '159',
+    '1,941',
+    '59',
+    '3',
+    '2\u00a0ms',
+    '9\u00a0ms',
+    '0.4\u00a0ms',
+    '2.1\u00a0ms',
+  ])
   t.strictSame(rows.at(-1)?.slice(0, 2), [`2027-01-15 ${minute[1]} UTC`, '101'])
 })
 
@@ -196,13 +206,35 @@ t.test('Overview: a page with nothing but zeros has lines at the bottom', async 
   t.equal(latency, '')
 })
 
-t.test('Overview: the charts of a new server show its last ten minutes, later on the last hour', async (t) => {
-  const axis = (startedAt: number) => {
-    const changing = overviewChanging(statisticsOf({ startedAt }))
-    return [changing['tokens-x-0']?.slice(11, 19), changing['tokens-line-0'], changing['tokens-desc']]
+t.test('Overview: the charts show no more minutes than a new server has run, and later on the last hour', async (t) => {
+  const shownFor = (minutes: number) => {
+    const changing = overviewChanging(statisticsOf({ startedAt: START - minutes * 60_000 }))
+    return [(START - Date.parse(changing['tokens-x-0'] as string)) / 60_000, changing['tokens-desc']?.split(/[,.] /)[1]]
   }
-  const [first, line, words] = axis(START - 599_999)
-  t.strictSame([first, line], ['07:50:00', 'M590,100L600,100'])
-  t.match(words, 'over the last ten minutes')
-  t.strictSame(axis(START - 600_000).slice(0, 2), ['07:00:00', 'M600,100'])
+  for (const [minutes, span] of [
+    [0, 4],
+    [3.9, 4],
+    [4, 8],
+    [8, 20],
+    [20, 40],
+  ] as const) {
+    t.strictSame(shownFor(minutes), [span, `over the last ${span} minutes`])
+  }
+  t.strictSame(shownFor(40), [60, 'over the last hour'])
+})
+
+t.test('Overview: a database in memory says so, and offers no backup', async (t) => {
+  const { store } = statisticsOf()
+  const text = page(statisticsOf({ store: { ...store, databaseBytes: 0 } }))
+  t.equal(shown(text, 'store-size'), 'in memory')
+  t.equal(shown(text, 'store-place'), 'lost when the server stops')
+  t.notMatch(text, 'Last backup')
+  t.equal(shown(page(statisticsOf()), 'store-place'), 'on disk, log 0\u00a0B')
+  const unknown = statisticsOf({ store: { ...store, databaseBytes: undefined, logBytes: undefined } })
+  t.equal(shown(page(unknown), 'store-place'), 'on disk')
+})
+
+t.test('Overview: what a browser asks for by itself is named as such', async (t) => {
+  const refusals = [{ kind: 'request' as const, reason: 'no such endpoint', count: 2 }]
+  t.equal(shown(page(statisticsOf({ refusals })), 'reason-0'), 'no such endpoint, such as /favicon.ico')
 })

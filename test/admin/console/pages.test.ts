@@ -94,7 +94,7 @@ t.test('Console: what is not there, and how it is asked for, is said on a page',
   const browser = await signIn()
   const nowhere = await browser('/nowhere')
   t.equal(nowhere.statusCode, 404)
-  t.match(nowhere.body, 'There is nothing here')
+  t.match(nowhere.body, '<h1>Page not found</h1>')
   t.match(nowhere.body, /request id <code>[\w-]+<\/code>/)
   t.match(nowhere.body, 'Signed in as')
   const method = await browser('/about', { form: {} })
@@ -155,11 +155,15 @@ t.test('About: it shows what runs and its settings, and no password', async (t) 
   t.match(body, 'SQLite')
   t.match(body, 'DATABASE_URL')
   t.match(body, '<time datetime="2027-01-15T08:00:00.000Z">')
-  t.notMatch(body, 'Documents')
+  t.notMatch(body, 'Documentation')
   Object.assign(context.about, { settings: [] })
-  t.notMatch((await (await signIn())('/about')).body, 'Documents')
-  Object.assign(context.about, { settings: [{ name: 'DOCS_URL', value: 'https://docs.example/"x' }] })
-  t.match((await (await signIn())('/about')).body, '<a href="https://docs.example/&quot;x" rel="noreferrer">')
+  t.notMatch((await (await signIn())('/about')).body, 'Documentation')
+  Object.assign(context.about, {
+    settings: [{ name: 'DOCS_URL', value: 'https://docs.example/"x', meaning: 'Where to <read>' }],
+  })
+  const linked = (await (await signIn())('/about')).body
+  t.match(linked, '<a href="https://docs.example/&quot;x" rel="noreferrer">')
+  t.match(linked, 'Where to &lt;read&gt;')
 })
 
 t.test('Pages: an application and a suite may have any id, and have their pages', async (t) => {

@@ -22,6 +22,22 @@ function showLocalTimes(part) {
   }
 }
 
+/** Says in which zone the moments are. */
+function nameZone() {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  for (const element of document.querySelectorAll('[data-zone]')) {
+    element.textContent = `Times are in your time zone, ${timeZone}.`
+  }
+}
+
+/** What was done is said once, and not again by who loads the page again. */
+function forgetDone() {
+  const url = new URL(location.href)
+  if (!url.searchParams.has('done')) return
+  url.searchParams.delete('done')
+  history.replaceState(history.state, '', url)
+}
+
 /** @type {[unit: string, length: number][]} */
 const UNITS = [
   ['days', 86_400_000],
@@ -104,6 +120,8 @@ function ask(details, form) {
   dialog.append(form)
   document.body.append(dialog)
   dialog.showModal()
+  // Who presses Enter twice has not done it; where there is something to choose, that is first.
+  if (cancel instanceof HTMLElement && !dialog.querySelector('select')) cancel.focus()
 }
 
 /** A form is sent once: a second click would do it twice. */
@@ -133,6 +151,8 @@ function setDisabled(form, isDisabled) {
 
 document.body.append(announcer)
 showLocalTimes(document)
+nameZone()
+forgetDone()
 keepAges()
 offerToCopy(document)
 askInDialogs(document)

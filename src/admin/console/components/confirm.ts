@@ -23,7 +23,7 @@ export interface Confirmation {
 export function confirm(confirmation: Confirmation): Html {
   const { label, action, consequences, confirm = label, inputs, isDangerous = true, subject, isSmall } = confirmation
   const tone = isDangerous ? 'danger' : 'primary'
-  const question = subject === undefined ? `${label}?` : `${label}: ${subject}?`
+  const question = subject === undefined ? `${label}?` : `${label} ${subject}?`
   return html`<details class="confirm"><summary class="button ${isDangerous && 'danger-quiet'} ${isSmall && 'small'}">${label}…${
     subject !== undefined && html`<span class="unseen"> ${subject}</span>`
   }</summary>
