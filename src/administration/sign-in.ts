@@ -35,8 +35,9 @@ export interface LoginOrigin {
 /** An admin key that is not accepted. */
 interface RefusedKey {
   reason: KeyReason
-  /** Whose key it was: undefined where nobody has it. */
+  /** Whose key it is, and which one. Undefined: nobody's. */
   operator?: string
+  keyId?: number
 }
 
 export type SignIn = ReturnType<typeof createSignIn>
@@ -57,7 +58,7 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
     if (!proof || !key) return { reason: 'unknown key' }
     const time = now()
     const state = adminKeyState(key, time)
-    if (state !== 'active') return { reason: `${state} key`, operator: proof.operator.name }
+    if (state !== 'active') return { reason: `${state} key`, operator: proof.operator.name, keyId: key.id }
     if (time >= (key.lastUsedAt ?? 0) + USE_INTERVAL) await note(store.recordAdminKeyUse(key.id, time))
     return { operator: proof.operator, key }
   }

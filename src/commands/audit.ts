@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { auditEventView } from '../administration/views.ts'
-import type { AuditEvent } from '../domain/audit-event.ts'
+import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, show, type Terminal, withJson } from './shared/terminal.ts'
 import { table } from './shared/text.ts'
@@ -46,31 +46,35 @@ function toRow(event: AuditEvent): string[] {
   return [at, actor, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
 }
 
-/** `name: A → B`; of suites `+` and `-`, of secrets, keys and sessions their ids, of login links, which have none, when they end. Empty where the subject was not there before, or is not any more. */
+/** `name: A → B`. Of lists what was changed, `+` what was added and `-` what was removed. */
 function whatChanged({ before, after }: AuditEvent): string {
-  if (!before || !after) return ''
+  if (!before) return summary(after as PublicFields)
+  if (!after) return summary(before)
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...names]
     .map((name) => {
       const [old, now] = [before[name], after[name]]
-      if (isListOfObjects(old) && isListOfObjects(now)) return `${name}: ${namesOf([...old, ...now])}`
-      if (Array.isArray(old) && Array.isArray(now)) {
-        return `${name}: ${[...old.map((gone) => `-${gone}`), ...now.map((come) => `+${come}`)].join(', ')}`
-      }
+      if (Array.isArray(old) && Array.isArray(now)) return `${name}: ${ofLists(old, now)}`
       return `${name}: ${old ?? 'none'} → ${now ?? 'none'}`
     })
     .join('; ')
 }
 
-interface Entry {
-  id?: unknown
-  ends_at?: unknown
+/** Of what was added or removed: its name, or the role of an operator, whose name is the subject. */
+function summary({ name, role }: PublicFields): string {
+  return role === undefined ? `name: ${name}` : `role: ${role}`
 }
 
-function isListOfObjects(value: unknown): value is Entry[] {
-  return Array.isArray(value) && value.every((entry) => typeof entry === 'object')
+function ofLists(old: readonly unknown[], now: readonly unknown[]): string {
+  const [before, after] = [new Set(old.map(nameOf)), new Set(now.map(nameOf))]
+  const changed = before.intersection(after)
+  const [gone, come] = [before.difference(after), after.difference(before)]
+  return [...changed, ...[...gone].map((name) => `-${name}`), ...[...come].map((name) => `+${name}`)].join(', ')
 }
 
-function namesOf(entries: Entry[]): string {
-  return [...new Set(entries.map(({ id, ends_at }) => id ?? ends_at))].join(', ')
+/** What a list has: suites, or secrets, keys and sessions, which have ids, or login links, which have none: when they end. */
+function nameOf(entry: unknown): unknown {
+  if (typeof entry !== 'object') return entry
+  const { id, ends_at } = entry as { id?: unknown; ends_at?: unknown }
+  return id ?? ends_at
 }

@@ -135,6 +135,8 @@ interface OperatorRefused {
   reason: OperatorReason
   /** Where that is known, the name. */
   operator?: string | undefined
+  /** The operator's admin key that has expired or was revoked. */
+  keyId?: number | undefined
   requestId: string
   remoteAddress: string
 }

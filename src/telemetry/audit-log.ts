@@ -72,7 +72,7 @@ export const LINES: Lines = {
   'session ended': { level: 'info', fields: { ...named, session_id: 'sessionId', ...operator } },
   'operator refused': {
     level: 'warn',
-    fields: { reason: 'reason', ...named, request_id: 'requestId', ...remote },
+    fields: { reason: 'reason', ...named, key_id: 'keyId', request_id: 'requestId', ...remote },
   },
   'backup made': { level: 'info', fields: { file: 'file', without_tokens: 'withoutTokens', ...operator } },
   'database restored': {

@@ -32,11 +32,15 @@ t.test('Sign-in: an admin key proves its operator until it ends or is revoked', 
   clock.time = endsAt - 1
   t.match(await signIn.authenticate(adminKey), { key: { id } })
   clock.time = endsAt
-  t.strictSame(await signIn.authenticate(adminKey), { reason: 'expired key', operator: 'anna' })
+  t.strictSame(await signIn.authenticate(adminKey), { reason: 'expired key', operator: 'anna', keyId: id })
   await operators.revokeKey('anna', id)
-  t.strictSame(await signIn.authenticate(adminKey), { reason: 'revoked key', operator: 'anna' })
+  t.strictSame(await signIn.authenticate(adminKey), { reason: 'revoked key', operator: 'anna', keyId: id })
   clock.time -= DAY
-  t.strictSame(await signIn.authenticate(adminKey), { reason: 'revoked key', operator: 'anna' }, 'whatever the clock')
+  t.strictSame(
+    await signIn.authenticate(adminKey),
+    { reason: 'revoked key', operator: 'anna', keyId: id },
+    'whatever the clock',
+  )
 })
 
 t.test('Sign-in: what is no admin key, or nobody has, is refused', async (t) => {

@@ -11,7 +11,7 @@ export function authenticateKeys(api: FastifyInstance, { authenticate }: SignIn)
   async function identify(request: FastifyRequest): Promise<void> {
     const adminKey = adminKeyOf(request)
     const signedIn = await authenticate(adminKey)
-    if ('reason' in signedIn) throw new RefusedOperator(signedIn.reason, signedIn.operator)
+    if ('reason' in signedIn) throw new RefusedOperator(signedIn.reason, signedIn)
     setCaller(request, { operator: signedIn.operator, origin: 'API', credential: adminKey })
   }
 

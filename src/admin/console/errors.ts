@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isAdminKey } from '../../domain/admin-key.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
-import type { Problem } from '../wire/problem.ts'
+import { type Problem, sendProblem } from '../wire/problem.ts'
 import { RefusedOperator } from '../wire/refused-operator.ts'
 import { settle } from '../wire/settle.ts'
 import { referenceIn } from './cookie.ts'
@@ -42,12 +43,20 @@ const FAILED = {
 /** Answers what went wrong with a page. Who is not signed in is led to where that is done. */
 export function showErrors(console: FastifyInstance, context: AdminContext): void {
   console.setErrorHandler((error, request, reply) => {
+    if (error instanceof RefusedOperator && isProgram(request)) {
+      return sendProblem(reply, { status: 404, detail: 'The API is under /admin/v1/.' })
+    }
     if (error instanceof RefusedOperator && error.reason === 'no credentials')
       return askToSignIn(context, request, reply)
     const problem = settle(context.observe, error, request)
     reply.headers(problem.headers ?? {})
     return showPage(reply, errorPage(problem, request), { status: problem.status })
   })
+}
+
+/** Whether a request has an admin key. Other tokens may be a proxy's, of people who open pages. */
+function isProgram({ headers: { authorization = '' } }: FastifyRequest): boolean {
+  return isAdminKey(authorization.replace(/^bearer +/i, ''))
 }
 
 function errorPage({ status, detail }: Problem, { id }: FastifyRequest): Page {

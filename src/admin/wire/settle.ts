@@ -15,7 +15,8 @@ export function settle(observe: Observer, error: unknown, request: FastifyReques
     observe({
       type: 'operator refused',
       reason: error.reason,
-      operator: error.operator ?? caller?.operator.name,
+      operator: error.key.operator ?? caller?.operator.name,
+      keyId: error.key.keyId,
       requestId,
       remoteAddress,
     })

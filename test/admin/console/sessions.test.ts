@@ -22,6 +22,22 @@ t.test('Sessions: what is no page is refused without a redirect', async (t) => {
   t.match(body, 'You are not signed in')
 })
 
+t.test('Sessions: a program that sends its admin key to a page is told where the API is', async (t) => {
+  const { ask, visit } = await createConsoleWorld(t)
+  for (const [method, path] of [
+    ['GET', '/admin/v2/applications'],
+    ['GET', '/applications'],
+    ['POST', '/admin/applications'],
+  ] as const) {
+    const { statusCode, headers, body } = await ask(path, { method, as: 'admin' })
+    t.equal(statusCode, 404, path)
+    t.equal(headers['content-type'], 'application/problem+json; charset=utf-8')
+    t.match(JSON.parse(body), { title: 'Not Found', status: 404, detail: 'The API is under /admin/v1/.' })
+  }
+  const person = await visit('/applications', { headers: { authorization: 'Bearer of.a.proxy' } })
+  t.equal(person.headers.location, '/login', 'a proxy may add a token for people')
+})
+
 t.test('Sessions: a form that is sent without one says that nothing was changed', async (t) => {
   const { visit, signIn, clock, administration } = await createConsoleWorld(t)
   const browser = await signIn()
