@@ -7,14 +7,14 @@ import { cursorOf, keyOf } from './cursor.ts'
 import { NAMES_AT_A_TIME, stepsOfNames } from './names.ts'
 
 /** Which applications are asked for. */
-export interface Sought {
+export interface SearchFilter {
   /** In the client id, the name or the developer email, in capitals or not; left out or empty: any. */
   text?: string | undefined
   status?: Application['status'] | undefined
 }
 
 /** One page of them. */
-export interface Search extends Sought {
+export interface SearchQuery extends SearchFilter {
   /** What the page before said in `next`. */
   after?: string | undefined
   limit: number
@@ -30,7 +30,7 @@ export interface ListedApplication extends Application {
 }
 
 /** Some applications, newest first. `next`: where the list goes on; undefined: nowhere. */
-export interface Found {
+export interface SearchResult {
   applications: ListedApplication[]
   next: string | undefined
 }
@@ -40,9 +40,9 @@ const WHOLE_AT_A_TIME = 50
 
 /** Finds applications without keeping requests waiting, however many there are. */
 export function createSearch({ store, now }: { store: Store; now: Clock }) {
-  /** One page of the applications that are sought, newest first. Throws OperatorError where `after` is no cursor. */
-  async function search({ after, limit, ...sought }: Search): Promise<Found> {
-    const names = await find(sought, { after: after === undefined ? undefined : keyOf(after), limit: limit + 1 })
+  /** One page of the applications that match, newest first. Throws OperatorError where `after` is no cursor. */
+  async function search({ after, limit, ...filter }: SearchQuery): Promise<SearchResult> {
+    const names = await find(filter, { after: after === undefined ? undefined : keyOf(after), limit: limit + 1 })
     const page = names.slice(0, limit)
     return {
       applications: await whole(page),
@@ -50,25 +50,25 @@ export function createSearch({ store, now }: { store: Store; now: Clock }) {
     }
   }
 
-  /** The newest applications that are sought, as many as `limit` says, oldest first. */
+  /** The newest applications that match, as many as `limit` says, oldest first. */
   async function list({
     limit = Infinity,
-    ...sought
-  }: Sought & { limit?: number | undefined } = {}): Promise<ListedApplication[]> {
-    return whole((await find(sought, { limit })).reverse())
+    ...filter
+  }: SearchFilter & { limit?: number | undefined } = {}): Promise<ListedApplication[]> {
+    return whole((await find(filter, { limit })).reverse())
   }
 
   /** The names of as many as `limit` says, newest first. */
   async function find(
-    sought: Sought,
+    filter: SearchFilter,
     { after, limit }: { after?: ApplicationKey | undefined; limit: number },
   ): Promise<ApplicationNames[]> {
-    const isAny = !sought.text && sought.status === undefined
+    const isAny = !filter.text && filter.status === undefined
     const size = isAny ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
-    const isSought = matcher(sought)
+    const matches = matcher(filter)
     const found: ApplicationNames[] = []
     for await (const names of stepsOfNames(store, { after, size })) {
-      found.push(...names.filter(isSought))
+      found.push(...names.filter(matches))
       if (found.length >= limit) return found.slice(0, limit)
     }
     return found
@@ -101,7 +101,7 @@ export function createSearch({ store, now }: { store: Store; now: Clock }) {
   return { search, list }
 }
 
-function matcher({ text = '', status }: Sought): (names: ApplicationNames) => boolean {
+function matcher({ text = '', status }: SearchFilter): (names: ApplicationNames) => boolean {
   const part = comparable(text)
   return (names) =>
     (status === undefined || names.status === status) &&

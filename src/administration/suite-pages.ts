@@ -6,14 +6,14 @@ import { cursorOf, keyOf } from './cursor.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** One page of a list. */
-interface Asked {
+interface PageQuery {
   /** What the page before said in `next`. */
   after?: string | undefined
   limit: number
 }
 
 /** Some rows of a list. `next`: where it goes on; undefined: nowhere. */
-interface Found<Row> {
+interface PageResult<Row> {
   rows: Row[]
   next: string | undefined
 }
@@ -31,8 +31,8 @@ export const MANY_APPROVED = 1000
 /** Lists of suites, and of who is approved for them, that are read one page at a time. Throw OperatorError where `after` is no cursor. */
 export function createSuitePages({ store, now }: { store: Store; now: Clock }) {
   /** Some suites, oldest first. */
-  async function listPage(asked: Asked): Promise<Found<ListedSuite>> {
-    const { rows, next } = await pageOf<Suite>(asked, (page) => store.listSuites(page))
+  async function listPage(query: PageQuery): Promise<PageResult<ListedSuite>> {
+    const { rows, next } = await pageOf<Suite>(query, (page) => store.listSuites(page))
     const counts = await store.countApproved(
       rows.map(({ suiteId }) => suiteId),
       MANY_APPROVED,
@@ -50,8 +50,8 @@ export function createSuitePages({ store, now }: { store: Store; now: Clock }) {
   }
 
   /** Some of the applications that are approved for a suite, oldest first. */
-  function listApprovedPage(suiteId: string, asked: Asked): Promise<Found<Application>> {
-    return pageOf(asked, (page) => store.listApprovedApplications(suiteId, page))
+  function listApprovedPage(suiteId: string, query: PageQuery): Promise<PageResult<Application>> {
+    return pageOf(query, (page) => store.listApprovedApplications(suiteId, page))
   }
 
   /** How many applications are approved for a suite. */
@@ -65,9 +65,9 @@ export function createSuitePages({ store, now }: { store: Store; now: Clock }) {
 
 /** One page of what `list` lists: it is asked for one row more, to know whether there is any. */
 async function pageOf<Row extends { readonly key: unknown }>(
-  { after, limit }: Asked,
+  { after, limit }: PageQuery,
   list: (page: Page<Row['key']>) => Promise<Row[]>,
-): Promise<Found<Row>> {
+): Promise<PageResult<Row>> {
   const found = await list({ after: after === undefined ? undefined : keyOf<Row['key']>(after), limit: limit + 1 })
   const rows = found.slice(0, limit)
   return { rows, next: found.length > limit ? cursorOf(rows.at(-1)?.key) : undefined }

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Administration } from '../administration/administration.ts'
 import type { ShownApplication } from '../administration/applications.ts'
-import type { Sought } from '../administration/search.ts'
+import type { SearchFilter } from '../administration/search.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
@@ -33,7 +33,7 @@ interface UpdateOptions extends JsonOption {
   developerEmail?: string
 }
 
-interface ListOptions extends Pick<Sought, 'status'> {
+interface ListOptions extends Pick<SearchFilter, 'status'> {
   search?: string
   limit?: number
 }

@@ -1,4 +1,4 @@
-import type { Found, ListedApplication } from '../../administration/search.ts'
+import type { ListedApplication, SearchResult } from '../../administration/search.ts'
 import type { Application } from '../../domain/application.ts'
 import { field, select } from './components/forms.ts'
 import { clientIdOf, developerOf, statusBadge, suitesOf } from './components/names.ts'
@@ -14,7 +14,7 @@ export interface Filter {
 }
 
 interface Applications extends Filter {
-  found: Found
+  found: SearchResult
   /** Whether these are the newest of what is asked for. */
   isFirst: boolean
   /** Milliseconds since the epoch. */

@@ -1,5 +1,16 @@
 import type { FastifyError, FastifySchemaValidationError } from 'fastify'
-import type { Problem } from './problem.ts'
+
+/** A field that is wrong, and where it is: a JSON Pointer (RFC 6901) as a fragment, such as `#/name`. */
+export interface WrongField {
+  detail: string
+  pointer: string
+}
+
+interface Invalid {
+  status: number
+  detail: string
+  errors?: WrongField[]
+}
 
 /** Types of JSON in words. */
 const TYPES: Record<string, string> = {
@@ -10,7 +21,7 @@ const TYPES: Record<string, string> = {
 }
 
 /** What a route's schema refuses: fields of the body, which is understood (422), or parameters of the address. */
-export function invalid({ validation = [], validationContext }: FastifyError): Problem {
+export function invalid({ validation = [], validationContext }: FastifyError): Invalid {
   const isBody = validationContext === 'body'
   const problems = validation.map((one) => ({ names: namesOf(one), words: isBody ? bodyWords(one) : queryWords(one) }))
   const detail = problems.map(({ names, words }) => {

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
-import { invalid } from './invalid.ts'
+import { invalid, type WrongField } from './invalid.ts'
 import { RefusedOperator } from './refused-operator.ts'
 
 /** An answer that is not what was asked for. */
@@ -13,12 +13,6 @@ export interface Problem {
   /** Single fields that are wrong. */
   errors?: readonly WrongField[] | undefined
   headers?: Record<string, string>
-}
-
-/** A field that is wrong, and where it is: a JSON Pointer (RFC 6901) as a fragment, such as `#/name`. */
-export interface WrongField {
-  detail: string
-  pointer: string
 }
 
 /** A problem that is thrown. */
