@@ -50,7 +50,8 @@ function restoredText(database: string, file: string, restored: Restored, revoke
     revokeAllTokens
       ? '- Every token in the backup is revoked.'
       : '- Tokens revoked since then are valid again until they expire. (--revoke-all-tokens revokes all.)',
-    'The events of the log since then, those with an actor, say what to do again.',
+    'The log says what to do again: see its events since the backup that have an actor.',
   )
+  if (restored.replaced) lines.push('So does "audit list" on what was there before.')
   return lines.join('\n')
 }

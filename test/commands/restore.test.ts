@@ -107,6 +107,7 @@ t.test(
 
     const [, replaced = ''] = /What was there before is (\S+);/.exec(out) ?? []
     t.match(replaced, /store\.db\.replaced-\d{8}T\d{6}Z$/)
+    t.match(out, /have an actor\.\nSo does "audit list" on what was there before\.\n$/)
     t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${replaced}` } }), ['old', 'new'])
     t.match(events, [{ msg: 'database restored', file: options.copy, replaced, revoke_all_tokens: false }])
     t.equal(namesIn(options.folder).length, 3, 'nothing else is left behind')
