@@ -11,6 +11,9 @@ const FIRST_ADMIN_PORT = 8081
 /** Who gets a token looks for it at once: a store in memory can bear that. */
 const USAGE_INTERVAL_MS = 1000
 
+/** No command reaches a store in memory. */
+const HOW_TO_SIGN_IN = 'Press Enter in the terminal where the demo runs, and open the link that it prints.'
+
 /** `demo`: a server to try things on. Its store is in memory and gone with it; it listens on this machine only. */
 export function demoCommand(terminal: Terminal): Command {
   return new Command('demo')
@@ -54,9 +57,11 @@ async function demo(terminal: Terminal): Promise<void> {
     ADMIN_URL: undefined,
     DATABASE_URL: database,
     usageInterval: USAGE_INTERVAL_MS,
+    howToSignIn: HOW_TO_SIGN_IN,
   })
   const link = () => makeLink(administration, console)
   terminal.stdout.write(explain({ address, link: await link(), ...world, isTTY: terminal.stdin.isTTY === true }))
+  process.once('exit', () => terminal.stdout.write('\nStopped. Everything in the demo is gone.\n'))
   void makeTraffic(address, world)
   void linkAtEnter(terminal, link)
 }

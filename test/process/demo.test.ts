@@ -10,8 +10,8 @@ async function startDemo(t: Test, env: NodeJS.ProcessEnv) {
   const child = start(t, ['demo'], env)
   let out = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk) => (out += chunk))
-  await until(() => out.includes('client_secret='))
-  return { child, out }
+  await until(() => out.includes('nonsense'))
+  return { child, out, all: () => out }
 }
 
 /** Signs in with a one-time link, as its page does. Resolves to what fetches the pages of the console. */
@@ -30,7 +30,7 @@ t.test('Demo: it prints a link to its console and a curl that gets a token, what
   t.match(url, /^http:\/\/127\.0\.0\.1:/)
   const answer = await fetch(url as string, { method: 'POST', body: new URLSearchParams(body) })
   const { access_token, ...rest } = (await answer.json()) as Record<string, string>
-  t.match(rest, { token_type: 'bearer', application_name: 'Demo application' })
+  t.match(rest, { token_type: 'bearer', application_name: 'Demo application (for you to try)' })
   const checks = [...demo.out.matchAll(/curl -i (\S+) *(?:-H (?:"([^"]+)"|'([^']+)'))?$/gm)]
   const statuses = checks.map(async ([, address, valid, invalid]) => {
     const authorization = (valid ?? invalid)?.replace('$TOKEN', access_token as string).replace('Authorization: ', '')
@@ -42,6 +42,8 @@ t.test('Demo: it prints a link to its console and a curl that gets a token, what
   const pages = await openConsole(link)
   t.match(await pages('/applications'), /Warehouse scanner/, 'its first link leads to a console')
   t.match(await pages('/audit'), /Application suspended/)
+  t.match(textOf(await pages('/')), 'This is a demo.')
+  t.match(textOf(await pages('/login')), 'Press Enter in the terminal where the demo runs')
   await until(async () => /wrong secret/.test(await pages('/')))
   const mine = `/applications/${new URLSearchParams(body).get('client_id')}`
   await until(async () => !/Last token never/.test(textOf(await pages(mine))))
@@ -49,8 +51,9 @@ t.test('Demo: it prints a link to its console and a curl that gets a token, what
 
   const second = await startDemo(t, env)
   t.notMatch(second.out, `${url} `, 'a second one finds a port of its own')
-  for (const { child } of [demo, second]) {
+  for (const { child, all } of [demo, second]) {
     child.kill('SIGTERM')
-    t.strictSame(await once(child, 'exit'), [0, null])
+    t.strictSame(await once(child, 'close'), [0, null])
+    t.match(all(), /\nStopped\. Everything in the demo is gone\.\n$/)
   }
 })

@@ -27,6 +27,8 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
     assertSameOrigin(request)
     done()
   })
+  // Only a demo has a way in of its own.
+  console.decorateRequest('isDemo', context.howToSignIn !== undefined)
   recognizeSessions(console, context.signIn)
   showErrors(console, context)
   await console.register(formbody)

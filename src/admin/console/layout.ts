@@ -38,10 +38,15 @@ export interface Visit {
   operator: { name: string; role: 'admin' | 'viewer' } | undefined
   /** What was done by the request before. */
   done?: string | undefined
+  /** Whether this server is a demo. */
+  isDemo?: boolean
 }
 
+const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo.</strong> Everything in it is gone when it stops. Try this:</p>
+<ol><li><a href="/new-application">Register an application</a></li><li>Get a token with the command shown there</li><li>Send a wrong secret, and see the reason on the <a href="/applications">application’s</a> page</li></ol></aside>`
+
 /** A whole page: the frame around its content. */
-export function layout({ title, heading = title, section, ...page }: Page, { operator, done }: Visit): string {
+export function layout({ title, heading = title, section, ...page }: Page, { operator, done, isDemo }: Visit): string {
   const { trail = [], lead, actions, content, scripts = [] } = page
   return html`<!doctype html>
 <html lang="en">
@@ -61,6 +66,7 @@ ${operator && navigation(section)}
 ${operator && account(operator)}
 </header>
 <main id="main" tabindex="-1">
+${operator && isDemo && DEMO}
 ${
   trail.length > 0 &&
   html`<nav class="trail" aria-label="Above this page"><ol>${trail.map(({ href, label }) => html`<li><a href="${href}">${label}</a></li>`)}</ol></nav>`

@@ -11,14 +11,15 @@ import { overviewChanging, REASONS } from './overview-changing.ts'
 import { overviewCharts } from './overview-charts.ts'
 import { nodesSection } from './overview-nodes.ts'
 import { showPage } from './page.ts'
+import { canChange } from './viewers.ts'
 
 /** The page that one sees first. */
 export function overviewPage(console: FastifyInstance, { statistics }: AdminContext): void {
-  console.get('/', async (_request, reply) => showPage(reply, overview(await statistics.read())))
+  console.get('/', async (request, reply) => showPage(reply, overview(await statistics.read(), canChange(request))))
 }
 
-/** How the server is doing. assets/live.js keeps it up to date where scripts run. */
-export function overview(statistics: Statistics): Page {
+/** How the server is doing. assets/live.js keeps it up to date where scripts run. `canChange`: whether who looks may register. */
+export function overview(statistics: Statistics, canChange: boolean): Page {
   const now = overviewChanging(statistics)
   const charts = overviewCharts(statistics)
   const only = (condition: string, content: Part) => onlyIf(condition, now, content)
@@ -27,7 +28,7 @@ export function overview(statistics: Statistics): Page {
     section: '/',
     scripts: ['live.js'],
     lead: html`Version ${statistics.version}, up for ${uptime(statistics)}. Figures as of <time data-live="at" data-clock="seconds" datetime="${now.at}">${now.at?.slice(11, 19)} UTC</time>.`,
-    actions: html`<span class="badge good" data-live-state role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="/" data-live-reload>Reload</a>`,
+    actions: html`<span class="badge good" data-live-state role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="/" data-live-reload>Reload</a>${canChange && html`<a class="button primary small" href="/new-application">Register an application</a>`}`,
     content: html`
 <div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>
 ${only('store-down', note('bad', html`<p>The database does not answer, so no tokens can be issued or checked. <code>token-server doctor</code> and the log say why.</p>`))}

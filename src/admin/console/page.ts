@@ -3,9 +3,16 @@ import { doneMessage } from './done.ts'
 import { fieldsOf } from './fields.ts'
 import { layout, type Page } from './layout.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether this server is a demo, which its pages say. */
+    isDemo: boolean
+  }
+}
+
 /** Answers with a page, in the frame of who is signed in. */
 export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {}): FastifyReply {
-  const { caller, query } = reply.request
+  const { caller, query, isDemo } = reply.request
   const done = doneMessage(fieldsOf(query).text('done'))
   return (
     reply
@@ -13,6 +20,6 @@ export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {})
       // With `no-referrer` browsers send forms with `Origin: null`: see `createOriginCheck`.
       .header('referrer-policy', 'same-origin')
       .type('text/html; charset=utf-8')
-      .send(layout(page, { operator: caller?.operator, done }))
+      .send(layout(page, { operator: caller?.operator, done, isDemo }))
   )
 }

@@ -18,21 +18,29 @@ export function explain({
   const token = `curl -s ${address}${ACCESS_TOKEN_PATH} \\
     -d 'grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}'`
   return `
-Open the console in a browser. The link works once, within 10 minutes${isTTY ? '; Enter prints another one' : ''}.
+Open the console in a browser. The link signs you in once, within 10 minutes.${isTTY ? ' Press Enter for another link.' : ''}
 
   ${link}
 
-The server itself listens on ${address}. Everything in it is gone when it stops (Ctrl-C).
+The server itself answers programs at ${address}. Press Ctrl-C to stop: everything in the demo is gone then.
 
-By hand, an application asks for a token, and a gateway whether a request may pass to the store suite: with that token it
-may; without one, or with an invalid one, it may not.
+To try it in another terminal:
 
-  ${token}
+  1. An application gets a token.
 
   TOKEN=$(${token} |
-    sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+    sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/'); echo $TOKEN
+
+  2. A gateway asks whether a request with that token may pass to the store suite: 200, it may.
+
   curl -i ${address}${VERIFY_PATH}/store -H "Authorization: Bearer $TOKEN"
+
+  3. Without a token: 401.
+
   curl -i ${address}${VERIFY_PATH}/store
+
+  4. With something that is no token: 401.
+
   curl -i ${address}${VERIFY_PATH}/store -H 'Authorization: Bearer nonsense'
 
 `

@@ -11,5 +11,8 @@ export async function makeLink({ operators }: Administration, console: string): 
 /** Prints another link whenever Enter is pressed, where there is somebody to press it. */
 export async function linkAtEnter({ stdin, stdout }: Terminal, link: () => Promise<string>): Promise<void> {
   if (!stdin.isTTY) return
-  for await (const _line of stdin) stdout.write(`  ${await link()}\n\n`)
+  for await (const _line of stdin)
+    stdout.write(
+      `Another link, for one sign-in within 10 minutes. Links from before stay valid as long.\n\n  ${await link()}\n\n`,
+    )
 }

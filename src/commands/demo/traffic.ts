@@ -19,6 +19,8 @@ export async function makeTraffic(
 ): Promise<void> {
   const { busy, notApproved, suspended, wrongSecret } = partners
   try {
+    // All was well until somebody changed it.
+    await ask({ ...wrongSecret, clientSecret: wrongSecret.rightSecret })
     while (true) {
       for (const partner of busy) await useToken(partner, 'store')
       await useToken(notApproved, 'invoices')

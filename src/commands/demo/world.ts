@@ -11,7 +11,12 @@ export interface DemoWorld {
   /** For the newcomer alone: no traffic is made with it. */
   application: Credentials
   /** For the traffic, by what happens to them. */
-  partners: { busy: Credentials[]; notApproved: Credentials; suspended: Credentials; wrongSecret: Credentials }
+  partners: {
+    busy: Credentials[]
+    notApproved: Credentials
+    suspended: Credentials
+    wrongSecret: Credentials & { rightSecret: string }
+  }
 }
 
 /** Whoever tries the demo. */
@@ -32,9 +37,9 @@ export async function createDemoWorld({ applications, suites, operators }: Admin
   const notApproved = await register('Returns desk', 'returns@partner-four.example', ['store'])
   const suspended = await register('Old stock import', 'import@partner-two.example')
   await applications.suspend(suspended.clientId)
-  const { clientId } = await register('Nightly report', 'reports@partner-five.example')
-  const wrongSecret = { clientId, clientSecret: 'a secret of last year that nobody has replaced' }
-  const application = await register('Demo application', DEVELOPER)
+  const { clientId, clientSecret: rightSecret } = await register('Nightly report', 'reports@partner-five.example')
+  const wrongSecret = { clientId, clientSecret: 'a secret that was cut off', rightSecret }
+  const application = await register('Demo application (for you to try)', DEVELOPER)
   return { application, partners: { busy, notApproved, suspended, wrongSecret } }
 
   async function register(name: string, developerEmail: string, approved?: string[]): Promise<Credentials> {

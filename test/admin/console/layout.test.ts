@@ -2,6 +2,7 @@ import t from 'tap'
 import { asset } from '../../../src/admin/console/assets.ts'
 import { layout } from '../../../src/admin/console/layout.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
+import { textOf } from '../../support/pages.ts'
 
 const EVIL = `"'><script>alert(1)</script>`
 
@@ -36,6 +37,16 @@ t.test('Console: nobody who is not signed in sees the navigation', async (t) => 
   const text = layout({ title: 'Sign in', content: 'x' }, { operator: undefined })
   t.notMatch(text, /sections|logout|class="note|class="lead|class="trail|class="actions/)
   t.match(text, '<body class="outside">')
+})
+
+t.test('Console: every page of a demo says that it is one, and what to try', async (t) => {
+  const { signIn, visit } = await createConsoleWorld(t, { howToSignIn: 'Press Enter.' })
+  const browser = await signIn()
+  for (const path of ['/', '/about'])
+    t.match(textOf((await browser(path)).body), 'This is a demo. Everything in it is gone')
+  t.notMatch((await visit('/login')).body, 'This is a demo', 'but not to strangers')
+  const other = await createConsoleWorld(t)
+  t.notMatch((await (await other.signIn())('/')).body, 'This is a demo')
 })
 
 t.test('Assets: they have URLs of their content, their types, and may be kept', async (t) => {

@@ -24,7 +24,8 @@ const BUSY = statisticsOf({
   },
 })
 
-const page = (statistics: Statistics) => layout(overview(statistics), { operator: { name: 'anna', role: 'viewer' } })
+const page = (statistics: Statistics) =>
+  layout(overview(statistics, false), { operator: { name: 'anna', role: 'viewer' } })
 
 /** The text of what has a name that changes. */
 const shown = (text: string, name: string) => new RegExp(`data-live="${name}"[^>]*>([^<]*)<`).exec(text)?.[1]

@@ -178,3 +178,10 @@ t.test('Pages: an application and a suite may have any id, and have their pages'
     t.match((await (await signIn())(`/suites/${id}`)).body, '<title>Store API', id)
   }
 })
+
+t.test('Overview: whoever may register an application finds the way there on the first page', async (t) => {
+  const { signIn } = await createConsoleWorld(t)
+  const button = '<a class="button primary small" href="/new-application">Register an application</a>'
+  t.match((await (await signIn())('/')).body, button)
+  t.notMatch((await (await signIn('viewer'))('/')).body, button)
+})

@@ -28,6 +28,7 @@ t.test('Demo: its traffic is let through and refused, each for its reason, and e
   t.match(said('token refused', partners.notApproved), [{ reason: 'application not approved' }])
   t.match(said('authentication refused', partners.suspended), [{ reason: 'suspended application' }])
   t.match(said('authentication refused', partners.wrongSecret), [{ reason: 'wrong secret' }])
+  t.equal(said('token issued', partners.wrongSecret).length, 1, 'it had the right secret before')
   t.ok(events.some(({ reason }) => reason === 'malformed token'))
   t.notOk(
     events.some(({ client_id }) => client_id === application.clientId),
