@@ -1,4 +1,5 @@
 import { generateAdminKey } from '../domain/admin-key.ts'
+import { generateLoginCode } from '../domain/login-code.ts'
 import {
   type AdminKey,
   type AdminKeyState,
@@ -10,7 +11,6 @@ import {
   unknownOperator,
 } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { randomString } from '../domain/random.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import type { Context } from './administration.ts'
 import { operatorSchema, valid } from './rules.ts'
@@ -18,9 +18,6 @@ import { timestamp } from './views.ts'
 
 /** The longest life of an admin key. 365 days, in milliseconds. */
 const LONGEST_KEY_MS = 365 * 24 * 60 * 60 * 1000
-
-/** 190 bits. */
-const LOGIN_CODE_LENGTH = 32
 
 /** An admin key as operators see it. */
 export interface ListedAdminKey extends AdminKey {
@@ -99,9 +96,9 @@ export function createOperators({ store, now, audit, report }: Context) {
   /** Makes what a login link has: for one login, within ten minutes. */
   async function makeLoginCode(name: string): Promise<{ code: string; endsAt: number }> {
     assertRoot()
-    const code = randomString(LOGIN_CODE_LENGTH)
     const createdAt = now()
     const endsAt = createdAt + LOGIN_CODE_LIFETIME
+    const code = generateLoginCode(endsAt)
     if (!(await store.addLoginCode(name, { digest: digestGenerated(code), createdAt, endsAt }, audit()))) {
       throw unknownOperator(name)
     }

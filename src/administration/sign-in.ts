@@ -2,6 +2,7 @@ import { isAdminKey } from '../domain/admin-key.ts'
 import type { Author } from '../domain/audit-event.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Observer } from '../domain/events.ts'
+import { endOfLoginCode } from '../domain/login-code.ts'
 import {
   type AdminKey,
   adminKeyState,
@@ -63,6 +64,17 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
     return { operator: proof.operator, key }
   }
 
+  /** Whom a login link lets in, or why nobody. Rejects with StoreUnavailable. */
+  async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
+    const endsAt = endOfLoginCode(code)
+    if (endsAt === undefined) return 'unknown login link'
+    const found = await store.findLoginCode(digestGenerated(code))
+    const time = now()
+    if (found ? found.endsAt <= time || found.createdAt > time + CLOCKS_APART : endsAt <= time)
+      return 'expired login link'
+    return found ?? 'used login link'
+  }
+
   /**
    * Begins a session with what a login link has, which is used up then. The reference is what a browser keeps; the store has
    * its digest. Rejects with StoreUnavailable.
@@ -72,10 +84,9 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
     { remoteAddress, userAgent, requestId }: LoginOrigin,
   ): Promise<{ reference: string; operator: Operator; session: Session } | LoginReason> {
     const codeDigest = digestGenerated(code)
-    const found = await store.findLoginCode(codeDigest)
-    if (!found) return 'unknown login link'
     const createdAt = now()
-    if (found.endsAt <= createdAt || found.createdAt > createdAt + CLOCKS_APART) return 'expired login link'
+    const found = await checkLoginCode(code)
+    if (typeof found === 'string') return found
     const reference = randomString(REFERENCE_LENGTH)
     const author: Author = { actor: found.operator, origin: 'console', remoteAddress, requestId }
     const newSession: NewSession = {
@@ -87,7 +98,7 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
     }
     const id = await store.beginSession(found.operator, codeDigest, newSession, { author, at: createdAt })
     const begun = id === undefined ? undefined : await findSession(reference)
-    if (!begun) return 'unknown login link'
+    if (!begun) return 'used login link'
     observe({
       type: 'operator logged in',
       operator: found.operator,
@@ -116,7 +127,7 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
     return { operator: proof.operator, session }
   }
 
-  return { authenticate, logIn, findSession }
+  return { authenticate, checkLoginCode, logIn, findSession }
 }
 
 /** Waits for a note. Who asks is answered all the same where the store can be read only. */

@@ -1,15 +1,12 @@
-import { crc32 } from 'node:zlib'
+import { CHECKSUM_LENGTH, checksum } from './base62.ts'
 import { randomString } from './random.ts'
 
 /** What an admin key begins with, so that secret scanners know one. */
 const PREFIX = 'otsa_'
 /** 256 bits. */
 const RANDOM_LENGTH = 43
-const CHECKSUM_LENGTH = 6
 
 const ADMIN_KEY = new RegExp(`^${PREFIX}[A-Za-z0-9]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
-
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** A new admin key: `otsa_`, 43 random characters, and the checksum of all that. */
 export function generateAdminKey(): string {
@@ -20,15 +17,4 @@ export function generateAdminKey(): string {
 /** Whether a text can be an admin key: prefix, length and checksum are right. It need not be known to the store. */
 export function isAdminKey(text: string): boolean {
   return ADMIN_KEY.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
-}
-
-/** The CRC-32 of a text in base 62, the digits before the letters, with zeros before it. */
-function checksum(text: string): string {
-  let rest = crc32(text)
-  let digits = ''
-  while (digits.length < CHECKSUM_LENGTH) {
-    digits = DIGITS.charAt(rest % DIGITS.length) + digits
-    rest = Math.floor(rest / DIGITS.length)
-  }
-  return digits
 }

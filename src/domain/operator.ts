@@ -71,8 +71,8 @@ export type OperatorReason = KeyReason | LoginReason | 'no credentials' | 'viewe
 /** Why an admin key lets nobody in. */
 export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revoked key'
 
-/** Why a login link lets nobody in. One that was used is unknown. */
-export type LoginReason = 'unknown login link' | 'expired login link'
+/** Why a login link lets nobody in. `used login link`: also one that went with its operator. `unknown`: what is none. */
+export type LoginReason = 'unknown login link' | 'used login link' | 'expired login link'
 
 /** What an admin key is at a moment: only an active one is accepted. */
 export type AdminKeyState = 'active' | 'expired' | 'revoked'

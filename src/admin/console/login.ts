@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { LoginReason } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
-import { field } from './components/forms.ts'
+import { field, hidden } from './components/forms.ts'
 import { note } from './components/words.ts'
 import { forgetReference, keepReference } from './cookie.ts'
 import { fieldsOf } from './fields.ts'
@@ -17,8 +17,9 @@ const WHY: Record<string, Part> = {
 }
 
 const WRONG: Record<LoginReason, string> = {
-  'unknown login link': 'This code is wrong, or it was used before: each is for one login.',
-  'expired login link': 'This code is older than ten minutes, and has ended.',
+  'unknown login link': 'This code is wrong: something is missing or different. Copy the whole link.',
+  'used login link': 'This link was used already. Each link works once.',
+  'expired login link': 'This link has expired. Each link works for ten minutes.',
 }
 
 /** Where those go who are not signed in. */
@@ -32,17 +33,31 @@ export function login(console: FastifyInstance, context: AdminContext): void {
   const how = wayIn(context)
 
   console.get('/login', (request, reply) => {
-    const why = fieldsOf(request.query).text('why')
-    const reason = Object.hasOwn(WHY, why) && note('quiet', html`<p>${WHY[why]}</p>`)
-    return showPage(reply, loginPage(how, reason))
+    const { caller, query } = request
+    const why = fieldsOf(query).text('why')
+    const reason = caller
+      ? html`You are signed in as <bdi>${caller.operator.name}</bdi>. <a href="/">Go to the overview</a>`
+      : Object.hasOwn(WHY, why) && WHY[why]
+    return showPage(reply, loginPage(how, reason && note('quiet', html`<p>${reason}</p>`)))
   })
 
   console.post('/login', async (request, reply) => {
     const { id: requestId, remoteAddress, headers, session, caller } = request
-    const code = codeIn(fieldsOf(request.body).text('code'))
+    const { text } = fieldsOf(request.body)
+    const code = codeIn(text('code'))
+    if (caller && text('instead') === '') {
+      const login = await signIn.checkLoginCode(code)
+      const { name } = caller.operator
+      // Anybody may have sent this link: nobody is to act under another name without noticing.
+      if (typeof login !== 'string' && login.operator !== name) {
+        return showPage(reply, insteadPage(name, login.operator, code))
+      }
+    }
     const result = await signIn.logIn(code, { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId })
     if (typeof result === 'string') {
       observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
+      // The link that this session began with, perhaps: it leads where it led before.
+      if (caller && result !== 'unknown login link') return reply.redirect('/', 303)
       return showPage(reply, loginPage(how, undefined, WRONG[result]), { status: 403 })
     }
     keepReference(reply, result.reference)
@@ -84,6 +99,18 @@ ${how}
       required: true,
       isCode: true,
     })}<div class="buttons"><button class="button primary">Sign in</button></div></form>
+</div>`,
+  }
+}
+
+/** A script that finds another code in the address sends the form without the button, so without `instead`. */
+function insteadPage(present: string, other: string, code: string): Page {
+  return {
+    title: `Sign in as ${other}?`,
+    scripts: ['login.js'],
+    content: html`<div class="panel prose">
+<p>You are signed in as <bdi>${present}</bdi>. Sign in as <bdi>${other}</bdi> with this link instead? That ends your session.</p>
+<form class="form" method="post" action="/login" data-login>${hidden({ code })}<div class="buttons"><button class="button primary" name="instead" value="yes">Sign in as ${other}</button> <a class="button" href="/">Stay signed in as ${present}</a></div></form>
 </div>`,
   }
 }

@@ -21,7 +21,7 @@ t.test('Signing in: a link signs in once, and its code is not left in the addres
 
   const second = await visit(browser)
   await second.page.goto(link)
-  await second.page.getByText('it was used before').waitFor()
+  await second.page.getByText('This link was used already').waitFor()
   t.strictSame(await second.context.cookies(), [], 'a second time it does not')
 })
 
@@ -33,6 +33,45 @@ t.test('Signing in: a link can be opened where the login is shown already', { sk
   await page.getByText('Signed in as anna').waitFor()
   t.equal(page.url(), `${console.origin}/`)
 })
+
+t.test('Signing in: a link that was used leads to the overview who is signed in', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page, context } = await visit(browser)
+  const link = await console.link()
+  await page.goto(link)
+  await page.getByText('Signed in as anna').waitFor()
+  const reference = await sessionOf(context)
+  await page.goto(`${console.origin}/about`)
+  await page.goto(link)
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  t.equal(page.url(), `${console.origin}/`)
+  t.equal(await sessionOf(context), reference)
+})
+
+for (const javaScriptEnabled of [true, false]) {
+  const rule = `a link of another operator asks first, ${javaScriptEnabled ? 'with' : 'without'} scripts`
+  t.test(`Signing in: ${rule}`, { skip: NO_BROWSER }, async (t) => {
+    const { browser, console } = await startBoth(t)
+    for (const name of ['bert', 'carla']) await console.command('operators', 'add', name, '--role', 'viewer')
+    const { page } = await signIn(browser, console, { javaScriptEnabled })
+    async function follow(link: string) {
+      if (javaScriptEnabled) return page.goto(link)
+      await page.goto(console.origin)
+      await page.goto(`${console.origin}/login`)
+      await page.getByLabel('Code').fill(link)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+    }
+    await follow(await console.link('bert'))
+    await page.getByText('Sign in as bert with this link instead?').waitFor()
+    await follow(await console.link('carla'))
+    await page.getByText('You are signed in as anna. Sign in as carla with this link instead?').waitFor()
+    await page.getByRole('link', { name: 'Stay signed in as anna' }).click()
+    await page.getByText('Signed in as anna').waitFor()
+    await follow(await console.link('bert'))
+    await page.getByRole('button', { name: 'Sign in as bert' }).click()
+    await page.getByText('Signed in as bert').waitFor()
+  })
+}
 
 t.test('Signing in: without scripts the code is put into the form', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)

@@ -15,10 +15,10 @@ t.test('Login: a code lets its operator in, once', async (t) => {
 
   const second = await visit('/login', { form: { code } })
   t.equal(second.statusCode, 403)
-  t.match(second.body, 'it was used before')
+  t.match(second.body, 'This link was used already')
   t.match(second.body, 'Get a new link as described above.')
   t.notOk(second.headers['set-cookie'])
-  t.match(events.at(-1), { type: 'operator refused', reason: 'unknown login link', remoteAddress: '127.0.0.1' })
+  t.match(events.at(-1), { type: 'operator refused', reason: 'used login link', remoteAddress: '127.0.0.1' })
   t.notMatch(second.body, code)
 })
 
@@ -28,7 +28,7 @@ t.test('Login: a code ends after ten minutes, and it says so', async (t) => {
   clock.time += 10 * MINUTE
   const { statusCode, body } = await visit('/login', { form: { code } })
   t.equal(statusCode, 403)
-  t.match(body, 'older than ten minutes')
+  t.match(body, 'This link has expired. Each link works for ten minutes.')
   t.match(events, [{ type: 'operator refused', reason: 'expired login link' }])
 })
 
@@ -65,7 +65,7 @@ t.test('Login: every login has a new reference, and never one that the browser c
   t.equal((await visit('/about', { headers: { cookie: chosen } })).headers.location, '/login?why=ended')
 
   const browser = await signIn()
-  const again = await browser('/login', { form: { code: await codeFor('viewer') } })
+  const again = await browser('/login', { form: { code: await codeFor('viewer'), instead: 'yes' } })
   t.equal(again.statusCode, 303)
   const cookie = String(again.headers['set-cookie']).split(';')[0] as string
   t.not(cookie, browser.cookie)
@@ -93,6 +93,57 @@ t.test('Login: the page has a form that needs no scripts, and says where a code 
   t.match(body, 'token-server console')
   t.match((await visit('/login?why=ended')).body, 'Your session has ended')
   t.notMatch((await visit('/login?why=toString')).body, 'class="note')
+})
+
+t.test('Login: a link of another operator asks first who is signed in', async (t) => {
+  const { codeFor, signIn, visit, events } = await createConsoleWorld(t)
+  const browser = await signIn()
+  const code = await codeFor('viewer')
+  const { statusCode, body, headers } = await browser('/login', { form: { code } })
+  t.equal(statusCode, 200)
+  t.match(body, 'You are signed in as <bdi>anna</bdi>. Sign in as <bdi>viktor</bdi> with this link instead?')
+  t.match(
+    body,
+    `<input type="hidden" name="code" value="${code}"><div class="buttons"><button class="button primary" name="instead"`,
+  )
+  t.notOk(headers['set-cookie'])
+  t.equal((await browser('/about')).statusCode, 200, 'the session goes on')
+  t.equal(events.filter(({ type }) => type === 'operator logged in').length, 1)
+
+  const yes = await browser('/login', { form: { code, instead: 'yes' } })
+  t.equal(yes.headers.location, '/signed-in')
+  const [cookie = ''] = String(yes.headers['set-cookie']).split(';')
+  t.match((await visit('/about', { headers: { cookie } })).body, '<bdi>viktor</bdi>')
+})
+
+t.test('Login: a link that was used or has expired leads to the overview who is signed in', async (t) => {
+  const { codeFor, signIn, clock, events } = await createConsoleWorld(t)
+  const browser = await signIn()
+  const [used, expired] = [await codeFor('viewer'), await codeFor('viewer')]
+  await browser('/login', { form: { code: used, instead: 'yes' } })
+  const again = await signIn()
+  for (const form of [{ code: used }, { code: used, instead: 'yes' }, { code: expired }]) {
+    if (form.code === expired) clock.time += 10 * MINUTE
+    const { statusCode, headers } = await again('/login', { form })
+    t.strictSame([statusCode, headers.location, headers['set-cookie']], [303, '/', undefined])
+  }
+  t.match(events.slice(-3), [
+    { reason: 'used login link' },
+    { reason: 'used login link' },
+    { reason: 'expired login link' },
+  ])
+  const wrong = await again('/login', { form: { code: 'x' } })
+  t.equal(wrong.statusCode, 403)
+  t.match(wrong.body, 'This code is wrong')
+  t.match((await again('/login')).body, 'You are signed in as <bdi>anna</bdi>. <a href="/">')
+})
+
+t.test('Login: a new link of the same operator begins a new session without a question', async (t) => {
+  const { codeFor, signIn } = await createConsoleWorld(t)
+  const browser = await signIn()
+  const { headers } = await browser('/login', { form: { code: await codeFor('admin') } })
+  t.equal(headers.location, '/signed-in')
+  t.equal((await browser('/about')).statusCode, 303)
 })
 
 t.test('Login: where no command makes a link, the pages say what does', async (t) => {
