@@ -3,11 +3,11 @@ import type { RefusalCount } from '../domain/refusal-count.ts'
 import { isNotShownYet } from '../domain/secret.ts'
 import { visibleOnOneLine } from '../domain/visible.ts'
 import { ago } from './age.ts'
+import type { Instructions } from './instructions.ts'
 import { type Owner, remedyOf } from './remedies.ts'
 import type { ListedSecret } from './secrets.ts'
 import { hasTokenSince, howOften, isBeforeToken, isOver, type Trouble, troublesOf } from './troubles.ts'
 import { timestamp } from './views.ts'
-import type { Ways } from './ways.ts'
 import { nothingHappens, whatHappens } from './what-happens.ts'
 import type { ApplicationInTrouble } from './why.ts'
 
@@ -19,7 +19,7 @@ export interface Findings {
   /** Whether there is any suite: else tokens are checked without one. */
   hasSuites: boolean
   now: number
-  ways: Ways
+  instructions: Instructions
 }
 
 /** Doubtful: nothing of it is refused now, and yet something may be wrong. */
@@ -75,23 +75,23 @@ function hasNoSuite({ application, hasSuites }: Findings): boolean {
   return application.suites.length === 0 && hasSuites
 }
 
-function nowhere({ application: { clientId }, ways }: Findings): string {
-  return `It is approved for no suite, so its tokens are valid nowhere: ${ways.approve(clientId, [])}.`
+function nowhere({ application: { clientId }, instructions }: Findings): string {
+  return `It is approved for no suite, so its tokens are valid nowhere: ${instructions.approve(clientId, [])}.`
 }
 
 /** What keeps an application from any token, whatever it sends. */
-function wrongState({ application, now, ways }: Findings): string | undefined {
+function wrongState({ application, now, instructions }: Findings): string | undefined {
   const { clientId, status, secrets } = application
   if (status === 'suspended') {
-    return `It is suspended: it gets no tokens, and those that it has are refused. To allow it again: ${ways.resume(clientId)}.`
+    return `It is suspended: it gets no tokens, and those that it has are refused. To allow it again: ${instructions.resume(clientId)}.`
   }
-  return withoutSecret({ clientId, secrets, now, ways })
+  return withoutSecret({ clientId, secrets, now, instructions })
 }
 
 /** What is to be said where no secret is valid. */
-export function withoutSecret({ clientId, secrets, now, ways }: Owner): string | undefined {
+export function withoutSecret({ clientId, secrets, now, instructions }: Owner): string | undefined {
   if (secrets.some(({ state }) => state === 'active')) return undefined
-  const rotate = `${ways.rotate(clientId)} makes a new one: hand it over.`
+  const rotate = `${instructions.rotate(clientId)} makes a new one: hand it over.`
   if (secrets.length === 0) return `It has no secret: ${rotate}`
   if (secrets.every(isNotShownYet)) {
     return 'Its secret is not valid yet, because it was not shown to the end: run the seed again, and hand over the secret that it prints.'
@@ -126,19 +126,19 @@ export function diagnoseUnknown(
     similarRefusals,
     similarApplications,
     now,
-    ways,
+    instructions,
   }: {
     similarRefusals: readonly RefusalCount[]
     similarApplications: readonly { clientId: string }[]
     now: number
-    ways: Ways
+    instructions: Instructions
   },
 ): Diagnosis {
   const [trouble] = troublesOf(similarRefusals) as [Trouble]
   const ids = similarApplications.map((application) => application.clientId).join(', ')
   const advice = ids
     ? `Is it ${ids}? Compare character by character.`
-    : `Compare it with ${ways.list}; another database? a removed application?`
+    : `Compare it with ${instructions.list}; another database? a removed application?`
   const refused = `One like it was refused, ${howOften(trouble, now)}.`
   return { health: 'wrong', lines: [`No application has the client id ${clientId}. ${refused} ${advice}`] }
 }

@@ -2,10 +2,10 @@ import { isNotShownYet } from '../domain/secret.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import { ago } from './age.ts'
 import type { Findings } from './diagnosis.ts'
+import type { Instructions } from './instructions.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { Trouble } from './troubles.ts'
 import { timestamp } from './views.ts'
-import type { Ways } from './ways.ts'
 
 /** Why the last uses are not known. */
 const LATE = 'uses of secrets show up after a minute'
@@ -16,14 +16,14 @@ export interface Owner {
   secrets: readonly ListedSecret[]
   /** Milliseconds since the epoch. */
   now: number
-  ways: Ways
+  instructions: Instructions
 }
 
 /** Why an application is refused, and what to do, in a sentence or two. */
 export function remedyOf(trouble: Trouble, findings: Findings): string {
   const remedy = REMEDIES[trouble.reason]
-  const { application, now, ways } = findings
-  return remedy ? remedy(findings, trouble) : remedyOfOwner(trouble, { ...application, now, ways })
+  const { application, now, instructions } = findings
+  return remedy ? remedy(findings, trouble) : remedyOfOwner(trouble, { ...application, now, instructions })
 }
 
 /** The same of a suite: of what may be wrong with every request that is authenticated. */
@@ -57,13 +57,13 @@ const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string>
       ? 'It uses a token that it has revoked itself'
       : `It uses a token that was revoked; the last revoke-all was ${ago(tokensValidFrom, now)}`) +
     ': it has to ask for a new one.',
-  'application not approved': ({ application: { clientId, suites }, ways }, trouble) => {
+  'application not approved': ({ application: { clientId, suites }, instructions }, trouble) => {
     const missing = [...trouble.suites].filter((suite) => !suites.includes(suite))
-    return `It is not approved for ${missing.join(', ')}: ${ways.approve(clientId, missing)}, if it should be.`
+    return `It is not approved for ${missing.join(', ')}: ${instructions.approve(clientId, missing)}, if it should be.`
   },
 }
 
-function wrongSecret({ clientId, secrets, now, ways }: Owner, { lastAt }: Trouble): string {
+function wrongSecret({ clientId, secrets, now, instructions }: Owner, { lastAt }: Trouble): string {
   const active = secrets.filter(({ state }) => state === 'active')
   const lastUsedAt = Math.max(...active.map(({ lastUsedAt = 0 }) => lastUsedAt))
   const known =
@@ -73,15 +73,15 @@ function wrongSecret({ clientId, secrets, now, ways }: Owner, { lastAt }: Troubl
   const often = 'Often a secret is cut off, quoted, or not percent-encoded in the form.'
   // Who has used the right one since has it.
   if (lastUsedAt > lastAt) return `${known} ${often}`
-  return `${known} ${often} If nobody has it any more: ${ways.rotate(clientId)}, and hand over the new one.`
+  return `${known} ${often} If nobody has it any more: ${instructions.rotate(clientId)}, and hand over the new one.`
 }
 
-function endedSecret({ clientId, secrets, now, ways }: Owner, state: 'expired' | 'revoked'): string {
+function endedSecret({ clientId, secrets, now, instructions }: Owner, state: 'expired' | 'revoked'): string {
   const used = lastUsed(secrets.filter((secret) => secret.state === state && !isNotShownYet(secret)))
   // Where there is none, that comes first.
   const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret
   const ended = used ? endOf(used) : 'The secret that it uses is not valid'
-  const rotate = `if it is lost, ${ways.rotate(clientId)} makes another one.`
+  const rotate = `if it is lost, ${instructions.rotate(clientId)} makes another one.`
   return newest.lastUsedAt === undefined
     ? `${ended}: it has a newer one (${newest.id}), which was not used yet (${LATE}). ` +
         `If the partner does not use that by now, hand it over; ${rotate}`

@@ -1,10 +1,10 @@
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import { ago } from './age.ts'
 import { type Diagnosis, withoutSecret } from './diagnosis.ts'
+import type { Instructions } from './instructions.ts'
 import { remedyOfOwner } from './remedies.ts'
 import type { ShownSuite } from './suites.ts'
 import { howOften, RECENT_MS, type Trouble, troublesOf } from './troubles.ts'
-import type { Ways } from './ways.ts'
 
 interface SuiteFindings {
   suite: ShownSuite
@@ -14,15 +14,15 @@ interface SuiteFindings {
   similarRefusals: readonly RefusalCount[]
   /** Milliseconds since the epoch. */
   now: number
-  ways: Ways
+  instructions: Instructions
 }
 
 /** What is most likely wrong with a suite now: a suite's id, in the place of an application's. */
-export function diagnoseSuite({ suite, refusals, similarRefusals, now, ways }: SuiteFindings): Diagnosis {
+export function diagnoseSuite({ suite, refusals, similarRefusals, now, instructions }: SuiteFindings): Diagnosis {
   const { suiteId, secrets } = suite
-  const owner = { clientId: suiteId, secrets, now, ways }
+  const owner = { clientId: suiteId, secrets, now, instructions }
   const state = withoutSecret(owner)
-  if (state) return { health: 'wrong', lines: [ways.ofSuite(suiteId, state)] }
+  if (state) return { health: 'wrong', lines: [instructions.ofSuite(suiteId, state)] }
   const lastUsedAt = Math.max(...secrets.map(({ lastUsedAt = 0 }) => lastUsedAt))
   const present = troublesOf(refusals).filter(({ lastAt }) => lastUsedAt <= lastAt || lastAt >= now - RECENT_MS)
   const [first, ...others] = present.map(
@@ -30,13 +30,13 @@ export function diagnoseSuite({ suite, refusals, similarRefusals, now, ways }: S
   )
   if (first) {
     const isRefused = present.some(({ lastAt }) => lastUsedAt <= lastAt)
-    return { health: isRefused ? 'wrong' : 'doubtful', lines: [ways.ofSuite(suiteId, first), ...others] }
+    return { health: isRefused ? 'wrong' : 'doubtful', lines: [instructions.ofSuite(suiteId, first), ...others] }
   }
   const [trouble] = troublesOf(similarRefusals)
   const refused = trouble
     ? `A client id like this was refused, ${howOften(trouble, now)}.`
     : 'Nothing of it is refused now.'
-  return { health: trouble ? 'doubtful' : 'well', lines: [ways.ofSuite(suiteId, refused, { isWell: true })] }
+  return { health: trouble ? 'doubtful' : 'well', lines: [instructions.ofSuite(suiteId, refused, { isWell: true })] }
 }
 
 function whatHappens(trouble: Trouble, { lastUsedAt, now }: { lastUsedAt: number; now: number }): string {

@@ -5,11 +5,11 @@ import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Context } from './administration.ts'
 import { createApplications, type ShownApplication } from './applications.ts'
 import { type Diagnosis, diagnose, diagnoseUnknown } from './diagnosis.ts'
+import { COMMANDS, type Instructions } from './instructions.ts'
 import { looksLike, nearTo } from './look-alikes.ts'
 import { stepsOfNames } from './names.ts'
 import { diagnoseSuite } from './suite-diagnosis.ts'
 import { createSuites, type ShownSuite } from './suites.ts'
-import { COMMANDS, type Ways } from './ways.ts'
 
 /** Why a client is refused, as far as is known. */
 export interface Explanation extends Diagnosis {
@@ -47,14 +47,14 @@ export function createWhy(context: Context) {
   const applications = createApplications(context)
   const suites = createSuites(context)
 
-  return async (clientId: string, ways: Ways = COMMANDS): Promise<Explanation> => {
+  return async (clientId: string, instructions: Instructions = COMMANDS): Promise<Explanation> => {
     const knownUntil = { refusals: now() - REFUSALS_INTERVAL_MS, tokens: now() - USAGE_INTERVAL_MS }
     const similarRefusals = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
     if (await store.findApplication(clientId)) {
       const application = await inTrouble(clientId)
       const refusals = await store.listRefusals(clientId)
       const hasSuites = (await store.listSuites({ limit: 1 })).length > 0
-      const found = diagnose({ application, refusals, similarRefusals, hasSuites, now: now(), ways })
+      const found = diagnose({ application, refusals, similarRefusals, hasSuites, now: now(), instructions })
       const suite = undefined
       return { clientId, ...found, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
     }
@@ -62,7 +62,7 @@ export function createWhy(context: Context) {
     if (await store.findSuite(clientId)) {
       const suite = await suites.show(clientId)
       const refusals = await store.listRefusals(clientId)
-      const found = diagnoseSuite({ suite, refusals, similarRefusals, now: now(), ways })
+      const found = diagnoseSuite({ suite, refusals, similarRefusals, now: now(), instructions })
       return { clientId, ...found, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
     }
     const similarApplications: ApplicationNames[] = []
@@ -71,7 +71,7 @@ export function createWhy(context: Context) {
       similarApplications.unshift(...names.filter((one) => isNear(one.clientId)).reverse())
     }
     if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications)
-    const found = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now(), ways })
+    const found = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now(), instructions })
     const nobody = { application, suite: undefined, refusals: [] }
     return { clientId, ...found, ...nobody, similarRefusals, similarApplications, knownUntil }
   }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
+import { COMMANDS, type Instructions } from '../../src/administration/instructions.ts'
 import { diagnosisText } from '../../src/administration/views.ts'
-import { COMMANDS, type Ways } from '../../src/administration/ways.ts'
 import { AUDIT } from '../support/audit.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 import type { createWorld } from '../support/world.ts'
@@ -555,10 +555,14 @@ t.test('Why: what to do is said in the words of where it is read', async (t) => 
   const { administration, post, credentials, id, explain } = await createAskedWorld(t)
   await post({ ...credentials, client_secret: 'wrong' })
   await explain()
-  const ways: Ways = { ...COMMANDS, rotate: (owner) => `the button for ${owner}`, ofSuite: (_, said) => said }
+  const instructions: Instructions = {
+    ...COMMANDS,
+    rotate: (owner) => `the button for ${owner}`,
+    ofSuite: (_, said) => said,
+  }
   t.match(
-    (await administration.why(id, ways)).lines.join(),
+    (await administration.why(id, instructions)).lines.join(),
     `If nobody has it any more: the button for ${id}, and hand`,
   )
-  t.strictSame((await administration.why('store', ways)).lines, ['Nothing of it is refused now.'])
+  t.strictSame((await administration.why('store', instructions)).lines, ['Nothing of it is refused now.'])
 })

@@ -8,6 +8,7 @@ import {
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from './administration.ts'
 import { repeatable, sendCreated } from './created.ts'
+import { API_INSTRUCTIONS } from './instructions.ts'
 import { pageAskedBy, type Query, wordOf } from './query.ts'
 import { EXPLANATION, LISTED_APPLICATION, listOf, object, pageOf, query, SHOWN_APPLICATION, TEXT } from './schemas.ts'
 
@@ -100,7 +101,7 @@ export function applications(api: FastifyInstance, context: AdminContext): void 
 
   api.get<OneApplication>(`${path}/diagnosis`, { schema: { response: { 200: EXPLANATION } } }, async (request) => {
     const { why } = administrationOf(context, request)
-    return explanationView(await why(request.params.client_id))
+    return explanationView(await why(request.params.client_id, API_INSTRUCTIONS))
   })
 
   api.put<OneApplication>(`${path}/suspension`, async (request, reply) => {

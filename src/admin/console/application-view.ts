@@ -5,12 +5,12 @@ import { callerOf } from '../wire/caller.ts'
 import { applicationPage, type ShownApplicationPage } from './application-page.ts'
 import { unchangedNames } from './components/names-panel.ts'
 import { newRotation } from './components/rotation.ts'
+import { CONSOLE_INSTRUCTIONS } from './instructions.ts'
 import { showPage } from './page.ts'
 import { settingOf } from './settings.ts'
 import { MAX_CHOICES } from './suite-choices.ts'
 import { type Unknown, unknownApplicationPage } from './unknown-application-page.ts'
 import { canChange } from './viewers.ts'
-import { WAYS } from './ways.ts'
 
 /** So many of the last changes are on the page of what was changed. */
 export const LAST_CHANGES = 10
@@ -49,7 +49,7 @@ export function createApplicationView(context: AdminContext) {
     request: FastifyRequest,
   ): Promise<Explanation | (Unknown & { application: undefined })> {
     try {
-      return await administration(callerOf(request).author).why(clientId, WAYS)
+      return await administration(callerOf(request).author).why(clientId, CONSOLE_INSTRUCTIONS)
     } catch (error) {
       if (!(error instanceof NothingKnown)) throw error
       const { similarApplications } = error

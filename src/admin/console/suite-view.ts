@@ -5,11 +5,11 @@ import { type Again, LAST_CHANGES } from './application-view.ts'
 import { unchangedNames } from './components/names-panel.ts'
 import { newRotation } from './components/rotation.ts'
 import { fieldsOf } from './fields.ts'
+import { CONSOLE_INSTRUCTIONS } from './instructions.ts'
 import { showPage } from './page.ts'
 import { settingOf } from './settings.ts'
 import { suitePage } from './suite-page.ts'
 import { canChange } from './viewers.ts'
-import { WAYS } from './ways.ts'
 
 /** So many of the applications that are approved for a suite are on one page. */
 const PAGE_SIZE = 20
@@ -26,7 +26,7 @@ export function createSuiteView(context: AdminContext) {
     const after = fieldsOf(request.query).text('after') || undefined
     const { rows, next } = await suites.listApprovedPage(suiteId, { after, limit: PAGE_SIZE })
     const page = suitePage({
-      explanation: await why(suiteId, WAYS),
+      explanation: await why(suiteId, CONSOLE_INSTRUCTIONS),
       suite,
       approved: { applications: rows, count: await suites.countApproved(suiteId), next, isFirst: after === undefined },
       events: await store.listAuditEvents({ subject: suiteId, limit: LAST_CHANGES }),

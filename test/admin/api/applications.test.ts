@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createApiWorld } from '../../support/api.ts'
+import { refusal } from '../../support/refusal.ts'
 import { START } from '../../support/world.ts'
 
 const AT_START = new Date(START).toISOString()
@@ -185,6 +186,25 @@ t.test('API: it says why a client is refused: an application, a suite, or nobody
     suite: { id: 'store' },
   })
   t.match(await call('GET', '/applications/partners/diagnosis'), { status: 404, body: { detail: /Is it partner\?/ } })
+})
+
+t.test('API: a diagnosis names the calls that help, and not only the commands', async (t) => {
+  const { call, store } = await createApiWorld(t)
+  const diagnosis = async (id: string) => (await call('GET', `/applications/${id}/diagnosis`)).body.diagnosis
+  await call('POST', '/suites', { json: { id: 'store', name: 'Store API' } })
+  t.match(await diagnosis('store'), /credentials of an application: POST \/admin\/v1\/applications\.$/)
+  await call('POST', '/applications', { json: { ...NEW, client_id: 'a/b' } })
+  await call('DELETE', '/applications/a%2Fb/suites/store')
+  await store.recordRefusals([refusal('a/b', { reason: 'application not approved', suite: 'store' })])
+  t.match(await diagnosis('a%2Fb'), 'PUT /admin/v1/applications/a%2Fb/suites/{suite_id} (or "applications approve a/b')
+  await call('PUT', '/applications/a%2Fb/suspension')
+  t.match(await diagnosis('a%2Fb'), 'DELETE /admin/v1/applications/a%2Fb/suspension (or "applications resume a/b")')
+  await call('DELETE', '/applications/a%2Fb/suspension')
+  const [{ id }] = (await call('GET', '/applications/a%2Fb/secrets')).body.secrets
+  await call('DELETE', `/applications/a%2Fb/secrets/${id}?force=true`)
+  t.match(await diagnosis('a%2Fb'), 'POST to its /secrets (or "secrets rotate a/b") makes a new one')
+  await store.recordRefusals([refusal('part... (9 characters)', { isKnown: false, reason: 'unknown client' })])
+  t.match(await diagnosis('partners'), 'Compare it with GET /admin/v1/applications;')
 })
 
 t.test('API: a client id may have any printable ASCII character, percent-encoded in a path', async (t) => {

@@ -1,5 +1,8 @@
 import t from 'tap'
+import { operationsOf, type Schema } from '../../../reference/description.ts'
 import { createAdminWorld } from '../../support/admin.ts'
+import { problems } from '../../support/openapi/schemas.ts'
+import { ADMIN_DESCRIPTION } from '../../support/openapi/undescribed.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { statisticsOf, traffic } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
@@ -21,19 +24,22 @@ const NODE = {
   last_minute: { tokens: 3, checks: 4, refusals: 5 },
 }
 
+/** Something of everything. */
+const FULL = {
+  lastMinute: traffic(1),
+  refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 3 }],
+  endingSecrets: { inADay: 1, inAWeek: 2, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
+  workers: { expected: 2, serving: 1, each: [{ worker: 2, cpuSeconds: 0.5, residentBytes: 7, lagSeconds: 0.01 }] },
+  nodes: [
+    { ...serverNode({ name: 'web-1:8080', startedAt: START, lastSeenAt: START }), isThis: true, isGone: false },
+    { ...serverNode({ name: 'web-2:8080', startedAt: START, lastSeenAt: START }), isThis: false, isGone: true },
+  ],
+  store: { kind: 'sqlite', isUp: true, databaseBytes: 4096, logBytes: 1, lastBackupAt: START },
+}
+
 t.test('Statistics API: whoever has an admin key is told how the server is doing', async (t) => {
   const { ask, statistics } = await createAdminWorld(t)
-  Object.assign(statistics, {
-    lastMinute: traffic(1),
-    refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 3 }],
-    endingSecrets: { inADay: 1, inAWeek: 2, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
-    workers: { expected: 2, serving: 1, each: [{ worker: 2, cpuSeconds: 0.5, residentBytes: 7, lagSeconds: 0.01 }] },
-    nodes: [
-      { ...serverNode({ name: 'web-1:8080', startedAt: START, lastSeenAt: START }), isThis: true, isGone: false },
-      { ...serverNode({ name: 'web-2:8080', startedAt: START, lastSeenAt: START }), isThis: false, isGone: true },
-    ],
-    store: { kind: 'sqlite', isUp: true, databaseBytes: 4096, logBytes: 1, lastBackupAt: START },
-  })
+  Object.assign(statistics, FULL)
   const answer = await ask('/admin/v1/statistics', { as: 'viewer' })
   t.equal(answer.statusCode, 200)
   const { minutes, ...rest } = answer.json()
@@ -76,6 +82,22 @@ t.test('Statistics API: what is not known is null', async (t) => {
     ending_secrets: null,
     store: { database_bytes: null, log_bytes: null, last_backup_at: null },
   })
+})
+
+t.test('Statistics API: every field of an answer is described, and each as it is', async (t) => {
+  const { ask, statistics } = await createAdminWorld(t)
+  const showStatistics = operationsOf(ADMIN_DESCRIPTION).find(({ operationId }) => operationId === 'showStatistics')
+  const schema = showStatistics?.responses[200]?.content?.['application/json']?.schema as Schema
+  Object.assign(statistics, FULL)
+  const body = (await ask('/admin/v1/statistics', { as: 'viewer' })).json()
+  t.strictSame(problems(schema, body), [])
+  for (const list of [body.nodes, body.workers.each, body.refusals, body.ending_secrets.next]) {
+    t.equal(list.length > 0, true)
+    t.not(problems(schema, { ...body, list }).length, 0, 'no other field')
+    list[0].other = 1
+    t.not(problems(schema, body).length, 0, 'nor in an item')
+    delete list[0].other
+  }
 })
 
 t.test('Statistics API: nobody is told without a key', async (t) => {

@@ -1,7 +1,7 @@
-import type { Ways } from '../../administration/ways.ts'
+import type { Instructions } from '../../administration/instructions.ts'
 
 /** What is to be done, by what stands on the page of an application or a suite. */
-export const WAYS: Ways = {
+export const CONSOLE_INSTRUCTIONS: Instructions = {
   resume: () => '“Resume” above',
   rotate: () => '“Rotate secret” below',
   approve: (_, suites) => `tick ${suites.length > 0 ? suites.join(', ') : 'a suite'} under Approvals`,

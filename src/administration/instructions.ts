@@ -1,5 +1,5 @@
-/** What an operator is told to do, in the words of where it is read: commands here, or what stands on a page. */
-export interface Ways {
+/** How a diagnosis names what to do: as commands, as calls of the API, or as what is on a page. */
+export interface Instructions {
   resume(clientId: string): string
   /** `owner`: the client id of an application or the id of a suite. */
   rotate(owner: string): string
@@ -10,7 +10,7 @@ export interface Ways {
   ofSuite(suiteId: string, said: string, options?: { isWell: boolean }): string
 }
 
-export const COMMANDS: Ways = {
+export const COMMANDS: Instructions = {
   resume: (clientId) => `"applications resume ${clientId}"`,
   rotate: (owner) => `"secrets rotate ${owner}"`,
   approve: (clientId, suites) => {
@@ -18,9 +18,14 @@ export const COMMANDS: Ways = {
     return `"applications approve ${clientId} ${options || '--suite ID'}"`
   },
   list: '"applications list"',
-  ofSuite: (suiteId, said, { isWell } = { isWell: false }) => {
+  ofSuite: aboutSuite('"applications register"'),
+}
+
+/** `register`: what registers an application. */
+export function aboutSuite(register: string): Instructions['ofSuite'] {
+  return (suiteId, said, { isWell } = { isWell: false }) => {
     const isSuite = `${suiteId} is a suite: it asks about tokens, and gets none. ${said}`
     if (!isWell) return isSuite
-    return `${isSuite} Who needs tokens needs the credentials of an application: "applications register".`
-  },
+    return `${isSuite} Who needs tokens needs the credentials of an application: ${register}.`
+  }
 }
