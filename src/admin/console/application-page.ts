@@ -101,8 +101,8 @@ function endings({ name, status }: ApplicationInTrouble, base: string): Html {
       label: 'Revoke all tokens',
       action: `${base}/revoke-tokens`,
       subject: `of ${name}`,
-      consequences: html`<p>Every token that it has got so far is refused from the next check on.${
-        status === 'active' && ' It can ask for new ones at once; until it does, its requests fail.'
+      consequences: html`<p>All tokens issued to it so far are refused from the next check on.${
+        status === 'active' && ' It can ask for new ones at once.'
       } This cannot be undone.</p>`,
     })}<a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a></div>`,
   )

@@ -29,7 +29,7 @@ const COLUMNS = [
   { label: 'Application' },
   { label: 'Developer' },
   { label: 'Status' },
-  { label: 'Suites' },
+  { label: 'Approved suites' },
   { label: 'Last token', kind: 'line' },
   { label: 'Tokens this hour', kind: 'number' },
 ] as const
@@ -42,7 +42,7 @@ export function applicationsPage(applications: Applications): Page {
   return {
     title: 'Applications',
     section: '/applications',
-    lead: "Partners' programs. Each gets tokens with its client id and a secret.",
+    lead: 'Programs of your partners. Each gets tokens with its client id and a secret.',
     actions: canChange && !isEmpty && REGISTER,
     content: isEmpty ? nothingYet(canChange) : html`${filters(applications)}${list(applications)}`,
   }

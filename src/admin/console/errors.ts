@@ -28,7 +28,7 @@ const PAGES: Record<number, { title: string; advice: Part }> = {
   },
   422: { title: 'Something is not right', advice: NOTHING_CHANGED },
   503: {
-    title: 'The store cannot be used now',
+    title: 'The database is not available',
     advice: html`<p>Try again in a few seconds. If you were changing something, look first whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
   },
 }

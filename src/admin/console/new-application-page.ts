@@ -30,17 +30,17 @@ export function newApplicationPage({ form, suites, errors }: NewApplication): Pa
     title: 'Register an application',
     section: '/applications',
     trail: [{ href: '/applications', label: 'Applications' }],
-    lead: "One for each partner's program. It gets a client id and a secret, which is shown once.",
+    lead: 'Register each program of a partner as an application. It gets a client id and a secret, which is shown once.',
     content: html`${formErrors(errors)}<form class="panel form" method="post" action="/new-application">${hidden({ request_key: form.requestKey })}
-${field({ label: 'Name', name: 'name', value: form.name, hint: 'Checks of its tokens answer it as application_name.', required: true, error: errorOf('name') })}
-${field({ label: 'Developer email', name: 'developer_email', type: 'email', value: form.developerEmail, hint: 'Whom to contact. Checks answer it as developer.email.', required: true, error: errorOf('developer_email') })}
+${field({ label: 'Name', name: 'name', value: form.name, hint: 'APIs see it as application_name when they check its tokens.', required: true, autofocus: true, error: errorOf('name') })}
+${field({ label: 'Developer email', name: 'developer_email', type: 'email', value: form.developerEmail, hint: 'Whom to contact. APIs see it as developer.email.', required: true, error: errorOf('developer_email') })}
 ${
   suites.length === 0
-    ? html`<p class="hint">There are no suites yet. It can be approved for one later.</p>`
-    : suiteChoices('Its tokens are valid at these suites', suites, (suiteId) => ticked.has(suiteId), errorOf('suite'))
+    ? html`<p class="hint">There are no suites yet. You can approve it for suites later.</p>`
+    : suiteChoices(suites, (suiteId) => ticked.has(suiteId), errorOf('suite'))
 }
-<details${clientId !== '' && html` open`}><summary>It already has a client id</summary>
-${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one it has on another server. It gets a new secret in any case. Leave empty for a new client id.', error: errorOf('client_id') })}</details>
+<details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
+${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', error: errorOf('client_id') })}</details>
 <div class="buttons"><button class="button primary">Register</button><a class="button" href="/applications">Cancel</a></div></form>`,
   }
 }

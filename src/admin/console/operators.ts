@@ -154,6 +154,6 @@ function sessionEnding(name: string, { id }: Session): Html {
     subject: `session ${id} of ${name}`,
     action: path`/operators/${name}/sessions/${id}/end`,
     isSmall: true,
-    consequences: html`<p>Whoever uses it is signed out.</p>`,
+    consequences: html`<p>This browser is signed out at once.</p>`,
   })
 }

@@ -13,7 +13,7 @@ export function nodesSection({ nodes, at }: Statistics): Html | false {
     'nodes',
     'Nodes',
     html`${table(
-      'The nodes that share the store',
+      'The nodes that share the database',
       [
         { label: 'Node' },
         { label: 'Version' },

@@ -100,12 +100,13 @@ function figuresTable({ minutes, at }: Statistics): Html {
     'Check, median',
     'Check, p99',
   ]
-  const rows = minutes.flatMap(({ endedAt, traffic }) => {
+  const rows = minutes.flatMap(({ endedAt, traffic }, n) => {
     if (!traffic) return []
+    const isLast = n === minutes.length - 1
     const { tokens, activeChecks, inactiveChecks, refusals, tokenLatency, checkLatency } = traffic
     const counts = [tokens, activeChecks, inactiveChecks, refusals].map(count)
     const times = [tokenLatency, checkLatency].flatMap((latency) => [latency?.p50, latency?.p99]).map(duration)
-    return [[time(endedAt), ...counts, ...times]]
+    return [[isLast ? 'Last 60 seconds' : time(endedAt), ...counts, ...times]]
   })
   return html`<details><summary>Every minute of the last hour, as of ${time(at)}</summary>${table(
     'Tokens, checks, refusals and how long requests took, by minute',
@@ -124,7 +125,7 @@ function endingTable(ending: EndingSecrets | undefined): Html {
     time(endsAt),
   ])
   const more = ending.inAWeek - ending.next.length
-  return html`<p>After that, they can no longer authenticate. Make a new secret for each, and hand it over in time.</p>${table(
+  return html`<p>After that, all their requests are refused. Rotate the secret of each, and pass the new one on in time.</p>${table(
     'Applications and suites whose last secret ends soon',
     [{ label: 'Name' }, { label: 'Kind' }, { label: 'Last secret ends' }],
     rows,

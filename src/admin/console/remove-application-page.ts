@@ -10,7 +10,7 @@ export function removeApplicationPage(application: ShownApplication): Page {
   const active = secrets.filter(({ state }) => state === 'active').length
   return {
     title: `Remove ${application.name}?`,
-    heading: html`Remove ${name(application.name)}?`,
+    heading: html`<span>Remove ${name(application.name)}?</span>`,
     section: '/applications',
     trail: [
       { href: '/applications', label: 'Applications' },
@@ -18,12 +18,12 @@ export function removeApplicationPage(application: ShownApplication): Page {
     ],
     content: html`<form class="panel form" method="post" action="${`${base}/remove`}"><div class="consequences">
 <p>This cannot be undone.</p><ul>
-<li>It gets no token any more, and every token that it has is refused from the next check on.</li>
+<li>It gets no more tokens, and all tokens that it has are refused from the next check on.</li>
 <li>Its secrets are deleted: ${secrets.length}, of which ${active} ${active === 1 ? 'is' : 'are'} active.</li>
 <li>Its approvals are deleted: ${suites.length}.</li>
-<li>It got its last token: ${time(lastTokenAt)}.</li>
+<li>Last token issued: ${time(lastTokenAt)}.</li>
 <li>The audit keeps what was done with <code>${clientId}</code>.</li>
-</ul><p>To stop it for a while only, suspend it.</p></div>
+</ul><p>To stop it only for a while, suspend it instead.</p></div>
 <div class="buttons"><button class="button danger">Remove it</button><a class="button" href="${base}">Keep it</a></div></form>`,
   }
 }

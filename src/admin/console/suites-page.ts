@@ -27,7 +27,7 @@ export function suitesPage({ suites, next, isFirst, canChange }: Suites): Page {
   return {
     title: 'Suites',
     section: '/suites',
-    lead: 'APIs that are protected by tokens. A suite, or the gateway in front of it, asks whether a token is valid there.',
+    lead: 'APIs that check tokens, by themselves or through a gateway. A token is valid only at the suites that its application is approved for.',
     actions: canChange && !isEmpty && REGISTER,
     content: isEmpty
       ? nothingYet(canChange)
@@ -40,8 +40,8 @@ export function suitesPage({ suites, next, isFirst, canChange }: Suites): Page {
 
 function nothingYet(canChange: boolean): Html {
   return emptyState(
-    'No suite is registered yet',
-    html`<p>Without any, a token of every application is valid wherever tokens are checked. Register one for each API.</p>${canChange && html`<p>${REGISTER}</p>`}`,
+    'There are no suites yet',
+    html`<p>A suite is an API that checks tokens. As long as there are none, the tokens of every application are valid wherever they are checked.</p>${canChange && html`<p>${REGISTER}</p>`}`,
   )
 }
 
@@ -57,7 +57,7 @@ function row({ suiteId, name: named, secrets, createdAt, approved }: ListedSuite
 
 function secretsOf(secrets: ListedSuite['secrets']): Html {
   const active = secrets.filter(({ state }) => state === 'active')
-  if (active.length === 0) return badge('none is active', 'bad')
+  if (active.length === 0) return badge('none active', 'bad')
   const endless = active.some(({ endsAt }) => endsAt === null)
   return endless ? badge(`${active.length} active`, 'good') : badge(`${active.length} active, ends`, 'warn')
 }

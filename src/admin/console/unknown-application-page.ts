@@ -18,7 +18,7 @@ export function unknownApplicationPage(unknown: Unknown, now: number): Page {
     content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or it belongs to another server.</p>`)}
 ${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
 ${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', alike(similarApplications))}
-${similarRefusals.length > 0 && section('refusals', 'Refused client ids like it', refusalsTable('Refused client ids like it, newest first', similarRefusals, { now, withClient: true }))}
+${similarRefusals.length > 0 && section('refusals', 'Refused client ids that look like it', refusalsTable('Refused client ids that look like it, newest first', similarRefusals, { now, withClient: true }))}
 <div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${`/audit?${new URLSearchParams({ subject: clientId })}`}">Changes to this client id</a></div>`,
   }
 }

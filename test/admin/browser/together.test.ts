@@ -44,7 +44,7 @@ t.test('Together: a name that another has changed is not written over unseen', {
   await save(bruno, 'Of bruno')
   await untilDone(bruno.page)
   await save(anna, 'Of anna')
-  await anna.page.getByText('Somebody else has changed this').waitFor()
+  await anna.page.getByText('Someone else changed this').waitFor()
   t.match(await anna.page.locator('#main').textContent(), /now Of bruno, yours Of anna/)
   t.equal((await shown()).name, 'Of bruno', 'nothing was saved')
   await anna.page.getByRole('button', { name: 'Save', exact: true }).click()

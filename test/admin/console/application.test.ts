@@ -58,7 +58,7 @@ t.test('Application: the true reason of its refusals stands first, and what to d
     text,
     /Status There is a problem\. Its requests are refused, 17 times, .* none of its secrets, .*“Rotate secret” below/,
   )
-  t.match(text, /The secret that was sent is none of its secrets wrong secret 17 .*192\.0\.2\.1 request-1/)
+  t.match(text, /The secret does not match wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(text, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
   await administration.applications.suspend(clientId)
   t.match(
@@ -108,7 +108,7 @@ t.test('Application: refused client ids that look like it are on its page', asyn
   await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
   const text = textOf(await page())
   t.match(text, 'There may be a problem. Nothing of it is refused, but an unknown client id that looks like it is')
-  t.match(text, `Nobody has the client id that was sent unknown client ${sent}`)
+  t.match(text, `No application or suite has this client id unknown client ${sent}`)
 })
 
 t.test('Application: tokens, quota, revoke-all and the last changes are shown', async (t) => {
@@ -155,7 +155,7 @@ t.test('Application: approvals that are not on the page stay as they are', async
   t.strictSame(valuesOf(body, 'shown'), ['store'])
   t.match(
     textOf((await (await signIn('viewer'))(path)).body),
-    'valid at these suites: store store s-199',
+    'Approved for these suites: store store s-199',
     'all of them',
   )
   t.match(textOf(body), 'At most 200 suites are shown here.')
@@ -164,7 +164,7 @@ t.test('Application: approvals that are not on the page stay as they are', async
 t.test('Application: where there is no suite its page says so', async (t) => {
   const { page, administration } = await setting(t)
   for (const suiteId of ['store', 'product', 'third']) await administration.suites.remove(suiteId)
-  t.match(textOf(await page()), 'There is no suite yet')
+  t.match(textOf(await page()), 'There are no suites yet')
 })
 
 t.test('Application: its name and developer are changed, and what is wrong stands at the field', async (t) => {
@@ -205,7 +205,7 @@ t.test(
     t.equal(statusCode, 409)
     t.match(
       textOf(body),
-      `Somebody else has changed this meanwhile, so nothing was saved. Save again to put yours in its place. Name: now Theirs ${HOSTILE} , yours Mine`,
+      `Someone else changed this in the meantime, so nothing was saved. Save again to overwrite it. Name: now Theirs ${HOSTILE} , yours Mine`,
     )
     t.match(await show(), { name: `Theirs ${HOSTILE}` })
     t.strictSame(valuesOf(body, 'name'), ['Mine'])
@@ -263,7 +263,7 @@ t.test('Application: a viewer sees the page without forms, and every change is r
   const { body } = await viewer(path)
   t.strictSame(actionsOf(body), [])
   t.match(textOf(body), 'You are a viewer')
-  t.match(textOf(body), 'Its tokens are valid at these suites: store store')
+  t.match(textOf(body), 'Approved for these suites: store store')
   const before = await show()
   const refused = await viewer(`${path}/remove`)
   t.equal(refused.statusCode, 403)
@@ -283,7 +283,7 @@ t.test('Application: a viewer sees the page without forms, and every change is r
   }
   t.strictSame(await show(), before)
   await administration.applications.withdraw(clientId, 'store')
-  t.match(textOf((await viewer(path)).body), 'Its tokens are valid at no suite.')
+  t.match(textOf((await viewer(path)).body), 'Not approved for any suite, so its tokens are not valid anywhere.')
 })
 
 t.test('Application: of an unknown client id it says what may be meant', async (t) => {
@@ -294,7 +294,7 @@ t.test('Application: of an unknown client id it says what may be meant', async (
   t.match(near.body, `<a href="/applications/${clientId}">`)
   t.match(textOf(near.body), `Did you mean one of these? ${clientId} Shop`)
   await refuse({ clientId: 'nobo... (6 characters)', isKnown: false, reason: 'unknown client' })
-  t.match(textOf((await browser('/applications/nobody')).body), 'Refused client ids like it')
+  t.match(textOf((await browser('/applications/nobody')).body), 'Refused client ids that look like it')
   const suite = await browser('/applications/store')
   t.equal(suite.statusCode, 404)
   t.match(suite.body, '<a href="/suites/store">')
@@ -324,7 +324,7 @@ t.test('Application: where it is not approved for a suite it says where to tick 
 t.test('Application: changes that are not kept any more are said to be so', async (t) => {
   const { page, store, clock } = await setting(t)
   await store.purgeAuditEvents(clock.time + 1, 100)
-  t.match(textOf(await page()), 'None is known: those of the last 400 days would be here.')
+  t.match(textOf(await page()), 'No changes in the last 400 days.')
 })
 
 t.test('Application: a store that fails is no unknown application, and no mistake in a form', async (t) => {

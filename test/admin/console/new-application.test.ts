@@ -31,7 +31,9 @@ t.test('New application: the form has every suite ticked, and another request ke
   const { browser, form } = await setting(t)
   const { body } = await browser('/new-application')
   t.equal(body.match(/name="suite" value="[a-z]+" checked/g)?.length, 2)
-  t.match(body, /<details><summary>It already has a client id/)
+  t.match(body, /<details><summary>Use an existing client id/)
+  t.match(body, /<input id="field-name"[^>]* autofocus/, 'one can type at once')
+  t.match(body, 'A suite is an API.')
   t.not((await form()).request_key, (await form()).request_key)
 })
 

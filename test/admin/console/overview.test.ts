@@ -104,6 +104,12 @@ t.test('Overview: the same figures are in a table, the last minute first, and un
   t.strictSame(rows.at(-1)?.slice(0, 2), [`2027-01-15 ${minute[1]} UTC`, '101'])
 })
 
+t.test('Overview: the first row of the table is the 60 seconds up to now', async (t) => {
+  const minutes = BUSY.minutes.with(-1, { endedAt: START, traffic: traffic(3) })
+  t.match(page(statisticsOf({ minutes })), '<th role="rowheader" scope="row">Last 60 seconds</th>')
+  t.equal(page(statisticsOf({ minutes })).split('Last 60 seconds').length, 2)
+})
+
 t.test('Overview: what is wrong stands above all else', async (t) => {
   const { store } = statisticsOf()
   const text = page(statisticsOf({ store: { ...store, isUp: false }, workers: { expected: 4, serving: 1, each: [] } }))
@@ -142,7 +148,7 @@ t.test('Overview: nodes that share a store are in a table, and those that are go
     { ...serverNode({ name: '<b>web-3</b>', lastSeenAt: START }), isThis: false, isGone: false },
   ]
   const text = page(statisticsOf({ nodes }))
-  const [, body = ''] = /<table.*?The nodes that share the store.*?<tbody[^>]*>(.*?)<\/tbody>/s.exec(text) ?? []
+  const [, body = ''] = /<table.*?The nodes that share the database.*?<tbody[^>]*>(.*?)<\/tbody>/s.exec(text) ?? []
   const rows = [...body.matchAll(/<tr.*?<\/tr>/gs)].map(([row]) =>
     [...row.matchAll(/>([^<>]*\S[^<>]*)</g)].map(([, cell]) => cell),
   )

@@ -124,7 +124,7 @@ t.test('Console: where the store cannot be used, or the program is wrong, it say
   const { findSession } = context.store
   t.teardown(() => Object.assign(context.store, { findSession }))
   const failures = [
-    { error: new StoreUnavailable('It is gone.'), status: 503, title: 'The store cannot be used now' },
+    { error: new StoreUnavailable('It is gone.'), status: 503, title: 'The database is not available' },
     { error: new Error('secret words'), status: 500, title: 'The server failed' },
   ]
   for (const { error, status, title } of failures) {

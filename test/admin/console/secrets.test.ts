@@ -74,7 +74,7 @@ t.test('Secrets: the others last as long as was chosen, or so many hours', async
   const { form, rotate, list, clock } = await setting(t, 'application')
   const last = async (fields: Record<string, string>) => {
     const shown = (await rotate(await form(fields))).body
-    t.match(textOf(shown), 'The others end at')
+    t.match(textOf(shown), 'The previous secrets work until')
     return Number((await list()).at(-2)?.endsAt) - clock.time
   }
   t.equal(await last({ overlap: '604800' }), 7 * DAY)

@@ -5,6 +5,10 @@ import { MAX_CHOICES } from '../suite-choices.ts'
 import { checkboxes } from './forms.ts'
 import { emptyState, name, section } from './words.ts'
 
+/** Who registers an application may read of suites for the first time. */
+const WHAT_IS_A_SUITE =
+  'A suite is an API. Tokens of an application are valid only at the suites that it is approved for.'
+
 interface Approvals {
   /** The path of the application's page. */
   base: string
@@ -23,14 +27,13 @@ export function approvalsPanel({ base, application, suites, canChange }: Approva
     'Approvals',
     html`<form class="form" method="post" action="${`${base}/approvals`}">
 ${suites.filter(({ suiteId }) => approved.has(suiteId)).map(({ suiteId }) => html`<input type="hidden" name="shown" value="${suiteId}">`)}
-${suiteChoices('Its tokens are valid at these suites', suites, (suiteId) => approved.has(suiteId))}
+${suiteChoices(suites, (suiteId) => approved.has(suiteId))}
 <div class="buttons"><button class="button primary">Save approvals</button></div></form>`,
   )
 }
 
 /** Suites to choose several of. */
 export function suiteChoices(
-  legend: string,
   suites: readonly Pick<Suite, 'suiteId' | 'name'>[],
   isChecked: (suiteId: string) => boolean,
   error?: string,
@@ -43,19 +46,19 @@ export function suiteChoices(
   }))
   const others =
     suites.length === MAX_CHOICES && html`<p class="hint">At most ${MAX_CHOICES} suites are shown here.</p>`
-  return html`<div class="suites">${checkboxes({ label: legend, name: 'suite', error }, choices)}${others}</div>`
+  return html`<div class="suites">${checkboxes({ label: 'Approved for these suites', name: 'suite', hint: WHAT_IS_A_SUITE, error }, choices)}${others}</div>`
 }
 
 function nothingYet(canChange: boolean): Html {
   return emptyState(
-    'There is no suite yet',
-    html`<p>Without any, its tokens are valid wherever tokens are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
+    'There are no suites yet',
+    html`<p>A suite is an API. As long as there are none, tokens are valid wherever they are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
   )
 }
 
 /** All that it is approved for; the names of those that are among `suites`. */
 function approvedOnly({ suites: ids }: Approvals['application'], suites: Approvals['suites']): Html {
-  if (ids.length === 0) return html`<p>Its tokens are valid at no suite.</p>`
+  if (ids.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`
   const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))
-  return html`<p>Its tokens are valid at these suites:</p><ul>${ids.map((id) => html`<li>${names.get(id)} <code>${id}</code></li>`)}</ul>`
+  return html`<p>Approved for these suites:</p><ul>${ids.map((id) => html`<li>${names.get(id)} <code>${id}</code></li>`)}</ul>`
 }

@@ -8,7 +8,7 @@ export function changesPanel(subject: string, events: readonly AuditEvent[]): Ht
   const all = html`<a href="${`/audit?${new URLSearchParams({ subject })}`}">All changes</a>`
   const content =
     events.length === 0
-      ? html`<p class="quiet-text">None is known: those of the last 400 days would be here.</p>`
+      ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
       : eventTable(events, { isOfOne: true })
   return section('changes', 'Last changes', content, all)
 }

@@ -23,16 +23,27 @@ export interface TextControl extends Control {
   /** Letters and digits of equal width, for ids and codes. */
   isCode?: boolean
   placeholder?: string
+  /** The first field of a page that is nothing but a form. */
+  autofocus?: boolean
 }
 
 /** A line to write in, with its label, a hint, and what is wrong with it. */
 export function field(control: TextControl): Html {
-  const { name, value = '', type = 'text', required = false, autocomplete = 'off', isCode, placeholder } = control
+  const {
+    name,
+    value = '',
+    type = 'text',
+    required = false,
+    autocomplete = 'off',
+    isCode,
+    placeholder,
+    autofocus,
+  } = control
   return around(
     control,
     html`<input id="${idOf(name)}" name="${name}" type="${type}" value="${value}" dir="auto" autocomplete="${autocomplete}"${
       required && html` required`
-    }${isCode && html` class="code" spellcheck="false" autocapitalize="none"`}${
+    }${autofocus && html` autofocus`}${isCode && html` class="code" spellcheck="false" autocapitalize="none"`}${
       placeholder && html` placeholder="${placeholder}"`
     }${described(control)}>`,
   )
@@ -58,10 +69,10 @@ export function select(control: Control, choices: readonly Omit<Choice, 'hint' |
 
 /** Several of several values, of one name. */
 export function checkboxes(
-  { label, name, error }: Pick<Control, 'name' | 'error'> & { label: Part },
+  { label, name, hint, error }: Pick<Control, 'name' | 'hint' | 'error'> & { label: Part },
   choices: readonly Choice[],
 ): Html {
-  return html`<fieldset class="choices" id="${idOf(name)}"${described({ name, error })}><legend>${label}</legend>${wrongWith(name, error)}${choices.map(
+  return html`<fieldset class="choices" id="${idOf(name)}"${described({ name, hint, error })}><legend>${label}</legend>${hintOf(name, hint)}${wrongWith(name, error)}${choices.map(
     ({ value, label, hint, checked = false }) =>
       html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${
         checked && html` checked`
@@ -85,7 +96,11 @@ export function formErrors(errors: readonly FieldError[]): Html | undefined {
 
 function around({ label, name, hint, error }: Control, input: Html): Html {
   const id = idOf(name)
-  return html`<div class="field"><label for="${id}">${label}</label>${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${input}${wrongWith(name, error)}</div>`
+  return html`<div class="field"><label for="${id}">${label}</label>${hintOf(name, hint)}${input}${wrongWith(name, error)}</div>`
+}
+
+function hintOf(name: string, hint: Part): Html | undefined {
+  if (hint) return html`<p class="hint" id="${idOf(name)}-hint">${hint}</p>`
 }
 
 function wrongWith(name: string, error: string | undefined): Html | undefined {

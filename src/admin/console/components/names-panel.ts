@@ -51,7 +51,7 @@ export function namesPanel({ action, form: { fields, errors }, canChange }: Name
       changed.length > 0 &&
       note(
         'warn',
-        html`<p>Somebody else has changed this meanwhile, so nothing was saved. Save again to put yours in its place.</p>
+        html`<p>Someone else changed this in the meantime, so nothing was saved. Save again to overwrite it.</p>
 <ul>${changed.map(({ label, stored = '', value }) => html`<li>${label}: now ${name(stored)}, yours ${name(value)}</li>`)}</ul>`,
       )
     }

@@ -56,8 +56,8 @@ function revocation({ id, state }: ListedSecret, { base, secrets }: SecretsPanel
     subject: `secret ${id}`,
     isSmall: true,
     consequences: isLast
-      ? html`<p>This is the last active secret. Without it nothing can authenticate until there is a new one.</p>
+      ? html`<p>This is the last active secret. Without it, all requests are refused until you create a new one.</p>
 <label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last secret</span></label>`
-      : html`<p>Whoever uses it is refused from the next request on. This cannot be undone.</p>`,
+      : html`<p>Requests with this secret are refused from now on. This cannot be undone.</p>`,
   })
 }
