@@ -45,13 +45,13 @@ export function suitePage(shown: ShownSuitePage): Page {
     trail: [{ href: '/suites', label: 'Suites' }],
     content: html`${problem && note('bad', html`<p>${problem}</p>`)}
 ${!canChange && viewerNote()}
-${section('health', 'Status', html`${diagnosisNote(explanation)}${factsOf(suite)}`)}
-${!isWell && refusalsPanel(explanation, now)}
-${secretsPanel({ base, secrets: suite.secrets, now, canChange, rotation: shown.rotation })}
 <div class="columns">
-${section('gateway', 'How tokens are checked', howToAsk(suite.suiteId, publicUrl, docsUrl))}
+${section('health', 'Status', html`${diagnosisNote(explanation)}${factsOf(suite)}`)}
 ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
 </div>
+${!isWell && refusalsPanel(explanation, now)}
+${secretsPanel({ base, secrets: suite.secrets, now, canChange, rotation: shown.rotation })}
+${section('gateway', 'How tokens are checked', howToAsk(suite.suiteId, publicUrl, docsUrl))}
 ${approvedPanel(base, approved)}
 ${isWell && refusalsPanel(explanation, now)}
 ${changesPanel(suite.suiteId, events)}

@@ -36,6 +36,6 @@ export function rotation(base: string, { requestKey, overlap, hours, error }: Ro
 <form method="post" action="${base}/secrets">${hidden({ request_key: requestKey })}<p class="question">Rotate secret</p>
 <div class="consequences"><p>The new secret is shown once. Keep the current ones valid until the new one is in use.</p></div>
 ${select({ label: 'Current secrets stay valid', name: 'overlap', value: overlap, error: errorOf('overlap') }, OVERLAPS)}
-${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: hours, hint: 'From 1 to 8760. If you fill this in, the choice above does not count.', error: errorOf('hours') })}
+${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: hours, hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', error: errorOf('hours') })}
 <div class="buttons"><button class="button primary">Rotate</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }
