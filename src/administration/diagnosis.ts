@@ -61,13 +61,13 @@ export function diagnose(findings: Findings): Diagnosis {
 
 /** One refusal before the last token is no reason to worry; after several another instance may still be wrong. */
 function recovered(present: readonly Trouble[], causes: string[], findings: Findings): Diagnosis {
-  const isSingle = present.length === 1 && present[0]?.count === 1
   const worksAgain = nothingHappens(findings)
-  return {
-    health: isSingle ? 'well' : 'doubtful',
-    lines: [isSingle ? worksAgain : `${worksAgain} Another instance of it may still be wrong.`, ...causes],
-    elsewhere: ELSEWHERE,
+  const [trouble] = present as [Trouble]
+  if (present.length === 1 && trouble.count === 1) {
+    return { health: 'well', lines: [`${worksAgain} ${whatHappens(trouble, findings)}`], elsewhere: ELSEWHERE }
   }
+  const instances = 'If it runs in several places, one of them may still be wrong.'
+  return { health: 'doubtful', lines: [`${worksAgain} ${instances}`, ...causes], elsewhere: ELSEWHERE }
 }
 
 /** Whether its tokens are valid nowhere, though there are suites. */

@@ -39,16 +39,16 @@ const SECRET_REMEDIES: Record<string, (owner: Owner, trouble: Trouble) => string
 }
 
 const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string> = {
-  'not a suite': () => 'It asks for introspection, which only suites may: it is to send its token to the suite.',
+  'not a suite': () => 'It asks for introspection, which only suites may do: it should send its token to the suite.',
   'too many failures': () =>
-    'It has sent wrong credentials too often, and has to wait: that ends by itself within a minute after the last one. ' +
-    'The right secret is never refused for that.',
+    'It has sent wrong credentials too often and has to wait. This ends within a minute after the last one. ' +
+    'The right secret is never refused for this.',
   'token quota exceeded': ({ now }) =>
     'It has got all tokens that it may get in an hour of the clock: it should use a token until it expires. ' +
     `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}.`,
   'credentials in a header': () =>
     'It sends its credentials in the Authorization header: they belong in the body, client_id and client_secret.',
-  'unsupported grant type': () => 'Its grant_type is another one than client_credentials.',
+  'unsupported grant type': () => 'Its grant_type is not client_credentials.',
   'expired token': ({ application: { lastTokenAt }, now }) =>
     'It uses tokens for longer than their 60 minutes: it has to ask for a new one before the old one ends. ' +
     (lastTokenAt === undefined ? '' : `The last one was issued ${ago(lastTokenAt, now)}.`),
@@ -59,7 +59,7 @@ const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string>
     ': it has to ask for a new one.',
   'application not approved': ({ application: { clientId, suites }, instructions }, trouble) => {
     const missing = [...trouble.suites].filter((suite) => !suites.includes(suite))
-    return `It is not approved for ${missing.join(', ')}: ${instructions.approve(clientId, missing)}, if it should be.`
+    return `It is not approved for ${missing.join(', ')}. If it should be: ${instructions.approve(clientId, missing)}.`
   },
 }
 
@@ -68,12 +68,12 @@ function wrongSecret({ clientId, secrets, now, instructions }: Owner, { lastAt }
   const lastUsedAt = Math.max(...active.map(({ lastUsedAt = 0 }) => lastUsedAt))
   const known =
     lastUsedAt === 0
-      ? `What it sends is none of its secrets, and the right one was not used yet (${LATE}).`
-      : `What it sends is none of its secrets; the right one was last used ${ago(lastUsedAt, now)}.`
+      ? `The secret that it sends is wrong, and the right one was not used yet (${LATE}).`
+      : `The secret that it sends is wrong; the right one was last used ${ago(lastUsedAt, now)}.`
   const often = 'Often a secret is cut off, quoted, or not percent-encoded in the form.'
   // Who has used the right one since has it.
   if (lastUsedAt > lastAt) return `${known} ${often}`
-  return `${known} ${often} If nobody has it any more: ${instructions.rotate(clientId)}, and hand over the new one.`
+  return `${known} ${often} If the secret is lost, use ${instructions.rotate(clientId)} and hand over the new one.`
 }
 
 function endedSecret({ clientId, secrets, now, instructions }: Owner, state: 'expired' | 'revoked'): string {

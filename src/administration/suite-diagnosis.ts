@@ -35,13 +35,13 @@ export function diagnoseSuite({ suite, refusals, similarRefusals, now, instructi
   const [trouble] = troublesOf(similarRefusals)
   const refused = trouble
     ? `A client id like this was refused, ${howOften(trouble, now)}.`
-    : 'Nothing of it is refused now.'
+    : 'None of its requests is refused now.'
   return { health: trouble ? 'doubtful' : 'well', lines: [instructions.ofSuite(suiteId, refused, { isWell: true })] }
 }
 
 function whatHappens(trouble: Trouble, { lastUsedAt, now }: { lastUsedAt: number; now: number }): string {
   const often = howOften(trouble, now)
   if (lastUsedAt <= trouble.lastAt) return `Its requests are refused, ${often}.`
-  const nothing = `Nothing of it is refused now: it was authenticated ${ago(lastUsedAt, now)}.`
-  return `${nothing} Another instance of it may still be wrong, which was refused before that, ${often}.`
+  const nothing = `It works again: it was authenticated ${ago(lastUsedAt, now)}.`
+  return `${nothing} If it runs in several places, one of them may still be wrong. Before that: ${trouble.reason}, ${often}.`
 }

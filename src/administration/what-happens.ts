@@ -10,7 +10,7 @@ const TOO_MANY = new Set(['too many failures', 'token quota exceeded'])
 export function whatHappens(trouble: Trouble, { application, now }: Findings): string {
   const often = howOften(trouble, now)
   if (isOfTokens(trouble.reason)) return `Its tokens are refused, ${often}.`
-  if (isBeforeToken(trouble, application)) return `Before its last token its requests were refused, ${often}.`
+  if (isBeforeToken(trouble, application)) return `Before its last token: ${trouble.reason}, ${often}.`
   return `Its requests are refused${TOO_MANY.has(trouble.reason) ? ' with 429' : ''}, ${often}.`
 }
 
@@ -20,10 +20,10 @@ export function nothingHappens({ application: { lastTokenAt }, refusals: [last],
   if (lastTokenAt === undefined) {
     return last
       ? `It has not got a token yet. Its last refusal (${refusal}) is over.`
-      : 'Nothing has been asked for with it yet. A token shows up here within a minute.'
+      : 'Nothing has been asked for with it yet.'
   }
   const issued = `The last token was issued ${ago(lastTokenAt, now)}`
   if (!last) return `${issued}, and nothing was refused.`
   if (lastTokenAt <= last.lastAt) return `${issued}. Its last refusal (${refusal}) is over.`
-  return `It works again: the last token was issued ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
+  return `It works again: it got a token ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
 }

@@ -20,7 +20,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
     const { diagnosis, refusals } = await explain()
     t.match(
       diagnosis,
-      /^Its requests are refused, 4 times, .* What it sends is none of its secrets, and the right one was not used yet/,
+      /^Its requests are refused, 4 times, .* The secret that it sends is wrong, and the right one was not used yet/,
     )
     t.match(refusals, [{ reason: 'wrong secret', endpoint: '/v1/oauth/accesstoken', remote_address: '127.0.0.1' }])
     const [line] = server.logged('authentication refused').filter((line) => line.request_id === refusals[0].request_id)

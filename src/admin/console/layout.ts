@@ -43,7 +43,7 @@ export interface Visit {
 }
 
 const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo.</strong> Everything in it is gone when it stops. Try this:</p>
-<ol><li><a href="/new-application">Register an application</a></li><li>Get a token with the command shown there</li><li>Send a wrong secret, and see the reason on the <a href="/applications">application’s</a> page</li></ol></aside>`
+<ol><li><a href="/new-application">Register an application</a></li><li>Get a token with the command shown there</li><li>Send a wrong secret and see why it fails on <a href="/applications">its page</a></li></ol></aside>`
 
 /** A whole page: the frame around its content. */
 export function layout({ title, heading = title, section, ...page }: Page, { operator, done, isDemo }: Visit): string {

@@ -13,6 +13,6 @@ export async function linkAtEnter({ stdin, stdout }: Terminal, link: () => Promi
   if (!stdin.isTTY) return
   for await (const _line of stdin)
     stdout.write(
-      `Another link, for one sign-in within 10 minutes. Links from before stay valid as long.\n\n  ${await link()}\n\n`,
+      `Another link, for one sign-in within 10 minutes. Unused earlier links still work for 10 minutes each.\n\n  ${await link()}\n\n`,
     )
 }

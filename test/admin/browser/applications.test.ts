@@ -91,7 +91,7 @@ t.test('Applications: a wrong secret is explained on its page', { skip: NO_BROWS
   t.equal((await console.token(clientId, clientSecret.replace(/.$/, '!'))).status, 401)
   await page.goto(`${console.origin}/applications/${clientId}`)
   // Refusals are stored within five seconds.
-  while ((await page.getByText(/none of its secrets/).count()) === 0) {
+  while ((await page.getByText(/that it sends is wrong/).count()) === 0) {
     await page.waitForTimeout(500)
     await page.reload()
   }

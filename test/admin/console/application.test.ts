@@ -49,14 +49,14 @@ t.test('Application: the true reason of its refusals stands first, and what to d
   const { page, refuse, clock, administration, clientId } = await setting(t)
   t.match(
     textOf(await page()),
-    /Status No problem is known\. Nothing has been asked for with it yet\. .*still sees errors\?/,
+    /Status No problem is known\. Nothing has been asked for with it yet\. .*still see errors\?/,
   )
   await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
   clock.time += 3 * MINUTE
   const text = textOf(await page())
   t.match(
     text,
-    /Status There is a problem\. Its requests are refused, 17 times, .* none of its secrets, .*“Rotate secret” below/,
+    /Status There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret” below/,
   )
   t.match(text, /The secret does not match wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(text, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
@@ -84,7 +84,7 @@ t.test('Application: each reason of its refusals has a line, the newest first', 
   await refuse({ lastAt: clock.time - MINUTE }, { reason: 'unsupported grant type' })
   t.match(
     await page(),
-    /There is a problem\.<\/strong><\/p><ul><li>[^<]*grant_type[^<]*<\/li><li>[^<]*none of its secrets/,
+    /There is a problem\.<\/strong><\/p><ul><li>[^<]*grant_type[^<]*<\/li><li>[^<]*that it sends is wrong/,
   )
 })
 
@@ -318,7 +318,7 @@ t.test('Application: a client id of any characters has a page and forms that wor
 t.test('Application: where it is not approved for a suite it says where to tick it', async (t) => {
   const { page, refuse } = await setting(t)
   await refuse({ reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' })
-  t.match(textOf(await page()), 'It is not approved for third: tick third under Approvals, if it should be.')
+  t.match(textOf(await page()), 'It is not approved for third. If it should be: tick third under Approvals.')
 })
 
 t.test('Application: changes that are not kept any more are said to be so', async (t) => {

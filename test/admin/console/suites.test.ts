@@ -122,7 +122,7 @@ t.test('Suite: how it asks leads to the documents where there are any', async (t
 t.test('Suite: its page says whether all is well, who is approved page by page, and its last changes', async (t) => {
   const { browser, store, register, clock } = await setting(t)
   const empty = (await browser('/suites/store')).body
-  t.match(textOf(empty), 'No problem is known. Nothing of it is refused now.')
+  t.match(textOf(empty), 'No problem is known. None of its requests is refused now.')
   t.match(textOf(empty), 'No application is approved yet')
   for (let n = 0; n < 21; n++) await register(`a-${n}`)
   await store.recordRefusals([

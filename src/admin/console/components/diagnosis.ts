@@ -17,7 +17,7 @@ export function diagnosisNote({ health, lines, elsewhere }: Diagnosis): Html {
       ? html`<p><strong>${answer}</strong> ${said}</p>`
       : html`<p><strong>${answer}</strong></p><ul>${said.map((line) => html`<li>${line}</li>`)}</ul>`
   const more =
-    elsewhere && html`<details><summary>The partner still sees errors?</summary><p>${elsewhere}</p></details>`
+    elsewhere && html`<details><summary>Does the partner still see errors?</summary><p>${elsewhere}</p></details>`
   return note(tone, html`${text}${more}`)
 }
 
