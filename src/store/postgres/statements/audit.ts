@@ -17,7 +17,7 @@ const AUDIT_EVENTS = `
 // found in the index of times alone; the plus signs keep PostgreSQL from looking for it in all rows.
 const NEWEST = `
      AND id < coalesce($2, 9007199254740991)
-     AND id >= CASE WHEN $1 = 0 THEN 0 ELSE (SELECT min(id + 0) FROM audit_events WHERE at >= $1) END
+     AND id >= CASE WHEN $1::bigint = 0 THEN 0 ELSE (SELECT min(id + 0) FROM audit_events WHERE at >= $1) END
      AND at + 0 >= $1
    ORDER BY id DESC
    LIMIT $3`
