@@ -24,7 +24,7 @@ t.test('Console: the link lets the operator in, once', async (t) => {
   t.match([operator, forward], ['bert', 'ssh -N -L 8081:127.0.0.1:8081 HOST'])
   const lasts = Date.parse(ends_at) - Date.now()
   t.ok(lasts > 5 * 60_000 && lasts <= 10 * 60_000)
-  const [, code] = /^http:\/\/127\.0\.0\.1:8081\/login#(\w{44})$/.exec(url) ?? []
+  const [, code] = /^http:\/\/localhost:8081\/login#(\w{44})$/.exec(url) ?? []
 
   const store = await openStore(parseDatabaseUrl(env.DATABASE_URL), { lockTimeout: 2000 })
   t.teardown(() => store.close())
@@ -37,15 +37,12 @@ t.test('Console: the link lets the operator in, once', async (t) => {
 t.test('Console: the link leads to where a browser finds the listener', async (t) => {
   const { at } = await startConsole(t, 'anna')
   const entrances: [address: string, base: string, forward: string | undefined, url?: string][] = [
-    ['127.0.0.1:8081', 'http://127.0.0.1:8081', '8081:127.0.0.1:8081'],
+    ['127.0.0.1:8081', 'http://localhost:8081', '8081:127.0.0.1:8081'],
     ['localhost:9000', 'http://localhost:9000', '9000:localhost:9000'],
-    ['[::1]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
-    ['0.0.0.0:8081', 'http://127.0.0.1:8081', '8081:127.0.0.1:8081'],
-    ['[::]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
-    ['[0::0]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
-    ['192.0.2.1:8081', 'http://localhost:8081', '8081:192.0.2.1:8081'],
-    ['[2001:db8::1]:8081', 'http://localhost:8081', '8081:[2001:db8::1]:8081'],
-    ['unix:/run/token-server/admin.sock', 'http://localhost:8081', '8081:/run/token-server/admin.sock'],
+    ['[::1]:8081', 'http://localhost:8081', '8081:[::1]:8081'],
+    ['0.0.0.0:8081', 'http://localhost:8081', '8081:127.0.0.1:8081'],
+    ['[::]:8081', 'http://localhost:8081', '8081:[::1]:8081'],
+    ['[0::0]:8081', 'http://localhost:8081', '8081:[::1]:8081'],
     ['127.0.0.1:8081', 'https://console.example', undefined, 'https://console.example'],
     ['unix:/run/admin.sock', 'https://console.example:8443', undefined, 'https://console.example:8443'],
   ]
@@ -53,8 +50,25 @@ t.test('Console: the link leads to where a browser finds the listener', async (t
     const { out } = await at(address, ADMIN_URL === undefined ? {} : { ADMIN_URL })
     const [url = '', , sentence, ...rest] = out.split('\n')
     t.equal(url.split('#')[0], `${base}/login`)
-    t.match(sentence, /^For one login of anna, until \S+Z\.$/)
+    t.match(sentence, /^It signs in anna once, until \S+Z\.$/)
     t.equal(/^ {2}ssh -N -L (.+) HOST$/m.exec(rest.join('\n'))?.[1], forward)
+  }
+})
+
+t.test('Console: where a browser finds nothing on this machine, it says first how to forward a port', async (t) => {
+  const { at } = await startConsole(t, 'anna')
+  const entrances = {
+    '127.0.0.2:9000': '9000:127.0.0.2:9000',
+    '192.0.2.1:8081': '8081:192.0.2.1:8081',
+    '[2001:db8::1]:8081': '8081:[2001:db8::1]:8081',
+    'unix:/run/token-server/admin.sock': '8081:/run/token-server/admin.sock',
+  }
+  for (const [address, forward] of Object.entries(entrances)) {
+    const [, command, , sentence, url = '', , last] = (await at(address)).out.split('\n')
+    t.equal(command, `  ssh -N -L ${forward} HOST`)
+    t.equal(sentence, 'Then open this link there:')
+    t.equal(url.split('#')[0], `http://localhost:${forward.split(':')[0]}/login`)
+    t.match(last, /^It signs in anna once, until \S+Z\.$/)
   }
 })
 

@@ -1,9 +1,8 @@
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { NO_BROWSER } from '../../support/browser.ts'
-import { signIn, startBoth, visit } from '../../support/console.ts'
+import { signIn, startBoth, startConsole, visit } from '../../support/console.ts'
 
-const SESSION = '__Host-session'
 const MINUTE = 60_000
 
 t.test('Signing in: a link signs in once, and its code is not left in the address', { skip: NO_BROWSER }, async (t) => {
@@ -84,7 +83,9 @@ t.test('Signing in: a session that was known before is not taken over', { skip: 
   const { browser, console } = await startBoth(t)
   const { page, context } = await visit(browser)
   const planted = 'x'.repeat(43)
-  await context.addCookies([{ name: SESSION, value: planted, url: console.origin.replace('http:', 'https:') }])
+  await context.addCookies([
+    { name: sessionCookie(console), value: planted, url: console.origin.replace('http:', 'https:') },
+  ])
   await page.goto(await console.link())
   await page.getByText('Signed in as anna').waitFor()
   const first = await sessionOf(context)
@@ -95,10 +96,22 @@ t.test('Signing in: a session that was known before is not taken over', { skip: 
   t.not(second, first, 'each login has a session of its own')
   const thief = await visit(browser)
   await thief.context.addCookies([
-    { name: SESSION, value: planted, domain: '127.0.0.1', path: '/', secure: true, httpOnly: true },
+    { name: sessionCookie(console), value: planted, domain: 'localhost', path: '/', secure: true, httpOnly: true },
   ])
   await thief.page.goto(console.origin)
   t.equal(new URL(thief.page.url()).pathname, '/login')
+})
+
+t.test('Signing in: two servers on localhost do not sign each other out', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const other = await startConsole(t)
+  const { page } = await signIn(browser, console)
+  await page.goto(await other.link())
+  await page.getByText('Signed in as anna').waitFor()
+  for (const { origin } of [console, other, console]) {
+    await page.goto(`${origin}/about`)
+    await page.getByText('Signed in as anna').waitFor()
+  }
 })
 
 t.test('Signing in: who signs out has to sign in again, in every window', { skip: NO_BROWSER }, async (t) => {
@@ -113,7 +126,7 @@ t.test('Signing in: who signs out has to sign in again, in every window', { skip
   await other.reload()
   t.equal(new URL(other.url()).pathname, '/login')
   const answer = await fetch(`${console.origin}/about`, {
-    headers: { cookie: `${SESSION}=${reference}` },
+    headers: { cookie: `${sessionCookie(console)}=${reference}` },
     redirect: 'manual',
   })
   t.not(answer.status, 200, 'and the server has, too')
@@ -135,6 +148,8 @@ for (const [rule, columns] of [
     t.pass('and leads to the login')
   })
 }
+
+const sessionCookie = ({ port }: { port: number }) => `__Host-session-${port}`
 
 /** Makes a session older, as if the time had passed. */
 function moveBack(file: string, columns: Record<string, number>): void {

@@ -7,13 +7,15 @@ import { until } from '../../support/until.ts'
 async function openConsole(t: Test) {
   const world = await createConsoleWorld(t)
   const address = await world.listen()
+  /** Of the session that was begun without a port. */
+  const here = (cookie: string) => cookie.replace('-80=', `-${new URL(address).port}=`)
 
   /** Opens the stream of a session, and gathers what comes. */
   async function open(cookie?: string) {
     const closing = new AbortController()
     t.teardown(() => closing.abort())
     const answer = await fetch(`${address}/live`, {
-      headers: { accept: 'text/event-stream', ...(cookie && { cookie }) },
+      headers: { accept: 'text/event-stream', ...(cookie && { cookie: here(cookie) }) },
       signal: closing.signal,
     })
     let text = ''
@@ -49,7 +51,7 @@ t.test('Live: an open page is told all of it, and then what changes', async (t) 
 t.test('Live: it needs a session, is no page, and says so', async (t) => {
   const { open } = await openConsole(t)
   t.equal((await open()).answer.status, 401)
-  t.equal((await open('__Host-session=wrong')).answer.status, 401)
+  t.equal((await open('__Host-session-80=wrong')).answer.status, 401)
 })
 
 t.test('Live: it ends with its session, and does not keep that alive', async (t) => {

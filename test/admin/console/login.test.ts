@@ -52,12 +52,28 @@ t.test('Login: the whole link is as good as its code', async (t) => {
 t.test('Login: the cookie is for this host only, and no script or other site gets it', async (t) => {
   const { codeFor, visit } = await createConsoleWorld(t)
   const { headers } = await visit('/login', { form: { code: await codeFor('admin') } })
-  t.match(headers['set-cookie'], /^__Host-session=[A-Za-z0-9]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/)
+  t.match(headers['set-cookie'], /^__Host-session-80=[A-Za-z0-9]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/)
+})
+
+t.test('Login: the cookie has the port in its name, for cookies know no ports', async (t) => {
+  const { codeFor, visit } = await createConsoleWorld(t, { adminUrl: 'https://console.example' })
+  const names = {
+    'localhost:8082': '__Host-session-8082',
+    '[::1]:1': '__Host-session-1',
+    'console.example': '__Host-session',
+  }
+  for (const [host, name] of Object.entries(names)) {
+    const { headers } = await visit('/login', { form: { code: await codeFor('admin') }, headers: { host } })
+    const [cookie = ''] = String(headers['set-cookie']).split(';')
+    t.equal(cookie.split('=')[0], name)
+    t.equal((await visit('/about', { headers: { host, cookie: `a=b; ${cookie}` } })).statusCode, 200)
+    t.equal((await visit('/about', { headers: { host: 'localhost:8081', cookie } })).headers.location, '/login')
+  }
 })
 
 t.test('Login: every login has a new reference, and never one that the browser came with', async (t) => {
   const { codeFor, visit, signIn } = await createConsoleWorld(t)
-  const chosen = `__Host-session=${'A'.repeat(43)}`
+  const chosen = `__Host-session-80=${'A'.repeat(43)}`
   const fixed = await visit('/login', { form: { code: await codeFor('admin') }, headers: { cookie: chosen } })
   t.equal(fixed.statusCode, 303)
   t.type(fixed.headers['set-cookie'], 'string', 'there is one cookie, not a second one that is taken away')
@@ -184,7 +200,7 @@ t.test('Logout: it ends the session, not the cookie only', async (t) => {
   const browser = await signIn()
   const { statusCode, headers } = await browser('/logout', { form: {} })
   t.strictSame([statusCode, headers.location], [303, '/login?why=out'])
-  t.match(headers['set-cookie'], /^__Host-session=; .*Max-Age=0$/)
+  t.match(headers['set-cookie'], /^__Host-session-80=; .*Max-Age=0$/)
   t.match(events.at(-1), { type: 'session ended', operator: 'anna' })
   t.equal((await browser('/about')).statusCode, 303)
   t.match((await visit('/login?why=out')).body, 'You are signed out.')

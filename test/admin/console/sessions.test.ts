@@ -8,10 +8,10 @@ t.test('Sessions: without one a page leads to the login, and says so where there
   const without = await visit('/about')
   t.strictSame([without.statusCode, without.headers.location], [303, '/login'])
   t.notOk(without.headers['set-cookie'])
-  for (const cookie of [`__Host-session=${'A'.repeat(43)}`, 'a=b; __Host-session=x']) {
+  for (const cookie of [`__Host-session-80=${'A'.repeat(43)}`, 'a=b; __Host-session-80=x']) {
     const unknown = await visit('/about', { headers: { cookie } })
     t.strictSame([unknown.statusCode, unknown.headers.location], [303, '/login?why=ended'])
-    t.match(unknown.headers['set-cookie'], /^__Host-session=; .*Max-Age=0$/)
+    t.match(unknown.headers['set-cookie'], /^__Host-session-80=; .*Max-Age=0$/)
   }
 })
 
