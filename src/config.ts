@@ -112,7 +112,7 @@ export const settings = {
   ),
   ADMIN_ADDRESS: setting(
     'off',
-    'Where operators administer the server: HOST:PORT, [HOST]:PORT, unix:/absolute/path of a socket, or off',
+    'Where the console and the administration API listen: HOST:PORT, [HOST]:PORT, unix:/absolute/path of a socket, or off',
     z.string().transform((text, context): AdminPlace | undefined => {
       if (text === 'off') return undefined
       const [, socket] = /^unix:(\/.*[^/])$/.exec(text) ?? []
@@ -127,7 +127,7 @@ export const settings = {
   ),
   ADMIN_URL: setting(
     'none',
-    'Where operators reach ADMIN_ADDRESS through a proxy that speaks TLS, without a path: https://HOST, or none',
+    'Where operators reach ADMIN_ADDRESS through a proxy with TLS, without a path: https://HOST, or none',
     z
       .string()
       .refine(
