@@ -115,6 +115,18 @@ export async function shownCredentials(page: Page): Promise<{ clientId: string; 
   return { clientId: clientId as string, clientSecret: clientSecret as string }
 }
 
+/** Makes a new secret on its owner's page. Resolves to the credentials that are shown. */
+export async function makeSecret(
+  page: Page,
+  { overlap, clickCount = 1 }: { overlap?: string; clickCount?: number } = {},
+) {
+  const form = page.locator('form[action$="/secrets"]')
+  await page.locator('details', { has: form }).locator('summary').click()
+  if (overlap !== undefined) await form.locator('[name=overlap]').selectOption(overlap)
+  await form.locator('button:not([type=button])').click({ clickCount })
+  return shownCredentials(page)
+}
+
 /** Presses a button that asks first, and says yes. Returns when the page that follows is there. */
 export async function confirm(page: Page, label: string, yes = label): Promise<void> {
   await page

@@ -1,66 +1,172 @@
-import t from 'tap'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
 import { NO_BROWSER } from '../../support/browser.ts'
-import { signIn, startBoth } from '../../support/console.ts'
+import { type Console, registerApplication, signIn, startBoth, visit } from '../../support/console.ts'
 import { HOSTILE_NAMES } from '../../support/hostile.ts'
+import { until } from '../../support/until.ts'
 
 /** What would tell of itself if it was run or taken for markup. */
 const MARKUP = `"'><img src=x onerror="document.title='run'"><script>document.title='run'</script>`
+const ENCODED = encodeURIComponent(MARKUP)
 
-t.test('Hostile texts: nothing that anybody can fill in is taken for markup', { skip: NO_BROWSER }, async (t) => {
-  const { browser, console } = await startBoth(t)
-  const { command, origin, address, token } = console
+/** A client id cannot have a space. */
+const STRANGE_ID = `"'><b/onmouseover=alert(1)>`
+
+/** Nothing on a page is an element of theirs. */
+async function expectText(t: Test, page: Page, what: string): Promise<void> {
+  t.not(await page.title(), 'run', what)
+  const foreign = await page.locator('img[src="x"], svg[onload], b, i, [onerror], [onmouseover]').count()
+  t.equal(foreign, 0, `${what}: no element of theirs`)
+  t.equal(await page.locator('script:not([src^="/assets/"])').count(), 0, `${what}: and no script`)
+}
+
+/** What a browser complained about, but for the status of an answer, and a text that is no day or number. */
+const others = (complaints: string[]) =>
+  complaints.filter((text) => !/status of 4\d\d|does not conform|cannot be parsed/.test(text))
+
+/** Applications and a suite with such names. Resolves to the client ids. */
+async function registerHostile({ command }: Console): Promise<string[]> {
   await command('suites', 'register', 'store', '--name', MARKUP)
   const ids: string[] = []
   for (const [index, name] of [MARKUP, ...HOSTILE_NAMES].entries()) {
     const registered = await command(
       ...['applications', 'register', '--name', name, '--developer-email', `"<b>x</b>"@partner-${index}.example`],
-      ...(index === 0 ? ['--client-id', '<b/onmouseover=alert(1)>'] : []),
+      ...(index === 0 ? ['--client-id', STRANGE_ID] : []),
     )
     ids.push(registered.client_id)
   }
+  return ids
+}
 
+/** Requests of a stranger that are refused and remembered, with markup wherever there is room. */
+async function sendHostile({ command, address, token }: Console, ids: readonly string[]): Promise<void> {
   const strange = { 'user-agent': MARKUP, 'x-request-id': MARKUP.replace(/\s/g, ''), referer: MARKUP }
   for (const id of ids) await token(id, MARKUP)
   await token(MARKUP, MARKUP)
-  for (const suite of ['store', encodeURIComponent(MARKUP)]) {
+  await token(`${STRANGE_ID}.`, MARKUP)
+  for (const suite of ['store', ENCODED]) {
     await fetch(`${address}/v1/oauth/verify/${suite}`, { headers: { ...strange, authorization: 'Bearer nonsense' } })
   }
   await fetch(`${address}/v1/oauth/accesstoken`, {
     method: 'POST',
     headers: strange,
-    body: new URLSearchParams({ grant_type: MARKUP, client_id: ids[0] as string, client_secret: MARKUP }),
+    body: new URLSearchParams({ grant_type: MARKUP, client_id: STRANGE_ID, client_secret: MARKUP }),
   })
+  // Refusals are stored within five seconds.
+  await until(async () => (await command('why', STRANGE_ID)).refusals.length > 0)
+}
 
+t.test('Hostile texts: nothing that anybody can fill in is taken for markup', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const ids = await registerHostile(console)
+  await sendHostile(console, ids)
   const { page, complaints } = await signIn(browser, console, { userAgent: MARKUP })
-  await page.waitForTimeout(6000) // Refusals are stored within five seconds.
   const paths = [
     '/',
     '/applications',
-    `/applications?search=${encodeURIComponent(MARKUP)}&status=${encodeURIComponent(MARKUP)}`,
-    `/applications?after=${encodeURIComponent(MARKUP)}`,
+    `/applications?search=${ENCODED}&status=${ENCODED}`,
+    `/applications?after=${ENCODED}`,
     ...ids.map((id) => `/applications/${encodeURIComponent(id)}`),
-    `/applications/${encodeURIComponent(ids[0] as string)}/remove`,
-    `/applications/${encodeURIComponent(MARKUP)}`,
+    `/applications/${encodeURIComponent(STRANGE_ID)}/remove`,
+    `/applications/${encodeURIComponent(`${STRANGE_ID}.`)}`,
+    `/applications/${ENCODED}`,
     '/suites',
+    `/suites?after=${ENCODED}`,
     '/suites/store',
-    `/suites/${encodeURIComponent(MARKUP)}`,
-    `/audit?actor=${encodeURIComponent(MARKUP)}&subject=${encodeURIComponent(MARKUP)}`,
+    '/suites/store/remove',
+    `/suites/${ENCODED}`,
+    `/audit?actor=${ENCODED}&subject=${ENCODED}&since=${ENCODED}`,
     '/audit',
     '/operators',
     '/about',
-    `/?done=${encodeURIComponent(MARKUP)}`,
-    `/login?${encodeURIComponent(MARKUP)}`,
-    `/${encodeURIComponent(MARKUP)}`,
+    `/?done=${ENCODED}`,
+    `/login?why=${ENCODED}`,
+    `/${ENCODED}`,
   ]
   for (const path of paths) {
-    await page.goto(origin + path)
-    t.not(await page.title(), 'run', path)
-    const foreign = await page.locator('img[src="x"], svg[onload], b, i, [onerror], [onmouseover]').count()
-    t.equal(foreign, 0, `${path}: no element of theirs`)
-    t.equal(await page.locator('script:not([src^="/assets/"])').count(), 0, 'and no script')
+    await page.goto(console.origin + path)
+    await expectText(t, page, path)
   }
-  t.strictSame(
-    complaints.filter((text) => !/status of 4\d\d /.test(text)),
-    [],
-  )
+  await page.goto(`${console.origin}/operators`)
+  t.match(await page.locator('#main').textContent(), MARKUP, 'the text itself is shown')
+  t.strictSame(others(complaints), [])
+})
+
+t.test('Hostile texts: what was typed into any form is text when it comes back', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page, complaints } = await signIn(browser, console)
+  const { clientId } = await registerApplication(page, console.origin)
+  await console.command('suites', 'register', 'store', '--name', 'Store API')
+  const own = `${console.origin}/applications/${clientId}`
+  let sent = 0
+  for (const path of [
+    '/new-application',
+    '/new-suite',
+    `/applications/${clientId}`,
+    '/suites/store',
+    '/audit',
+    '/applications',
+  ]) {
+    await page.goto(console.origin + path)
+    const forms = await page.locator('form:has(input, select)').count()
+    for (let nth = 0; nth < forms; nth++) {
+      await page.goto(console.origin + path)
+      const loaded = page.waitForEvent('load')
+      await page
+        .locator('form:has(input, select)')
+        .nth(nth)
+        .evaluate((form: HTMLFormElement, markup) => {
+          for (const field of form.elements) {
+            if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) continue
+            const hidden = Object.assign(document.createElement('input'), { type: 'hidden', name: field.name })
+            hidden.value = markup
+            field.replaceWith(hidden)
+          }
+          form.requestSubmit()
+        }, MARKUP)
+      await loaded
+      sent++
+      await expectText(t, page, `${path}, form ${nth}`)
+    }
+  }
+  t.ok(sent >= 9)
+  await page.goto(own)
+  await expectText(t, page, own)
+  const { page: outside } = await visit(browser)
+  await outside.goto(`${console.origin}/login`)
+  await outside.getByRole('textbox').fill(MARKUP)
+  await outside.getByRole('button', { name: 'Sign in' }).click()
+  await outside.getByRole('textbox').and(outside.locator('[aria-invalid]')).waitFor()
+  await expectText(t, outside, 'a wrong code')
+  t.strictSame(others(complaints), [])
+})
+
+t.test('Hostile texts: the API answers with JSON that no browser takes for a page', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  const ids = await registerHostile(console)
+  await sendHostile(console, ids)
+  const { admin_key: key } = await console.command('operators', 'key', 'anna', '--expires', '1d')
+  const { page } = await visit(browser, { extraHTTPHeaders: { authorization: `Bearer ${key}` } })
+  const paths = [
+    '/applications',
+    `/applications?search=${ENCODED}`,
+    `/applications/${encodeURIComponent(STRANGE_ID)}`,
+    `/applications/${encodeURIComponent(STRANGE_ID)}/diagnosis`,
+    `/applications/${ENCODED}`,
+    `/applications?limit=${ENCODED}`,
+    '/suites',
+    '/suites/store',
+    '/operators',
+    '/audit-events',
+    '/statistics',
+    `/${ENCODED}`,
+  ]
+  for (const path of paths) {
+    const answer = await page.goto(`${console.origin}/admin/v1${path}`)
+    t.match(await answer?.headerValue('content-type'), /^application\/(problem\+)?json/, path)
+    t.equal(await answer?.headerValue('x-content-type-options'), 'nosniff')
+    await expectText(t, page, path)
+  }
+  await page.goto(`${console.origin}/admin/v1/applications/${encodeURIComponent(STRANGE_ID)}`)
+  t.equal(JSON.parse(await page.locator('body').innerText()).name, MARKUP, 'and has the text as it is')
 })

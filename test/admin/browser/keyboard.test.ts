@@ -74,11 +74,33 @@ t.test('Keyboard: a question is asked in a dialog that Escape closes', { skip: N
   t.match((await console.command('applications', 'show', clientId)).status, 'active')
 
   await page.keyboard.press('Enter')
-  await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).focus()
+  await tabTo(page, ({ tag, text }) => tag === 'button' && text === 'Suspend')
   await page.keyboard.press('Enter')
   await untilDone(page)
   t.match((await console.command('applications', 'show', clientId)).status, 'suspended')
 })
+
+t.test(
+  'Keyboard: the last secret is revoked without a mouse, by who says so twice',
+  { skip: NO_BROWSER },
+  async (t) => {
+    const { browser, console } = await startBoth(t)
+    const { page } = await signIn(browser, console)
+    const { clientId, clientSecret } = await registerApplication(page, console.origin)
+    await page.goto(`${console.origin}/applications/${clientId}`)
+    await tabTo(page, ({ tag, text }) => tag === 'summary' && text.startsWith('Revoke…'))
+    await page.keyboard.press('Space')
+    await tabTo(page, ({ text }) => text === 'Revoke')
+    await page.keyboard.press('Enter')
+    t.equal((await console.token(clientId, clientSecret)).status, 200, 'it is not revoked yet')
+    await tabTo(page, ({ name }) => name === 'force')
+    await page.keyboard.press('Space')
+    await tabTo(page, ({ text }) => text === 'Revoke')
+    await page.keyboard.press('Enter')
+    await untilDone(page)
+    t.equal((await console.token(clientId, clientSecret)).status, 401)
+  },
+)
 
 t.test('Keyboard: everything that Tab comes to can be seen to have the focus', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)

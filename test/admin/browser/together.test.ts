@@ -1,6 +1,6 @@
 import t from 'tap'
 import { NO_BROWSER } from '../../support/browser.ts'
-import { confirm, registerApplication, signIn, startBoth, untilDone } from '../../support/console.ts'
+import { confirm, makeSecret, registerApplication, signIn, startBoth, untilDone } from '../../support/console.ts'
 
 /** Two operators, each in a browser of their own, who look at the same application. */
 async function startTwo(t: Parameters<typeof startBoth>[0]) {
@@ -50,6 +50,27 @@ t.test('Together: a name that another has changed is not written over unseen', {
   await anna.page.getByRole('button', { name: 'Save', exact: true }).click()
   await untilDone(anna.page)
   t.equal((await shown()).name, 'Of anna', 'until it is saved again')
+})
+
+t.test('Together: each sees what the other has changed, and who it was', { skip: NO_BROWSER }, async (t) => {
+  const { anna, bruno, clientId, console } = await startTwo(t)
+  await confirm(bruno.page, 'Suspend')
+  await anna.page.reload()
+  await anna.page.getByRole('button', { name: 'Resume' }).click()
+  await untilDone(anna.page)
+  await bruno.page.goto(`${console.origin}/audit?subject=${clientId}`)
+  const rows = bruno.page.getByRole('row')
+  t.equal(await rows.filter({ hasText: 'bruno' }).filter({ hasText: 'suspended' }).count(), 1)
+  t.equal(await rows.filter({ hasText: 'anna' }).filter({ hasText: 'resumed' }).count(), 1)
+})
+
+t.test('Together: a form that is sent twice does once what it does', { skip: NO_BROWSER }, async (t) => {
+  const { anna, bruno, clientId, console } = await startTwo(t)
+  const secrets = async () => (await console.command('secrets', 'list', clientId)).length
+  const { clientSecret: first } = await makeSecret(anna.page, { clickCount: 2 })
+  t.equal(await secrets(), 2, 'two clicks make one secret')
+  t.not((await makeSecret(bruno.page)).clientSecret, first, 'another operator makes another one')
+  t.equal(await secrets(), 3)
 })
 
 t.test('Together: what another has removed is said to be gone', { skip: NO_BROWSER }, async (t) => {
