@@ -82,8 +82,9 @@ export function createSearch({ store, now }: { store: Store; now: Clock }) {
   }
 
   async function withTokens(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
-    const found = await Promise.all(names.map(({ clientId }) => store.findApplication(clientId)))
-    const applications = found.filter((application) => application !== undefined)
+    const found = await store.listApplicationsOf(names.map(({ key }) => key))
+    const byKey = new Map(found.map((application) => [application.key, application]))
+    const applications = names.flatMap(({ key }) => byKey.get(key) ?? [])
     const keys = applications.map(({ key }) => key)
     const hour = hourOf(now())
     const uses = new Map((await store.listApplicationUses(keys)).map((use) => [use.applicationKey, use.lastTokenAt]))

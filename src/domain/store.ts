@@ -56,6 +56,8 @@ export interface Registry {
   findApplication(clientId: string): Promise<Application | undefined>
   /** Some applications, oldest first. */
   listApplications(page: Page<ApplicationKey>): Promise<Application[]>
+  /** The applications of these keys, oldest first, but for those that were removed. */
+  listApplicationsOf(keys: readonly ApplicationKey[]): Promise<Application[]>
   /** What some applications are searched by, newest first: much cheaper than the applications. */
   listNames(page: Page<ApplicationKey>): Promise<ApplicationNames[]>
   /** Every application that has one of these names, oldest first. */

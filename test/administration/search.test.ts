@@ -1,3 +1,4 @@
+import { setImmediate as aTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
@@ -132,10 +133,10 @@ t.test('Search: among many it reads few at a time, and others have their turn be
       read += names.length
       return names
     },
-    findApplication(clientId) {
-      turn.whole += 1
+    listApplicationsOf(keys) {
+      turn.whole += keys.length
       most.whole = Math.max(most.whole, turn.whole)
-      return store.findApplication(clientId)
+      return store.listApplicationsOf(keys)
     },
   }))
   let isOver = false
@@ -152,9 +153,11 @@ t.test('Search: among many it reads few at a time, and others have their turn be
   t.equal(read, 5001, 'all are looked through')
   t.strictSame(most, { names: 250, whole: 1 })
   read = 0
+  await aTurn()
   t.equal((await applications.search({ limit: 200 })).applications.length, 200)
   t.equal(read, 201, 'without a search no more is read than is shown')
   t.strictSame(most, { names: 250, whole: 50 })
+  await aTurn()
   t.equal((await applications.list()).length, 5001)
   t.strictSame(most, { names: 250, whole: 50 })
 })

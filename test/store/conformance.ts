@@ -140,6 +140,27 @@ function registryConformance(t: Test, { open }: Harness): void {
     t.strictSame(await store.listApplications({ after: listed[3]?.key, limit: 3 }), [])
   })
 
+  t.test('Store: applications are read by their keys, oldest first, without those that were removed', async (t) => {
+    const store = await open(t)
+    await register(
+      store,
+      ['a', 'b', 'c', 'd'].map((id) => application(id)),
+    )
+    await store.register({ suites: [suite('store')], applications: [] }, AUDIT)
+    await store.approve('c', 'store', AUDIT)
+    const [a, b, c] = (await store.listApplications(PAGE)).map(({ key }) => key) as [
+      ApplicationKey,
+      ApplicationKey,
+      ApplicationKey,
+    ]
+    await store.removeApplication('b', AUDIT)
+    t.strictSame(await store.listApplicationsOf([c, b, a]), [
+      await store.findApplication('a'),
+      await store.findApplication('c'),
+    ])
+    t.strictSame(await store.listApplicationsOf([]), [])
+  })
+
   t.test('Store: what applications are searched by is listed newest first, page by page', async (t) => {
     const store = await open(t)
     t.strictSame(await store.listNames(PAGE), [])
@@ -1429,6 +1450,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         countTokens: () => store.countTokens(key, 1),
         listTokenCounts: () => store.listTokenCounts([key], [1]),
         listApplicationUses: () => store.listApplicationUses([key]),
+        listApplicationsOf: () => store.listApplicationsOf([key]),
         lastTokenAt: () => store.lastTokenAt(key),
         recordSecretUses: () => store.recordSecretUses([{ secretId: 1, lastUsedAt: START }]),
         listSecretUses: () => store.listSecretUses([1]),

@@ -8,6 +8,7 @@ import type { AuditedChange } from './audit.ts'
 import type { Commands } from './commands.ts'
 import type { Reads } from './reads.ts'
 import * as sql from './statements/registry.ts'
+import { arrayOf } from './values.ts'
 
 /** The keys of no row: ids begin with 1. */
 const BEFORE_THE_FIRST = 0
@@ -43,6 +44,7 @@ export function createRegistry({ reads, commands, audited }: Options): Registry 
     findSuite: reads.suite,
     mostImportedSecrets: reads.mostImportedSecrets,
     listApplications: ({ after = BEFORE_THE_FIRST, limit }) => list<Application>(sql.listApplications, [after, limit]),
+    listApplicationsOf: (keys) => list<Application>(sql.listApplicationsOf, [arrayOf(keys)]),
     listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
       list<Application>(sql.listApprovedApplications, [suiteId, after, limit]),
     countApproved: async (suiteIds, limit) =>

@@ -50,6 +50,7 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
     return clientId === undefined ? undefined : findApplication(clientId)
   })
   const listApplications = list<Application>(sql.listApplications)
+  const listApplicationsOf = list<Application>(sql.listApplicationsOf)
   const listApprovedApplications = list<Application>(sql.listApprovedApplications)
   const countApproved = db.prepare(sql.countApproved).pluck()
   const listSuites = list<Suite>(sql.listSuites)
@@ -109,6 +110,7 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
     findSuite: reader(findSuite),
     mostImportedSecrets: () => readImportedSecrets(undefined),
     listApplications: ({ after = BEFORE_THE_FIRST, limit }) => listApplications(after, limit),
+    listApplicationsOf: (keys) => listApplicationsOf(JSON.stringify(keys)),
     listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
       listApprovedApplications(suiteId, after, limit),
     countApproved: (suiteIds, limit) =>

@@ -54,6 +54,9 @@ export const readRegistry = `
 export const listApplications = `
   SELECT ${APPLICATION}::text FROM applications a WHERE a.id > $1 ORDER BY a.id LIMIT $2`
 
+export const listApplicationsOf = `
+  SELECT ${APPLICATION}::text FROM applications a WHERE a.id = ANY ($1::bigint[]) ORDER BY a.id`
+
 export const listNames = `
   SELECT id, client_id, name, developer_email, status FROM applications WHERE id < $1 ORDER BY id DESC LIMIT $2`
 

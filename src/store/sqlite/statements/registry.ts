@@ -55,6 +55,9 @@ export const findClientId = `
 export const listApplications = `
   SELECT ${APPLICATION} FROM applications a WHERE a.id > ? ORDER BY a.id LIMIT ?`
 
+export const listApplicationsOf = `
+  SELECT ${APPLICATION} FROM applications a WHERE a.id IN (SELECT value FROM json_each(?)) ORDER BY a.id`
+
 export const listNames = `
   SELECT id, client_id, name, developer_email, status FROM applications WHERE id < ? ORDER BY id DESC LIMIT ?`
 
