@@ -43,7 +43,7 @@ const FAILED = {
 /** Answers what went wrong with a page. Who is not signed in is led to where that is done. */
 export function showErrors(console: FastifyInstance, context: AdminContext): void {
   console.setErrorHandler((error, request, reply) => {
-    if (error instanceof RefusedOperator && isProgram(request)) {
+    if (error instanceof RefusedOperator && error.reason !== 'another host' && isProgram(request)) {
       return sendProblem(reply, { status: 404, detail: 'The API is under /admin/v1/.' })
     }
     if (error instanceof RefusedOperator && error.reason === 'no credentials')
