@@ -29,7 +29,7 @@ export function newSecretPage({ owner, ownerName, clientSecret, othersEndAt, bas
         { id: 'client-id', label: 'Client id', value: owner },
         { id: 'client-secret', label: 'Client secret', value: clientSecret },
       ],
-      html`<p><strong>The secret is shown this once.</strong> Pass it on in a safe way. If it is lost, rotate it again. The previous secrets work until ${time(othersEndAt)} at the latest.</p>`,
+      html`<p><strong>The secret is shown this once.</strong> Pass it on in a safe way. The previous secrets work until ${time(othersEndAt)} at the latest.</p>`,
     )}
 ${use}
 <div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,

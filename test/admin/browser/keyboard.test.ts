@@ -43,7 +43,7 @@ t.test('Keyboard: an application is registered without a mouse', { skip: NO_BROW
   await tabTo(page, ({ text }) => text.startsWith('Register an application'))
   await page.keyboard.press('Enter')
   await page.waitForURL('**/new-application')
-  await tabTo(page, ({ name }) => name === 'name')
+  await page.waitForFunction(() => document.activeElement?.id === 'field-name')
   await page.keyboard.type('Store front')
   await tabTo(page, ({ name }) => name === 'developer_email')
   await page.keyboard.type('dev@partner.example')
@@ -61,6 +61,7 @@ t.test('Keyboard: a question is asked in a dialog that Escape closes', { skip: N
   await tabTo(page, isSuspend)
   await page.keyboard.press('Enter')
   t.ok(await page.getByRole('dialog').isVisible())
+  t.match(await focused(page), { text: 'Cancel' }, 'who presses Enter once more has done nothing')
   for (let times = 0; times < 4; times++) {
     await page.keyboard.press('Tab')
     const isInside = await page.evaluate(
@@ -78,6 +79,10 @@ t.test('Keyboard: a question is asked in a dialog that Escape closes', { skip: N
   await page.keyboard.press('Enter')
   await untilDone(page)
   t.match((await console.command('applications', 'show', clientId)).status, 'suspended')
+  const done = page.getByRole('status').filter({ hasText: 'is suspended' })
+  t.ok(await done.isVisible())
+  await page.reload()
+  t.notOk(await done.isVisible(), 'what was done is said once')
 })
 
 t.test(

@@ -27,6 +27,7 @@ t.test('Console: a page says where it is, who is signed in and what was done', a
   t.match(text, '<a href="/audit" aria-current="page">Audit</a>')
   t.equal(text.split('aria-current').length, 2)
   t.match(text, /Signed in as .*<bdi>anna<\/bdi>.*, viewer/)
+  t.match(text, 'data-zone>Times are in UTC.</p>')
   t.match(text, '<form method="post" action="/logout">')
   t.match(text, '<div class="note good" role="status"><p>It was removed.</p></div>')
   t.match(text, `<script type="module" src="${asset('login.js')}"></script>`)

@@ -123,6 +123,7 @@ t.test('Suite: its page says whether all is well, who is approved page by page, 
   const { browser, store, register, clock } = await setting(t)
   const empty = (await browser('/suites/store')).body
   t.match(textOf(empty), 'No problem is known. None of its requests is refused now.')
+  t.match(textOf(empty), 'Last refusals of its own requests')
   t.match(textOf(empty), 'No application is approved yet')
   for (let n = 0; n < 21; n++) await register(`a-${n}`)
   await store.recordRefusals([

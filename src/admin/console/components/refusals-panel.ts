@@ -5,8 +5,11 @@ import { section } from './words.ts'
 
 const KNOWN = html`<p class="hint">Refusals are shown within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
+/** Who looks for an application that is refused may look at the suite first. */
+const OF_APPLICATIONS = html`<p class="hint">An application that is refused at this suite has its refusals on its own page.</p>`
+
 /** The last refusals of a client, and of those that may be meant for it. */
-export function refusalsPanel({ refusals, similarRefusals }: Explanation, now: number): Html {
+export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation, now: number): Html {
   const own =
     refusals.length === 0
       ? html`<p class="quiet-text">No request was refused in the last 30 days.</p>`
@@ -18,5 +21,6 @@ export function refusalsPanel({ refusals, similarRefusals }: Explanation, now: n
       'Refused client ids that look like this one',
       refusalsTable('Refused client ids that look like it, newest first', similarRefusals, { now, withClient: true }),
     )
-  return html`${section('refusals', 'Last refusals', html`${own}${KNOWN}`)}${similar}`
+  const title = suite ? 'Last refusals of its own requests' : 'Last refusals'
+  return html`${section('refusals', title, html`${own}${suite ? OF_APPLICATIONS : KNOWN}`)}${similar}`
 }
