@@ -96,7 +96,8 @@ function shown(value: unknown): Part {
   if (typeof value === 'string') return MOMENT.test(value) ? time(Date.parse(value)) : html`<bdi>${value}</bdi>`
   if (isItem(value)) return `${value.id}`
   if (typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value)
-  return Object.entries(value).map(([key, part], n) => html`${n > 0 && ', '}${words(key)} ${shown(part)}`)
+  const parts = Object.entries(value).filter(([key]) => !SAID_ELSEWHERE.includes(key))
+  return parts.map(([key, part], n) => html`${n > 0 && ', '}${words(key)} ${shown(part)}`)
 }
 
 function words(field: string): string {
