@@ -58,6 +58,15 @@ t.test('Access: who is removed while the body of a change is on its way changes 
   }
 })
 
+t.test('Access: the reference of a session is no key for the API', async (t) => {
+  const { app, signIn } = await createConsoleWorld(t)
+  const { cookie } = await signIn()
+  const [, reference = ''] = cookie.split('=')
+  const url = '/admin/v1/applications'
+  t.equal((await app.inject({ url, headers: { authorization: `Bearer ${reference}` } })).statusCode, 401, 'as a key')
+  t.equal((await app.inject({ url, headers: { ...SAME_ORIGIN, cookie } })).statusCode, 401, 'as a cookie')
+})
+
 t.test('Access: the exceptions are routes that there are', async (t) => {
   const world = await createAdminWorld(t)
   const routes = world.routes.map(({ method, url }) => `${method} ${url}`)
