@@ -9,31 +9,31 @@ import { ANSWER_HEADERS } from './wire/headers.ts'
 import { createHostCheck, originForm } from './wire/host.ts'
 import { createMalformedAnswers } from './wire/malformed.ts'
 import { sendProblem } from './wire/problem.ts'
-import { settle } from './wire/settle.ts'
+import { reportError } from './wire/report-error.ts'
 import { refuseUnstorable } from './wire/storable.ts'
 import { takeTurns } from './wire/turns.ts'
 
 const BODY_LIMIT = 64 * 1024
 
-/** Few ask. An event stream is one of them for as long as a page is open. */
+/** Operators are few. An event stream takes one connection for as long as its page is open. */
 const MAX_CONNECTIONS = 64
 
-/** How long a request may take to arrive. */
+/** How long a request may take to arrive, headers and body. */
 const REQUEST_TIMEOUT_MS = 10_000
 
-/** How long nothing may move on a connection while an answer is under way, and while none is. */
+/** How long a connection may be idle: while a request is being handled, and between two requests. */
 const IDLE_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 5000
 
-/** How long answers may take when the server ends. Event streams would take for ever. */
+/** How long open connections get when the server closes. Event streams would never end by themselves. */
 const CLOSE_MS = 250
 
-/** The longest client id that there may be, when all of it is percent-encoded. */
+/** Fits the longest client id with every character percent-encoded. */
 const MAX_PARAM_LENGTH = 1024
 
 /**
- * The whole admin listener: the API under /admin/v1, and the console, which is all the rest. Listening is the caller's. It
- * has no CORS: no page of another site may read an answer of it.
+ * Builds the app of the admin listener: the API under /admin/v1, and the console everywhere else. The caller makes it listen.
+ * There are no CORS headers, so pages of other sites cannot read its answers.
  */
 export async function buildAdminApp(context: AdminContext): Promise<FastifyInstance> {
   const { observe, trustProxy } = context
@@ -51,7 +51,7 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
     frameworkErrors: (error, request, reply) => {
       reply.headers({ ...ANSWER_HEADERS, 'x-request-id': request.id })
-      sendProblem(reply, settle(observe, error, request))
+      sendProblem(reply, reportError(observe, error, request))
     },
     clientErrorHandler: (error, socket) => malformed.answer(error, socket),
     genReqId: ({ headers }) => requestIdOf(headers),
@@ -61,7 +61,7 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
   malformed.watch(app)
   app.addHook('preClose', async () => void setTimeout(() => app.server.closeAllConnections(), CLOSE_MS))
   app.removeAllContentTypeParsers()
-  app.setErrorHandler((error, request, reply) => sendProblem(reply, settle(observe, error, request)))
+  app.setErrorHandler((error, request, reply) => sendProblem(reply, reportError(observe, error, request)))
 
   describeCallers(app)
   const assertHost = createHostCheck(context)

@@ -6,34 +6,34 @@ import type { Observer } from '../domain/events.ts'
 import type { StatisticsSource } from '../domain/statistics.ts'
 import type { Store } from '../domain/store.ts'
 
-/** What both halves of the admin listener, the API and the console, work with. */
+/** What the API and the console need from the server. */
 export interface AdminContext {
   store: Store
   now: Clock
   observe: Observer
-  /** What an operator can do; the author is who is said to have done it. */
+  /** The administration on behalf of an author, who is recorded with each change. */
   administration: (author: Author) => Administration
   signIn: SignIn
   statistics: StatisticsSource
   about: About
-  /** Where operators reach the listener through a proxy, without a slash at the end. */
+  /** The URL at which operators reach the listener through a proxy, without a trailing slash. */
   adminUrl: string | undefined
-  /** The host that it listens on, where that is a name or an address of its own. */
+  /** The host that it listens on. Undefined: a Unix socket, or all addresses. */
   boundHost: string | undefined
-  /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
+  /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is trusted; false for none. */
   trustProxy: false | string[]
-  /** What operators do to get a login link, where no command reaches the store. Undefined: run `token-server console`. */
+  /** How to get a login link if the command line cannot reach the store. Undefined: with `token-server console`. */
   howToSignIn: string | undefined
 }
 
-/** What runs here. */
+/** What the server is and how it is configured. */
 export interface About {
   version: string
-  /** Of Node.js. */
+  /** The version of Node.js. */
   node: string
   store: 'SQLite' | 'PostgreSQL'
   /** Milliseconds since the epoch. */
   startedAt: number
-  /** Every setting with its value as text; never a password. */
+  /** The settings with their values as text, without passwords. */
   settings: readonly { name: string; value: string; meaning: string }[]
 }

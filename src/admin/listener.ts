@@ -10,13 +10,13 @@ import { withoutStaleSocket } from './stale-socket.ts'
 /** An address, or the path of a Unix socket. */
 type Place = { host: string; port: number } | { socket: string }
 
-/** What a new socket does not allow: everything to everybody but its owner. */
+/** The umask for a new socket: only its owner may connect. */
 const OWNER_ONLY = 0o177
 
-/** Lets the app listen until it is closed. Resolves to where that is; throws OperatorError where it cannot. */
+/** Makes the app listen. Resolves to its address. Throws OperatorError if it cannot listen. */
 export async function listenForAdmin(app: FastifyInstance, place: Place): Promise<string> {
   await app.ready()
-  // Fastify would listen on all addresses of `localhost`, with servers that have none of the app's listeners.
+  // Fastify's own listen() opens a second server for `localhost` (IPv4 and IPv6), without the app's event listeners.
   const { server } = app
   if ('socket' in place) {
     await withoutStaleSocket(place.socket, () => listening(server, () => listenOnSocket(server, place.socket)))
@@ -34,7 +34,7 @@ export async function listenForAdmin(app: FastifyInstance, place: Place): Promis
   return `http://${hostInUrl(address)}:${bound}`
 }
 
-/** The file is made before `listen` returns, so that it never has another mode. */
+/** The socket is created before `listen` returns, so setting the umask around it is enough. */
 function listenOnSocket(server: Server, path: string): void {
   const before = process.umask(OWNER_ONLY)
   try {
@@ -44,10 +44,10 @@ function listenOnSocket(server: Server, path: string): void {
   }
 }
 
-/** Rejects with what is said while it begins. Later errors are of connections that cannot be accepted: they end nothing. */
+/** Rejects if listening fails. Later errors are connections that could not be accepted, and are ignored. */
 async function listening(server: Server, listen: () => void): Promise<void> {
-  const begun = once(server, 'listening')
+  const started = once(server, 'listening')
   server.on('error', () => {})
   listen()
-  await begun
+  await started
 }

@@ -5,17 +5,17 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../domain/operator-error.ts'
 
-/** Between the file of a socket and the first moment that it answers. */
-const BEGIN_MS = 100
+/** A starting server creates its socket this long before it accepts connections, at most. */
+const STARTUP_MS = 100
 
 /**
- * Listens on a Unix socket. Where its file is there already, that of a server that was killed is removed first. Throws
- * OperatorError where another server answers there, where the file is no socket, and where there is no such folder.
+ * Listens on a Unix socket, and first removes the socket that a killed server left behind. Throws OperatorError if another
+ * server answers there, if the file is not a socket, or if the folder does not exist.
  */
 export async function withoutStaleSocket(
   path: string,
   listen: () => Promise<void>,
-  pause: () => Promise<void> = () => sleep(BEGIN_MS),
+  pause: () => Promise<void> = () => sleep(STARTUP_MS),
 ): Promise<void> {
   const failure = (reason: string, cause?: unknown) =>
     new OperatorError(`Cannot listen on ADMIN_ADDRESS, unix:${path}: ${reason}.`, { cause })
@@ -34,7 +34,7 @@ export async function withoutStaleSocket(
   }
 }
 
-/** Asked twice: another server may be about to begin. */
+/** Tries twice, because another server may be starting. */
 async function answers(path: string, pause: () => Promise<void>): Promise<boolean> {
   if (await accepts(path)) return true
   await pause()
@@ -54,8 +54,8 @@ async function accepts(path: string): Promise<boolean> {
 }
 
 /**
- * Removes the file if it is still this one. Returns whether it was: another server that begins may have replaced it. It is
- * moved aside first, for only one of several servers can do that.
+ * Removes the file if it is still this one: another starting server may have replaced it. Returns whether it was removed.
+ * The file is renamed first, because only one of several servers can succeed in that.
  */
 function remove(path: string, { ino, mtimeMs }: Stats): boolean {
   const aside = `${path}.${process.pid}`

@@ -3,7 +3,7 @@ import type { Administration } from '../../administration/administration.ts'
 import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
 
-/** What can be done in the name of who sent a request. */
+/** The administration on behalf of the operator who sent the request. */
 export function administrationOf(context: AdminContext, request: FastifyRequest): Administration {
   return context.administration(callerOf(request).author)
 }

@@ -14,13 +14,13 @@ import { suites } from './suites.ts'
 
 const RESOURCES = [applications, approvals, secrets, suites, operators, auditEvents, statistics]
 
-/** The administration API, under /admin/v1: JSON, for who has an admin key. */
+/** The administration API under /admin/v1: JSON, authenticated by admin keys. */
 export function adminApi(api: FastifyInstance, context: AdminContext): void {
   const refuseUnknown = watchRoutes(api)
   authenticateKeys(api, context.signIn)
   parseJson(api)
   api.setNotFoundHandler(refuseUnknown)
-  // What a route does not know it does not ignore.
+  // Unknown query parameters are refused, not ignored.
   api.addHook('onRoute', (route) => {
     route.schema = { querystring: query(), ...route.schema }
   })

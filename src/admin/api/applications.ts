@@ -60,7 +60,7 @@ const CHANGE = {
   response: { 200: SHOWN_APPLICATION },
 }
 
-/** Who may ask for tokens. */
+/** /applications, except their approvals and secrets. */
 export function applications(api: FastifyInstance, context: AdminContext): void {
   api.get<{ Querystring: Query }>('/applications', { schema: LIST }, async (request) => {
     const { applications } = administrationOf(context, request)

@@ -8,7 +8,7 @@ interface OneApproval {
 
 const PATH = '/applications/:client_id/suites/:suite_id'
 
-/** Which application is approved for which suite. */
+/** /applications/{client_id}/suites: the suites that an application is approved for. */
 export function approvals(api: FastifyInstance, context: AdminContext): void {
   api.put<OneApproval>(PATH, async (request, reply) => {
     const { applications } = administrationOf(context, request)

@@ -11,7 +11,7 @@ const LIST = {
   response: { 200: pageOf('audit_events', AUDIT_EVENT) },
 }
 
-/** Who changed what. */
+/** /audit-events, newest first. */
 export function auditEvents(api: FastifyInstance, context: AdminContext): void {
   api.get<{ Querystring: Query }>('/audit-events', { schema: LIST }, async (request) => {
     const { listAuditEvents } = administrationOf(context, request)
@@ -20,7 +20,7 @@ export function auditEvents(api: FastifyInstance, context: AdminContext): void {
     const limit = limitOf(request.query)
     const cursor = cursorIn('before', request.query)
     const before = cursor === undefined ? undefined : keyOf<number>(cursor)
-    // One more, to know whether there is any.
+    // One extra row shows whether there is a next page.
     const found = await listAuditEvents({ since, actor, subject, before, limit: limit + 1 })
     const page = found.slice(0, limit)
     const next = found.length > limit ? cursorOf(page.at(-1)?.id) : null

@@ -6,7 +6,10 @@ import { RefusedOperator } from '../wire/refused-operator.ts'
 
 const BEARER = /^bearer +(\S+) *$/i
 
-/** Asks every request for an admin key, RFC 6750 §2.1, before its body is read, and who changes something once more. */
+/**
+ * Requires an admin key (RFC 6750 §2.1) before the body is read. Requests that make changes are checked again afterwards: the
+ * operator may have been removed while the body arrived.
+ */
 export function authenticateKeys(api: FastifyInstance, { authenticate }: SignIn): void {
   async function identify(request: FastifyRequest): Promise<void> {
     const adminKey = adminKeyOf(request)
@@ -16,7 +19,6 @@ export function authenticateKeys(api: FastifyInstance, { authenticate }: SignIn)
   }
 
   api.addHook('onRequest', identify)
-  // The body may have taken seconds, in which the operator was removed.
   api.addHook('preHandler', async (request) => {
     if (!isSafe(request.method)) await identify(request)
   })

@@ -3,12 +3,12 @@ import type { Repeatable } from '../../administration/idempotency.ts'
 import { callerOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
 
-/** As long as any that is in use; a UUID has 36 characters. */
+/** 1 to 255 printable ASCII characters, without spaces at the ends. A UUID has 36. */
 const KEY = /^[!-~]([ -~]{0,253}[!-~])?$/
 
 /**
- * What makes a request that is sent twice one request: the Idempotency-Key that its sender gave it
- * (draft-ietf-httpapi-idempotency-key-header), and all that it asks for. Without one it is done each time.
+ * Makes a request repeatable if it has an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). The key is bound to
+ * method, URL and body. Throws ProblemError if the key is malformed.
  */
 export function repeatable(request: FastifyRequest, reply: FastifyReply): Repeatable {
   const { 'idempotency-key': key } = request.headers
@@ -17,14 +17,14 @@ export function repeatable(request: FastifyRequest, reply: FastifyReply): Repeat
     throw new ProblemError({ status: 400, detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters.' })
   }
   const { method, url, body = null } = request
-  const asked = `${method} ${url} ${JSON.stringify(body)}`
+  const content = `${method} ${url} ${JSON.stringify(body)}`
   return {
-    idempotency: { key, credential: callerOf(request).credential, request: asked },
+    idempotency: { key, credential: callerOf(request).credential, request: content },
     onRepetition: () => void reply.header('idempotent-replayed', 'true'),
   }
 }
 
-/** Answers with what is new, its secret too. `path`: where it can be shown, below /admin/v1. */
+/** Answers 201 with what was created, including its secret. `path`: the Location, relative to /admin/v1. */
 export function sendCreated(reply: FastifyReply, view: object, path?: string): FastifyReply {
   if (path !== undefined) reply.header('location', `/admin/v1/${path}`)
   return reply.code(201).send(view)

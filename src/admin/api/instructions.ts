@@ -2,7 +2,7 @@ import { aboutSuite, COMMANDS, type Instructions } from '../../administration/in
 
 const APPLICATIONS = '/admin/v1/applications'
 
-/** The calls that do it, and the commands for people who read the answer. */
+/** API calls, followed by the same commands for people who read the answer. */
 export const API_INSTRUCTIONS: Instructions = {
   resume: (clientId) => `DELETE ${pathOf(clientId)}/suspension (or ${COMMANDS.resume(clientId)})`,
   rotate: (owner) => `POST to its /secrets (or ${COMMANDS.rotate(owner)})`,

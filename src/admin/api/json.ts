@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Makes the bodies of a part of the listener JSON. One without any text is no body: many clients name the type of a body that
- * they do not send.
+ * Parses JSON bodies. An empty one counts as no body, because many clients send a Content-Type even without one. Objects with
+ * `__proto__` or `constructor` keys are refused.
  */
 export function parseJson(api: FastifyInstance): void {
   const parse = api.getDefaultJsonParser('error', 'error')

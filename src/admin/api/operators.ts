@@ -14,8 +14,8 @@ interface OneOfAnOperator {
 }
 
 /**
- * Who may administer over the network. Whatever ends their access can be done here; they, and what gives them access, are
- * added by the command line alone.
+ * /operators: lists them and takes away access. Operators, keys and login links are created on the command line only, so that
+ * stolen credentials cannot create others.
  */
 export function operators(api: FastifyInstance, context: AdminContext): void {
   api.get('/operators', { schema: { response: { 200: object({ operators: listOf(OPERATOR) }) } } }, async (request) => {

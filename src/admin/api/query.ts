@@ -2,38 +2,38 @@ import { isCursor } from '../../administration/cursor.ts'
 import { isDay } from '../../domain/day.ts'
 import { ProblemError } from '../wire/problem.ts'
 
-/** The parameters of a query, by their names. */
+/** Query parameters by name. */
 export type Query = Record<string, string | undefined>
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 200
 
-/** A time with its zone, RFC 3339 §5.6. */
+/** A date-time of RFC 3339 §5.6. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
-/** Which page of a list is asked for. */
+/** The page of a list that is asked for. Throws ProblemError, as all functions here do. */
 export function pageAskedBy(query: Query): { limit: number; after: string | undefined } {
   return { limit: limitOf(query), after: cursorIn('after', query) }
 }
 
-/** How many rows a page is to have. */
+/** The size of a page. */
 export function limitOf({ limit = String(DEFAULT_LIMIT) }: Query): number {
   if (/^[1-9]\d{0,2}$/.test(limit) && Number(limit) <= MAX_LIMIT) return Number(limit)
   throw wrong('limit', `must be a whole number from 1 to ${MAX_LIMIT}`)
 }
 
-/** Where a list goes on. */
+/** The cursor at which a list continues. */
 export function cursorIn(name: string, { [name]: cursor }: Query): string | undefined {
   if (cursor === undefined || isCursor(cursor)) return cursor
-  throw wrong(name, 'must be what the page before has in next')
+  throw wrong(name, 'must be the value of next in the previous page')
 }
 
-/** Whether a parameter is `true`. */
+/** Whether a parameter is `true`; false by default. */
 export function flagOf(name: string, { [name]: value = 'false' }: Query): boolean {
   return oneOf(name, ['true', 'false'], value) === 'true'
 }
 
-/** One of some words, or undefined. */
+/** A parameter that must be one of some words. */
 export function wordOf<Word extends string>(
   name: string,
   words: readonly Word[],

@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify'
 
-// What requests may have, and what answers have. Rules for the values of a body are in administration/rules.ts.
+// JSON schemas of requests and answers. The rules for the values of a body are in administration/rules.ts.
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -12,7 +12,7 @@ const TEXT_OR_NULL: Schema = { type: ['string', 'null'] }
 /** A time of RFC 3339, or null. */
 export const TIME = TEXT_OR_NULL
 
-/** An object of these fields and no others. `optional`: those that may be left out. */
+/** An object with these fields and no others. All are required but `optional`. */
 export function object(properties: Record<string, Schema>, { optional = [] as string[] } = {}): Schema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name))
   return { type: 'object', additionalProperties: false, required, properties }
@@ -26,12 +26,12 @@ export function listOf(items: Schema): Schema {
   return { type: 'array', items }
 }
 
-/** The parameters of a query, each of which may be left out. They are text: what it may be says `query.ts`. */
+/** Optional query parameters, as text. query.ts checks their values. */
 export function query(...names: string[]): FastifySchema['querystring'] {
   return object(Object.fromEntries(names.map((name) => [name, TEXT])), { optional: names })
 }
 
-/** What is shown of a secret: never the secret, nor what is stored of it. */
+/** A secret as it is listed: neither the secret nor its digest. */
 export const SECRET = object({
   id: NUMBER,
   origin: TEXT,
@@ -42,7 +42,6 @@ export const SECRET = object({
   last_used_at: TIME,
 })
 
-/** What is stored of an application. */
 const APPLICATION = {
   client_id: TEXT,
   name: TEXT,
@@ -99,7 +98,7 @@ export const EXPLANATION = object({
   similar_applications: listOf(object({ client_id: TEXT, name: TEXT })),
 })
 
-/** What is shown of an operator: never a key or what opens a session, nor what is stored of them. */
+/** An operator, without keys, session references and their digests. */
 export const OPERATOR = object({
   name: TEXT,
   role: TEXT,
@@ -119,7 +118,7 @@ export const OPERATOR = object({
   ),
 })
 
-/** The fields of a subject, whatever it is. The store has made them of what is shown of it. */
+/** Public fields of any subject. The store leaves out secrets and digests. */
 const FIELDS = { type: ['object', 'null'], additionalProperties: true }
 
 export const AUDIT_EVENT = object({
@@ -135,7 +134,7 @@ export const AUDIT_EVENT = object({
   after: FIELDS,
 })
 
-/** One page of a list. `next`: where it goes on, or null. */
+/** One page of a list. `next`: the cursor of the next page, or null. */
 export function pageOf(name: string, item: Schema): Schema {
   return object({ [name]: listOf(item), next: TEXT_OR_NULL })
 }

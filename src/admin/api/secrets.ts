@@ -11,8 +11,8 @@ interface Owned {
   Params: { owner: string; id: string }
 }
 
-/** Seconds: what the others of a new secret have left, and the longest that they may have. A day, and a year. */
-const OVERLAP = 86_400
+/** How long previous secrets stay valid after a rotation, in seconds: a day by default, a year at most. */
+const DEFAULT_OVERLAP = 86_400
 const MAX_OVERLAP = 365 * 86_400
 
 const LIST = { response: { 200: object({ secrets: listOf(SECRET) }) } }
@@ -25,7 +25,7 @@ const ROTATE = {
   response: { 201: object({ client_id: TEXT, client_secret: TEXT, others_end_at: TIME }) },
 }
 
-/** What applications, and in the same way suites, authenticate with. */
+/** /applications/{client_id}/secrets and /suites/{suite_id}/secrets. */
 export function secrets(api: FastifyInstance, context: AdminContext): void {
   ofOwners('applications')
   ofOwners('suites')
@@ -48,7 +48,7 @@ export function secrets(api: FastifyInstance, context: AdminContext): void {
           [owners]: { show },
           secrets,
         } = administrationOf(context, request)
-        const { overlap_seconds: overlap = OVERLAP } = request.body ?? {}
+        const { overlap_seconds: overlap = DEFAULT_OVERLAP } = request.body ?? {}
         const { owner } = request.params
         await show(owner)
         const rotated = await secrets.rotate(owner, overlap * 1000, repeatable(request, reply))

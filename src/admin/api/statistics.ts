@@ -3,7 +3,7 @@ import { timestamp } from '../../administration/views.ts'
 import type { Latency, NodeStatistics, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
 
-/** How the server is doing. */
+/** /statistics: the figures of the overview. */
 export function statistics(api: FastifyInstance, { statistics }: AdminContext): void {
   api.get('/statistics', async () => statisticsView(await statistics.read()))
 }

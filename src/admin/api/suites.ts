@@ -24,7 +24,7 @@ const LIST_APPROVED = {
   response: { 200: pageOf('applications', APPROVED_APPLICATION) },
 }
 
-/** Who may ask about tokens. */
+/** /suites, except their secrets. */
 export function suites(api: FastifyInstance, context: AdminContext): void {
   api.get<{ Querystring: Query }>('/suites', { schema: LIST }, async (request) => {
     const { suites } = administrationOf(context, request)

@@ -4,7 +4,7 @@ import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
 import { type Problem, sendProblem } from '../wire/problem.ts'
 import { RefusedOperator } from '../wire/refused-operator.ts'
-import { settle } from '../wire/settle.ts'
+import { reportError } from '../wire/report-error.ts'
 import { referenceIn } from './cookie.ts'
 import { html, type Part } from './html.ts'
 import type { Page } from './layout.ts'
@@ -48,7 +48,7 @@ export function showErrors(console: FastifyInstance, context: AdminContext): voi
     }
     if (error instanceof RefusedOperator && error.reason === 'no credentials')
       return askToSignIn(context, request, reply)
-    const problem = settle(context.observe, error, request)
+    const problem = reportError(context.observe, error, request)
     reply.headers(problem.headers ?? {})
     return showPage(reply, errorPage(problem, request), { status: problem.status })
   })

@@ -2,8 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { RefusedOperator } from './refused-operator.ts'
 
 /**
- * The routes that are open to more than the others are. All others: whoever is signed in may look, and only an admin may
- * change anything.
+ * Routes with their own rule. Everywhere else any operator may read, and only an admin may make changes.
  */
 export const EXCEPTIONS: Record<string, 'anyone' | 'any operator'> = {
   'GET /login': 'anyone',
@@ -17,17 +16,16 @@ export const EXCEPTIONS: Record<string, 'anyone' | 'any operator'> = {
   'POST /operators/:name/sessions/:id/end': 'any operator',
 }
 
-/** Whether a method changes nothing, RFC 9110 §9.2.1. */
+/** Whether a method is safe (RFC 9110 §9.2.1). */
 export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** Whether a request is for a route that asks for no authentication. */
 function isOpen({ method, routeOptions }: FastifyRequest): boolean {
   return EXCEPTIONS[`${method} ${routeOptions.url}`] === 'anyone'
 }
 
-/** Refuses, before the body is read, what the caller may not do. Each half has found out by then who that is. */
+/** Checks access before the body is read. API and console have set the caller in `onRequest`. */
 export function limitAccess(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     assertAccess(request)
@@ -35,7 +33,7 @@ export function limitAccess(app: FastifyInstance): void {
   })
 }
 
-/** Throws RefusedOperator where this caller may not do this. */
+/** Throws RefusedOperator if the caller may not do this. */
 export function assertAccess(request: FastifyRequest): void {
   const { method, routeOptions, caller } = request
   if (isOpen(request)) return

@@ -4,28 +4,27 @@ import type { Author } from '../../domain/audit-event.ts'
 import type { Operator } from '../../domain/operator.ts'
 import { ProblemError } from './problem.ts'
 
-/** Who sent a request. */
+/** The operator who sent a request. */
 export interface Caller {
   operator: Operator
-  /** Who is said to have made the changes. */
+  /** Recorded as the author of changes. */
   author: Author
-  /** What the caller proved it with: an admin key, or the reference of a session. */
+  /** The admin key or session reference that the request was authenticated with. */
   credential: string
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Where the request came from: an address, or `unix socket`. */
+    /** The address that the request came from, or `unix socket`. */
     remoteAddress: string
-    /** Null: nobody is known. */
+    /** Null: not authenticated. */
     caller: Caller | null
   }
 }
 
-/** What the other side is called where it has no address. */
 const UNIX_SOCKET = 'unix socket'
 
-/** Gives requests the fields above. Who the caller is, each half of the listener finds out in its own way. */
+/** Adds the fields above to requests. API and console authenticate in their own ways and call setCaller. */
 export function describeCallers(app: FastifyInstance): void {
   let isUnixSocket = false
   app.server.once('listening', () => {
@@ -34,21 +33,21 @@ export function describeCallers(app: FastifyInstance): void {
   app.decorateRequest('remoteAddress', '')
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, _reply, done) => {
-    // At once: of a connection that is closed nobody knows.
+    // Now, because a closed connection no longer has an address.
     request.remoteAddress = isUnixSocket ? UNIX_SOCKET : remoteAddressOf(request)
     done()
   })
 }
 
-/** The address that trusted proxies say, or the other side's. Throws ProblemError where the other side is gone. */
+/** The address given by trusted proxies, or else that of the connection. Throws ProblemError if the connection is closed. */
 function remoteAddressOf(request: FastifyRequest): string {
   const { remoteAddress } = request.socket
-  // Reset before it was read: nobody waits for the answer, and nobody could say who made the change.
+  // Reset before the request was read. Nobody waits for the answer, and a change could not be attributed.
   if (remoteAddress === undefined) throw new ProblemError({ status: 400, detail: 'The connection is closed.' })
   return addressIn(request.ip) ?? withoutZone(remoteAddress)
 }
 
-/** Notes who sent a request. `credential`: what proved it. */
+/** Records the operator who sent a request, and the credential it was authenticated with. */
 export function setCaller(
   request: FastifyRequest,
   { operator, origin, credential }: { operator: Operator; origin: 'API' | 'console'; credential: string },
@@ -57,8 +56,8 @@ export function setCaller(
   request.caller = { operator, author: { actor: operator.name, origin, remoteAddress, requestId }, credential }
 }
 
-/** Who sent this request: to be called by routes that only those reach who are known. */
+/** The caller. For routes that require authentication; throws Error elsewhere. */
 export function callerOf({ caller }: FastifyRequest): Caller {
-  if (!caller) throw new Error('Nobody is known to have sent this request.')
+  if (!caller) throw new Error('The request is not authenticated.')
   return caller
 }

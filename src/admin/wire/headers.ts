@@ -1,4 +1,4 @@
-/** What a page may load and do (CSP 3): what is from here, and no script or style within a page. */
+/** CSP 3: only resources of this origin, and no inline scripts or styles. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -12,7 +12,7 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** What every answer says. No other site may read it (there is no CORS), embed it, or learn that it was here. */
+/** Headers of every answer. Other sites cannot read it (no CORS), embed it, or see it as a referrer. */
 export const ANSWER_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': POLICY,

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifySchemaValidationError } from 'fastify'
 
-/** A field that is wrong, and where it is: a JSON Pointer (RFC 6901) as a fragment, such as `#/name`. */
+/** An invalid field. `pointer`: a JSON Pointer (RFC 6901) as a URI fragment, such as `#/name`. */
 export interface WrongField {
   detail: string
   pointer: string
@@ -12,7 +12,7 @@ interface Invalid {
   errors?: WrongField[]
 }
 
-/** Types of JSON in words. */
+/** JSON types in words. */
 const TYPES: Record<string, string> = {
   string: 'text',
   integer: 'a whole number',
@@ -20,7 +20,7 @@ const TYPES: Record<string, string> = {
   object: 'an object',
 }
 
-/** What a route's schema refuses: fields of the body, which is understood (422), or parameters of the address. */
+/** The problem for a schema validation error: 422 with each field of the body, or 400 for query parameters. */
 export function invalid({ validation = [], validationContext }: FastifyError): Invalid {
   const isBody = validationContext === 'body'
   const problems = validation.map((one) => ({ names: namesOf(one), words: isBody ? bodyWords(one) : queryWords(one) }))
@@ -33,14 +33,14 @@ export function invalid({ validation = [], validationContext }: FastifyError): I
   return { status: 422, detail: detail.join(' '), errors }
 }
 
-/** Where it is: the names of the fields around it, and its own. */
+/** The path to the field: the names of the enclosing fields and its own. */
 function namesOf({ instancePath, params }: FastifySchemaValidationError): string[] {
   const names = instancePath.split('/').slice(1)
   const own = params.missingProperty ?? params.additionalProperty
   return [...names.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~')), ...(own ? [String(own)] : [])]
 }
 
-/** A JSON Pointer as the fragment of a URI, RFC 6901 §6. */
+/** A JSON Pointer as a URI fragment (RFC 6901 §6). */
 function pointerOf(names: string[]): string {
   const segments = names.map((name) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1')))
   return ['#', ...segments].join('/')

@@ -5,17 +5,16 @@ import { StoreUnavailable } from '../../domain/store.ts'
 import { invalid, type WrongField } from './invalid.ts'
 import { RefusedOperator } from './refused-operator.ts'
 
-/** An answer that is not what was asked for. */
+/** An error answer. */
 export interface Problem {
   status: number
-  /** For people. */
+  /** A sentence for people. */
   detail: string
-  /** Single fields that are wrong. */
+  /** Invalid fields. */
   errors?: readonly WrongField[] | undefined
   headers?: Record<string, string>
 }
 
-/** A problem that is thrown. */
 export class ProblemError extends Error {
   readonly problem: Problem
 
@@ -27,23 +26,23 @@ export class ProblemError extends Error {
 
 const RETRY_AFTER_SECONDS = '5'
 
-const NO_KEY: Problem = {
+const INVALID_KEY: Problem = {
   status: 401,
   detail: 'This admin key is not valid.',
   headers: { 'www-authenticate': 'Bearer realm="admin", error="invalid_token"' },
 }
 
 const REFUSALS: Record<RefusedOperator['reason'], Problem> = {
-  // Without an error code, for there is nothing to say of a key (RFC 6750 §3.1).
+  // RFC 6750 §3.1: no error code if the request has no credentials.
   'no credentials': {
     status: 401,
     detail: 'An admin key is needed: Authorization: Bearer otsa_…',
     headers: { 'www-authenticate': 'Bearer realm="admin"' },
   },
-  'malformed key': NO_KEY,
-  'unknown key': NO_KEY,
-  'expired key': NO_KEY,
-  'revoked key': NO_KEY,
+  'malformed key': INVALID_KEY,
+  'unknown key': INVALID_KEY,
+  'expired key': INVALID_KEY,
+  'revoked key': INVALID_KEY,
   'another host': { status: 421, detail: 'This server does not answer for this host. See ADMIN_URL.' },
   'another site': { status: 403, detail: 'This does not come from a page of this console.' },
   viewer: { status: 403, detail: 'A viewer can look at everything, and change nothing.' },
@@ -57,14 +56,14 @@ const STATUSES: Record<OperatorError['kind'], number> = {
   refused: 409,
 }
 
-/** What Fastify refuses by itself. */
+/** Answers to requests that Fastify itself refuses. */
 const DETAILS: Record<number, string> = {
   400: 'The request is malformed.',
   413: 'The body is too large.',
   415: 'This content type is not accepted. The API takes application/json.',
 }
 
-/** What a caller is told of whatever was thrown. Of what nobody expected that is nothing. */
+/** The answer to an error. An unexpected one is not described. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem
   if (error instanceof RefusedOperator) return REFUSALS[error.reason]
@@ -87,13 +86,13 @@ function ofOperatorError({ kind, message, fields }: OperatorError): Problem {
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-/** Answers with a problem, RFC 9457 §3. Its type is about:blank: the status is the kind of problem. */
+/** Answers with a problem (RFC 9457 §3). Its type is left out (about:blank): the status says what kind it is. */
 export function sendProblem(reply: FastifyReply, { status, detail, errors, headers = {} }: Problem): void {
   reply.code(status).headers(headers).type(PROBLEM_TYPE)
   reply.send(problemText({ status, detail, errors }))
 }
 
-/** The body of such an answer. */
+/** A problem as JSON. */
 export function problemText({ status, detail, errors }: Problem): string {
   return JSON.stringify({ title: STATUS_CODES[status], status, detail, errors })
 }

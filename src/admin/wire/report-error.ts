@@ -5,10 +5,10 @@ import { type Problem, problemOf } from './problem.ts'
 import { RefusedOperator } from './refused-operator.ts'
 
 /**
- * What a caller is told of an error. Says it as an event where the operator of the server should know of it: who was refused,
- * and what failed. Each half of the listener has an error handler that calls this.
+ * Returns the answer to an error. Reports refused operators and failures (5xx) as events. The error handlers of API and console
+ * call this.
  */
-export function settle(observe: Observer, error: unknown, request: FastifyRequest): Problem {
+export function reportError(observe: Observer, error: unknown, request: FastifyRequest): Problem {
   const problem = problemOf(error)
   const { id: requestId, method, remoteAddress, caller } = request
   if (error instanceof RefusedOperator) {

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from './problem.ts'
 
 /**
- * Throws the answer to what has no route: 404, or 405 and the methods that are allowed (RFC 9110 §15.5.6). To be called
- * before the routes are added.
+ * Returns a not-found handler that throws ProblemError: 404, or 405 with the allowed methods (RFC 9110 §15.5.6). Call this
+ * before adding routes.
  */
 export function watchRoutes(app: FastifyInstance): (request: FastifyRequest) => never {
   const methods = new Map<string, Set<string>>()
@@ -20,7 +20,7 @@ export function watchRoutes(app: FastifyInstance): (request: FastifyRequest) => 
   }
 }
 
-/** Whether a path is of a route: `:name` is any segment of it, `*` all that follows. */
+/** Whether a path matches the pattern of a route: `:name` is one segment, `*` the rest. */
 function matches(pattern: string, path: string): boolean {
   const segments = path.split('/')
   const wanted = pattern.split('/')

@@ -4,9 +4,9 @@ import { isLocal } from './host.ts'
 import { RefusedOperator } from './refused-operator.ts'
 
 /**
- * Refuses a change that another site's page asks for (CSRF). Browsers say whose page it is (Fetch Metadata, Sec-Fetch-Site);
- * where one does not, its Origin must be this listener's. Without TLS only a local name counts: anybody on the network could
- * replace a page of another one.
+ * Returns a check that throws RefusedOperator for a change from a page of another site (CSRF). Without Sec-Fetch-Site (Fetch
+ * Metadata) the Origin must be that of this listener. Plain HTTP counts for local names only, because anyone on the network
+ * could forge a page of another name.
  */
 export function createOriginCheck({ adminUrl }: { adminUrl: string | undefined }) {
   const proxied = adminUrl && new URL(adminUrl).host

@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from './problem.ts'
 
-/** Refuses texts that not every store can hold: with NUL, or half a character. */
+/** Refuses text that PostgreSQL cannot store: NUL and unpaired surrogates. Throws ProblemError. */
 export function refuseUnstorable(app: FastifyInstance): void {
   app.addHook('preHandler', (request, _reply, done) => {
     if (textsOf(request).every(isStorable)) return done()
-    throw new ProblemError({ status: 400, detail: 'A text has NUL or half a character in it.' })
+    throw new ProblemError({ status: 400, detail: 'A text contains NUL or an unpaired surrogate.' })
   })
 }
 
-/** All that is sent in the path, the query and the body, which have no more than lists in them. */
+/** All values of the path, the query and the body. None of them nests deeper than a list. */
 function textsOf({ params, query, body }: FastifyRequest): unknown[] {
   return [params, query, body].flatMap((sent) => Object.values(sent ?? {})).flat()
 }

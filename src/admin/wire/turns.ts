@@ -3,17 +3,17 @@ import { ProblemError } from './problem.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Lets the next request have its turn. Null: this one has not had its own. */
+    /** Lets the next request start. Null: this one has not started. */
     endTurn: (() => void) | null
   }
 }
 
-/** How many requests wait at most. One connection can send any number without waiting for answers. */
+/** Further requests get 503. A single connection can send any number by pipelining. */
 const MAX_WAITING = 64
 
 /**
- * Has one request worked on at a time, and a turn of the event loop for others after each. The process may be the one that
- * issues tokens: however many ask here, those who ask for tokens wait for a step of one request.
+ * Handles one request at a time, and yields to the event loop after each. The process may also issue tokens: a token request
+ * then waits for one step of one admin request at most, however many there are.
  */
 export function takeTurns(app: FastifyInstance): void {
   let last: Promise<unknown> = Promise.resolve()
@@ -21,7 +21,7 @@ export function takeTurns(app: FastifyInstance): void {
   app.decorateRequest('endTurn', null)
   app.addHook('preHandler', async (request) => {
     if (waiting >= MAX_WAITING) {
-      throw new ProblemError({ status: 503, detail: 'Too many requests wait.', headers: { 'retry-after': '1' } })
+      throw new ProblemError({ status: 503, detail: 'Too many requests are waiting.', headers: { 'retry-after': '1' } })
     }
     const { promise, resolve } = Promise.withResolvers<void>()
     const before = last
@@ -32,7 +32,7 @@ export function takeTurns(app: FastifyInstance): void {
     request.endTurn = () => setImmediate(resolve)
     if (request.socket.destroyed) throw new ProblemError({ status: 400, detail: 'The connection is closed.' })
   })
-  // Its work is done; who takes the answer slowly, or a stream, is not waited for.
+  // The work is done. A slow client or an event stream must not hold up the others.
   app.addHook('onSend', (request, _reply, _payload, done) => {
     request.endTurn?.()
     done()

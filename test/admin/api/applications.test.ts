@@ -119,7 +119,7 @@ t.test('API: a parameter that is wrong, unknown or there twice is refused', asyn
     'limit=': /limit must be/,
     'limit=1&limit=2': /limit must be given once/,
     'status=gone': /status must be active or suspended/,
-    'after=': /after must be what the page before has in next/,
+    'after=': /after must be the value of next in the previous page/,
     'after=MA': /after must be/,
     'page=2': /page is not known here/,
   }

@@ -3,5 +3,5 @@ import t from 'tap'
 import { callerOf } from '../../../src/admin/wire/caller.ts'
 
 t.test('Caller: where nobody is known, nothing is done in a name', async (t) => {
-  t.throws(() => callerOf({ caller: null } as FastifyRequest), /^Nobody is known to have sent this request\.$/)
+  t.throws(() => callerOf({ caller: null } as FastifyRequest), /^The request is not authenticated\.$/)
 })
