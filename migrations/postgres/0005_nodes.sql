@@ -1,5 +1,5 @@
--- The servers that share this database, as each has told last: for the overview of the console. Written in the background by
--- those with an admin listener. The id is drawn anew at each start. Not in SQLite, which serves one machine.
+-- The latest report of each server that shares this database, for the overview of the console. Written in the background by
+-- servers with an admin listener. The id is new at each start. Not in SQLite, which serves one machine.
 CREATE TABLE nodes (
   id               uuid PRIMARY KEY,
   name             text COLLATE "C" NOT NULL,

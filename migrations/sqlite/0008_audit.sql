@@ -1,5 +1,5 @@
--- Who changed what: a row for each subject that a change of an operator has changed, written in the same transaction.
--- before, after: JSON with the public fields that differ; NULL: it was not there. Purged after 400 days.
+-- The audit trail: one row for each subject that an operator's change affected, written in the same transaction.
+-- before, after: JSON of the public fields that changed; NULL: the subject did not exist. Purged after 400 days.
 CREATE TABLE audit_events (
   id             INTEGER PRIMARY KEY AUTOINCREMENT,
   at             INTEGER NOT NULL,
@@ -15,6 +15,6 @@ CREATE TABLE audit_events (
 ) STRICT;
 
 CREATE INDEX audit_events_by_time ON audit_events (at);
--- Each has the id, too, by which rows are listed.
+-- Events are listed in the order of ids; every SQLite index ends with the rowid, which is the id.
 CREATE INDEX audit_events_by_subject ON audit_events (subject);
 CREATE INDEX audit_events_by_actor ON audit_events (actor);

@@ -1,4 +1,4 @@
--- Who administers over the network: persons and programs.
+-- People and programs that may use the admin listener.
 CREATE TABLE operators (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   name       TEXT    NOT NULL UNIQUE,
@@ -6,7 +6,7 @@ CREATE TABLE operators (
   created_at INTEGER NOT NULL
 ) STRICT;
 
--- What their programs prove who they are with: the digest only. Each one ends.
+-- API keys of operators. Only the digest is stored. Every key expires.
 CREATE TABLE admin_keys (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
   operator_id  INTEGER NOT NULL REFERENCES operators (id) ON DELETE CASCADE,
@@ -19,7 +19,7 @@ CREATE TABLE admin_keys (
 
 CREATE INDEX admin_keys_by_operator ON admin_keys (operator_id);
 
--- What a login link has, until it is used: the digest only.
+-- Codes of unused login links. Only the digest is stored.
 CREATE TABLE login_codes (
   digest      TEXT    PRIMARY KEY,
   operator_id INTEGER NOT NULL REFERENCES operators (id) ON DELETE CASCADE,
@@ -29,7 +29,7 @@ CREATE TABLE login_codes (
 
 CREATE INDEX login_codes_by_operator ON login_codes (operator_id);
 
--- Logins in a browser: of the reference in its cookie the digest only. ends_at moves on while a session is used.
+-- Browser logins. Only the digest of the reference in the cookie is stored. Each use extends ends_at.
 CREATE TABLE sessions (
   id             INTEGER PRIMARY KEY AUTOINCREMENT,
   operator_id    INTEGER NOT NULL REFERENCES operators (id) ON DELETE CASCADE,
@@ -43,7 +43,7 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_operator ON sessions (operator_id);
 
--- Answers with a new secret, for who asks a second time: sealed with what only the asker has. docs/adr/0023.
+-- Answers that contain a new secret, for retries. Encrypted with a key that only the caller can derive (docs/adr/0023).
 CREATE TABLE idempotency_keys (
   digest     TEXT    PRIMARY KEY,
   sealed     TEXT    NOT NULL,
@@ -52,8 +52,8 @@ CREATE TABLE idempotency_keys (
 
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
 
--- While the store moves, operators and their keys stay as they are, as the registry does (0006): they are copied. When a key
--- was used last may change.
+-- Once the store has moved to another database, operators and admin keys are read-only like the registry (0006), because they
+-- are copied. last_used_at may still change.
 CREATE TRIGGER operator_not_added BEFORE INSERT ON operators WHEN EXISTS (SELECT 1 FROM moved)
   BEGIN SELECT RAISE(ABORT, 'the store has moved to another database; token-server store reopen undoes that'); END;
 CREATE TRIGGER operator_not_changed BEFORE UPDATE ON operators WHEN EXISTS (SELECT 1 FROM moved)

@@ -13,7 +13,7 @@ import { createWhy } from './why.ts'
 export interface Context {
   store: Store
   now: Clock
-  /** Who makes a change, and when: for the store. */
+  /** The author and time of a change, for the store's audit trail. */
   audit: () => Audit
   /** Says what was changed, when it is durable. */
   report: (change: Change) => void
@@ -23,7 +23,7 @@ export interface AdministrationOptions {
   store: Store
   now: Clock
   observe: Observer
-  /** Who makes the changes. */
+  /** The author of all changes. */
   author: Author
 }
 
@@ -43,7 +43,6 @@ export function createAdministration({ store, now, observe, author }: Administra
     secrets: createSecrets(context),
     operators: createOperators(context),
     seed: createSeed(context),
-    /** Who changed what, newest first. */
     listAuditEvents: store.listAuditEvents,
     why: createWhy(context),
   }

@@ -61,7 +61,7 @@ export interface PreparedApplication {
 export function createApplications(context: Context) {
   const { store, now, audit, report } = context
 
-  /** Registers one application. `suites`: those that it is approved for now. */
+  /** Registers one application. Resolves with the suites it is approved for now. */
   async function register(
     registration: Registration,
     repeatable: Repeatable = {},
@@ -74,7 +74,7 @@ export function createApplications(context: Context) {
       report(applicationRegistered(newApplication))
       return registered
     })
-    // Removed meanwhile: where the call is repeated, or another operator was fast.
+    // Undefined if the application was removed in the meantime, for example before this call was repeated.
     const { suites } = (await store.findApplication(registered.clientId)) ?? { suites: [] }
     return { ...registered, suites }
   }
@@ -255,7 +255,7 @@ function unknownApplication(clientId: string): OperatorError {
   return new OperatorError(`There is no application with the client id ${clientId}.`, { kind: 'not found' })
 }
 
-/** The same for a field of what is to be registered. */
+/** An unknown suite in a registration: an error of its `suites` field. */
 function unknownSuiteField(suiteId: string): OperatorError {
   const { message } = unknownSuite(suiteId)
   const fields = [{ field: 'suites', message: message.replace(/\.$/, '') }]

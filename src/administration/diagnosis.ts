@@ -22,14 +22,14 @@ export interface Findings {
   instructions: Instructions
 }
 
-/** Doubtful: nothing of it is refused now, and yet something may be wrong. */
+/** `doubtful`: no request is refused now, but something may still be wrong. */
 export type Health = 'well' | 'doubtful' | 'wrong'
 
 export interface Diagnosis {
   health: Health
-  /** What is most likely wrong, and what to do about it: a line for each reason, newest first; after them those before the last token. */
+  /** One line per likely cause, with its remedy: newest first, but causes from before the last token come last. */
   lines: string[]
-  /** Where to look if the partner still sees errors, though nothing is refused now. */
+  /** Where else to look if the partner still sees errors although nothing is refused now. */
   elsewhere?: string
 }
 
@@ -59,7 +59,7 @@ export function diagnose(findings: Findings): Diagnosis {
   return { health: 'well', lines: [nothingHappens(findings)], elsewhere: ELSEWHERE }
 }
 
-/** One refusal before the last token is no reason to worry; after several another instance may still be wrong. */
+/** A single refusal before the last token is harmless. After several, another instance may still be misconfigured. */
 function recovered(present: readonly Trouble[], causes: string[], findings: Findings): Diagnosis {
   const worksAgain = nothingHappens(findings)
   const [trouble] = present as [Trouble]
@@ -70,7 +70,7 @@ function recovered(present: readonly Trouble[], causes: string[], findings: Find
   return { health: 'doubtful', lines: [`${worksAgain} ${instances}`, ...causes], elsewhere: ELSEWHERE }
 }
 
-/** Whether its tokens are valid nowhere, though there are suites. */
+/** Suites exist, but the application is approved for none of them. */
 function hasNoSuite({ application, hasSuites }: Findings): boolean {
   return application.suites.length === 0 && hasSuites
 }

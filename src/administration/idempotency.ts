@@ -5,20 +5,20 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import type { Context } from './administration.ts'
 
-/** A call that may be repeated, because its answer has a secret and can be lost. */
+/** A call that may be retried, because its response contains a secret and can get lost. */
 export interface RepeatableCall {
-  /** What the caller calls it: another one for each call that is not a repetition. */
+  /** Chosen by the caller: the same for a retry, a new one for every other call. */
   key: string
-  /** What the caller proved himself with: an admin key, or the reference of a session. */
+  /** What the caller authenticated with: an admin key or a session reference. */
   credential: string
-  /** What is asked for: method, path and body. */
+  /** Method, path and body. */
   request: string
 }
 
-/** The last parameter of what can be repeated. */
+/** The last parameter of every operation that can be retried. */
 export interface Repeatable {
   idempotency?: RepeatableCall | undefined
-  /** Is called where the answer is a former one, and nothing was changed. */
+  /** Called if an earlier response was returned and nothing was changed. */
   onRepetition?: (() => void) | undefined
 }
 
@@ -28,9 +28,9 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Makes a change of which the answer has a secret, once: who makes the same call again within a day gets the same answer.
- * `make` gets what it is to tell the store, by the answer that it will give. Throws OperatorError where the key was used for
- * another request, or with another credential.
+ * Makes a change at most once per idempotency key: the same call within 24 hours gets the same answer. `make` must pass
+ * `auditOf(answer)` to the store, so that the sealed answer is stored in the same transaction. Throws OperatorError if the
+ * key was used for another request or with another credential.
  */
 export async function once<Answer>(
   { store, now, audit }: Context,
@@ -49,26 +49,28 @@ export async function once<Answer>(
     try {
       return await make((answer) => ({ ...audit(), idempotency: { digest, sealed: seal(answer, call, digest) } }))
     } catch (error) {
-      // The same call was made meanwhile: its answer is there now.
+      // A concurrent retry of this call was first: the next pass finds its answer.
       if (!(error instanceof IdempotencyKeyTaken)) throw error
     }
   }
 }
 
-/** The answer under a key that only the caller has, who is nobody in the database. */
+/** Encrypts the answer under a key derived from the caller's credential, which the database does not have. */
 function seal(answer: unknown, call: RepeatableCall, digest: string): string {
   const iv = randomBytes(IV_BYTES)
-  const cipher = createCipheriv(CIPHER, keyOf(call), iv).setAAD(boundTo(call, digest))
+  const cipher = createCipheriv(CIPHER, encryptionKey(call), iv).setAAD(additionalData(call, digest))
   const text = Buffer.concat([cipher.update(JSON.stringify(answer)), cipher.final()])
   return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')
 }
 
-/** Throws OperatorError where that was another call, or another caller. */
+/** Throws OperatorError if the answer belongs to another call or another caller. */
 function open(sealed: string, call: RepeatableCall, digest: string): unknown {
   const bytes = Buffer.from(sealed, 'base64url')
   const text = IV_BYTES + TAG_BYTES
-  const decipher = createDecipheriv(CIPHER, keyOf(call), bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
-    .setAAD(boundTo(call, digest))
+  const decipher = createDecipheriv(CIPHER, encryptionKey(call), bytes.subarray(0, IV_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+    .setAAD(additionalData(call, digest))
     .setAuthTag(bytes.subarray(IV_BYTES, text))
   try {
     return JSON.parse(Buffer.concat([decipher.update(bytes.subarray(text)), decipher.final()]).toString())
@@ -80,11 +82,11 @@ function open(sealed: string, call: RepeatableCall, digest: string): unknown {
   }
 }
 
-function keyOf({ credential, key }: RepeatableCall): Buffer {
+function encryptionKey({ credential, key }: RepeatableCall): Buffer {
   return Buffer.from(hkdfSync('sha256', credential, key, 'oauth-token-server idempotency', KEY_BYTES))
 }
 
-/** What the answer belongs to: it cannot be opened as that of another row or another request. */
-function boundTo({ request }: RepeatableCall, digest: string): Buffer {
+/** Additional authenticated data: binds the answer to its row and its request. */
+function additionalData({ request }: RepeatableCall, digest: string): Buffer {
   return Buffer.from(JSON.stringify([digest, request]))
 }

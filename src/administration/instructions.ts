@@ -1,12 +1,12 @@
-/** How a diagnosis names what to do: as commands, as calls of the API, or as what is on a page. */
+/** How a diagnosis words its remedies: as commands, as API calls, or as controls on a page. */
 export interface Instructions {
   resume(clientId: string): string
   /** `owner`: the client id of an application or the id of a suite. */
   rotate(owner: string): string
-  /** Without suites: for any. */
+  /** An empty list of suites leaves the choice to the reader. */
   approve(clientId: string, suites: readonly string[]): string
   readonly list: string
-  /** What is said of a suite to whoever may have meant an application. `isWell`: nothing is wrong with the suite. */
+  /** The diagnosis of a suite, for a reader who may have meant an application. `isWell`: nothing is wrong with the suite. */
   ofSuite(suiteId: string, said: string, options?: { isWell: boolean }): string
 }
 
@@ -21,7 +21,7 @@ export const COMMANDS: Instructions = {
   ofSuite: aboutSuite('"applications register"'),
 }
 
-/** `register`: what registers an application. */
+/** `register`: how to register an application. */
 export function aboutSuite(register: string): Instructions['ofSuite'] {
   return (suiteId, said, { isWell } = { isWell: false }) => {
     const isSuite = `${suiteId} is a suite: it asks about tokens, and gets none. ${said}`

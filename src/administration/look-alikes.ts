@@ -26,7 +26,7 @@ export function looksLike({ clientId: shown }: Pick<RefusalCount, 'clientId'>, c
   return plain(clientId).startsWith(kept) && (isCutOff || Math.abs(extra) <= MAX_EXTRA)
 }
 
-/** Whether a client id is what was asked for with a slip or two, or begins so. What was asked for may be any text. */
+/** Matches client ids that start with the requested text or differ from it by a typo or two. The text may be anything. */
 export function nearTo(asked: string): (clientId: string) => boolean {
   if (asked.length > MAX_CLIENT_ID_LENGTH + MAX_EXTRA) return () => false
   const b = plain(asked)
@@ -37,7 +37,7 @@ export function nearTo(asked: string): (clientId: string) => boolean {
   }
 }
 
-/** Without what is around it, character by character: a regular expression would begin anew at each quote of a thousand. */
+/** Lower case, without surrounding quotes and spaces. A loop, because /["\s]+$/ takes quadratic time on a thousand quotes. */
 function plain(clientId: string): string {
   const isWrapping = (at: number) => WRAPPING.test(clientId.charAt(at))
   let [start, end] = [0, clientId.length]

@@ -1,13 +1,13 @@
 import type { ApplicationKey, ApplicationNames } from '../domain/application.ts'
 import type { Store } from '../domain/store.ts'
 
-/** How many names are read and compared at a time: 0.2 ms of work. */
+/** Names read and compared per step: 0.2 ms of work. */
 export const NAMES_AT_A_TIME = 250
 
-/** Between two reads, so that a tenth of the time at most goes into looking: the same process may issue tokens. */
+/** Pause between steps, so that a search takes at most a tenth of the CPU: the same process may be issuing tokens. */
 const PAUSE_MS = 2
 
-/** The names of all applications, newest first, in steps between which requests get their turn. */
+/** The names of all applications, newest first, in steps that let other requests run in between. */
 export async function* stepsOfNames(
   store: Pick<Store, 'listNames'>,
   { after = undefined as ApplicationKey | undefined, size = NAMES_AT_A_TIME } = {},

@@ -16,23 +16,23 @@ import type { Context } from './administration.ts'
 import { operatorSchema, valid } from './rules.ts'
 import { timestamp } from './views.ts'
 
-/** The longest life of an admin key. 365 days, in milliseconds. */
+/** The longest lifetime of an admin key. 365 days, in milliseconds. */
 const LONGEST_KEY_MS = 365 * 24 * 60 * 60 * 1000
 
-/** An admin key as operators see it. */
+/** An admin key with its current state. */
 export interface ListedAdminKey extends AdminKey {
   state: AdminKeyState
 }
 
-/** An operator as operators see one: with every key, and the sessions that are not over. */
+/** An operator with all keys, and only the sessions that are still valid. */
 export interface ListedOperator extends Operator {
   keys: readonly ListedAdminKey[]
 }
 
-/** Who may administer over the network. They and their keys are added by the command line only (docs/adr/0023). */
+/** The operators who may use the admin listener. They and their keys are added on the command line only (docs/adr/0023). */
 export function createOperators({ store, now, audit, report }: Context) {
   async function add(name: string, role: Role): Promise<ListedOperator> {
-    assertRoot()
+    assertCommandLine()
     const operator = valid(operatorSchema, { name, role })
     if (!(await store.addOperator({ ...operator, createdAt: now() }, audit()))) {
       throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
@@ -60,16 +60,16 @@ export function createOperators({ store, now, audit, report }: Context) {
     }
   }
 
-  /** From the next request on the operator's keys, sessions and login links are refused. */
+  /** The operator's keys, sessions and login links are refused from the next request on. */
   async function remove(name: string): Promise<void> {
     await show(name)
     if (!(await store.removeOperator(name, audit()))) throw unknownOperator(name)
     report({ type: 'operator removed', operator: name })
   }
 
-  /** Makes a key that ends after so many milliseconds. It is shown this once. */
+  /** Creates an admin key, which is shown only this once. Throws OperatorError if the lifetime is not within 365 days. */
   async function addKey(name: string, lifetimeMs: number): Promise<{ adminKey: string; id: number; endsAt: number }> {
-    assertRoot()
+    assertCommandLine()
     if (!(lifetimeMs > 0 && lifetimeMs <= LONGEST_KEY_MS)) {
       throw new OperatorError('An admin key must have an end in the future, 365 days from now at most.')
     }
@@ -82,7 +82,7 @@ export function createOperators({ store, now, audit, report }: Context) {
     return { adminKey, id, endsAt }
   }
 
-  /** Ends a key now. Resolves to whether it was not revoked before. */
+  /** Resolves to false if the key was revoked before. */
   async function revokeKey(name: string, id: number): Promise<boolean> {
     const { keys } = await show(name)
     if (!(await store.revokeAdminKey(name, id, now(), audit()))) {
@@ -93,9 +93,9 @@ export function createOperators({ store, now, audit, report }: Context) {
     return isNew
   }
 
-  /** Makes what a login link has: for one login, within ten minutes. */
+  /** Creates the code of a login link: valid for one login within ten minutes. */
   async function makeLoginCode(name: string): Promise<{ code: string; endsAt: number }> {
-    assertRoot()
+    assertCommandLine()
     const createdAt = now()
     const endsAt = createdAt + LOGIN_CODE_LIFETIME
     const code = generateLoginCode(endsAt)
@@ -106,7 +106,6 @@ export function createOperators({ store, now, audit, report }: Context) {
     return { code, endsAt }
   }
 
-  /** Ends a session now. */
   async function endSession(name: string, id: number): Promise<void> {
     await show(name)
     if (!(await store.endSession(name, id, audit())))
@@ -114,8 +113,8 @@ export function createOperators({ store, now, audit, report }: Context) {
     report({ type: 'session ended', operator: name, sessionId: id })
   }
 
-  /** Throws OperatorError but on the machine itself: nothing that came over the network makes another credential. */
-  function assertRoot(): void {
+  /** Throws OperatorError unless called by the command line: no request from the network may create a credential. */
+  function assertCommandLine(): void {
     if (audit().author.origin === 'command line') return
     throw new OperatorError('Operators, their keys and login links are added by the command line only.')
   }

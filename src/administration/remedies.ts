@@ -7,7 +7,7 @@ import type { ListedSecret } from './secrets.ts'
 import type { Trouble } from './troubles.ts'
 import { timestamp } from './views.ts'
 
-/** Why the last uses are not known. */
+/** Why the most recent uses may be missing. */
 const LATE = 'uses of secrets show up after a minute'
 
 /** Who authenticates: an application or a suite. */

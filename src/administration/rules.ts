@@ -15,7 +15,7 @@ function text(subject: string) {
   return z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
 }
 
-/** RFC 3986 §5.2.4. */
+/** `.` and `..` are removed from the path of a URL (RFC 3986 §5.2.4). */
 function canBeInPath(id: string): boolean {
   return id !== '.' && id !== '..'
 }
@@ -65,7 +65,7 @@ export const suiteSchema = z.object({ suiteId: fields.newSuiteId, name: fields.n
 
 export const suiteUpdateSchema = suiteSchema.pick({ name: true })
 
-// A name stands in URLs, logs and arguments of commands: it begins with no dash, and is neither `.` nor `..`.
+// Names appear in URLs, logs and command lines, so they must not start with a dash or be `.` or `..`.
 export const operatorSchema = z.object({
   name: text('The name').regex(
     /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/,
@@ -87,7 +87,7 @@ export function takenId(id: string): OperatorError {
   return new OperatorError(`The id ${id} is taken already.`, { kind: 'conflict' })
 }
 
-/** The name that JSON has for a field: `developer_email`; of the suite itself `id`. */
+/** The JSON name of a field: `developer_email`; the id of a suite is `id`. */
 function jsonName(name: string): string {
   return name === 'suiteId' ? 'id' : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

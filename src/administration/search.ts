@@ -6,59 +6,57 @@ import { hourOf } from '../domain/usage.ts'
 import { cursorOf, keyOf } from './cursor.ts'
 import { NAMES_AT_A_TIME, stepsOfNames } from './names.ts'
 
-/** Which applications are asked for. */
 export interface SearchFilter {
-  /** In the client id, the name or the developer email, in capitals or not; left out or empty: any. */
+  /** Part of the client id, the name or the developer email, in any case. Empty or omitted: matches all. */
   text?: string | undefined
   status?: Application['status'] | undefined
 }
 
-/** One page of them. */
 export interface SearchQuery extends SearchFilter {
-  /** What the page before said in `next`. */
+  /** `next` of the previous page. */
   after?: string | undefined
   limit: number
 }
 
-/** An application in a list, with its tokens as far as they are known. */
+/** An application in a list, with its recent use. Counts lag by up to a minute. */
 export interface ListedApplication extends Application {
-  /** In this hour of the clock so far, and in the one before it. */
+  /** Issued in the current clock hour, and in the one before. */
   tokensThisHour: number
   tokensLastHour: number
-  /** When it last got one. Milliseconds since the epoch; undefined: never yet. */
+  /** When it last got a token, in milliseconds since the epoch; undefined: never. */
   lastTokenAt: number | undefined
 }
 
-/** Some applications, newest first. `next`: where the list goes on; undefined: nowhere. */
+/** A page of applications, newest first. `next`: cursor of the next page; undefined on the last one. */
 export interface SearchResult {
   applications: ListedApplication[]
   next: string | undefined
 }
 
-/** How many whole applications are read at a time: less than half a millisecond of work. Each has its suites and secrets. */
-const WHOLE_AT_A_TIME = 50
+/** Applications read per step, with their suites and secrets: less than 0.5 ms of work. */
+const LOADED_AT_A_TIME = 50
 
-/** Finds applications without keeping requests waiting, however many there are. */
+/** Searches applications in small steps, so that other requests are not blocked however many there are. */
 export function createSearch({ store, now }: { store: Store; now: Clock }) {
-  /** One page of the applications that match, newest first. Throws OperatorError where `after` is no cursor. */
+  /** One page of the matching applications, newest first. Throws OperatorError if `after` is not a cursor. */
   async function search({ after, limit, ...filter }: SearchQuery): Promise<SearchResult> {
     const names = await find(filter, { after: after === undefined ? undefined : keyOf(after), limit: limit + 1 })
     const page = names.slice(0, limit)
     return {
-      applications: await whole(page),
+      applications: await load(page),
       next: names.length > limit ? cursorOf(page.at(-1)?.key) : undefined,
     }
   }
 
-  /** The newest applications that match, as many as `limit` says, oldest first. */
+  /** The newest `limit` matching applications, oldest first. */
   async function list({
     limit = Infinity,
     ...filter
   }: SearchFilter & { limit?: number | undefined } = {}): Promise<ListedApplication[]> {
-    return whole((await find(filter, { limit })).reverse())
+    return load((await find(filter, { limit })).reverse())
   }
 
-  /** The names of as many as `limit` says, newest first. */
+  /** The names of up to `limit` matching applications, newest first. */
   async function find(
     filter: SearchFilter,
     { after, limit }: { after?: ApplicationKey | undefined; limit: number },
@@ -74,14 +72,14 @@ export function createSearch({ store, now }: { store: Store; now: Clock }) {
     return found
   }
 
-  /** The applications of these names, but for those that were removed meanwhile. */
-  async function whole(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
+  /** Loads the applications of these names, without those that were removed in the meantime. */
+  async function load(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
     const listed: ListedApplication[] = []
-    await inSteps(names, async (step) => void listed.push(...(await withTokens(step))), WHOLE_AT_A_TIME)
+    await inSteps(names, async (step) => void listed.push(...(await loadStep(step))), LOADED_AT_A_TIME)
     return listed
   }
 
-  async function withTokens(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
+  async function loadStep(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
     const found = await store.listApplicationsOf(names.map(({ key }) => key))
     const byKey = new Map(found.map((application) => [application.key, application]))
     const applications = names.flatMap(({ key }) => byKey.get(key) ?? [])
@@ -103,13 +101,13 @@ export function createSearch({ store, now }: { store: Store; now: Clock }) {
 }
 
 function matcher({ text = '', status }: SearchFilter): (names: ApplicationNames) => boolean {
-  const part = comparable(text)
+  const part = normalized(text)
   return (names) =>
     (status === undefined || names.status === status) &&
-    [names.clientId, names.name, names.developerEmail].some((field) => comparable(field).includes(part))
+    [names.clientId, names.name, names.developerEmail].some((field) => normalized(field).includes(part))
 }
 
-/** The text as it is compared: an é that is two characters is the é that is one. */
-function comparable(text: string): string {
+/** Lower-cased, and NFC-normalized so that composed and decomposed letters match. */
+function normalized(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }

@@ -16,7 +16,7 @@ export interface ListedSecret extends Secret {
   lastUsedAt: number | undefined
 }
 
-/** A new secret, shown this once, and until when the others last at most. */
+/** A new secret, shown only this once, and the time by which the others end. */
 interface RotatedSecret {
   clientSecret: string
   /** Milliseconds since the epoch. */
@@ -60,7 +60,7 @@ export function createSecrets(context: Context) {
     if (!all.some(({ id }) => id === secretId))
       throw new OperatorError(`${owner} has no secret ${secretId}.`, { kind: 'not found' })
     const revokeIt = force ? store.revokeSecret : store.revokeSpareSecret
-    // False, where it was there a moment ago: it is the last active one.
+    // The secret exists, so false means that it is the last active one.
     if (!(await revokeIt(owner, secretId, now(), audit()))) throw lastSecret(owner, secretId)
     const isNew = !all.some(({ id, state }) => id === secretId && state === 'revoked')
     if (isNew) report({ type: 'secret revoked', clientId: owner, secretId })

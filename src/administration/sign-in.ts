@@ -23,7 +23,7 @@ import { type Store, StoreUnavailable } from '../domain/store.ts'
 /** 256 bits. */
 const REFERENCE_LENGTH = 43
 
-/** So much of what a browser says of itself is kept. Characters. */
+/** Longer User-Agent headers are cut off. Characters. */
 const LONGEST_USER_AGENT = 200
 
 /** Where a login came from. */
@@ -33,10 +33,10 @@ export interface LoginOrigin {
   requestId: string
 }
 
-/** An admin key that is not accepted. */
+/** Why an admin key was refused. */
 interface RefusedKey {
   reason: KeyReason
-  /** Whose key it is, and which one. Undefined: nobody's. */
+  /** The key's owner and id; undefined if the key is unknown. */
   operator?: string
   keyId?: number
 }
@@ -49,22 +49,22 @@ interface SignInOptions {
   observe: Observer
 }
 
-/** How operators prove who they are: by an admin key, or by a session that a login link began. */
+/** Authenticates operators: by admin key, or by a session that was started with a login link. */
 export function createSignIn({ store, now, observe }: SignInOptions) {
-  /** Whose key this is, or why it is refused. Rejects with StoreUnavailable. */
+  /** Resolves to the operator of an admin key, or to the reason for refusing it. Rejects with StoreUnavailable. */
   async function authenticate(adminKey: string): Promise<{ operator: Operator; key: AdminKey } | RefusedKey> {
     if (!isAdminKey(adminKey)) return { reason: 'malformed key' }
-    const proof = await store.findAdminKey(digestGenerated(adminKey))
-    const key = proof?.operator.keys.find(({ id }) => id === proof.id)
-    if (!proof || !key) return { reason: 'unknown key' }
+    const found = await store.findAdminKey(digestGenerated(adminKey))
+    const key = found?.operator.keys.find(({ id }) => id === found.id)
+    if (!found || !key) return { reason: 'unknown key' }
     const time = now()
     const state = adminKeyState(key, time)
-    if (state !== 'active') return { reason: `${state} key`, operator: proof.operator.name, keyId: key.id }
-    if (time >= (key.lastUsedAt ?? 0) + USE_INTERVAL) await note(store.recordAdminKeyUse(key.id, time))
-    return { operator: proof.operator, key }
+    if (state !== 'active') return { reason: `${state} key`, operator: found.operator.name, keyId: key.id }
+    if (time >= (key.lastUsedAt ?? 0) + USE_INTERVAL) await ignoringUnavailable(store.recordAdminKeyUse(key.id, time))
+    return { operator: found.operator, key }
   }
 
-  /** Whom a login link lets in, or why nobody. Rejects with StoreUnavailable. */
+  /** Checks a login code without using it up. Rejects with StoreUnavailable. */
   async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
     const endsAt = endOfLoginCode(code)
     if (endsAt === undefined) return 'unknown login link'
@@ -76,8 +76,8 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
   }
 
   /**
-   * Begins a session with what a login link has, which is used up then. The reference is what a browser keeps; the store has
-   * its digest. Rejects with StoreUnavailable.
+   * Starts a session and uses up the login code. The browser keeps `reference`; the store has only its digest. Rejects with
+   * StoreUnavailable.
    */
   async function logIn(
     code: string,
@@ -109,29 +109,29 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
   }
 
   /**
-   * Whose session this is; undefined: it is unknown, or over. `touch`: whether that keeps it alive, true by default. Rejects
-   * with StoreUnavailable.
+   * The session of this reference; undefined if it is unknown or over. `touch`: whether this extends the session; default
+   * true. Rejects with StoreUnavailable.
    */
   async function findSession(
     reference: string,
     { touch = true } = {},
   ): Promise<{ operator: Operator; session: Session } | undefined> {
-    const proof = await store.findSession(digestGenerated(reference))
-    const session = proof?.operator.sessions.find(({ id }) => id === proof.id)
+    const found = await store.findSession(digestGenerated(reference))
+    const session = found?.operator.sessions.find(({ id }) => id === found.id)
     const time = now()
-    if (!proof || !session || isOver(session, time)) return undefined
+    if (!found || !session || isOver(session, time)) return undefined
     if (touch && time >= session.lastSeenAt + USE_INTERVAL) {
       const endsAt = sessionEnd({ createdAt: session.createdAt, seenAt: time })
-      await note(store.recordSessionUse({ id: session.id, lastSeenAt: time, endsAt }))
+      await ignoringUnavailable(store.recordSessionUse({ id: session.id, lastSeenAt: time, endsAt }))
     }
-    return { operator: proof.operator, session }
+    return { operator: found.operator, session }
   }
 
   return { authenticate, checkLoginCode, logIn, findSession }
 }
 
-/** Waits for a note. Who asks is answered all the same where the store can be read only. */
-async function note(recording: Promise<void>): Promise<void> {
+/** A store that can only be read must not keep operators out, so the time of use may be lost. */
+async function ignoringUnavailable(recording: Promise<void>): Promise<void> {
   await recording.catch((error) => {
     if (!(error instanceof StoreUnavailable)) throw error
   })

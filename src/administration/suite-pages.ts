@@ -5,32 +5,30 @@ import type { Suite } from '../domain/suite.ts'
 import { cursorOf, keyOf } from './cursor.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
-/** One page of a list. */
 interface PageQuery {
-  /** What the page before said in `next`. */
+  /** `next` of the previous page. */
   after?: string | undefined
   limit: number
 }
 
-/** Some rows of a list. `next`: where it goes on; undefined: nowhere. */
+/** `next`: cursor of the next page; undefined on the last one. */
 interface PageResult<Row> {
   rows: Row[]
   next: string | undefined
 }
 
-/** A suite in a list. */
 export interface ListedSuite extends Suite {
   secrets: ListedSecret[]
-  /** How many applications are approved for it; MANY_APPROVED: so many, or more. */
+  /** Number of approved applications; MANY_APPROVED means that many or more. */
   approved: number
 }
 
-/** So many are counted of each suite in a list: with many suites and applications, counting all takes long. */
+/** Counting stops here for each suite in a list: counting them all takes too long with many suites. */
 export const MANY_APPROVED = 1000
 
-/** Lists of suites, and of who is approved for them, that are read one page at a time. Throw OperatorError where `after` is no cursor. */
+/** Suites and their approved applications, one page at a time. Throws OperatorError if `after` is not a cursor. */
 export function createSuitePages({ store, now }: { store: Store; now: Clock }) {
-  /** Some suites, oldest first. */
+  /** Suites, oldest first. */
   async function listPage(query: PageQuery): Promise<PageResult<ListedSuite>> {
     const { rows, next } = await pageOf<Suite>(query, (page) => store.listSuites(page))
     const counts = await store.countApproved(
@@ -49,12 +47,11 @@ export function createSuitePages({ store, now }: { store: Store; now: Clock }) {
     return { rows: listed, next }
   }
 
-  /** Some of the applications that are approved for a suite, oldest first. */
+  /** The applications approved for a suite, oldest first. */
   function listApprovedPage(suiteId: string, query: PageQuery): Promise<PageResult<Application>> {
     return pageOf(query, (page) => store.listApprovedApplications(suiteId, page))
   }
 
-  /** How many applications are approved for a suite. */
   async function countApproved(suiteId: string): Promise<number> {
     const [count] = await store.countApproved([suiteId], Number.MAX_SAFE_INTEGER)
     return count as number
@@ -63,7 +60,7 @@ export function createSuitePages({ store, now }: { store: Store; now: Clock }) {
   return { listPage, listApprovedPage, countApproved }
 }
 
-/** One page of what `list` lists: it is asked for one row more, to know whether there is any. */
+/** Asks `list` for one row more than the page has, to find out whether there is a next page. */
 async function pageOf<Row extends { readonly key: unknown }>(
   { after, limit }: PageQuery,
   list: (page: Page<Row['key']>) => Promise<Row[]>,

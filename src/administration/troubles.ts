@@ -21,7 +21,7 @@ const TOKEN_REASONS = new Set(['expired token', 'revoked token', 'application no
 /** What follows from another one, which is the one to mend. */
 const CONSEQUENCES = new Set(['too many failures'])
 
-/** Refusals, newest first, by reason: newest first, and at the end what follows from another one. */
+/** Groups refusals (newest first) by reason. Newest group first, but mere consequences of another reason come last. */
 export function troublesOf(refusals: readonly RefusalCount[]): Trouble[] {
   const byReason = Map.groupBy(refusals, ({ reason }) => reason)
   return [...byReason].map(toTrouble).sort((one, other) => rank(one) - rank(other) || other.lastAt - one.lastAt)

@@ -19,7 +19,7 @@ import type { Explanation } from './why.ts'
 
 // What operators are shown, as JSON: one set of views for the command line and whatever else administers.
 
-// Applications and suites without their secrets are shown as they are stored.
+// Applications and suites are shown with the same fields as in audit events; secrets are added where needed.
 export { applicationFields as applicationView, suiteFields as suiteView, timestamp }
 
 /** An application in a list, without its secrets. */
@@ -76,7 +76,6 @@ export function secretView(secret: ListedSecret) {
   }
 }
 
-/** An operator with keys and sessions. */
 export function operatorView(operator: ListedOperator) {
   return {
     name: operator.name,
@@ -87,7 +86,7 @@ export function operatorView(operator: ListedOperator) {
   }
 }
 
-/** An admin key: all but the key itself and its digest. */
+/** Never contains the key itself or its digest. */
 export function adminKeyView(key: ListedAdminKey) {
   const { id, ...times } = adminKeyFields(key)
   return {
@@ -98,7 +97,7 @@ export function adminKeyView(key: ListedAdminKey) {
   }
 }
 
-/** A session: all but its reference and its digest. */
+/** Never contains the session's reference or its digest. */
 export function sessionView(session: Session) {
   return {
     ...sessionFields(session),
@@ -107,7 +106,7 @@ export function sessionView(session: Session) {
   }
 }
 
-/** All of a diagnosis as one text, a line for each reason. */
+/** The whole diagnosis as text, one line per cause. */
 export function diagnosisText({ lines, elsewhere }: Diagnosis): string {
   return lines.concat(elsewhere ?? []).join('\n')
 }
@@ -150,7 +149,6 @@ function refusalView(refusal: RefusalCount) {
   }
 }
 
-/** A change that was made, and by whom. */
 export function auditEventView({ at, remoteAddress, requestId, ...event }: AuditEvent) {
   return {
     id: event.id,

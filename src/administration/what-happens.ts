@@ -3,10 +3,9 @@ import type { Findings } from './diagnosis.ts'
 import { howOften, isBeforeToken, isOfTokens, type Trouble } from './troubles.ts'
 import { timestamp } from './views.ts'
 
-/** Where developers read out the status, and not the reason. */
+/** Reasons that developers know by their HTTP status, 429. */
 const TOO_MANY = new Set(['too many failures', 'token quota exceeded'])
 
-/** What is refused, and how often. */
 export function whatHappens(trouble: Trouble, { application, now }: Findings): string {
   const often = howOften(trouble, now)
   if (isOfTokens(trouble.reason)) return `Its tokens are refused, ${often}.`
@@ -14,7 +13,7 @@ export function whatHappens(trouble: Trouble, { application, now }: Findings): s
   return `Its requests are refused${TOO_MANY.has(trouble.reason) ? ' with 429' : ''}, ${often}.`
 }
 
-/** That nothing is refused now. */
+/** The text for an application of which nothing is refused now. */
 export function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }: Findings): string {
   const refusal = last && `${last.reason}, ${ago(last.lastAt, now)}`
   if (lastTokenAt === undefined) {

@@ -28,7 +28,7 @@ export interface Explanation extends Diagnosis {
   knownUntil: { refusals: number; tokens: number }
 }
 
-/** So many client ids are compared with one that is nobody's, before requests get their turn. */
+/** Client ids compared per step, before other requests run. */
 const COMPARED_AT_A_TIME = 200
 
 export interface ApplicationInTrouble extends ShownApplication {
@@ -39,8 +39,8 @@ export interface ApplicationInTrouble extends ShownApplication {
 }
 
 /**
- * Explains why a client is refused. What is shown is up to a minute old. Throws NothingKnown where neither an application,
- * nor a suite, nor any refusal of such a client id is known.
+ * Explains why a client is refused. What is shown is up to a minute old. Throws NothingKnown if there is neither an
+ * application, nor a suite, nor a refusal with such a client id.
  */
 export function createWhy(context: Context) {
   const { store, now } = context
@@ -84,9 +84,9 @@ export function createWhy(context: Context) {
   }
 }
 
-/** Neither an application nor a suite has a client id, and no refusal of one like it is known. */
+/** No application or suite has this client id, and no similar one was refused. */
 export class NothingKnown extends OperatorError {
-  /** Applications whose id is nearly the same. */
+  /** Applications with a similar client id. */
   readonly similarApplications: ApplicationNames[]
 
   constructor(clientId: string, similarApplications: ApplicationNames[]) {

@@ -73,8 +73,8 @@ export function hostInUrl(host: string): string {
 }
 
 /**
- * The address in what a proxy says; undefined: there is none. A zone (RFC 4007 §11) is left out: it may be any text. Some
- * proxies add the port: `192.0.2.1:5678`, `[2001:db8::1]:5678`.
+ * The IP address in a forwarding header; undefined if there is none. Drops the zone (RFC 4007 §11), which may be any text, and
+ * the port that some proxies add: `192.0.2.1:5678`, `[2001:db8::1]:5678`.
  */
 export function addressIn(said: string): string | undefined {
   const address = isIP(said) === 0 ? withoutPort(said) : said

@@ -26,7 +26,7 @@ export interface Application {
 
 export type ApplicationKey = Key<'application'>
 
-/** What an application is searched by. */
+/** The fields of an application that a search compares. */
 export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>
 
 /** An application that is about to be registered. */

@@ -1,30 +1,30 @@
 import type { IdempotencyRecord } from './idempotency.ts'
 
-/** Who makes a change, and from where. */
+/** Who made a change, and from where. */
 export interface Author {
-  /** The operator's name; of the command line the operating system's user. */
+  /** The operator's name; on the command line, the operating system user. */
   readonly actor: string
   readonly origin: 'command line' | 'API' | 'console'
-  /** Where the request came from; of the command line the name of its machine. */
+  /** The client's address; on the command line, the host name. */
   readonly remoteAddress: string
-  /** What the request is called in the log and in its answer; the command line has none. */
+  /** The request id in the log and the response; undefined on the command line. */
   readonly requestId?: string | undefined
 }
 
-/** What a store is told of each change besides the change: it keeps that in the same transaction, or makes no change. */
+/** Passed to the store with every change, and stored in the same transaction as the change. */
 export interface Audit {
   readonly author: Author
-  /** When it is made. Milliseconds since the epoch. */
+  /** Time of the change, in milliseconds since the epoch. */
   readonly at: number
-  /** Where the change can be asked for again. Where it was made already, the store throws IdempotencyKeyTaken. */
+  /** Set if the call may be retried. The store throws IdempotencyKeyTaken if the change was already made. */
   readonly idempotency?: IdempotencyRecord | undefined
 }
 
 export type SubjectKind = 'application' | 'suite' | 'operator' | 'database'
 
-/** A change that was made, and by whom. */
+/** A change that an operator made. */
 export interface AuditEvent {
-  /** Of two events in one store the later one has the higher id. */
+  /** Increases with every event of a store. */
   readonly id: number
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -32,27 +32,27 @@ export interface AuditEvent {
   readonly origin: Author['origin']
   readonly remoteAddress: string
   readonly requestId: string | undefined
-  /** What the log calls it, such as `application suspended`. */
+  /** The same name as in the log, such as `application suspended`. */
   readonly action: string
-  /** `id`: the client id, the id of the suite, the name of the operator, or the place of the database. */
+  /** `id`: client id, suite id, operator name, or location of the database. */
   readonly subject: { readonly kind: SubjectKind; readonly id: string }
-  /** The public fields that differ, as they are shown: never a secret. Null: it was not there before. */
+  /** The public fields that changed, never a secret. Null: the subject was added. */
   readonly before: PublicFields | null
-  /** Null: it is not there any more. */
+  /** Null: the subject was removed. */
   readonly after: PublicFields | null
 }
 
-/** What is shown of a subject, by the names that JSON has for it. */
+/** The public fields of a subject, by their JSON names. */
 export type PublicFields = Readonly<Record<string, unknown>>
 
-/** Which events are asked for; what is left out is no condition. */
+/** An omitted field matches every event. */
 export interface AuditFilter {
-  /** Those of this time and later. Milliseconds since the epoch. */
+  /** At this time or later, in milliseconds since the epoch. */
   readonly since?: number | undefined
-  /** Those that were made before this one: the last one of the page before. */
+  /** Older than this event: the last one of the previous page. */
   readonly before?: AuditEvent['id'] | undefined
   readonly actor?: string | undefined
-  /** The id of the subject, of whatever kind. */
+  /** The id of the subject, of any kind. */
   readonly subject?: string | undefined
   readonly limit: number
 }

@@ -2,18 +2,18 @@ import { crc32 } from 'node:zlib'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Enough for 32 bits, and for the seconds of the next 1,700 years. */
+/** Digits: enough for 32 bits, and for Unix seconds until the year 3769. */
 const LENGTH = 6
 
-/** How long a checksum is. Characters. */
+/** Characters. */
 export const CHECKSUM_LENGTH = LENGTH
 
-/** The CRC-32 of a text in base 62. */
+/** The CRC-32 of a text, in base 62. */
 export function checksum(text: string): string {
   return toBase62(crc32(text))
 }
 
-/** A number below 62⁶ in six digits of base 62: the digits before the letters, with zeros before it. */
+/** Writes a number below 62⁶ as six base-62 digits (0-9, A-Z, a-z), padded with zeros. */
 export function toBase62(number: number): string {
   let rest = number
   let digits = ''
@@ -24,7 +24,7 @@ export function toBase62(number: number): string {
   return digits
 }
 
-/** The number that `toBase62` made this of. */
+/** The inverse of `toBase62`. */
 export function fromBase62(digits: string): number {
   return [...digits].reduce((number, digit) => number * DIGITS.length + DIGITS.indexOf(digit), 0)
 }

@@ -1,4 +1,4 @@
-/** Whether a text is a day of the calendar, such as `2026-01-31`: for Node.js the 30th of February is the 2nd of March. */
+/** Whether a text is an existing date such as `2026-01-31`. Date.parse alone turns February 30 into March 2. */
 export function isDay(text: string): boolean {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)

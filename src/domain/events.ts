@@ -129,13 +129,13 @@ export const REPLACEMENT_REASONS = ['exited', 'silent', 'rolling restart'] as co
 
 type ReplacementReason = (typeof REPLACEMENT_REASONS)[number]
 
-/** Somebody asked the admin listener for something and did not prove to be an operator who may do that. */
+/** The admin listener refused a request, because its sender was not authenticated or not authorized. */
 interface OperatorRefused {
   type: 'operator refused'
   reason: OperatorReason
-  /** Where that is known, the name. */
+  /** The operator's name, if known. */
   operator?: string | undefined
-  /** The operator's admin key that has expired or was revoked. */
+  /** The id of the expired or revoked admin key. */
   keyId?: number | undefined
   requestId: string
   remoteAddress: string
@@ -175,11 +175,11 @@ export type Change =
   /** `endsAt`: RFC 3339. */
   | { type: 'operator key added'; operator: string; keyId: number; endsAt: string }
   | { type: 'operator key revoked'; operator: string; keyId: number }
-  /** `endsAt`: until when it can be used. RFC 3339. */
+  /** `endsAt`: when the link expires. RFC 3339. */
   | { type: 'login link made'; operator: string; endsAt: string }
-  /** Begun by a login link. */
+  /** With a login link. */
   | { type: 'operator logged in'; operator: string; sessionId: number }
-  /** Before its time. */
+  /** By an operator, before it expired. */
   | { type: 'session ended'; operator: string; sessionId: number }
 
 /** Why connections are closed, new ones at once. */
@@ -200,7 +200,7 @@ type ServerEvent =
       address: string
       /** That of the ops listener, where there is one. */
       ops?: string | undefined
-      /** That of the admin listener, where there is one. */
+      /** Address of the admin listener, if there is one. */
       admin?: string | undefined
       database: string
       previous?: string | undefined

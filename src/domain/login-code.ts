@@ -6,15 +6,15 @@ const RANDOM_LENGTH = 32
 
 const LOGIN_CODE = /^[A-Za-z0-9]{44}$/
 
-/** What a login link that ends then has: the end in seconds, 32 random characters, and the checksum of all that. */
+/** A new code for a login link: its expiry in seconds, 32 random characters, and a checksum over both. */
 export function generateLoginCode(endsAt: number): string {
   const unchecked = toBase62(Math.floor(endsAt / 1000)) + randomString(RANDOM_LENGTH)
   return unchecked + checksum(unchecked)
 }
 
 /**
- * When a login code ends, in milliseconds since the epoch; undefined: it is none. Anybody can make one that looks right: whether
- * it lets somebody in is for the store to say.
+ * When a login code expires, in milliseconds since the epoch; undefined if it is malformed. Proves nothing: anyone can make up a
+ * well-formed code, and only the store knows which ones are valid.
  */
 export function endOfLoginCode(code: string): number | undefined {
   if (!LOGIN_CODE.test(code) || checksum(code.slice(0, -CHECKSUM_LENGTH)) !== code.slice(-CHECKSUM_LENGTH)) return

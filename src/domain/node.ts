@@ -1,22 +1,22 @@
-/** One of the servers that share a store, as it has told last. Times are milliseconds since the epoch. */
+/** The last report of one of the servers that share a store. Times are milliseconds since the epoch. */
 export interface ServerNode {
-  /** A UUID, drawn anew at each start. */
+  /** A UUID, new at each start. */
   readonly id: string
-  /** For people: its machine and its port. */
+  /** Host name and port. */
   readonly name: string
   readonly version: string
   readonly startedAt: number
   readonly lastSeenAt: number
   readonly workers: { readonly expected: number; readonly serving: number }
-  /** What it did in the minute before. */
+  /** Requests in the minute before the report. */
   readonly lastMinute: { readonly tokens: number; readonly checks: number; readonly refusals: number }
 }
 
-/** How often each node tells how it is doing. Milliseconds. */
+/** Interval of the reports. Milliseconds. */
 export const NODE_INTERVAL_MS = 10_000
 
-/** A node that was not seen for longer is taken for gone. Milliseconds. */
+/** A node that has not reported for longer counts as gone. Milliseconds. */
 export const NODE_GONE_MS = 30_000
 
-/** A node that was not seen for so long is forgotten. Milliseconds. */
+/** A node that has not reported for this long is deleted. Milliseconds. */
 export const NODE_FORGOTTEN_MS = 24 * 60 * 60_000

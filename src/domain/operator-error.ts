@@ -1,7 +1,7 @@
-/** What kind of no it is. `invalid`: fields have values that the rules forbid; `conflict`: with what there is already. */
+/** `invalid`: a field breaks a rule; `conflict`: contradicts the current state; `refused`: everything else. */
 export type OperatorErrorKind = 'invalid' | 'not found' | 'conflict' | 'idempotency key reused' | 'refused'
 
-/** A field that is wrong, by the name that JSON has for it, and why, in a sentence without its period. */
+/** An invalid field by its JSON name, and a sentence that says why, without the final period. */
 export interface WrongField {
   readonly field: string
   readonly message: string
@@ -19,7 +19,7 @@ interface Options extends ErrorOptions {
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'
   readonly kind: OperatorErrorKind
-  /** Where the kind is `invalid`: every field that is wrong. */
+  /** For the kind `invalid`: every invalid field. */
   readonly fields: readonly WrongField[] | undefined
 
   constructor(message: string, { kind = 'refused', fields, ...options }: Options = {}) {

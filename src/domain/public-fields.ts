@@ -3,8 +3,8 @@ import type { AdminKey, Operator, Session } from './operator.ts'
 import { isImported, type Secret } from './secret.ts'
 import type { Suite } from './suite.ts'
 
-// What operators are shown of what is stored, by the names that JSON has for it: in the views of administration/, and as
-// before and after in audit events. Never a secret or a digest.
+// The fields that operators may see, by their JSON names, for the views of administration/ and for `before` and `after` of
+// audit events. Never a secret or a digest.
 
 export function applicationFields(application: Application) {
   return {
@@ -46,7 +46,7 @@ export function operatorFields(operator: Operator) {
   }
 }
 
-/** What does not change with each use. */
+/** Without the time of the last use: a use is not a change. */
 export function adminKeyFields(key: AdminKey) {
   return {
     id: key.id,
@@ -56,7 +56,7 @@ export function adminKeyFields(key: AdminKey) {
   }
 }
 
-/** What does not change with each use. */
+/** Without the times that change with each use. */
 export function sessionFields(session: Session) {
   return {
     id: session.id,
@@ -66,7 +66,7 @@ export function sessionFields(session: Session) {
   }
 }
 
-/** A time, in milliseconds since the epoch, as RFC 3339 writes it. */
+/** Formats milliseconds since the epoch as in RFC 3339. */
 export function timestamp(time: number): string {
   return new Date(time).toISOString()
 }

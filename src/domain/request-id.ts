@@ -25,12 +25,12 @@ function isRequestId(text: string): boolean {
   return FORM.test(text) && !mayHoldSecret(text) && !parseToken(text)
 }
 
-/** The id of a request: the caller's X-Request-Id, or else its X-Correlation-Id, where that is one; or else a new one. */
+/** The caller's X-Request-Id, else its X-Correlation-Id, else a new id. Malformed ids are ignored. */
 export function requestIdOf(headers: NodeJS.Dict<string | string[]>): string {
   return sentId(headers, 'x-request-id') ?? sentId(headers, 'x-correlation-id') ?? newRequestId()
 }
 
-/** The id in one of the two headers, where there is one. */
+/** The id in this header; undefined if it is missing or malformed. */
 export function sentId(
   headers: NodeJS.Dict<string | string[]>,
   name: 'x-request-id' | 'x-correlation-id',

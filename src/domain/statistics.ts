@@ -1,42 +1,42 @@
 import type { ServerNode } from './node.ts'
 
-/** How a server is doing, for people and their programs. Times are milliseconds since the epoch. */
+/** The state and traffic of a server. Times are milliseconds since the epoch. */
 export interface Statistics {
   readonly at: number
   readonly startedAt: number
   readonly version: string
-  /** Up to now; less where it has not run for so long. */
+  /** Up to now; shorter if the server started later. */
   readonly lastMinute: Traffic
   readonly lastHour: Traffic
-  /** The minutes of the last hour, oldest first, and then the 60 seconds up to now. */
+  /** The full minutes of the last hour, oldest first, then the 60 seconds up to now. */
   readonly minutes: readonly Minute[]
-  /** Every ten seconds of the last ten minutes, and now: what was done in the 60 seconds before. */
+  /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
   readonly lately: readonly Minute[]
-  /** Why something was refused in the last hour, the most frequent reason first. */
+  /** Reasons for refusals in the last hour, most frequent first. */
   readonly refusals: readonly RefusedFor[]
-  /** Tokens that a check would find active; undefined: not known yet. */
+  /** Tokens that a check would call active; undefined: not known yet. */
   readonly liveTokens: LiveTokens | undefined
   /** Undefined: not known yet. */
   readonly endingSecrets: EndingSecrets | undefined
   readonly workers: Workers
-  /** All that share the store and have told, by their names; this one, too. None where the store is one machine's. */
+  /** All nodes that share the store, including this one, sorted by name; empty on SQLite. */
   readonly nodes: readonly NodeStatistics[]
   readonly store: StoreStatistics
 }
 
-/** What was done in a span of time. */
+/** Requests in a span of time. */
 export interface Traffic {
   readonly tokens: number
   readonly activeChecks: number
-  /** Checks that found a token not to be active, or not approved. */
+  /** Checks whose answer was `active: false`. */
   readonly inactiveChecks: number
   readonly refusals: number
-  /** Of the requests for tokens and of the checks; undefined: there was none. */
+  /** Undefined: there were no such requests. */
   readonly tokenLatency: Latency | undefined
   readonly checkLatency: Latency | undefined
 }
 
-/** How long requests took, in seconds: half of them at most this long, and 99 in 100. */
+/** Percentiles of the duration of requests. Seconds. */
 export interface Latency {
   readonly p50: number
   readonly p99: number
@@ -44,12 +44,12 @@ export interface Latency {
 
 export interface Minute {
   readonly endedAt: number
-  /** Undefined: it is not known, for the server did not run, or was held up. */
+  /** Undefined: the server was not running, or was blocked. */
   readonly traffic: Traffic | undefined
 }
 
 export interface RefusedFor {
-  /** Of an authentication (a client that is not known, or has a wrong secret), or of a request for another reason. */
+  /** `authentication`: wrong credentials; `request`: any other reason. */
   readonly kind: 'authentication' | 'request'
   readonly reason: string
   readonly count: number
@@ -57,24 +57,24 @@ export interface RefusedFor {
 
 export interface LiveTokens {
   readonly count: number
-  /** Whether they were counted; else there are many, and it is about so many. */
+  /** False: there are too many to count, and `count` is an estimate. */
   readonly isExact: boolean
 }
 
-/** Who has an active secret now, and soon none any more. */
+/** Applications and suites whose last active secret ends soon. */
 export interface EndingSecrets {
   readonly inADay: number
   readonly inAWeek: number
-  /** Some of those within a week, the next one first. */
+  /** The first few of those that end within a week, the next one first. */
   readonly next: readonly EndingSecret[]
 }
 
 export interface EndingSecret {
   readonly kind: 'application' | 'suite'
-  /** The client id, or the id of the suite. */
+  /** Client id or suite id. */
   readonly id: string
   readonly name: string
-  /** When its last secret ends. */
+  /** When its last active secret ends. */
   readonly endsAt: number
 }
 
@@ -82,39 +82,37 @@ export interface EndingSecret {
 interface Workers {
   readonly expected: number
   readonly serving: number
-  /** In the last second, those that have told. */
+  /** Workers that reported in the last second. */
   readonly each: readonly WorkerStatistics[]
 }
 
 export interface WorkerStatistics {
-  /** From 1 on. */
+  /** Starts at 1. */
   readonly worker: number
-  /** CPU time in seconds. */
   readonly cpuSeconds: number
   readonly residentBytes: number
-  /** The longest that its event loop was late. */
+  /** Longest delay of the event loop. */
   readonly lagSeconds: number
 }
 
 export interface NodeStatistics extends ServerNode {
-  /** Whether it is the one that these statistics are of. */
+  /** Whether it is the node that answered. */
   readonly isThis: boolean
-  /** Whether it was not seen for so long that it may have been killed, or cannot reach the store. */
+  /** It has not reported for a while: it may have been killed, or cannot reach the store. */
   readonly isGone: boolean
 }
 
 interface StoreStatistics {
   readonly kind: 'sqlite' | 'postgres'
   readonly isUp: boolean
-  /** Bytes; undefined: not known yet, and `log` also where that is not this server's. */
+  /** Undefined: not known yet; on PostgreSQL `logBytes` is never known. */
   readonly databaseBytes: number | undefined
   readonly logBytes: number | undefined
-  /** The last backup by `token-server backup`; undefined: none is known. */
+  /** The last `token-server backup`; undefined: none is known. */
   readonly lastBackupAt: number | undefined
 }
 
-/** Where statistics come from. */
 export interface StatisticsSource {
-  /** One look. Resolves soon, whatever hangs; what cannot be had is as it was, or undefined. */
+  /** Resolves soon even if the store or a worker hangs: missing values are then those of the last call, or undefined. */
   read(): Promise<Statistics>
 }

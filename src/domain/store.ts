@@ -26,7 +26,7 @@ import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './
  *   many wait. What was refused before the store had begun to write it is never written.
  */
 export interface Store extends Registry, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
-  /** The servers that share it; undefined: it is one machine's. */
+  /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /** Resolves when the store can be read and, as far as is known, written, and its clock is this process's or near it. */
   ping(): Promise<void>
@@ -48,24 +48,24 @@ export interface Backlog {
 }
 
 /**
- * Applications, suites, their secrets, and which application is approved for which suite. Each change that an operator makes
- * comes with who makes it. What is another than before is one audit event for each subject, in the same transaction.
+ * Applications, suites, their secrets, and which application is approved for which suite. Methods with an `audit` parameter
+ * write one audit event for each subject that they changed, in the same transaction; none if nothing changed.
  */
 export interface Registry {
   /** The application of this client id, compared byte by byte; with its secrets, expired ones too. */
   findApplication(clientId: string): Promise<Application | undefined>
   /** Some applications, oldest first. */
   listApplications(page: Page<ApplicationKey>): Promise<Application[]>
-  /** The applications of these keys, oldest first, but for those that were removed. */
+  /** The applications with these keys, oldest first; unknown keys are skipped. */
   listApplicationsOf(keys: readonly ApplicationKey[]): Promise<Application[]>
-  /** What some applications are searched by, newest first: much cheaper than the applications. */
+  /** The searchable fields of some applications, newest first: much cheaper than whole applications. */
   listNames(page: Page<ApplicationKey>): Promise<ApplicationNames[]>
   /** Every application that has one of these names, oldest first. */
   findNamesakes(names: readonly string[]): Promise<Application[]>
   countApplications(): Promise<number>
   /** Some of the applications that are approved for a suite, oldest first. */
   listApprovedApplications(suiteId: string, page: Page<ApplicationKey>): Promise<Application[]>
-  /** How many applications are approved for each of these suites, in their order; of each at most `limit` are counted. */
+  /** Counts, for each of these suites in order, the approved applications; each count stops at `limit`. */
   countApproved(suiteIds: readonly string[], limit: number): Promise<number[]>
   /** The suite of this id, with its secrets, expired ones too. */
   findSuite(suiteId: string): Promise<Suite | undefined>
@@ -82,7 +82,7 @@ export interface Registry {
    * `skipNamesake`, too). Returns those that were added.
    */
   register(newcomers: Newcomers, audit: Audit): Promise<Newcomers>
-  /** Makes secrets of these applications and suites valid that were stored as not shown yet. A part of the change that stored them. */
+  /** Activates the secrets of these applications and suites that were stored as not shown yet. Audited when they were stored. */
   startSecrets(owners: readonly string[]): Promise<void>
   /** Resolves to whether there is such an application; so do the methods that follow. */
   setStatus(clientId: string, status: Application['status'], audit: Audit): Promise<boolean>
@@ -114,65 +114,61 @@ export interface Registry {
   ): Promise<boolean>
   /** Marks one secret of an application or a suite as revoked and ends it, both at this time unless it was earlier. */
   revokeSecret(owner: string, secretId: number, at: number, audit: Audit): Promise<boolean>
-  /** The same, unless no other secret of its owner would be active at this time. Resolves to whether it was done. */
+  /** As `revokeSecret`, but only if another secret of the owner is active at this time. Resolves to whether it was revoked. */
   revokeSpareSecret(owner: string, secretId: number, at: number, audit: Audit): Promise<boolean>
 }
 
-/** Who changed what. */
 export interface AuditTrail {
-  /** Some events, newest first. */
+  /** Newest first. */
   listAuditEvents(filter: AuditFilter): Promise<AuditEvent[]>
-  /** The answer to a change that was made with this idempotency record, after this time. */
+  /** The sealed answer of the idempotency record with this digest, if it was made after this time. */
   findSealedAnswer(digest: string, madeAfter: number): Promise<string | undefined>
-  /** Deletes at most `limit` idempotency records of before this time, oldest first. Resolves to how many. */
+  /** Deletes at most `limit` idempotency records older than this time, oldest first. Resolves to their number. */
   purgeIdempotencyRecords(before: number, limit: number): Promise<number>
-  /** Deletes at most `limit` events of before this time, oldest first. Resolves to how many. */
+  /** Deletes at most `limit` events older than this time, oldest first. Resolves to their number. */
   purgeAuditEvents(before: number, limit: number): Promise<number>
 }
 
 /**
- * Who administers over the network, and what they prove who they are with, by its digest. None of it is cached: what was
- * revoked, ended or removed is refused from the next request on. Where an operator is removed, all that goes with it.
+ * Operators and the digests of their credentials. Nothing is cached: what was revoked, ended or removed is refused from the
+ * next request on. Removing an operator removes their keys, sessions and login codes.
  */
 export interface Operators {
   findOperator(name: string): Promise<Operator | undefined>
   /** Every operator, oldest first. */
   listOperators(): Promise<Operator[]>
-  /** Whose admin key this is, and which one; expired and revoked ones, too. */
-  findAdminKey(digest: string): Promise<Proof | undefined>
-  /** Whose session this is, and which one; also one that is over. */
-  findSession(digest: string): Promise<Proof | undefined>
-  /** Whom a login code lets in that was not used yet; also an expired one. */
+  /** The operator with this admin key, even if the key expired or was revoked. */
+  findAdminKey(digest: string): Promise<PresentedCredential | undefined>
+  /** The operator with this session, even if the session is over. */
+  findSession(digest: string): Promise<PresentedCredential | undefined>
+  /** An unused login code, even if it expired. */
   findLoginCode(digest: string): Promise<{ operator: string; createdAt: number; endsAt: number } | undefined>
 
-  /** Resolves to whether the name was free. */
+  /** Resolves to false if the name is taken. */
   addOperator(operator: NewOperator, audit: Audit): Promise<boolean>
   /** Resolves to whether there was such an operator. */
   removeOperator(name: string, audit: Audit): Promise<boolean>
-  /** Resolves to the id of the key; undefined: there is no such operator. */
+  /** Resolves to the id of the key, or to undefined if there is no such operator. */
   addAdminKey(name: string, key: NewAdminKey, audit: Audit): Promise<number | undefined>
   /** Marks a key of an operator as revoked at this time unless it was earlier. Resolves to whether there is such a key. */
   revokeAdminKey(name: string, id: number, at: number, audit: Audit): Promise<boolean>
   /** Resolves to whether there is such an operator. */
   addLoginCode(name: string, code: NewLoginCode, audit: Audit): Promise<boolean>
-  /**
-   * Uses up a login code of an operator. Resolves to the id of the session; undefined: the code is unknown, or was used
-   * meanwhile.
-   */
+  /** Uses up a login code. Resolves to the id of the session, or to undefined if the code is unknown or was used. */
   beginSession(name: string, codeDigest: string, session: NewSession, audit: Audit): Promise<number | undefined>
   /** Ends a session of an operator. Resolves to whether there was such a session. */
   endSession(name: string, id: number, audit: Audit): Promise<boolean>
 
-  /** Notes when a key was used, where no later use is known. For people. */
+  /** Updates when a key was last used, unless a later use is stored. Shown to people only. */
   recordAdminKeyUse(id: number, at: number): Promise<void>
-  /** Notes when a session was seen, and until when it lasts now, where no later time is known. */
+  /** Extends a session, unless a later use is stored. */
   recordSessionUse(use: Pick<Session, 'id' | 'lastSeenAt' | 'endsAt'>): Promise<void>
-  /** Deletes the login codes and sessions that are over at this time: see `isOver`. */
+  /** Deletes expired login codes and sessions that are over: see `isOver`. */
   purgeSignIns(now: number): Promise<void>
 }
 
-/** An operator, and the id of the key or session that was presented. */
-export interface Proof {
+/** The owner of a key or session, and its id. */
+export interface PresentedCredential {
   readonly operator: Operator
   readonly id: number
 }
@@ -198,7 +194,7 @@ export interface Usage {
   addTokenCounts(changes: readonly TokenCountChange[]): Promise<TokenCount[]>
   /** How many tokens an application was issued in an hour. */
   countTokens(applicationKey: ApplicationKey, hour: number): Promise<number>
-  /** The counts of these applications in these hours; where nothing was counted there is none. */
+  /** The counts of these applications in these hours; hours without any are left out. */
   listTokenCounts(applicationKeys: readonly ApplicationKey[], hours: readonly number[]): Promise<TokenCount[]>
   /** When these applications last got a token; those that never did are left out. */
   listApplicationUses(applicationKeys: readonly ApplicationKey[]): Promise<ApplicationUse[]>
@@ -237,29 +233,29 @@ export interface Figures {
   oldestTokenAt(): Promise<number | undefined>
   /** How many applications that are not suspended, and suites, have an active secret now and none at the time `before`. */
   countEndingSecrets(now: number, before: number): Promise<number>
-  /** Those, with the end of their last active secret; the next one first, at most `limit`. */
+  /** The same applications and suites, with the end of their last active secret; the next to end first. */
   listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
   /**
-   * How many tokens with this id or a later one are not revoked, and are those of an application that is not suspended.
-   * Undefined: there are more than `limit`, revoked ones too, and they were not counted. Requests are not kept waiting.
+   * Counts the tokens from this id on that are neither revoked nor of a suspended application. Undefined if more than `limit`
+   * tokens would have to be read. Does not block other requests.
    */
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
-  /** How many tokens were issued in an hour to all applications, as far as the processes have told. */
+  /** How many tokens all applications were issued in an hour, as far as reported by all processes. */
   countIssued(hour: number): Promise<number>
   /** When the last backup by `token-server backup` was made; undefined: never, and always on PostgreSQL. */
   lastBackupAt(): Promise<number | undefined>
 }
 
-/** The servers that share a store, for people. */
+/** The servers that share a store. */
 export interface Nodes {
   /**
-   * Notes how a node is doing. Forgets those that were not seen for a day before, and those of its name that were not seen since
-   * it started.
+   * Stores a node's report. Deletes nodes that have not reported for a day, and earlier runs of this node: those with its name
+   * that have not reported since it started.
    */
   record(node: ServerNode): Promise<void>
-  /** Those that were seen last, the last one first, at most `limit`. */
+  /** The most recently seen first. */
   list(limit: number): Promise<ServerNode[]>
-  /** Forgets one that ends. */
+  /** Called when a node shuts down. */
   remove(id: string): Promise<void>
 }
 
@@ -280,7 +276,6 @@ export interface FoundToken {
   readonly application: Application | undefined
 }
 
-/** What is to be registered. */
 export interface Newcomers {
   readonly suites: readonly NewSuite[]
   readonly applications: readonly NewApplication[]

@@ -16,7 +16,6 @@ export interface TokenCountChange extends TokenCount {
   readonly lastTokenAt: number | null
 }
 
-/** When an application last got a token. */
 export interface ApplicationUse {
   readonly applicationKey: ApplicationKey
   /** Milliseconds since the epoch. */

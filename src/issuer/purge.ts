@@ -14,7 +14,7 @@ const KEEP_COUNTS_HOURS = 48
 /** Refusals are kept for 30 days. */
 const KEEP_REFUSALS_MS = 30 * 24 * HOUR
 
-/** Who changed what is kept for 400 days. */
+/** Audit events are kept for 400 days. */
 const KEEP_AUDIT_EVENTS_MS = 400 * 24 * HOUR
 
 interface PurgeOptions {
@@ -24,15 +24,15 @@ interface PurgeOptions {
 }
 
 /**
- * Deletes some expired tokens; where there are no more of them some old counts, refusals, audit events and idempotency
- * records, and sessions that are over. Resolves to whether there may be more. Throws StoreUnavailable.
+ * Deletes a batch of expired tokens; once there are no more, a batch of old counts, refusals, audit events, idempotency
+ * records and ended sessions. Resolves to whether there may be more to delete. Rejects with StoreUnavailable.
  */
 export async function purge({ store, now, observe }: PurgeOptions): Promise<boolean> {
   // Not before the epoch, from which a clock that was never set begins to count.
   const firstAlive = firstTokenIdAt(Math.max(now() - TOKEN_LIFETIME + 1, 0))
   const tokens = await store.purgeTokens(firstAlive, STEP)
   if (tokens > 0) observe({ type: 'tokens purged', count: tokens })
-  // Tokens come by the thousand in a second; all else can wait until they are through.
+  // Thousands of tokens may expire each second, so they go first.
   if (tokens === STEP) return true
   const counts = await store.purgeTokenCounts(hourOf(now()) - KEEP_COUNTS_HOURS, STEP)
   const refusals = await store.purgeRefusals(now() - KEEP_REFUSALS_MS, STEP)
@@ -42,7 +42,7 @@ export async function purge({ store, now, observe }: PurgeOptions): Promise<bool
   return [counts, refusals, repeatable, auditEvents].includes(STEP)
 }
 
-/** Keeps those of the days before the newest one: a clock that is years ahead must not empty the trail. */
+/** Counts the 400 days from the newest event at the latest: a clock that is years ahead must not empty the trail. */
 async function purgeAuditEvents(store: Store, now: number): Promise<number> {
   const [newest] = await store.listAuditEvents({ limit: 1 })
   if (!newest) return 0

@@ -7,7 +7,7 @@ import { applicationFields, operatorFields, secretFields, suiteFields } from '..
 import type { Newcomers } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
 
-/** What is shown of a subject, of what is stored of it. */
+/** Turns a stored subject into its public fields. */
 const FIELDS = {
   application: (stored: Application): PublicFields => ({
     ...applicationFields(stored),
@@ -17,40 +17,40 @@ const FIELDS = {
   operator: (stored: Operator): PublicFields => operatorFields(stored),
 }
 
-/** The kinds of subjects that a store can read before and after a change. */
+/** The kinds of subjects that are stored as rows, unlike the database itself. */
 export type StoredKind = keyof typeof FIELDS
 
 type Action = Event['type']
 
-/** What a change may change, and what the change is called then. */
-export interface Concerned {
+/** A subject that a change may affect, and the name of the audit event if it does. */
+export interface AuditSubject {
   action: Action
   kind: StoredKind
   id: string
 }
 
-/** What it is called where an application gets this status. */
+/** The action that gives an application this status. */
 export const ACTIONS = { active: 'application resumed', suspended: 'application suspended' } as const
 
-export function ofApplication(action: Action, id: string): Concerned[] {
+export function ofApplication(action: Action, id: string): AuditSubject[] {
   return [{ action, kind: 'application', id }]
 }
 
-export function ofSuite(action: Action, id: string): Concerned[] {
+export function ofSuite(action: Action, id: string): AuditSubject[] {
   return [{ action, kind: 'suite', id }]
 }
 
-export function ofOperator(action: Action, name: string): Concerned[] {
+export function ofOperator(action: Action, name: string): AuditSubject[] {
   return [{ action, kind: 'operator', id: name }]
 }
 
-/** A change of an application or a suite, whichever has this id. */
-export function ofOwner(action: Action, id: string): Concerned[] {
+/** Whichever of the two has this id: it is either an application or a suite. */
+export function ofOwner(action: Action, id: string): AuditSubject[] {
   return [...ofApplication(action, id), ...ofSuite(action, id)]
 }
 
-/** Where one id is there several times, the first one is registered. */
-export function registering({ suites, applications }: Newcomers): Concerned[] {
+/** Each id once: of duplicates only the first is registered. */
+export function ofRegistration({ suites, applications }: Newcomers): AuditSubject[] {
   const suiteIds = new Set(suites.map(({ suiteId }) => suiteId))
   const clientIds = new Set(applications.map(({ clientId }) => clientId))
   return [
@@ -59,11 +59,11 @@ export function registering({ suites, applications }: Newcomers): Concerned[] {
   ]
 }
 
-/** All that is stored of a subject, as JSON: another text where anything is another. Undefined: it is not there. */
+/** A stored subject as JSON, equal if and only if nothing changed. Undefined: it does not exist. */
 export type Snapshot = string | undefined
 
-/** The part of an audit event that says what happened; before and after are JSON. */
-export interface Happened {
+/** The part of an audit event that does not depend on the author. `before` and `after` are JSON. */
+export interface AuditEntry {
   action: Action
   subjectKind: SubjectKind
   subject: string
@@ -71,21 +71,25 @@ export interface Happened {
   after: string | null
 }
 
-/** What happened to a subject; undefined: nothing. */
-export function whatHappened({ action, kind, id }: Concerned, before: Snapshot, after: Snapshot): Happened | undefined {
+/** Undefined if the subject did not change. */
+export function auditEntryOf(
+  { action, kind, id }: AuditSubject,
+  before: Snapshot,
+  after: Snapshot,
+): AuditEntry | undefined {
   if (before === after) return undefined
   const [fieldsBefore, fieldsAfter] = [fieldsOf(kind, before), fieldsOf(kind, after)]
   return {
     action,
     subjectKind: kind,
     subject: id,
-    before: toJson(differing(fieldsBefore, fieldsAfter)),
-    after: toJson(differing(fieldsAfter, fieldsBefore)),
+    before: toJson(changedFields(fieldsBefore, fieldsAfter)),
+    after: toJson(changedFields(fieldsAfter, fieldsBefore)),
   }
 }
 
-/** What happened to the database as a whole; `place`: where it is. */
-export function databaseEvent(action: Action, place: string, before: PublicFields, after: PublicFields): Happened {
+/** An entry for the database as a whole. `place`: its location. */
+export function databaseEntry(action: Action, place: string, before: PublicFields, after: PublicFields): AuditEntry {
   return {
     action,
     subjectKind: 'database',
@@ -122,15 +126,15 @@ function fieldsOf(kind: StoredKind, snapshot: Snapshot): PublicFields | null {
   return snapshot === undefined ? null : FIELDS[kind](JSON.parse(snapshot))
 }
 
-/** The fields that are others in one of them; all of them where the other one is null. */
-function differing(fields: PublicFields | null, others: PublicFields | null): PublicFields | null {
+/** The fields whose values differ from `others`; all fields if `others` is null. */
+function changedFields(fields: PublicFields | null, others: PublicFields | null): PublicFields | null {
   if (!fields || !others) return fields
   const names = Object.keys(fields).filter((name) => !isDeepStrictEqual(fields[name], others[name]))
-  return Object.fromEntries(names.map((name) => [name, differingEntries(fields[name], others[name])]))
+  return Object.fromEntries(names.map((name) => [name, changedEntries(fields[name], others[name])]))
 }
 
-/** Of a list, such as secrets or suites, what the other list has not. Anything else as it is. */
-function differingEntries(value: unknown, other: unknown): unknown {
+/** For lists, such as secrets or suites, only the entries that the other list lacks. */
+function changedEntries(value: unknown, other: unknown): unknown {
   if (!Array.isArray(value) || !Array.isArray(other)) return value
   const others = new Set(other.map((entry) => JSON.stringify(entry)))
   return value.filter((entry) => !others.has(JSON.stringify(entry)))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { firstTokenIdAt } from '../domain/token.ts'
 
-/** The tables that a store is copied by, in an order in which their rows can be added. Operators log in anew. */
+/** The tables to copy, ordered so that foreign keys are satisfied. Sessions are not copied: operators log in again. */
 export const TABLES = [
   'suites',
   'applications',

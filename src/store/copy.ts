@@ -3,12 +3,12 @@ import type { Clock } from '../domain/clock.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
-import { databaseEvent, type Happened } from './audited.ts'
+import { type AuditEntry, databaseEntry } from './audited.ts'
 import { createSummary, pagesOf, type ReadPage, type Row, TABLES, type Table } from './copied.ts'
 
 /** A store that is to be copied, while others use it. */
 export interface Source {
-  /** Its place, for people. */
+  /** Its location, for messages and the audit trail. */
   database: string
   readPage: ReadPage
   /** The highest key that each table ever had: none is used twice. */
@@ -31,8 +31,7 @@ export interface Target {
   readPage: ReadPage
   /** The next key of a table will be higher than this one. */
   setLastKey(table: string, key: number): Promise<void>
-  /** Adds an audit event. */
-  record(audit: Audit, happened: Happened): Promise<void>
+  record(audit: Audit, entry: AuditEntry): Promise<void>
   commit(): Promise<void>
   /** Undoes what was not committed. */
   close(): void
@@ -81,7 +80,7 @@ async function copyInto(target: Target, source: Source, { now, author, onProgres
     for (const table of TABLES) counts.push([table, await copyTable(source, target, table, issuedAfter, onProgress)])
     for (const { name, seq } of await source.lastKeys()) await target.setLastKey(name, seq)
     const copied = Object.fromEntries(counts) as Copied
-    await target.record({ author, at: now() }, arrival(source, target, copied))
+    await target.record({ author, at: now() }, copiedEntry(source, target, copied))
     await source.move.assertBegun(target.place, beganAt)
     await target.commit().catch((error) => {
       throw new MaybeCopied(`It is not known whether the copy to ${target.place} was made`, error)
@@ -97,10 +96,10 @@ async function copyInto(target: Target, source: Source, { now, author, onProgres
   }
 }
 
-/** What the target's audit trail goes on with, after that of the source. */
-function arrival(source: Source, target: Target, { applications, suites, tokens }: Copied): Happened {
+/** The first entry of the target's own, after those that were copied. */
+function copiedEntry(source: Source, target: Target, { applications, suites, tokens }: Copied): AuditEntry {
   const after = { copied_from: source.database, applications, suites, tokens }
-  return databaseEvent('database copied', target.place, {}, after)
+  return databaseEntry('database copied', target.place, {}, after)
 }
 
 /** Copies the rows of a table and reads them back. Resolves to how many they are. */

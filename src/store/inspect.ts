@@ -17,7 +17,7 @@ export interface Inspector {
   tokens(): Promise<{ oldestAt: number; newestAt: number } | undefined>
   /** The applications that are not suspended, and the suites, that have no secret from this time on, by their ids. */
   ownersWithoutSecret(at: number): Promise<SecretOwner[]>
-  /** Who may administer over the network. Only where the schema is this program's. */
+  /** The operators and their keys. Requires the schema of this program. */
   operators(): Promise<OperatorKeys[]>
   /** When `token-server backup` last made a backup; undefined: never. */
   lastBackupAt(): Promise<number | undefined>
@@ -50,9 +50,8 @@ export interface SecretOwner {
 }
 
 export interface OperatorKeys {
-  /** The operator's. */
   name: string
-  /** When the last admin key ends or has ended that was not revoked; null: there is none. */
+  /** The latest end among admin keys that were not revoked; null: there is none. */
   lastKeyEndsAt: number | null
 }
 

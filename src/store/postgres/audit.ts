@@ -1,7 +1,7 @@
 import type { Audit, AuditEvent } from '../../domain/audit-event.ts'
 import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
 import type { AuditTrail } from '../../domain/store.ts'
-import { type Concerned, type Happened, type Snapshot, toAuditEvent, whatHappened } from '../audited.ts'
+import { type AuditEntry, type AuditSubject, auditEntryOf, type Snapshot, toAuditEvent } from '../audited.ts'
 import type { Commands } from './commands.ts'
 import type { Ask } from './connection.ts'
 import * as sql from './statements/audit.ts'
@@ -9,33 +9,33 @@ import { readOperators } from './statements/operators.ts'
 import { readSubjects } from './statements/registry.ts'
 import { textArrayOf } from './values.ts'
 
-/** Makes one change in one transaction, behind the lock of the registry. What it has changed of these subjects is one audit event for each. */
+/** Makes a change in one transaction under the registry lock, with one audit event for each of these subjects that changed. */
 export type AuditedChange = <Result>(
   audit: Audit,
-  concerned: readonly Concerned[],
+  subjects: readonly AuditSubject[],
   action: (ask: Ask) => Promise<Result>,
 ) => Promise<Result>
 
 export function createAuditedChange({ changeRegistry }: Commands): AuditedChange {
-  return (audit, concerned, action) =>
+  return (audit, subjects, action) =>
     changeRegistry(async (ask) => {
       const { idempotency, at } = audit
       if (idempotency && (await findSealedAnswer(ask, idempotency.digest, at - IDEMPOTENCY_LIFETIME)) !== undefined) {
         throw new IdempotencyKeyTaken()
       }
-      const before = await snapshots(ask, concerned)
+      const before = await snapshots(ask, subjects)
       const result = await action(ask)
-      const after = await snapshots(ask, concerned)
-      const happened = concerned.flatMap((one, nth) => whatHappened(one, before[nth], after[nth]) ?? [])
-      if (happened.length === 0) return result
-      await record(ask, audit, happened)
+      const after = await snapshots(ask, subjects)
+      const entries = subjects.flatMap((one, nth) => auditEntryOf(one, before[nth], after[nth]) ?? [])
+      if (entries.length === 0) return result
+      await record(ask, audit, entries)
       if (idempotency) await ask(sql.insertIdempotencyRecord, [idempotency.digest, idempotency.sealed, at])
       return result
     })
 }
 
-/** Adds audit events, in the transaction of what they say. */
-export async function record(ask: Ask, { author, at }: Audit, happened: readonly Happened[]): Promise<void> {
+/** Adds audit events in the transaction of the change. */
+export async function record(ask: Ask, { author, at }: Audit, entries: readonly AuditEntry[]): Promise<void> {
   const { actor, origin, remoteAddress, requestId } = author
   await ask(sql.insertAuditEvents, [
     at,
@@ -43,11 +43,11 @@ export async function record(ask: Ask, { author, at }: Audit, happened: readonly
     origin,
     remoteAddress,
     requestId,
-    happened.map(({ action }) => action),
-    happened.map(({ subjectKind }) => subjectKind),
-    happened.map(({ subject }) => subject),
-    happened.map(({ before }) => before),
-    happened.map(({ after }) => after),
+    entries.map(({ action }) => action),
+    entries.map(({ subjectKind }) => subjectKind),
+    entries.map(({ subject }) => subject),
+    entries.map(({ before }) => before),
+    entries.map(({ after }) => after),
   ])
 }
 
@@ -56,10 +56,10 @@ async function findSealedAnswer(ask: Ask, digest: string, madeAfter: number): Pr
   return row?.[0]
 }
 
-/** What is stored of subjects now, in their order. No change concerns operators and others. */
-async function snapshots(ask: Ask, concerned: readonly Concerned[]): Promise<Snapshot[]> {
-  const idsOf = (kind: Concerned['kind']) =>
-    textArrayOf(concerned.filter((one) => one.kind === kind).map(({ id }) => id))
+/** The snapshots of these subjects, in their order. No change affects both operators and other subjects. */
+async function snapshots(ask: Ask, subjects: readonly AuditSubject[]): Promise<Snapshot[]> {
+  const idsOf = (kind: AuditSubject['kind']) =>
+    textArrayOf(subjects.filter((one) => one.kind === kind).map(({ id }) => id))
   type SubjectRow = [kind: string, id: string, json: string]
   const operators = idsOf('operator')
   const rows =
@@ -67,7 +67,7 @@ async function snapshots(ask: Ask, concerned: readonly Concerned[]): Promise<Sna
       ? await ask<SubjectRow>(readOperators, [operators])
       : await ask<SubjectRow>(readSubjects, [idsOf('application'), idsOf('suite')])
   const found = new Map(rows.map(([kind, id, json]) => [`${kind} ${id}`, json]))
-  return concerned.map(({ kind, id }) => found.get(`${kind} ${id}`))
+  return subjects.map(({ kind, id }) => found.get(`${kind} ${id}`))
 }
 
 type Row = [
@@ -84,7 +84,6 @@ type Row = [
   after: string | null,
 ]
 
-/** Who changed what, in PostgreSQL. */
 export function createAuditTrail({ ask, askNumberInBackground }: Commands): AuditTrail {
   return {
     async listAuditEvents({ since = 0, before = null, actor = null, subject = null, limit }) {

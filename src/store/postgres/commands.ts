@@ -70,7 +70,7 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
     askInBackground,
     transact,
 
-    /** Reads what must be as the primary has it, and so as it was changed last: who may do what. */
+    /** Reads from a proven primary, for permissions: a stale read could accept a revoked credential. */
     askPrimary: <Row extends unknown[]>(statement: string, values?: unknown[]) =>
       enqueue(async (ask, session) => {
         await session.proveIfNeeded()

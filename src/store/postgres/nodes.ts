@@ -3,14 +3,14 @@ import type { Nodes } from '../../domain/store.ts'
 import type { Commands } from './commands.ts'
 import * as sql from './statements/nodes.ts'
 
-/** The servers that share a database, in PostgreSQL. No request waits for them. */
+/** The servers that share the database. Runs in the background, so that no request waits for it. */
 export function createNodes({ askInBackground }: Commands): Nodes {
   return {
     async record({ id, name, version, startedAt, lastSeenAt, workers, lastMinute }) {
       const { expected, serving } = workers
       const { tokens, checks, refusals } = lastMinute
-      const told = [id, name, version, startedAt, lastSeenAt, expected, serving, tokens, checks, refusals]
-      await askInBackground(sql.recordNode, [...told, lastSeenAt - NODE_FORGOTTEN_MS])
+      const values = [id, name, version, startedAt, lastSeenAt, expected, serving, tokens, checks, refusals]
+      await askInBackground(sql.recordNode, [...values, lastSeenAt - NODE_FORGOTTEN_MS])
     },
     list: async (limit) => (await askInBackground<Row>(sql.listNodes, [limit])).map(toNode),
     remove: async (id) => void (await askInBackground(sql.deleteNode, [id])),

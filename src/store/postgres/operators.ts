@@ -8,18 +8,18 @@ import type { Commands } from './commands.ts'
 import * as sql from './statements/operators.ts'
 import { textArrayOf } from './values.ts'
 
-type ProofRow = [id: number, operator: string]
+type CredentialRow = [id: number, operator: string]
 
-/** Operators in PostgreSQL. Nothing of them is cached: who is refused is refused from the next request on. */
+/** Operators in PostgreSQL. Nothing is cached, so that a revoked credential is refused from the next request on. */
 export function createOperators({ commands, audited }: { commands: Commands; audited: AuditedChange }): Operators {
   const { ask, askPrimary, askInBackground } = commands
 
-  async function findProof(statement: string, digest: string) {
-    const [row] = await askPrimary<ProofRow>(statement, [digest])
+  async function findCredential(statement: string, digest: string) {
+    const [row] = await askPrimary<CredentialRow>(statement, [digest])
     return row && { id: row[0], operator: JSON.parse(row[1]) as Operator }
   }
 
-  /** Makes a change of one statement, of which the first value is the operator's name. Resolves to the id that it returned. */
+  /** Runs one statement whose first value is the operator's name. Resolves to the id that it returns. */
   function change<Id>(audit: Audit, type: Event['type'], statement: string, values: [name: string, ...unknown[]]) {
     return audited(audit, ofOperator(type, values[0]), async (ask) => (await ask<[Id]>(statement, values))[0]?.[0])
   }
@@ -32,8 +32,8 @@ export function createOperators({ commands, audited }: { commands: Commands; aud
       return row && JSON.parse(row[0])
     },
     listOperators: async () => (await ask<[string]>(sql.listOperators)).map(([json]) => JSON.parse(json)),
-    findAdminKey: (digest) => findProof(sql.findAdminKey, digest),
-    findSession: (digest) => findProof(sql.findSession, digest),
+    findAdminKey: (digest) => findCredential(sql.findAdminKey, digest),
+    findSession: (digest) => findCredential(sql.findSession, digest),
     async findLoginCode(digest) {
       const [row] = await askPrimary<[string, number, number]>(sql.findLoginCode, [digest])
       return row && { operator: row[0], createdAt: row[1], endsAt: row[2] }

@@ -53,7 +53,7 @@ export async function receive(location: PostgresLocation): Promise<Target> {
     async setLastKey(table, key) {
       await ask(sql.setLastKey, [table, key])
     },
-    record: (audit, happened) => record(ask, audit, [happened]),
+    record: (audit, entry) => record(ask, audit, [entry]),
     async commit() {
       await ask(commit)
     },

@@ -3,16 +3,16 @@ import type { Audit } from '../../domain/audit-event.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
-import { ACTIONS, type Concerned, ofApplication, ofOwner, ofSuite, registering } from '../audited.ts'
+import { ACTIONS, type AuditSubject, ofApplication, ofOwner, ofRegistration, ofSuite } from '../audited.ts'
 import type { AuditedChange } from './audit.ts'
 import type { Commands } from './commands.ts'
 import type { Reads } from './reads.ts'
 import * as sql from './statements/registry.ts'
 import { arrayOf } from './values.ts'
 
-/** The keys of no row: ids begin with 1. */
+/** Keys that no row has: ids begin with 1. */
 const BEFORE_THE_FIRST = 0
-const BEHIND_THE_LAST = Number.MAX_SAFE_INTEGER
+const AFTER_THE_LAST = Number.MAX_SAFE_INTEGER
 
 type NamesRow = [
   key: ApplicationKey,
@@ -36,8 +36,8 @@ export function createRegistry({ reads, commands, audited }: Options): Registry 
   }
 
   /** Makes a change of one statement. Resolves to whether that returned a row: whether there was what it is about. */
-  const change = (audit: Audit, concerned: Concerned[], statement: string, values: unknown[]) =>
-    audited(audit, concerned, async (ask) => (await ask(statement, values)).length > 0)
+  const change = (audit: Audit, subjects: AuditSubject[], statement: string, values: unknown[]) =>
+    audited(audit, subjects, async (ask) => (await ask(statement, values)).length > 0)
 
   return {
     findApplication: reads.application,
@@ -49,14 +49,14 @@ export function createRegistry({ reads, commands, audited }: Options): Registry 
       list<Application>(sql.listApprovedApplications, [suiteId, after, limit]),
     countApproved: async (suiteIds, limit) =>
       (await commands.ask<[count: number]>(sql.countApproved, [suiteIds, limit])).map(([count]) => count),
-    listNames: async ({ after = BEHIND_THE_LAST, limit }) =>
+    listNames: async ({ after = AFTER_THE_LAST, limit }) =>
       (await commands.ask<NamesRow>(sql.listNames, [after, limit])).map(toNames),
     findNamesakes: (names) => list<Application>(sql.findNamesakes, [names]),
     countApplications: () => commands.askNumber(sql.countApplications),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => list<Suite>(sql.listSuites, [after, limit]),
 
     register: ({ suites, applications }, audit) =>
-      audited(audit, registering({ suites, applications }), async (ask) => {
+      audited(audit, ofRegistration({ suites, applications }), async (ask) => {
         const addedSuites: NewSuite[] = []
         for (const suite of suites) {
           if ((await ask(sql.insertSuite, suiteValues(suite))).length > 0) addedSuites.push(suite)

@@ -3,12 +3,12 @@ import type { Audit } from '../../domain/audit-event.ts'
 import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
 import type { AuditTrail } from '../../domain/store.ts'
 import {
+  type AuditEntry,
   type AuditRow,
-  type Concerned,
-  type Happened,
+  type AuditSubject,
+  auditEntryOf,
   type StoredKind,
   toAuditEvent,
-  whatHappened,
 } from '../audited.ts'
 import type { Change } from './change.ts'
 import type { Context } from './context.ts'
@@ -16,14 +16,14 @@ import * as sql from './statements/audit.ts'
 import { findOperator } from './statements/operators.ts'
 import { findApplication, findSuite } from './statements/registry.ts'
 
-/** Makes one change as `Change` does. What it has changed of these subjects is one audit event for each. */
+/** A `Change` with one audit event for each of these subjects that it changed. */
 export type AuditedChange = <Result>(
   audit: Audit,
-  concerned: readonly Concerned[],
+  subjects: readonly AuditSubject[],
   action: () => Result,
 ) => Promise<Result>
 
-/** How each kind of subject is found by its id: as JSON. */
+/** Statements that find a subject of each kind by id, as JSON. */
 const FIND: Record<StoredKind, string> = { application: findApplication, suite: findSuite, operator: findOperator }
 
 export function createAuditedChange({ db }: Pick<Context, 'db'>, change: Change): AuditedChange {
@@ -34,33 +34,32 @@ export function createAuditedChange({ db }: Pick<Context, 'db'>, change: Change)
   const findSealedAnswer = db.prepare(sql.findSealedAnswer)
   const insertIdempotencyRecord = db.prepare(sql.insertIdempotencyRecord)
 
-  return (audit, concerned, action) =>
+  return (audit, subjects, action) =>
     change(() => {
       const { idempotency, at } = audit
       if (idempotency && findSealedAnswer.get(idempotency.digest, at - IDEMPOTENCY_LIFETIME)) {
         throw new IdempotencyKeyTaken()
       }
-      const read = () => concerned.map(({ kind, id }) => find[kind].get(id))
+      const read = () => subjects.map(({ kind, id }) => find[kind].get(id))
       const before = read()
       const result = action()
       const after = read()
-      const happened = concerned.flatMap((one, nth) => whatHappened(one, before[nth], after[nth]) ?? [])
-      for (const one of happened) record(audit, one)
-      if (idempotency && happened.length > 0) insertIdempotencyRecord.run({ ...idempotency, at })
+      const entries = subjects.flatMap((one, nth) => auditEntryOf(one, before[nth], after[nth]) ?? [])
+      for (const entry of entries) record(audit, entry)
+      if (idempotency && entries.length > 0) insertIdempotencyRecord.run({ ...idempotency, at })
       return result
     })
 }
 
-/** Adds an audit event, in the transaction of what it says. */
-export function createRecord(db: Database): (audit: Audit, happened: Happened) => void {
+/** Adds an audit event in the transaction of the change. */
+export function createRecord(db: Database): (audit: Audit, entry: AuditEntry) => void {
   const insert = db.prepare(sql.insertAuditEvent)
-  return ({ author, at }, happened) => {
+  return ({ author, at }, entry) => {
     const { actor, origin, remoteAddress, requestId = null } = author
-    insert.run({ at, actor, origin, remoteAddress, requestId, ...happened })
+    insert.run({ at, actor, origin, remoteAddress, requestId, ...entry })
   }
 }
 
-/** Who changed what, in SQLite. */
 export function createAuditTrail({ db, read, write }: Pick<Context, 'db' | 'read' | 'write'>): AuditTrail {
   const list = db.prepare<object, AuditRow>(sql.listAuditEvents)
   const listOfActor = db.prepare<object, AuditRow>(sql.listAuditEventsOfActor)

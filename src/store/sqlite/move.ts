@@ -1,6 +1,6 @@
 import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { databaseEvent } from '../audited.ts'
+import { databaseEntry } from '../audited.ts'
 import { createRecord } from './audit.ts'
 import type { Change } from './change.ts'
 import type { Context } from './context.ts'
@@ -65,11 +65,11 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
         throw markIsGone()
       }),
 
-    /** Notes when the copy was whole, and who made it. Throws OperatorError where this mark is there no more. */
+    /** Records that the copy is complete, and its author. Rejects with OperatorError if this mark no longer exists. */
     complete: (place: string, beganAt: number, audit: Audit): Promise<void> =>
       change(() => {
         if (complete.run(audit.at, place, beganAt).changes === 0) throw markIsGone()
-        record(audit, moved('database copied', undefined, place))
+        record(audit, moveEntry('database copied', undefined, place))
       }),
 
     /** Takes this mark away. */
@@ -81,13 +81,13 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
         const move = find.get()
         if (!move) return undefined
         forget.run()
-        record(audit, moved('database reopened', move.place, undefined))
+        record(audit, moveEntry('database reopened', move.place, undefined))
         return move.place
       }),
   }
 
-  function moved(action: 'database copied' | 'database reopened', before?: string, after?: string) {
-    return databaseEvent(action, db.name, { moved_to: before ?? null }, { moved_to: after ?? null })
+  function moveEntry(action: 'database copied' | 'database reopened', before?: string, after?: string) {
+    return databaseEntry(action, db.name, { moved_to: before ?? null }, { moved_to: after ?? null })
   }
 }
 

@@ -9,22 +9,22 @@ import * as sql from './statements/operators.ts'
 
 interface Options extends Pick<Context, 'db' | 'read' | 'write'> {
   audited: AuditedChange
-  /** Throws OperatorError where operators and their keys must not change. */
+  /** Throws OperatorError once the store has moved. */
   assertNotMoved: () => void
 }
 
-interface ProofRow {
+interface CredentialRow {
   id: number
   /** JSON. */
   operator: string
 }
 
-/** Operators in SQLite. Nothing of them is cached: who is refused is refused from the next request on. */
+/** Operators in SQLite. Nothing is cached, so that a revoked credential is refused from the next request on. */
 export function createOperators({ db, read, write, audited, assertNotMoved }: Options): Operators {
   const findOperator = db.prepare<[string], string>(sql.findOperator).pluck()
   const listOperators = db.prepare<[], string>(sql.listOperators).pluck()
-  const findAdminKey = db.prepare<[string], ProofRow>(sql.findAdminKey)
-  const findSession = db.prepare<[string], ProofRow>(sql.findSession)
+  const findAdminKey = db.prepare<[string], CredentialRow>(sql.findAdminKey)
+  const findSession = db.prepare<[string], CredentialRow>(sql.findSession)
   const findLoginCode = db.prepare<[string], { operator: string; createdAt: number; endsAt: number }>(sql.findLoginCode)
   const insertOperator = db.prepare(sql.insertOperator)
   const deleteOperator = db.prepare(sql.deleteOperator)
@@ -39,7 +39,7 @@ export function createOperators({ db, read, write, audited, assertNotMoved }: Op
   const purgeLoginCodes = db.prepare(sql.purgeLoginCodes)
   const purgeSessions = db.prepare(sql.purgeSessions)
 
-  /** Makes a change of what is copied where the store moves. Rejects with OperatorError where it has. */
+  /** For tables that are copied when the store moves. Rejects with OperatorError once it has moved. */
   function change<Result>(audit: Audit, type: Event['type'], name: string, action: () => Result): Promise<Result> {
     return audited(audit, ofOperator(type, name), () => {
       assertNotMoved()
@@ -50,8 +50,8 @@ export function createOperators({ db, read, write, audited, assertNotMoved }: Op
   return {
     findOperator: (name) => read(() => parse(findOperator.get(name))),
     listOperators: () => read(() => listOperators.all().map((json) => JSON.parse(json) as Operator)),
-    findAdminKey: (digest) => read(() => toProof(findAdminKey.get(digest))),
-    findSession: (digest) => read(() => toProof(findSession.get(digest))),
+    findAdminKey: (digest) => read(() => toCredential(findAdminKey.get(digest))),
+    findSession: (digest) => read(() => toCredential(findSession.get(digest))),
     findLoginCode: (digest) => read(() => findLoginCode.get(digest)),
 
     addOperator: (operator, audit) =>
@@ -88,6 +88,6 @@ function parse(json: string | undefined): Operator | undefined {
   return json === undefined ? undefined : JSON.parse(json)
 }
 
-function toProof(row: ProofRow | undefined) {
+function toCredential(row: CredentialRow | undefined) {
   return row && { id: row.id, operator: JSON.parse(row.operator) as Operator }
 }

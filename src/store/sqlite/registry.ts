@@ -3,15 +3,15 @@ import type { Audit } from '../../domain/audit-event.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
-import { ACTIONS, type Concerned, ofApplication, ofOwner, ofSuite, registering } from '../audited.ts'
+import { ACTIONS, type AuditSubject, ofApplication, ofOwner, ofRegistration, ofSuite } from '../audited.ts'
 import type { AuditedChange } from './audit.ts'
 import type { Change } from './change.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/registry.ts'
 
-/** The keys of no row: ids begin with 1. */
+/** Keys that no row has: ids begin with 1. */
 const BEFORE_THE_FIRST = 0
-const BEHIND_THE_LAST = Number.MAX_SAFE_INTEGER
+const AFTER_THE_LAST = Number.MAX_SAFE_INTEGER
 
 type NamesRow = [
   key: ApplicationKey,
@@ -79,9 +79,9 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
   const revokeSecret = db.prepare(sql.revokeSecret)
   const revokeSpareSecret = db.prepare(sql.revokeSpareSecret)
 
-  /** Makes one change, in one transaction with its audit events. Rejects with OperatorError where the store has moved. */
-  function change<Result>(audit: Audit, concerned: readonly Concerned[], action: () => Result): Promise<Result> {
-    return audited(audit, concerned, () => {
+  /** Makes a change in one transaction with its audit events. Rejects with OperatorError once the store has moved. */
+  function change<Result>(audit: Audit, subjects: readonly AuditSubject[], action: () => Result): Promise<Result> {
+    return audited(audit, subjects, () => {
       assertNotMoved()
       return action()
     })
@@ -115,13 +115,13 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
       listApprovedApplications(suiteId, after, limit),
     countApproved: (suiteIds, limit) =>
       read(() => countApproved.all({ suite_ids: JSON.stringify(suiteIds), limit }) as number[]),
-    listNames: ({ after = BEHIND_THE_LAST, limit }) => read(() => selectNames.all(after, limit).map(toNames)),
+    listNames: ({ after = AFTER_THE_LAST, limit }) => read(() => selectNames.all(after, limit).map(toNames)),
     findNamesakes: (names) => findNamesakes(JSON.stringify(names)),
     countApplications: () => read(() => countApplications.get() as number),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => listSuites(after, limit),
 
     register: (newcomers, audit) =>
-      change(audit, registering(newcomers), () => ({
+      change(audit, ofRegistration(newcomers), () => ({
         suites: newcomers.suites.filter(addSuite),
         applications: newcomers.applications.filter(addApplication),
       })),

@@ -14,7 +14,7 @@ import { pipeline } from 'node:stream/promises'
 import Database from 'better-sqlite3'
 import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { databaseEvent } from '../audited.ts'
+import { databaseEntry } from '../audited.ts'
 import type { CopyContents, Restored, RestoreOptions } from '../open.ts'
 import { createRecord } from './audit.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
@@ -141,7 +141,7 @@ function lockedConnection(file: string): Database.Database {
 
 interface Preparation {
   source: unknown
-  /** The path of the database that the copy will be. */
+  /** Where the copy will be moved to. */
   database: string
   revokeAllTokens: boolean
   audit: Audit
@@ -166,8 +166,8 @@ function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }:
     migrate(db)
     const after = { file: typeof source === 'string' ? source : '-', revoke_all_tokens: revokeAllTokens }
     db.transaction(() => {
-      createRecord(db)(audit, databaseEvent('database restored', database, {}, after))
-      // Whoever was logged in when the backup was made may have logged out since.
+      createRecord(db)(audit, databaseEntry('database restored', database, {}, after))
+      // A session in the backup may have been ended since.
       for (const statement of [deleteSessions, deleteLoginCodes]) db.prepare(statement).run()
       // Not marked as revoked but gone: that needs no clock.
       if (revokeAllTokens) db.prepare(sql.deleteTokens).run()

@@ -1,12 +1,12 @@
-// Who changed what. Each way to ask has an index of its own, and reads no more rows than it returns.
+// The audit trail. Each filter has its own index and reads only the rows that it returns.
 
-// Those of one change, in their order.
+// Keeps the order of the entries of one change.
 export const insertAuditEvents = `
   INSERT INTO audit_events (
            at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after)
   SELECT $1::bigint, $2, $3, $4, $5, action, subject_kind, subject, before, after
     FROM unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
-         WITH ORDINALITY AS happened (action, subject_kind, subject, before, after, position)
+         WITH ORDINALITY AS entry (action, subject_kind, subject, before, after, position)
    ORDER BY position`
 
 const AUDIT_EVENTS = `
@@ -14,7 +14,7 @@ const AUDIT_EVENTS = `
     FROM audit_events`
 
 // By id, the order in which the changes were made: clocks go back, and differ between nodes. The first id since a time is
-// found in the index of times alone; the plus signs keep PostgreSQL from looking for it in all rows.
+// found in the index on `at` alone; the plus signs keep PostgreSQL from scanning all rows.
 const NEWEST = `
      AND id < coalesce($2, 9007199254740991)
      AND id >= CASE WHEN $1::bigint = 0 THEN 0 ELSE (SELECT min(id + 0) FROM audit_events WHERE at >= $1) END
@@ -37,12 +37,12 @@ export const purgeAuditEvents = `
   )
   SELECT count(*) FROM deleted`
 
-// Of changes that can be asked for again.
+// Idempotency records.
 
 export const findSealedAnswer = `
   SELECT sealed FROM idempotency_keys WHERE digest = $1 AND created_at > $2`
 
-// In the place of one that is too old.
+// Replaces an expired record.
 export const insertIdempotencyRecord = `
   INSERT INTO idempotency_keys (digest, sealed, created_at)
   VALUES ($1, $2, $3)

@@ -1,7 +1,6 @@
 // The servers that share this database.
 
-// A node takes the place of the one that had its name before, unless that is seen after this one has started; and those that
-// were not seen for long are forgotten.
+// Also deletes earlier runs of the node (same name, not seen since this one started), and nodes that were not seen for a day.
 export const recordNode = `
   WITH forgotten AS (
     DELETE FROM nodes

@@ -1,5 +1,5 @@
-// Operators, and what they prove who they are with. An operator comes with keys and sessions as one JSON text under the names
-// that the domain has; digests stay here.
+// Operators and their credentials. An operator is read with keys and sessions as one JSON text with the field names of the
+// domain type; digests never leave the database.
 
 const OPERATOR = `
          json_build_object(
@@ -77,7 +77,7 @@ export const insertLoginCode = `
   SELECT $2, id, $3, $4 FROM operators WHERE name = $1
   RETURNING digest`
 
-// Of two at the same moment the second one waits for the row, and finds it gone.
+// Of two concurrent logins with one code, the second waits for the row lock and then finds the row gone.
 export const beginSession = `
   WITH used AS (
     DELETE FROM login_codes
@@ -97,7 +97,7 @@ export const recordAdminKeyUse = `
 export const recordSessionUse = `
   UPDATE sessions SET last_seen_at = greatest(last_seen_at, $2), ends_at = greatest(ends_at, $3) WHERE id = $1`
 
-// Rows that another one is changing are left for the next time.
+// SKIP LOCKED leaves rows that are being changed to the next purge.
 export const purgeSignIns = `
   WITH codes AS (
     DELETE FROM login_codes

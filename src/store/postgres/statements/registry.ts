@@ -86,7 +86,7 @@ export const countApplications = `
 
 // Changes, each in a transaction that begins with lockRegistry.
 
-// Before and after a change.
+// Read before and after a change, for the audit trail.
 export const readSubjects = `
   SELECT 'application', a.client_id, ${APPLICATION}::text FROM applications a WHERE a.client_id = ANY ($1::text[])
    UNION ALL

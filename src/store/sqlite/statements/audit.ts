@@ -1,4 +1,4 @@
-// Who changed what. Each way to ask has an index of its own, and reads no more rows than it returns.
+// The audit trail. Each filter has its own index and reads only the rows that it returns.
 
 export const insertAuditEvent = `
   INSERT INTO audit_events (
@@ -11,7 +11,7 @@ const AUDIT_EVENTS = `
     FROM audit_events`
 
 // By id, the order in which the changes were made: clocks go back, and differ between machines. The first id since a time is
-// found in the index of times alone; the plus signs keep SQLite from looking for it in all rows.
+// found in the index on `at` alone; the plus signs keep SQLite from scanning all rows.
 const NEWEST = `
      AND id < ifnull(@before, 9007199254740991)
      AND id >= iif(@since = 0, 0, (SELECT min(+id) FROM audit_events WHERE at >= @since))
@@ -23,7 +23,7 @@ export const listAuditEvents = `${AUDIT_EVENTS} WHERE true ${NEWEST}`
 
 export const listAuditEventsOfActor = `${AUDIT_EVENTS} WHERE actor = @actor ${NEWEST}`
 
-// The plus: a subject has fewer events than an actor.
+// The plus makes SQLite use the index on subject: a subject has fewer events than an actor.
 export const listAuditEventsOfSubject = `
   ${AUDIT_EVENTS} WHERE subject = @subject AND (+actor = @actor OR @actor IS NULL) ${NEWEST}`
 
@@ -31,12 +31,12 @@ export const purgeAuditEvents = `
   DELETE FROM audit_events
    WHERE id IN (SELECT id FROM audit_events WHERE at < ? ORDER BY at LIMIT ?)`
 
-// Of changes that can be asked for again.
+// Idempotency records.
 
 export const findSealedAnswer = `
   SELECT sealed FROM idempotency_keys WHERE digest = ? AND created_at > ?`
 
-// In the place of one that is too old.
+// Replaces an expired record.
 export const insertIdempotencyRecord = `
   INSERT INTO idempotency_keys (digest, sealed, created_at)
   VALUES (@digest, @sealed, @at)

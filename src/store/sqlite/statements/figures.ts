@@ -21,7 +21,7 @@ export const countEndingSecrets = `
                       AND other.revoked_at IS NULL
                       AND (other.ends_at IS NULL OR other.ends_at > @before)))`
 
-// In the order of the index, so that it ends with the last row that is asked for. Each owner is found by the last of its secrets.
+// In index order, so that LIMIT stops the scan. Each owner is represented by the last of its secrets to end.
 export const listEndingSecrets = `
   SELECT iif(s.suite_id IS NULL, 'application', 'suite') AS kind,
          ifnull(a.client_id, u.suite_id) AS id,

@@ -1,5 +1,5 @@
-// Operators, and what they prove who they are with. An operator comes with keys and sessions as one JSON text under the names
-// that the domain has; digests stay here.
+// Operators and their credentials. An operator is read with keys and sessions as one JSON text with the field names of the
+// domain type; digests never leave the database.
 
 const OPERATOR = `
          json_object(
