@@ -15,7 +15,7 @@ export interface Contender<Key extends string = string, Part extends string = st
   database?: Database | undefined
   /** The groups by the words that are added to the row's name; without words if there is only one. */
   groups: Record<Part, Group>
-  /** What others ask of the server at the same time: in the turns behind the groups, in no row. */
+  /** Background load at the same time. Comes after the groups in a turn, and gets no row. */
   beside?: Group[] | undefined
   /** The contender that it is compared with. That one has the same groups. */
   base?: NoInfer<Key> | undefined

@@ -7,7 +7,7 @@ export interface Description {
   info: { title: string; summary: string; version: string; description: string }
   servers: { url: string; variables?: Record<string, { default: string }> }[]
   tags: { name: string; description: string }[]
-  /** Of the operations that say nothing else. */
+  /** The default for all operations. */
   security?: Record<string, string[]>[]
   paths: Record<string, PathItem>
   components: {

@@ -13,7 +13,7 @@ export interface RequestList {
 export interface Group {
   connections: number
   lists: RequestList[]
-  /** The port, where it is another one than the run's. */
+  /** Overrides the ports of the run. */
   port?: number | undefined
 }
 

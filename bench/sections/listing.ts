@@ -5,7 +5,7 @@ import { atMost } from '../targets.ts'
 import { adminRequest, tokenRequest } from '../world/requests.ts'
 import { freePort } from '../world/server-process.ts'
 
-/** What an operator who looks through many applications costs those who ask for tokens, of the same process. */
+/** How much an operator who searches many applications slows down token requests to the same process. */
 export const listing = defineSection({
   name: 'listing',
   title: 'Issuing while an operator lists and searches 20,000 applications without a pause, 64 connections',
@@ -48,7 +48,7 @@ async function run(bench: Bench) {
   return { rows, notes: [] }
 }
 
-/** The first page, pages of all sizes, words that many, few and no names have: the last look through all of them. */
+/** Various page sizes, and words that many, few or no names contain; without a match all names are read. */
 const QUERIES = [
   '',
   'limit=200',

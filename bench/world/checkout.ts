@@ -54,7 +54,7 @@ export function makeData(
   return { checkout, env, suite, applications: JSON.parse(seeded).applications, seedSeconds }
 }
 
-/** Makes an operator who may look at everything. Returns the admin key. */
+/** Adds an operator with the role viewer. Returns an admin key. */
 export function makeAdminKey({ checkout, env }: Data, folder: string): string {
   const run = (args: string[]) => command(checkout, ['operators', ...args], { env, folder, input: '' })
   run(['add', 'bench', '--role', 'viewer'])

@@ -24,7 +24,7 @@ export function introspectRequest({ client_id, client_secret }: Credentials, acc
   return form(INTROSPECT_PATH, { token: accessToken }, `Authorization: Basic ${credentials}\r\n`)
 }
 
-/** An operator's request to the admin listener. */
+/** A GET request to the admin listener. */
 export function adminRequest(path: string, adminKey: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${adminKey}\r\n\r\n`
 }

@@ -98,7 +98,7 @@ function isReady(port: number, path: string): Promise<boolean> {
   })
 }
 
-/** A port of this machine that nobody listens on. */
+/** A free TCP port on this machine. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What setInterval was asked for. Milliseconds. */
+/** A replaced setInterval. Times in milliseconds. */
 interface Interval {
   callback: () => void
   every: number
@@ -9,8 +9,8 @@ interface Interval {
 
 const SECOND_MS = 1000
 
-/** Takes the clocks of this process into hand: they say `start` now, and go on as fast as they are told. */
-export function takeClocks(start: number) {
+/** Replaces the clocks and intervals of this process by ones that start at `start` and can be advanced at will. */
+export function controlClocks(start: number) {
   const intervals = new Set<Interval>()
   const [realNow, realMonotonic] = [Date.now, performance.now.bind(performance)]
   let ahead = start - realNow()
@@ -24,13 +24,13 @@ export function takeClocks(start: number) {
     return { unref() {} }
   }) as unknown as typeof setInterval
 
-  /** Lets time pass at once, as if nobody had looked meanwhile. */
+  /** Advances time without running the intervals in between. */
   function skip(ms: number): void {
     ahead += ms
     for (const interval of intervals) interval.dueAt += ms
   }
 
-  /** Waits, in real time, while the clocks stand still: for what does not go by them. */
+  /** Waits in real time while these clocks stand still, for timers that do not use them. */
   async function hold(ms: number): Promise<void> {
     heldSince = realMonotonic()
     await sleep(ms)
@@ -38,7 +38,7 @@ export function takeClocks(start: number) {
     heldSince = undefined
   }
 
-  /** Lets a second pass, with what is done all the time. */
+  /** Advances time by a second and runs the intervals that fall due. */
   function tick(): void {
     const end = Date.now() + SECOND_MS
     for (let next = first(); next && next.dueAt <= end; next = first()) {

@@ -4,7 +4,8 @@ import { chromium } from 'playwright-core'
 import { picturesOf } from './pictures.ts'
 import { startWorld } from './world.ts'
 
-/** Writes the pictures of docs/console.md: a server of its own, some made-up traffic, and a browser that looks at it. */
+// Takes the screenshots of docs/console.md, with its own server, simulated traffic and a browser.
+
 const FOLDER = join(import.meta.dirname, '../../docs/console')
 const WIDTH = 1200
 const HEIGHT = 1000
@@ -25,7 +26,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   await page.goto(await world.link())
   await page.getByText('Signed in as').waitFor()
   const pictures = picturesOf(world.shown)
-  // In the dark one is enough.
+  // One screenshot of the dark scheme is enough.
   for (const { name, path, before, height = HEIGHT } of colorScheme === 'light' ? pictures : pictures.slice(0, 1)) {
     await page.goto(world.origin + path)
     await before?.(page)

@@ -1,16 +1,16 @@
 import type { Page } from 'playwright-core'
 import type { Shown } from './world.ts'
 
-/** A picture of the document: its file, the page that it shows, and what is done there first. */
+/** A screenshot in docs/console.md. `before` runs on the page first. */
 export interface Picture {
   name: string
   path: string
   before?: (page: Page) => Promise<void>
-  /** The part that is shown; left out: as much of the page as there is room for. Pixels. */
+  /** Height in pixels; default: that of the viewport. */
   height?: number
 }
 
-/** Every picture of docs/console.md, in its order. */
+/** Every screenshot of docs/console.md. */
 export function picturesOf({ clientId }: Shown): Picture[] {
   const application = `/applications/${clientId}`
   return [
@@ -21,7 +21,7 @@ export function picturesOf({ clientId }: Shown): Picture[] {
     { name: 'audit', path: '/audit' },
     { name: 'operators', path: '/operators' },
     { name: 'about', path: '/about' },
-    // Last: it changes what the others show.
+    // Last, because it changes the data.
     { name: 'secret', path: '/new-application', before: register },
   ]
 }

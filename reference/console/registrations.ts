@@ -3,13 +3,12 @@ import type { Author } from '../../src/domain/audit-event.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
-/** An application and what it proves itself with. */
 export interface Client {
   clientId: string
   clientSecret: string
 }
 
-/** The applications by what happens to them. */
+/** Applications by what happens to their requests. */
 export interface Registered {
   busy: Client[]
   notApproved: Client
@@ -19,14 +18,13 @@ export interface Registered {
 
 export type Actor = (author: Author) => Administration
 
-/** The shell of the server's machine. */
+/** The command line on the server. */
 export const SHELL: Author = { actor: 'root', origin: 'command line', remoteAddress: 'tokens-1' }
 const ANNA: Author = { actor: 'anna', origin: 'console', remoteAddress: '10.20.0.14', requestId: 'f2c1d0a49b7e4c55' }
 const DEPLOY: Author = { actor: 'deploy', origin: 'API', remoteAddress: '10.20.0.77', requestId: 'a8e4470bd2f94e1c' }
 
 const SUITES = { store: 'Store API', invoices: 'Invoice API', prices: 'Price feed' }
 
-/** Names as partners choose them. */
 const BUSY = [
   ['Warehouse scanner', 'warehouse@parcels.example'],
   ['Price comparison', 'api@prices.example'],
@@ -39,7 +37,7 @@ const BUSY = [
   ['Invoice export', 'accounting@shop.example'],
 ] as const
 
-/** Registers everything, over months: `until` is when it ends, in milliseconds since the epoch. */
+/** Registers everything, spread over months up to `until` (milliseconds since the epoch). */
 export async function registerAll(as: Actor, skip: (ms: number) => void, until: number): Promise<Registered> {
   const pass = (days: number) => skip(days * DAY)
   const root = as(SHELL)

@@ -2,13 +2,13 @@ import { ACCESS_TOKEN_PATH } from '../../src/http/access-token.ts'
 import { VERIFY_PATH } from '../../src/http/wire/target.ts'
 import type { Client, Registered } from './registrations.ts'
 
-/** The minute from which on one of them has a wrong secret: with a deployment. */
+/** The minute at which one application starts to send a wrong secret, as after a failed deployment. */
 const DEPLOYED_AT = 55
 
-/** How often a token is asked about. */
+/** Checks per token. */
 const CHECKS = 6
 
-/** Lets minutes pass, up to this one, in which the applications ask for tokens and use them, at a pace that goes up and down. */
+/** Simulates applications that request and use tokens, at a varying pace, from minute `from` to minute `minutes`. */
 export async function makeTraffic(
   address: string,
   { busy, notApproved, suspended, wrongSecret }: Registered,

@@ -6,30 +6,29 @@ import { readConfig } from '../../src/config.ts'
 import { run } from '../../src/server/run.ts'
 import { createTelemetry } from '../../src/server/telemetry.ts'
 import { openStore } from '../../src/store/open.ts'
-import { takeClocks } from './clock.ts'
+import { controlClocks } from './clock.ts'
 import { type Actor, type Client, registerAll, SHELL } from './registrations.ts'
 import { makeTraffic } from './traffic.ts'
 
-/** What the pictures show. */
 export type Shown = Pick<Client, 'clientId'>
 
-/** When the pictures are taken: a Thursday in the middle of the morning. */
+/** The time in the screenshots. */
 const NOW = Date.UTC(2027, 0, 14, 10, 24)
 const DAY = 24 * 60 * 60 * 1000
 
-/** The minutes of traffic before. */
+/** Minutes of traffic before. */
 const MINUTES = 75
 
-/** Usage is stored once a minute by a clock that nobody has in hand. */
+/** Usage is stored once a minute, by a timer that these clocks do not control. */
 const UNTIL_STORED_MS = 61_000
 
-/** Starts a server in this process, with months of registrations behind it and an hour of traffic. */
+/** Starts a server in this process, after months of registrations and an hour of traffic. */
 export async function startWorld() {
-  const clocks = takeClocks(NOW - 120 * DAY)
+  const clocks = controlClocks(NOW - 120 * DAY)
   const folder = mkdtempSync(join(tmpdir(), 'token-server-pictures-'))
   process.on('exit', () => rmSync(folder, { recursive: true }))
   process.chdir(folder)
-  // What it is set to is in a picture: as most will have it.
+  // A screenshot shows the settings, so use the usual ones.
   const config = readConfig({ ADMIN_ADDRESS: '127.0.0.1:8081', OPS_ADDRESS: '127.0.0.1:9464' })
   const telemetry = await createTelemetry('error', { isTTY: false, counts: true })
   const store = await openStore(config.DATABASE_URL, { lockTimeout: 0 })

@@ -13,7 +13,7 @@ interface ListOptions extends JsonOption {
   limit: number
 }
 
-/** `audit …`: who changed what. */
+/** `audit …`: shows the audit trail. */
 export function auditCommand(terminal: Terminal): Command {
   const audit = new Command('audit').description('see who changed what')
 
@@ -46,7 +46,7 @@ function toRow(event: AuditEvent): string[] {
   return [at, actor, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
 }
 
-/** `name: A → B`. Of lists what was changed, `+` what was added and `-` what was removed. */
+/** `name: A → B`. In lists, `+` marks added entries, `-` removed ones, and changed ones have no mark. */
 function whatChanged({ before, after }: AuditEvent): string {
   if (!before) return summary(after as PublicFields)
   if (!after) return summary(before)
@@ -54,25 +54,25 @@ function whatChanged({ before, after }: AuditEvent): string {
   return [...names]
     .map((name) => {
       const [old, now] = [before[name], after[name]]
-      if (Array.isArray(old) && Array.isArray(now)) return `${name}: ${ofLists(old, now)}`
+      if (Array.isArray(old) && Array.isArray(now)) return `${name}: ${listChanges(old, now)}`
       return `${name}: ${old ?? 'none'} → ${now ?? 'none'}`
     })
     .join('; ')
 }
 
-/** Of what was added or removed: its name, or the role of an operator, whose name is the subject. */
+/** For a subject that was added or removed: its name, or the role of an operator, whose name is the subject already. */
 function summary({ name, role }: PublicFields): string {
   return role === undefined ? `name: ${name}` : `role: ${role}`
 }
 
-function ofLists(old: readonly unknown[], now: readonly unknown[]): string {
+function listChanges(old: readonly unknown[], now: readonly unknown[]): string {
   const [before, after] = [new Set(old.map(nameOf)), new Set(now.map(nameOf))]
   const changed = before.intersection(after)
-  const [gone, come] = [before.difference(after), after.difference(before)]
-  return [...changed, ...[...gone].map((name) => `-${name}`), ...[...come].map((name) => `+${name}`)].join(', ')
+  const [removed, added] = [before.difference(after), after.difference(before)]
+  return [...changed, ...[...removed].map((name) => `-${name}`), ...[...added].map((name) => `+${name}`)].join(', ')
 }
 
-/** What a list has: suites, or secrets, keys and sessions, which have ids, or login links, which have none: when they end. */
+/** An entry is the id of a suite, an object with an id (secret, key, session), or a login link, which has only its expiry. */
 function nameOf(entry: unknown): unknown {
   if (typeof entry !== 'object') return entry
   const { id, ends_at } = entry as { id?: unknown; ends_at?: unknown }

@@ -8,10 +8,10 @@ const HOST = '127.0.0.1'
 const FIRST_PORT = 8080
 const FIRST_ADMIN_PORT = 8081
 
-/** Who gets a token looks for it at once: a store in memory can bear that. */
+/** Short, so that a new token shows up in the console at once. Cheap enough with a store in memory. */
 const USAGE_INTERVAL_MS = 1000
 
-/** No command reaches a store in memory. */
+/** `token-server console` cannot reach a store in memory. */
 const HOW_TO_SIGN_IN = 'Press Enter in the terminal where the demo runs, and open the link that it prints.'
 
 /** `demo`: a server to try things on. Its store is in memory and gone with it; it listens on this machine only. */
@@ -27,11 +27,11 @@ async function demo(terminal: Terminal): Promise<void> {
   const { createTelemetry } = await import('../server/telemetry.ts')
   const { openStore } = await import('../store/open.ts')
   const { explain } = await import('./demo/explain.ts')
-  const { linkAtEnter, makeLink } = await import('./demo/link.ts')
+  const { printLinkOnEnter, makeLink } = await import('./demo/link.ts')
   const { makeTraffic } = await import('./demo/traffic.ts')
   const { createDemoWorld } = await import('./demo/world.ts')
 
-  // The console shows what happens; lines in between would push the way to it off the screen.
+  // Log lines would push the login link off the screen; the console shows the same events.
   const telemetry = await createTelemetry('error', { isTTY: terminal.stdout.isTTY === true, counts: true })
   const database = { kind: 'sqlite', file: ':memory:' } as const
   const store = await openStore(database, { lockTimeout: 0 })
@@ -63,7 +63,7 @@ async function demo(terminal: Terminal): Promise<void> {
   terminal.stdout.write(explain({ address, link: await link(), ...world, isTTY: terminal.stdin.isTTY === true }))
   process.once('exit', () => terminal.stdout.write('\nStopped. Everything in the demo is gone.\n'))
   void makeTraffic(address, world)
-  void linkAtEnter(terminal, link)
+  void printLinkOnEnter(terminal, link)
 }
 
 /** The first port from this one on that nobody listens on. */

@@ -9,7 +9,7 @@ import { upToAYear } from './shared/times.ts'
 
 const NAME = 'the name of the operator'
 
-/** `operators …`: who may administer over the network. */
+/** `operators …`: manages the operators of the admin listener, their keys and sessions. */
 export function operatorsCommand(terminal: Terminal): Command {
   const operators = new Command('operators').description('add and remove who may administer over the network')
 
@@ -105,7 +105,7 @@ export function operatorsCommand(terminal: Terminal): Command {
   return operators
 }
 
-/** A line for each key, and one for each operator who has none. */
+/** One line per key; operators without a key get one line, too. */
 function operatorsText(operators: readonly ListedOperator[]): string {
   const rows = operators.flatMap(({ name, role, keys }) =>
     keys.length === 0 ? [[name, role, '', 'no key', '']] : keys.map((key) => [name, role, ...keyCells(key)]),

@@ -56,7 +56,7 @@ export function secretsCommand(terminal: Terminal): Command {
   return secrets
 }
 
-/** What is in conflict can be forced. */
+/** Adds to a conflict error that --force overrides it. */
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
   throw new OperatorError(`${error.message} The option for that is --force.`, { cause: error })

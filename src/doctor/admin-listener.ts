@@ -2,7 +2,7 @@ import type { AdminPlace } from '../config.ts'
 import { type Answer, addressOf, ask, hanging, type Silence } from './ask.ts'
 import { error, type Finding, note, ok } from './finding.ts'
 
-/** What only the console's login page has. */
+/** An attribute found only on the console's login page. */
 const LOGIN_FORM = 'data-login'
 
 /** Whether the console answers where ADMIN_ADDRESS says. */

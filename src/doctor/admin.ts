@@ -5,12 +5,12 @@ import { error, type Finding, note, ok, warning } from './finding.ts'
 import { timeText } from './words.ts'
 
 const OTHERS_WRITE = 0o022
-/** In such a folder only its owner can remove a file. */
+/** In a sticky folder, only the owner of a file can remove it. */
 const STICKY = 0o1000
 
 const SOON_MS = 7 * 24 * 60 * 60_000
 
-/** The folder of the socket of ADMIN_ADDRESS: who may write there could put another server's socket in its place. */
+/** Checks the folder of the admin socket: anyone who can write to it can replace the socket by their own. */
 export async function examineSocketFolder(socket: string): Promise<Finding[]> {
   const folder = dirname(socket)
   const found = await stat(folder).catch((cause: NodeJS.ErrnoException) => {
@@ -23,7 +23,7 @@ export async function examineSocketFolder(socket: string): Promise<Finding[]> {
   return [warning(text, `chmod go-w ${folder}`)]
 }
 
-/** Who may use the admin listener, and until when. */
+/** Checks that there are operators, and that their admin keys do not end soon. */
 export function examineOperators(operators: OperatorKeys[], now: number): Finding[] {
   if (operators.length === 0) {
     return [note('There is no operator who could use ADMIN_ADDRESS.', '"operators add NAME --role admin" adds one.')]
@@ -32,7 +32,7 @@ export function examineOperators(operators: OperatorKeys[], now: number): Findin
   return findings.length > 0 ? findings : [ok('No admin key ends within a week.')]
 }
 
-/** Of each operator the key that ends last: an older one is replaced. */
+/** Looks only at the key that ends last: the others have been replaced by it. */
 function judge({ name, lastKeyEndsAt }: OperatorKeys, now: number): Finding | undefined {
   if (lastKeyEndsAt === null || lastKeyEndsAt > now + SOON_MS) return undefined
   const advice = `"operators key ${name} --expires 90d" makes another one.`

@@ -3,22 +3,22 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 
 export interface AdminRoute {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Its pattern. */
+  /** The route pattern. */
   url: string
-  /** One that the pattern matches. */
+  /** A path that matches the pattern. */
   path: string
 }
 
-/** Builds an app, and notes every route that it gets. */
+/** Builds an app and collects its routes. */
 export async function withRoutes(
   build: () => Promise<FastifyInstance>,
 ): Promise<{ app: FastifyInstance; routes: AdminRoute[] }> {
   const routes: AdminRoute[] = []
-  const note = ({ url, method }: Pick<RouteOptions, 'url' | 'method'>) => {
+  const collect = ({ url, method }: Pick<RouteOptions, 'url' | 'method'>) => {
     const path = url.replace(/:\w+/g, 'x').replace('*', 'console.css')
     for (const one of [method].flat()) routes.push({ method: one as AdminRoute['method'], url, path })
   }
-  const watch = (message: unknown) => (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', note)
+  const watch = (message: unknown) => (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', collect)
   const created = channel('fastify.initialization')
   created.subscribe(watch)
   try {

@@ -18,15 +18,15 @@ import { START } from './world.ts'
 
 const DAY = 24 * 60 * 60_000
 
-/** Who prepares what a test needs. */
+/** The author of the test data. */
 const TESTER: Author = { actor: 'tester', origin: 'command line', remoteAddress: 'machine' }
 
-/** A request as `ask` takes it: `as` whom it is sent with an admin key, `json` is sent as JSON. */
+/** `as`: whose admin key to send; `json`: the body, sent as JSON. */
 export type Asked = Omit<InjectOptions, 'url'> & { as?: 'admin' | 'viewer'; json?: unknown }
 
 /**
- * An admin listener with its own store and clock, what it logged, and an operator of each role: anna, an admin, and viktor,
- * a viewer, each with an admin key that ends in 30 days. `DATABASE_URL`: as `createEnv` of a TestedStore gives it.
+ * An admin listener with its own store, clock and log, and two operators: anna, an admin, and viktor, a viewer. Their admin
+ * keys end in 30 days. `DATABASE_URL`: from `createEnv` of a TestedStore.
  */
 export async function createAdminWorld(
   t: Test,
@@ -48,7 +48,7 @@ export async function createAdminWorld(
     events.push(event)
     log(event)
   }
-  /** What a test changes. */
+  /** Tests may change these. */
   const statistics = { ...statisticsOf() }
   const context: AdminContext = {
     store,
@@ -64,7 +64,7 @@ export async function createAdminWorld(
     howToSignIn: undefined,
     ...given,
   }
-  /** Makes what a test needs. What that says is not in the log. */
+  /** For test data: its events are not logged. */
   const administration = createAdministration({ store, now, observe: () => {}, author: TESTER })
   const keys = { admin: await addOperator('anna', 'admin'), viewer: await addOperator('viktor', 'viewer') }
   const { app, routes } = await withRoutes(() => buildAdminApp(context))
@@ -78,7 +78,7 @@ export async function createAdminWorld(
     return (await administration.operators.addKey(name, 30 * DAY)).adminKey
   }
 
-  /** Sends a request without a network. */
+  /** Sends a request without using the network. */
   async function ask(url: string, { as, json, headers, ...options }: Asked = {}) {
     const body = json === undefined ? {} : { payload: JSON.stringify(json) }
     return app.inject({
@@ -93,7 +93,7 @@ export async function createAdminWorld(
     })
   }
 
-  /** Listens on a free port of 127.0.0.1. Resolves to where. */
+  /** Listens on a free port of 127.0.0.1. Resolves to the address. */
   const listen = () => listenForAdmin(app, { host: '127.0.0.1', port: 0 })
 
   return { app, routes, ask, listen, keys, administration, context, store, clock, events, lines, statistics }

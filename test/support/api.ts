@@ -5,15 +5,14 @@ import { undescribed } from './openapi/undescribed.ts'
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface Sent {
-  /** Whose admin key goes with it; none: nobody's. */
+  /** Whose admin key to send; none: no key. */
   as?: 'admin' | 'viewer' | 'none'
   json?: unknown
   headers?: Record<string, string>
-  /** A body that is sent as it is. */
+  /** A body that is sent verbatim. */
   payload?: string
 }
 
-/** What the administration API answered. */
 export interface Answer {
   status: number
   headers: Record<string, string>
@@ -23,11 +22,11 @@ export interface Answer {
 
 export type ApiWorld = Awaited<ReturnType<typeof createApiWorld>>
 
-/** An admin listener whose every answer must be as docs/openapi-admin.yaml describes it. */
+/** An admin listener. Every response is checked against docs/openapi-admin.yaml. */
 export async function createApiWorld(t: Test, options: Parameters<typeof createAdminWorld>[1] = {}) {
   const world = await createAdminWorld(t, options)
 
-  /** Sends a request to the administration API: `path` is below /admin/v1. As the admin, if nothing else is said. */
+  /** Sends a request to the API. `path` is relative to /admin/v1; `as` defaults to the admin. */
   async function call(method: Method, path: string, { as = 'admin', ...sent }: Sent = {}): Promise<Answer> {
     const target = `/admin/v1${path}`
     const {

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe-core finds of WCAG 2.2 AA and its best practices. */
+/** Violations of WCAG 2.2 AA and of best practices, as found by axe-core. */
 export async function violations(page: Page): Promise<string[]> {
-  // The page's policy lets no such script run; this one comes from outside of it.
+  // `evaluate` is not subject to the page's Content-Security-Policy.
   await page.evaluate(AXE)
   return page.evaluate(async () => {
     const axe = (globalThis as unknown as { axe: typeof import('axe-core') }).axe

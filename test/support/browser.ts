@@ -8,7 +8,7 @@ const executablePath = BROWSERS.find((file) => existsSync(file))
 
 export const NO_BROWSER = executablePath === undefined && `there is none of ${BROWSERS.join(', ')}`
 
-/** A browser without a window that looks nothing up by itself. `args`: more of its options. */
+/** A headless browser without background network requests. `args`: additional command-line options. */
 export async function startBrowser(t: Test, args: string[] = []): Promise<Browser> {
   const off = ['gpu', 'quic', 'background-networking', 'component-update', 'sync'].map((part) => `--disable-${part}`)
   const browser = await chromium.launch({

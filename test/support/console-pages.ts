@@ -7,7 +7,7 @@ import { run } from './run.ts'
 
 const MANY = 20_000
 
-/** Every page, of a server that has nothing and of one that has much. */
+/** Pages that exist on an empty server, too. */
 export const ALWAYS = [
   '/',
   '/applications',
@@ -20,7 +20,7 @@ export const ALWAYS = [
   '/nowhere',
 ]
 
-/** Looks at every page of the console in a browser of this colour scheme: what axe-core says, and whether it fits. */
+/** Checks every page in this colour scheme with axe-core, and that it fits the window. */
 export async function lookAtPages(t: Test, colorScheme: 'light' | 'dark', isFull: boolean): Promise<void> {
   const { browser, console } = await startBoth(t)
   const paths = [...ALWAYS, ...(isFull ? await fillWithMuch(console) : [])]
@@ -42,7 +42,7 @@ export async function lookAtPages(t: Test, colorScheme: 'light' | 'dark', isFull
   await showsColours(t, context, console, colorScheme)
 }
 
-/** Suites and 20,000 applications. Resolves to the pages of some of them. */
+/** Adds suites and 20,000 applications. Resolves to the paths of pages that show them. */
 async function fillWithMuch({ env, command }: Console): Promise<string[]> {
   const long = 'x'.repeat(200)
   const suite = 'x'.repeat(100)

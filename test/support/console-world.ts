@@ -2,26 +2,26 @@ import type { InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import { createAdminWorld } from './admin.ts'
 
-/** What a browser says of a form on a page of the console. */
+/** The header that browsers send with a form of the console itself. */
 const FROM_A_PAGE = { 'sec-fetch-site': 'same-origin' }
 
 const NAMES: Record<string, string> = { admin: 'anna', viewer: 'viktor' }
 
-/** A request as a browser sends it: `form` is that of a page. */
+/** A browser's request. `form`: fields of a form. */
 export interface Sent {
   form?: Record<string, string | string[]>
   method?: InjectOptions['method']
   headers?: Record<string, string>
 }
 
-/** An admin listener as `createAdminWorld` has it, and browsers that open its console. */
+/** `createAdminWorld` with functions to request pages of the console. */
 export async function createConsoleWorld(t: Test, options: Parameters<typeof createAdminWorld>[1] = {}) {
   const world = await createAdminWorld(t, options)
 
-  /** The code of a new one-time link, for a role or the name of an operator. */
+  /** A new login code for a role or an operator's name. */
   const codeFor = async (as: string) => (await world.administration.operators.makeLoginCode(NAMES[as] ?? as)).code
 
-  /** Sends what a browser sends that keeps no cookies. */
+  /** Sends a request without cookies. */
   function visit(url: string, { form, method = form ? 'POST' : 'GET', headers }: Sent = {}) {
     const body = Object.entries(form ?? {}).flatMap(([name, values]) => [values].flat().map((value) => [name, value]))
     return world.app.inject({
@@ -36,7 +36,7 @@ export async function createConsoleWorld(t: Test, options: Parameters<typeof cre
     })
   }
 
-  /** Signs in by a link. Resolves to what sends requests with that session. */
+  /** Signs in. Resolves to a function like `visit` that sends the session cookie. */
   async function signIn(as = 'admin') {
     const { headers } = await visit('/login', { form: { code: await codeFor(as) } })
     const [cookie = ''] = String(headers['set-cookie']).split(';')

@@ -6,15 +6,14 @@ import { run, runJson } from './run.ts'
 import { startServer } from './spawn.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 
-/** A server with its console, as an operator starts it. */
 export type Console = Awaited<ReturnType<typeof startConsole>>
 
-/** Starts a server with its console and an operator, `anna`, who may change everything. */
+/** Starts a server process with its console and an operator, `anna`, who is an admin. */
 export async function startConsole(t: Test, settings: NodeJS.ProcessEnv = {}) {
   const { env: database, file } = temporaryDatabase(t)
   const port = await freePort()
   const env = { ...database, ADMIN_ADDRESS: `127.0.0.1:${port}`, ...settings }
-  /** Runs a command as an operator does on the server's machine; it must succeed. */
+  /** Runs a command on the server's database. Throws if it fails. */
   const command = (...args: string[]) => runJson(args, { env })
   await run(['migrate'], { env })
   await command('operators', 'add', 'anna', '--role', 'admin')
@@ -27,7 +26,7 @@ export async function startConsole(t: Test, settings: NodeJS.ProcessEnv = {}) {
     return /http\S+/.exec(out)?.[0] as string
   }
 
-  /** A token for an application, as its developer gets it: the status and the body. */
+  /** Requests a token. Resolves to the status and the body. */
   const token = (clientId: string, clientSecret: string) =>
     server.token({ client_id: clientId, client_secret: clientSecret })
 
@@ -36,7 +35,7 @@ export async function startConsole(t: Test, settings: NodeJS.ProcessEnv = {}) {
 
 export type Visitor = Awaited<ReturnType<typeof signIn>>
 
-/** Somebody with a browser of his own who has followed his link, and what the browser complains about meanwhile. */
+/** Signs an operator in, in a new browser context. Collects errors as `visit` does. */
 export async function signIn(
   browser: Browser,
   console: Pick<Console, 'link'>,
@@ -54,14 +53,14 @@ export async function signIn(
   return visitor
 }
 
-/** Somebody with a browser of his own. */
+/** Opens a new browser context and collects its errors in `complaints`. */
 export async function visit(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext(options)
   const complaints = await watch(context)
   return { context, complaints, page: await context.newPage() }
 }
 
-/** Collects what a browser complains about: violations of the policy, errors, and requests that fail. */
+/** Collects CSP violations, errors and warnings, and failed requests. */
 async function watch(context: BrowserContext): Promise<string[]> {
   const complaints: string[] = []
   await context.exposeBinding('complain', (_source, text: string) => void complaints.push(text))
@@ -77,7 +76,7 @@ async function watch(context: BrowserContext): Promise<string[]> {
   context.on('weberror', (error) => complaints.push(`error: ${error.error().message}`))
   context.on('requestfailed', (request) => {
     const failure = request.failure()?.errorText
-    // The live stream ends with its page.
+    // The live stream is aborted when its page closes.
     if (failure !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${failure}`)
   })
   return complaints
@@ -88,13 +87,13 @@ export function sideways(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
 }
 
-/** A browser for a test, and a server with its console. */
+/** Starts a browser, and a server with its console. */
 export async function startBoth(t: Test, settings?: NodeJS.ProcessEnv) {
   const [browser, console] = await Promise.all([startBrowser(t), startConsole(t, settings)])
   return { browser, console }
 }
 
-/** Registers an application on its page. Resolves to the credentials that are shown. */
+/** Registers an application in the console. Resolves to its credentials. */
 export async function registerApplication(
   page: Page,
   origin: string,
@@ -107,7 +106,7 @@ export async function registerApplication(
   return shownCredentials(page)
 }
 
-/** The credentials that a page shows this once. */
+/** The new credentials that a page shows. */
 export async function shownCredentials(page: Page): Promise<{ clientId: string; clientSecret: string }> {
   const values = page.getByRole('group', { name: 'New credentials' }).locator('code')
   await values.first().waitFor()
@@ -115,7 +114,7 @@ export async function shownCredentials(page: Page): Promise<{ clientId: string; 
   return { clientId: clientId as string, clientSecret: clientSecret as string }
 }
 
-/** Makes a new secret on its owner's page. Resolves to the credentials that are shown. */
+/** Makes a new secret on the page of an application or a suite. Resolves to the credentials. */
 export async function makeSecret(
   page: Page,
   { overlap, clickCount = 1 }: { overlap?: string; clickCount?: number } = {},
@@ -127,7 +126,7 @@ export async function makeSecret(
   return shownCredentials(page)
 }
 
-/** Presses a button that asks first, and says yes. Returns when the page that follows is there. */
+/** Clicks a button that asks for confirmation, and confirms. Resolves when the next page has loaded. */
 export async function confirm(page: Page, label: string, yes = label): Promise<void> {
   await page
     .locator('summary', { hasText: `${label}…` })
@@ -139,7 +138,7 @@ export async function confirm(page: Page, label: string, yes = label): Promise<v
   await page.waitForLoadState()
 }
 
-/** Resolves when a page says that something was done. */
+/** Resolves when a page reports success. */
 export function untilDone(page: Page): Promise<void> {
   return page.getByRole('status').filter({ hasText: /\S/ }).waitFor()
 }

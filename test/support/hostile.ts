@@ -1,4 +1,4 @@
-/** Names that pages must stand: long, without a space, in several scripts and directions, and markup. */
+/** Names that must not break a page: very long, without spaces, right-to-left, in various scripts, and markup. */
 export const HOSTILE_NAMES = [
   'Warenwirtschaftssystemschnittstellenverwaltungsdienstprogramm'.repeat(3),
   'متجر الشحن والتسليم السريع للمدن الكبيرة',

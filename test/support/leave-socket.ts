@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { renameSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-/** Leaves what a killed server leaves: the file of a socket, and nobody behind it. */
+/** Leaves a socket file that nobody listens on, as a killed server does. */
 export async function leaveSocket(path: string): Promise<void> {
   const server = createServer().listen(path)
   await once(server, 'listening')
-  // A server that ends removes its file.
+  // Renamed, because a server removes its socket file when it closes.
   renameSync(path, `${path}.left`)
   server.close()
   await once(server, 'close')

@@ -1,6 +1,6 @@
 import type { ServerNode } from '../../src/domain/node.ts'
 
-/** What a node tells, and this. */
+/** A node's report, with some fields overridden. */
 export function serverNode(more: Partial<ServerNode> = {}): ServerNode {
   return {
     id: '0190b5a0-0000-4000-8000-000000000001',

@@ -10,7 +10,7 @@ export const NO_TRAFFIC: Traffic = {
   checkLatency: undefined,
 }
 
-/** What was done in the minute with this number, of the last hour. */
+/** Made-up traffic, different for each `n`. */
 export function traffic(n: number): Traffic {
   return {
     tokens: 100 + n,
@@ -22,7 +22,7 @@ export function traffic(n: number): Traffic {
   }
 }
 
-/** Statistics of a server that has nothing to do, and these. */
+/** Statistics of an idle server, with some fields overridden. */
 export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
   return {
     at: START,

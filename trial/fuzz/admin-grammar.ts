@@ -2,14 +2,13 @@ import { METHODS } from 'node:http'
 import type { Random } from '../random.ts'
 import { CANARY } from './known.ts'
 
-/** What the fuzzer knows of the admin listener. Its operators are never what a request is about. */
+/** What the fuzzer knows of the admin listener. Its requests never change the operators that it uses. */
 export interface AdminKnown {
-  /** Admin keys, and references of sessions: of an admin, and of a viewer. */
+  /** Credentials of an admin and of a viewer. */
   admin: Credentials
   viewer: Credentials
-  /** Was revoked. */
   revokedKey: string
-  /** An application that stays as it is, and one that may be changed and removed. */
+  /** An application that is never changed, and one that may be changed and removed. */
   clientId: string
   victim: string
 }
@@ -21,12 +20,12 @@ export interface Credentials {
 
 export interface AdminRequest {
   text: string
-  /** Whether it may be answered with anything but a refusal. */
+  /** Whether it may succeed. */
   mayPass: boolean
 }
 
 const API = '/admin/v1'
-/** What the fuzzer may look at; `ID` is a client id. */
+/** Readable paths. `ID` stands for a client id. */
 const RESOURCES = [
   ...['/applications', '/applications/ID', '/applications/ID/diagnosis', '/applications/ID/secrets', '/suites'],
   ...[
@@ -40,7 +39,7 @@ const RESOURCES = [
 ].map((path) => API + path)
 const PAGES = ['/', '/applications', '/applications/ID', '/suites', '/suites/store', '/audit', '/operators', '/about']
 
-/** What it may change: not itself, and not what it looks at. */
+/** Paths for changes: none affects the fuzzer's own credentials or what it reads. */
 const CHANGES = [
   ...['/applications', '/applications/ID', '/applications/ID/suspension', '/applications/ID/suites/store'],
   ...['/applications/ID/tokens', '/applications/ID/secrets', '/applications/ID/secrets/3', '/suites', '/suites/other'],
@@ -73,7 +72,22 @@ const OPEN = [
 ]
 const NOWHERE = ['/admin', '/admin/v1', '/admin/v2/suites', '/live', '/live/x', '*', '/nothing']
 
-const BEHIND = ['/', '//', '/..', '/%2e%2e/', '/%', '/%zz', '/%00', '#', '#%', '%23', ';a=b', '/a/b/c', '\\', '/%c0%af']
+const SUFFIXES = [
+  '/',
+  '//',
+  '/..',
+  '/%2e%2e/',
+  '/%',
+  '/%zz',
+  '/%00',
+  '#',
+  '#%',
+  '%23',
+  ';a=b',
+  '/a/b/c',
+  '\\',
+  '/%c0%af',
+]
 const QUERIES = [
   'limit=1',
   'limit=0',
@@ -115,21 +129,21 @@ const VALUES = [
   '1e9',
 ]
 
-/** Makes requests to both halves of the admin listener, right ones and others, with and without a credential. */
+/** Generates valid and malformed requests to the API and the console, with and without credentials. */
 export function createAdminGrammar(known: AdminKnown, random: Random) {
   let count = 0
   const canary = () => `${CANARY}${count++}`
   const often = <T>(first: T, others: readonly T[]) => (random.chance(0.8) ? first : random.pick(others))
-  /** A page or a resource as an operator asks for it: it is answered with 200. */
+  /** A valid request, which is answered with 200. */
   function right(): AdminRequest {
     const isApi = random.chance(0.5)
     const who = random.pick([known.admin, known.viewer])
     const path = random.pick(isApi ? RESOURCES : PAGES).replace('ID', known.clientId)
-    const lines = [`GET ${path} HTTP/1.1`, 'Host: localhost', ...proofs(who, isApi)]
+    const lines = [`GET ${path} HTTP/1.1`, 'Host: localhost', ...credentialHeaders(who, isApi)]
     return { text: `${lines.join('\r\n')}\r\n\r\n`, mayPass: true }
   }
 
-  /** Any request: each part of it mostly as it should be. */
+  /** A request in which each part is usually, but not always, valid. */
   function any(): AdminRequest {
     const isApi = random.chance(0.5)
     const method = random.chance(0.9)
@@ -138,12 +152,12 @@ export function createAdminGrammar(known: AdminKnown, random: Random) {
     const isLook = method === 'GET' || method === 'HEAD'
     const path = pathFor(isLook ? (isApi ? RESOURCES : PAGES) : isApi ? CHANGES : FORMS, isLook)
     const query = random.chance(0.3) ? `?${random.chance(0.8) ? random.pick(QUERIES) : `q=${canary()}`}` : ''
-    const target = path + (random.chance(0.15) ? random.pick(BEHIND) : '') + query
+    const target = path + (random.chance(0.15) ? random.pick(SUFFIXES) : '') + query
     const host = random.pick(['localhost', 'evil.example', '[::1]', ''])
     const whole = random.chance(0.03) ? `http://${host}${target}` : target
     const body = isLook && random.chance(0.9) ? '' : content(isApi)
     const who = random.pick([known.admin, known.admin, known.viewer, undefined])
-    const lines = [...headers(isApi, body), ...proofs(who, isApi)]
+    const lines = [...headers(isApi, body), ...credentialHeaders(who, isApi)]
     const version = often('1.1', ['1.0', '2.0', '0.9'])
     const text = `${[`${method} ${whole} HTTP/${version}`, ...lines].join('\r\n')}\r\n\r\n${body}`
     const isOpen = /^\/(login|assets|signed-in)/.test(path)
@@ -183,7 +197,7 @@ export function createAdminGrammar(known: AdminKnown, random: Random) {
     if (!isApi) maybe(0.9, `Sec-Fetch-Site: ${often('same-origin', SITES)}`)
     maybe(0.1, `Origin: ${random.pick(['http://localhost', 'https://evil.example', 'null', 'x'])}`)
     maybe(0.1, `Idempotency-Key: ${random.pick([canary(), 'same', '', 'k'.repeat(500), 'ü'])}`)
-    // A key in the wrong header is still none that a log may have.
+    // A key in the wrong header must not be logged either.
     maybe(0.1, `X-Request-Id: ${random.pick(['mine', known.admin.key, known.admin.session, '', 'a b'])}`)
     maybe(0.05, `X-Forwarded-For: ${random.pick(['10.0.0.1', 'x', '1.2.3.4, 5.6.7.8'])}`)
     maybe(0.03, `Expect: ${random.pick(['100-continue', 'x'])}`)
@@ -194,8 +208,8 @@ export function createAdminGrammar(known: AdminKnown, random: Random) {
     return lines
   }
 
-  /** What proves who it is, or nearly so. */
-  function proofs(who: Credentials | undefined, isApi: boolean): string[] {
+  /** Headers with valid credentials, or with almost valid ones. */
+  function credentialHeaders(who: Credentials | undefined, isApi: boolean): string[] {
     if (who) return [isApi ? `Authorization: Bearer ${who.key}` : `Cookie: a=b; __Host-session=${who.session}`]
     return random.pick([
       [],

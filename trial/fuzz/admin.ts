@@ -10,14 +10,14 @@ import { isJson } from './is-json.ts'
 import { CANARY } from './known.ts'
 import { mutate } from './mutate.ts'
 
-/** Connections at a time, of 64 that there may be, and the memory that the server may take for all, MiB. */
+/** Concurrent connections (the listener allows 64), and the limit for the server's memory in MiB. */
 const CONNECTIONS = 16
 const MEMORY = 400
 
 interface Counts {
   requests: number
   connections: number
-  /** Requests that were answered with what they asked for. */
+  /** Requests that succeeded. */
   passed: number
   wrongYes: number
   forbidden5xx: number
@@ -26,12 +26,12 @@ interface Counts {
   told: number
 }
 
-/** Attacks the admin listener: the API and the console, with credentials of an admin and of a viewer, and without. */
+/** Attacks the API and the console with credentials of an admin, of a viewer, and without any. */
 export async function attackAdmin(world: World, requests: number): Promise<void> {
   const data = makeData(world, join(world.folder, 'admin'), 2)
   const port = await freePort()
   data.env.ADMIN_ADDRESS = `127.0.0.1:${port}`
-  // With limits few refusals would get into the log, which is searched for secrets.
+  // With the limit on, few refusals would be logged, and the log is searched for secrets.
   const server = await startServer(world, data, { FAILURE_LIMIT: 'off' })
   const known = await prepare(data, port)
   const grammar = createAdminGrammar(known, world.random)
@@ -47,7 +47,7 @@ export async function attackAdmin(world: World, requests: number): Promise<void>
   }
 
   async function loop(): Promise<void> {
-    while (counts.requests < requests) await one(world, { port, grammar, secrets, counts })
+    while (counts.requests < requests) await attackOnce(world, { port, grammar, secrets, counts })
   }
 
   await Promise.all(Array.from({ length: CONNECTIONS }, loop))
@@ -77,7 +77,7 @@ export async function attackAdmin(world: World, requests: number): Promise<void>
   world.expect(isAlive && peak < MEMORY, who, `${isAlive ? 'alive' : 'dead'} at the end, ${memory}`)
 }
 
-/** Adds an admin and a viewer, who have each a key and a session, and one whom the fuzzer may remove. */
+/** Adds an admin and a viewer, each with a key and a session, and an operator whom the fuzzer may remove. */
 async function prepare(data: Data, port: number): Promise<AdminKnown> {
   const makeKey = async (name: string) => {
     const { admin_key, id } = await runCommand(data, ['operators', 'key', name, '--expires', '1d'])
@@ -95,7 +95,7 @@ async function prepare(data: Data, port: number): Promise<AdminKnown> {
   return { admin, viewer, revokedKey, clientId: kept.client_id, victim: String(victim?.client_id) }
 }
 
-/** Logs in with a link, as a browser does. Resolves to the reference of the session. */
+/** Logs in as a browser does. Resolves to the session reference. */
 async function logIn(data: Data, name: string, port: number): Promise<string> {
   const { url } = await runCommand(data, ['console', name])
   const answer = await fetch(`http://127.0.0.1:${port}/login`, {
@@ -116,8 +116,8 @@ interface Attack {
   counts: Counts
 }
 
-/** One connection: requests of the grammar, or one of them changed by chance. */
-async function one(world: World, { port, grammar, secrets, counts }: Attack): Promise<void> {
+/** One connection with valid, generated or randomly mutated requests. */
+async function attackOnce(world: World, { port, grammar, secrets, counts }: Attack): Promise<void> {
   const { random } = world
   const kind = random.pick(['right', 'grammar', 'grammar', 'grammar', 'mutated'])
   const length = random.chance(0.2) ? random.between(2, 6) : 1
@@ -150,13 +150,13 @@ async function one(world: World, { port, grammar, secrets, counts }: Attack): Pr
   if (kind === 'right' && passed < length && counts.rightRefused++ < 5) say('refused')
 }
 
-/** Whether there are more answers with what was asked for than requests that may have one. A form's is a way on. */
+/** Whether more requests succeeded than may. A form that succeeds redirects. */
 function isWrongYes(requests: AdminRequest[], received: string, passed: number): boolean {
-  const ways = received.match(/\r\nlocation: (?!\/login)/g)?.length ?? 0
-  return passed + ways > requests.filter(({ mayPass }) => mayPass).length
+  const redirects = received.match(/\r\nlocation: (?!\/login)/g)?.length ?? 0
+  return passed + redirects > requests.filter(({ mayPass }) => mayPass).length
 }
 
-/** The live figures are sent until the client goes away. */
+/** The live stream ends only when the client leaves. */
 function endingFor(kind: string, text: string, { random }: World): Ending {
   if (text.includes('/live')) return 'leave'
   return kind === 'right' ? 'wait' : random.pick(['half-close', 'half-close', 'half-close', 'leave'])

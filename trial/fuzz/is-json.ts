@@ -1,4 +1,4 @@
-/** Whether a line of the log is as every one must be. */
+/** Whether a line of the log is a JSON object. */
 export function isJson(line: string): boolean {
   try {
     return typeof JSON.parse(line) === 'object'

@@ -2,7 +2,7 @@ import { ACCESS_TOKEN_PATH } from '../../http/access-token.ts'
 import { VERIFY_PATH } from '../../http/wire/target.ts'
 import type { Credentials } from './world.ts'
 
-/** What the demo prints first: the way to the console, and what to ask the server by hand. */
+/** What the demo prints first: a login link, and requests to try. */
 export function explain({
   address,
   link,
@@ -12,7 +12,7 @@ export function explain({
   address: string
   link: string
   application: Credentials
-  /** Whether somebody can press a key. */
+  /** Whether someone can press Enter. */
   isTTY: boolean
 }): string {
   const token = `curl -s ${address}${ACCESS_TOKEN_PATH} \\

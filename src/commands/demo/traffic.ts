@@ -5,12 +5,12 @@ import type { Credentials, DemoWorld } from './world.ts'
 
 const PAUSE_MS = 400
 
-/** How many tokens of each partner are used after one another. */
+/** How often each token is checked. */
 const CHECKS = 3
 
 /**
- * Lets the partners ask for tokens and use them, one request after another, a few in a second, and some that are refused.
- * Ends without a word when the server at that address does: resolves then. Keeps no process alive.
+ * Simulates partners that request and use tokens, a few requests per second, some of which are refused. Resolves without an
+ * error when the server at this address stops. Does not keep the process alive.
  */
 export async function makeTraffic(
   address: string,
@@ -19,7 +19,7 @@ export async function makeTraffic(
 ): Promise<void> {
   const { busy, notApproved, suspended, wrongSecret } = partners
   try {
-    // All was well until somebody changed it.
+    // The secret worked once, so that the diagnosis can say when it was last used.
     await ask({ ...wrongSecret, clientSecret: wrongSecret.rightSecret })
     while (true) {
       for (const partner of busy) await useToken(partner, 'store')
@@ -36,7 +36,7 @@ export async function makeTraffic(
     for (let times = 0; accessToken && times < CHECKS; times++) await check(suite, accessToken)
   }
 
-  /** Asks for a token; undefined: it was refused. */
+  /** Requests a token; undefined: it was refused. */
   async function ask({ clientId, clientSecret }: Credentials): Promise<string | undefined> {
     await pause()
     const body = new URLSearchParams({
@@ -48,7 +48,7 @@ export async function makeTraffic(
     return ((await answer.json()) as { access_token?: string }).access_token
   }
 
-  /** Asks as a gateway does whether a token is good for a suite. */
+  /** Checks a token for a suite, as a gateway does. */
   async function check(suite: string, accessToken: string): Promise<void> {
     await pause()
     const answer = await fetch(`${address}${VERIFY_PATH}/${suite}`, {

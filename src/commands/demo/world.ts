@@ -1,16 +1,14 @@
 import type { Administration } from '../../administration/administration.ts'
 
-/** What a client of the demo proves itself with. */
 export interface Credentials {
   clientId: string
   clientSecret: string
 }
 
-/** What is in the demo's store. */
 export interface DemoWorld {
-  /** For the newcomer alone: no traffic is made with it. */
+  /** For the user to try; the simulated traffic does not use it. */
   application: Credentials
-  /** For the traffic, by what happens to them. */
+  /** For the simulated traffic, by what happens to their requests. */
   partners: {
     busy: Credentials[]
     notApproved: Credentials
@@ -19,12 +17,11 @@ export interface DemoWorld {
   }
 }
 
-/** Whoever tries the demo. */
 export const OPERATOR = 'demo'
 
 const DEVELOPER = 'developer@demo.example'
 
-/** Registers what the demo shows: suites, an application to try, and partners of which some are refused. */
+/** Registers suites, an application to try, and partners, some of which are refused. */
 export async function createDemoWorld({ applications, suites, operators }: Administration): Promise<DemoWorld> {
   await operators.add(OPERATOR, 'admin')
   await suites.register({ suiteId: 'store', name: 'Store API' })

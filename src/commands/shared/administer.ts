@@ -56,7 +56,7 @@ export function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL']): Ob
   return createAuditLog(createLineLog(level, (line) => stderr.write(line)))
 }
 
-/** Who makes the changes of a command. */
+/** The author of changes made by a command. */
 export function commandAuthor(): Author {
   return { actor: operatingSystemUser(), origin: 'command line', remoteAddress: hostname() }
 }

@@ -62,7 +62,7 @@ export function printSecret(owner: string, ...rest: Parameters<typeof print>): P
   return printOnce(lost, ...rest)
 }
 
-/** Like `print`, where the result cannot be shown again; `lost` says what to do where it was not. */
+/** Like `print`, for a result that cannot be shown again. `lost`: what to do if printing fails. */
 export function printOnce(
   lost: string,
   ...[terminal, options, result, words]: Parameters<typeof print>

@@ -3,10 +3,10 @@ import { isDay } from '../../domain/day.ts'
 
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** RFC 3339; the time of the day, its seconds and its zone may be left out. */
+/** RFC 3339, but the time of day, its seconds and its zone are optional. */
 const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
 
-/** A length of time in milliseconds. Throws a usage error for other text than `90s`, `30m`, `24h`, `7d` or `0`. */
+/** Parses a duration such as `90s`, `30m`, `24h`, `7d` or `0`. Returns milliseconds. Throws a usage error. */
 export function duration(text: string): number {
   if (text === '0') return 0
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
@@ -15,8 +15,8 @@ export function duration(text: string): number {
 }
 
 /**
- * A moment, in milliseconds since the epoch: a date and a time, in UTC where it has no zone, or how long ago it was. Throws a
- * usage error for any other text.
+ * Parses a date with an optional time (UTC unless it has a zone), or a duration before now. Returns milliseconds since the
+ * epoch. Throws a usage error for any other text.
  */
 export function moment(text: string, now = Date.now()): number {
   if (!MOMENT.test(text)) return ago(text, now)
@@ -35,7 +35,7 @@ function ago(text: string, now: number): number {
   }
 }
 
-/** The same, 365 days at most. */
+/** A duration of at most 365 days, in milliseconds. Throws a usage error. */
 export function upToAYear(text: string): number {
   const time = duration(text)
   if (time > 365 * UNITS.d) throw new InvalidArgumentError('It may be 365d at most.')

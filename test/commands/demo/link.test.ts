@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { linkAtEnter } from '../../../src/commands/demo/link.ts'
+import { printLinkOnEnter } from '../../../src/commands/demo/link.ts'
 
 /** What is printed when this is typed. */
 async function typed(keys: string[], isTTY: boolean): Promise<string> {
@@ -8,7 +8,7 @@ async function typed(keys: string[], isTTY: boolean): Promise<string> {
   let links = 0
   const output = { write: (text: string | Uint8Array) => (out += text) }
   const stdin = Object.assign(Readable.from(keys), { isTTY })
-  await linkAtEnter({ env: {}, stdin, stdout: output, stderr: output }, async () => `link ${++links}`)
+  await printLinkOnEnter({ env: {}, stdin, stdout: output, stderr: output }, async () => `link ${++links}`)
   return out
 }
 

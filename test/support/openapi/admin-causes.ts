@@ -2,17 +2,17 @@ import type { DocumentedAnswer, Operation } from '../../../reference/description
 import type { Trouble } from './admin-world.ts'
 import type { Sent } from './exchange.ts'
 
-/** How a case of an answer comes about: how its request differs from the usual one of the operation. */
+/** How to provoke a documented response: how the request differs from the operation's usual one. */
 export interface Cause {
   change?: (sent: Sent, answer: DocumentedAnswer) => Sent
   trouble?: Trouble
-  /** With whose admin key it is sent, if not the admin's. */
+  /** Whose admin key to send; default: the admin's. */
   as?: 'viewer'
-  /** What is sent before. */
+  /** A request to send first. */
   before?: (sent: Sent) => Sent
 }
 
-/** The request that gets the first answer of an operation: from its examples. */
+/** The request for the first documented response of an operation, built from its examples. */
 export function usualRequest(
   { method, path, parameters, requestBody }: Operation,
   { adminKey }: { adminKey: string },
@@ -58,7 +58,7 @@ const without = (name: string) => (sent: Sent) => {
   return { ...sent, headers }
 }
 
-/** By the name of the example, or by the operation and it where that differs. What is not here is the usual request's. */
+/** By example name, or by operation and example name. Other examples result from the usual request. */
 export const CAUSES: Record<string, Cause> = {
   'bad-limit': { change: withQuery('limit', '201') },
   'bad-status': { change: withQuery('status', 'removed') },

@@ -6,15 +6,14 @@ import { traffic } from '../statistics.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { type Answered, exchange, type Sent } from './exchange.ts'
 
-/** What the examples of docs/openapi-admin.yaml are about. */
+/** Values from the examples in docs/openapi-admin.yaml. */
 const EXAMPLES = { clientId: 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z', requestId: '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f' }
 
 const HOUR = 3_600_000
 
-/** What can be wrong with a server: its store is gone or closed. */
 export type Trouble = 'store gone' | 'store closed'
 
-/** An admin listener that has all that the examples of the description are about. */
+/** An admin listener with the data that the examples in the description refer to. */
 export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Trouble | undefined } = {}) {
   const file = join(temporaryFolder(t), 'store.db')
   const world = await createAdminWorld(t, trouble === 'store gone' ? { DATABASE_URL: `sqlite:${file}` } : {})

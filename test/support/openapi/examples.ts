@@ -2,7 +2,7 @@ import type { Description, DocumentedResponse } from '../../../reference/descrip
 import { operationsOf } from '../../../reference/description.ts'
 import { problems } from './schemas.ts'
 
-/** What is wrong with the examples of a description, by their schemas: of requests, bodies, headers and parameters. */
+/** Examples of bodies, headers and parameters that do not match their schemas. */
 export function wrongExamples(description: Description): string[] {
   return operationsOf(description).flatMap(({ operationId, parameters, requestBody, responses }) => {
     const described: DocumentedResponse[] = [...Object.values(responses), ...(requestBody ? [requestBody] : [])]
@@ -21,7 +21,7 @@ export function wrongExamples(description: Description): string[] {
   })
 }
 
-/** The fields of a description's schemas that it does not explain. */
+/** Schema fields without a description. */
 export function unexplainedFields({ components }: Description): string[] {
   return Object.entries(components.schemas).flatMap(([name, { properties = {} }]) =>
     Object.entries(properties)

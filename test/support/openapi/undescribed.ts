@@ -3,7 +3,6 @@ import { answersOf, type Operation, operationsOf, readDescription } from '../../
 import { differences } from './answers.ts'
 import type { Answered } from './exchange.ts'
 
-/** The description of the administration API. */
 export const ADMIN_DESCRIPTION = readDescription(join(import.meta.dirname, '../../../docs/openapi-admin.yaml'))
 
 const OPERATIONS = operationsOf(ADMIN_DESCRIPTION).map((operation) => ({
@@ -11,7 +10,7 @@ const OPERATIONS = operationsOf(ADMIN_DESCRIPTION).map((operation) => ({
   pattern: new RegExp(`^${operation.path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/?]+')}(\\?|$)`),
 }))
 
-/** What the description does not have of an answer to this request: the status, a header, a field. */
+/** Parts of a response that the description lacks: the status, headers, fields. */
 export function undescribed({ method, target }: { method: string; target: string }, answer: Answered): string[] {
   const operation = operationFor(method, target)
   if (!operation) return [401, 404, 405].includes(answer.status) ? [] : [`${method} ${target} ${answer.status}`]
