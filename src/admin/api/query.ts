@@ -11,7 +11,7 @@ const MAX_LIMIT = 200
 /** A date-time of RFC 3339 §5.6. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
-/** The page of a list that is asked for. Throws ProblemError, as all functions here do. */
+/** The page of a list that is asked for. Like all functions here, throws ProblemError (400) for an invalid parameter. */
 export function pageAskedBy(query: Query): { limit: number; after: string | undefined } {
   return { limit: limitOf(query), after: cursorIn('after', query) }
 }

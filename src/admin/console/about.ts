@@ -7,7 +7,7 @@ import type { Page } from './layout.ts'
 import { showPage } from './page.ts'
 import { settingOf } from './settings.ts'
 
-/** What runs here, and how it is set up. */
+/** /about: the versions, and the settings without passwords. */
 export function aboutPage(console: FastifyInstance, { about }: AdminContext): void {
   console.get('/about', (_request, reply) => showPage(reply, page(about)))
 }

@@ -20,7 +20,7 @@ import type { Page } from './layout.ts'
 export interface ShownApplicationPage {
   explanation: Explanation
   application: ApplicationInTrouble
-  /** All that it may be approved for. */
+  /** The suites that it can be approved for. */
   suites: readonly Suite[]
   events: readonly AuditEvent[]
   /** Milliseconds since the epoch. */
@@ -28,13 +28,13 @@ export interface ShownApplicationPage {
   canChange: boolean
   rotation: Rotation
   names: ChangedNames
-  /** Where clients reach this server. */
+  /** The URL at which clients reach this server. */
   publicUrl: string
-  /** What could not be done. */
+  /** Why the last form could not be carried out. */
   problem?: string | undefined
 }
 
-/** One application: whether all is well with it, and what can be done. */
+/** One application: its status, approvals, secrets and last changes. */
 export function applicationPage(shown: ShownApplicationPage): Page {
   const { explanation, application, suites, events, now, canChange, publicUrl, problem } = shown
   const { clientId, lastTokenAt } = application
@@ -58,7 +58,7 @@ ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
 ${secretsPanel({ base, secrets: application.secrets, now, canChange, rotation: shown.rotation })}
 ${lastTokenAt !== undefined && use}
 ${changesPanel(clientId, events)}
-${canChange && endings(application, base)}`,
+${canChange && destructiveActions(application, base)}`,
   }
 }
 
@@ -93,7 +93,7 @@ function factsOf({ clientId, developerEmail, createdAt, tokensValidFrom }: Appli
   ])}`
 }
 
-function endings({ name, status }: ApplicationInTrouble, base: string): Html {
+function destructiveActions({ name, status }: ApplicationInTrouble, base: string): Html {
   return section(
     'endings',
     'Revoke or remove',

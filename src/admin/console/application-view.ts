@@ -12,18 +12,18 @@ import { MAX_CHOICES } from './suite-choices.ts'
 import { type Unknown, unknownApplicationPage } from './unknown-application-page.ts'
 import { canChange } from './viewers.ts'
 
-/** So many of the last changes are on the page of what was changed. */
+/** How many of the last changes the page of an application or a suite shows. */
 export const LAST_CHANGES = 10
 
-/** What is another on the page than when it was asked for: a form that had mistakes, with what was typed. */
-export type Again = Partial<Pick<ShownApplicationPage, 'rotation' | 'names' | 'problem'>> & { status?: number }
+/** Parts of the page that differ after a form was refused: the form with what was typed, and the error. */
+export type PageOverrides = Partial<Pick<ShownApplicationPage, 'rotation' | 'names' | 'problem'>> & { status?: number }
 
-/** Shows the page of an application. */
+/** Returns a function that answers with the page of an application, or 404. */
 export function createApplicationView(context: AdminContext) {
   const { store, administration, now } = context
   const publicUrl = settingOf(context, 'PUBLIC_URL')
 
-  return async (clientId: string, reply: FastifyReply, { status = 200, ...again }: Again = {}) => {
+  return async (clientId: string, reply: FastifyReply, { status = 200, ...overrides }: PageOverrides = {}) => {
     const { request } = reply
     const explanation = await explain(clientId, request)
     const { application } = explanation
@@ -39,7 +39,7 @@ export function createApplicationView(context: AdminContext) {
       publicUrl,
       rotation: newRotation(),
       names: unchangedNames({ name, developer_email: developerEmail }),
-      ...again,
+      ...overrides,
     })
     return showPage(reply, page, { status })
   }

@@ -13,7 +13,7 @@ import { assertCanChange } from './viewers.ts'
 
 type Route = { Params: { id: string } }
 
-/** One application, and what can be changed of it. */
+/** The page of an application, and its forms. */
 export function application(console: FastifyInstance, context: AdminContext): void {
   const { store } = context
   const actions = (request: FastifyRequest) => context.administration(callerOf(request).author)
@@ -27,9 +27,9 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     const { applications } = actions(request)
     const { ticked, unticked } = differences(request.body)
     await applications.approve(id, ...ticked)
-    // A suite that was removed meanwhile has no approvals.
-    const there = await Promise.all(unticked.map((suiteId) => store.findSuite(suiteId)))
-    await applications.withdraw(id, ...unticked.filter((_, at) => there[at] !== undefined))
+    // Suites that were removed in the meantime no longer have approvals.
+    const found = await Promise.all(unticked.map((suiteId) => store.findSuite(suiteId)))
+    await applications.withdraw(id, ...unticked.filter((_, at) => found[at] !== undefined))
     return reply.redirect(donePath(pathOf(request), 'approvals-saved'), 303)
   })
 
@@ -76,7 +76,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
   })
 }
 
-/** What of the approvals was ticked or unticked since they were shown: what somebody else changed meanwhile stays. */
+/** What the operator ticked and unticked. Approvals that someone else changed in the meantime stay as they are. */
 function differences(body: unknown): { ticked: string[]; unticked: string[] } {
   const fields = fieldsOf(body)
   const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]

@@ -7,7 +7,6 @@ import { age, emptyState, name } from './components/words.ts'
 import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
 
-/** What of the applications is asked for. */
 export interface Filter {
   text: string
   status: Application['status'] | undefined
@@ -15,14 +14,14 @@ export interface Filter {
 
 interface Applications extends Filter {
   found: SearchResult
-  /** Whether these are the newest of what is asked for. */
+  /** Whether this is the first page. */
   isFirst: boolean
   /** Milliseconds since the epoch. */
   now: number
   canChange: boolean
 }
 
-/** What a partner may read out as a client id. */
+/** Text that may be a client id. If nothing is found, the page links to its diagnosis. */
 const CLIENT_ID = /^\S{6,200}$/
 
 const COLUMNS = [
@@ -104,7 +103,7 @@ function row(application: ListedApplication, now: number) {
   ]
 }
 
-/** Where the list of what is asked for goes on. */
+/** The URL of a page of the filtered list. */
 function addressOf({ text, status }: Filter, after?: string): string {
   const query = new URLSearchParams({
     ...(text && { search: text }),

@@ -11,7 +11,7 @@ const PAGE_SIZE = 50
 
 const STATUSES: readonly Application['status'][] = ['active', 'suspended']
 
-/** The list of applications, and the search in it. */
+/** /applications: the list, with search. */
 export function listApplications(console: FastifyInstance, { administration, now }: AdminContext): void {
   console.get('/applications', async (request, reply) => {
     const query = fieldsOf(request.query)

@@ -18,7 +18,7 @@ interface Asset {
   body: string
 }
 
-/** Read once, by name. The URL changes with the content, so a browser may keep it for ever. */
+/** Read once, by name. The URL contains a hash of the content, so browsers may cache it forever. */
 const ASSETS = new Map<string, Asset>(
   readdirSync(FOLDER).map((name) => {
     const body = readFileSync(new URL(name, FOLDER), 'utf8')
@@ -33,7 +33,7 @@ export function asset(name: string): string {
   return (ASSETS.get(name) as Asset).url
 }
 
-/** Answers requests for the files in assets/, from memory and without a session: there is nothing secret in them. */
+/** Serves the files in assets/ from memory. They are public: no session is needed. */
 export function serveAssets(app: FastifyInstance): void {
   const byUrl = new Map([...ASSETS.values()].map((asset) => [asset.url, asset]))
   app.get('/assets/*', ({ url }, reply) => {

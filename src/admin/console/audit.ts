@@ -11,17 +11,16 @@ import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
 import { showPage } from './page.ts'
 
-/** Events on one page. */
 const PAGE_SIZE = 50
 
-/** What the list is narrowed to, as it was written. */
+/** The filter as it was typed. */
 interface Filter {
   since: string
   actor: string
   subject: string
 }
 
-/** Who has changed what, the newest first. */
+/** /audit: all changes, newest first. */
 export function auditPage(console: FastifyInstance, { store }: AdminContext): void {
   console.get('/audit', async (request, reply) => {
     const query = fieldsOf(request.query)
@@ -43,7 +42,7 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
   })
 }
 
-/** The names of the applications and suites of a page: as they are now, else as they were at the change. */
+/** The current names of the applications and suites; for removed ones, the names at the time of the change. */
 async function namesOf(store: AdminContext['store'], events: readonly AuditEvent[]): Promise<Names> {
   const names = new Map<string, string>()
   for (const { subject, before, after } of events) {
@@ -59,14 +58,14 @@ async function find(store: AdminContext['store'], { kind, id }: AuditEvent['subj
   if (kind === 'suite') return await store.findSuite(id)
 }
 
-/** By the ids of their subjects: no application has the id of a suite. */
+/** By subject id. Applications and suites share one id space. */
 type Names = ReadonlyMap<string, string>
 
 interface Shown {
   events: readonly AuditEvent[]
   names: Names
   filter: Filter
-  /** What is wrong with the day. */
+  /** Why the date is invalid. */
   error: string | undefined
   isFirst: boolean
 }
@@ -112,7 +111,7 @@ const COLUMNS = [
   { label: 'Change' },
 ] as const
 
-/** Changes, each with what was different then. `isOfOne`: all of the same subject. */
+/** A table of changes. `isOfOne`: they all have the same subject, so its column is left out. */
 export function eventTable(
   events: readonly AuditEvent[],
   { isOfOne = false, names = new Map() }: { isOfOne?: boolean; names?: Names } = {},
@@ -125,7 +124,6 @@ export function eventTable(
   )
 }
 
-/** An event as the cells of a row. */
 function eventCells(event: AuditEvent, names: Names) {
   const { at, actor, action, subject, before, after } = event
   return [
@@ -145,12 +143,12 @@ function sentence(action: string): string {
   return action.charAt(0).toUpperCase() + action.slice(1)
 }
 
-/** Leads to what was changed; it may not be there any more. */
+/** Links to the subject, which may have been removed. */
 function subjectLink(subject: AuditEvent['subject'], named: string | undefined): Html {
   const id = html`<bdi class="cut" title="${subject.id}">${subject.id}</bdi>`
   const address = addressOf(subject)
   if (address === undefined) return id
-  // Operators and databases are called by their ids.
+  // Operators and databases have no name but their id.
   if (named === undefined || named === subject.id) return html`<a href="${address}">${id}</a>`
   return html`<a href="${address}">${name(named)}</a><div class="hint">${id}</div>`
 }
@@ -161,7 +159,7 @@ function addressOf({ kind, id }: AuditEvent['subject']): string | undefined {
   if (kind === 'operator') return path`/operators#operator-${id}`
 }
 
-/** The list, narrowed like this; `after`: the last event of the page before. */
+/** The URL of the filtered list. `after`: the last event of the previous page. */
 function auditPath(filter: Filter, after?: AuditEvent): string {
   const given = Object.entries(filter).filter(([, value]) => value !== '')
   const query = new URLSearchParams([...given, ...(after ? [['before', String(after.id)]] : [])] as [string, string][])

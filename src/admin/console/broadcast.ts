@@ -1,20 +1,20 @@
 import type { Changing } from './chart.ts'
 
-/** How many listen at a time; and how many of one operator, so that nobody keeps all others out. */
+/** Concurrent streams in total, and per operator, so that one operator cannot take them all. */
 const MAX_LISTENERS = 16
-const MAX_OF_OPERATOR = 4
+const MAX_PER_OPERATOR = 4
 
 const INTERVAL_MS = 1000
 
-/** After so many intervals it is seen whether a session has ended. */
+/** Sessions are checked every five intervals. */
 const SESSION_EVERY = 5
 
-/** When a browser comes again whose stream has ended, in milliseconds. */
+/** Tells the browser to reconnect 3 seconds after the stream has ended. */
 const BEGIN = 'retry: 3000\n\n'
 const SESSION_ENDED = 'event: ended\ndata: {}\n\n'
-/** The operator has opened more than may be live at a time. */
+/** Replaced by a newer stream of the same operator. */
 const ELSEWHERE = 'event: elsewhere\ndata: {}\n\n'
-/** Also to find out that nobody reads any more. */
+/** A comment, sent when nothing has changed. It also reveals closed connections. */
 const HEARTBEAT = ':\n\n'
 
 interface Options {
@@ -22,20 +22,20 @@ interface Options {
   interval?: number
 }
 
-/** An event stream (HTML, server-sent events). */
+/** The connection of one event stream (HTML, server-sent events). */
 export interface Listener {
-  /** The name of who listens. */
+  /** The name of the operator. */
   operator: string
   isSignedIn: () => Promise<boolean>
-  /** Whether it has not taken yet what it was told before. */
+  /** Whether earlier events are still buffered. */
   isBusy: () => boolean
   tell: (event: string) => void
   end: () => void
 }
 
-/** What changes, for all who listen: it is read once for all of them, and while nobody listens not at all. */
+/** Sends changed figures to all listeners. The figures are read once for all, and only while anybody listens. */
 export function createBroadcast({ read, interval = INTERVAL_MS }: Options) {
-  /** Each with what it was told. */
+  /** Each with the values sent so far. */
   const listeners = new Map<Listener, Changing>()
   let timer: NodeJS.Timeout | undefined
   let turn = 0
@@ -46,24 +46,24 @@ export function createBroadcast({ read, interval = INTERVAL_MS }: Options) {
   async function tick(): Promise<void> {
     if (isReading) return
     isReading = true
-    // What cannot be had stays as it was.
+    // If reading fails, the previous figures stay.
     present = await read().catch(() => present)
     isReading = false
     turn++
     if (turn % SESSION_EVERY === 0) await Promise.all([...listeners.keys()].map(endWithSession))
-    for (const listener of listeners.keys()) tellNews(listener)
+    for (const listener of listeners.keys()) sendChanges(listener)
   }
 
-  /** Ends one whose session has ended. A store that does not answer ends none. */
+  /** Ends the stream if its session has ended. While the store is unavailable, the session counts as active. */
   async function endWithSession(listener: Listener): Promise<void> {
     const isSignedIn = await listener.isSignedIn().catch(() => true)
     if (!isSignedIn && listeners.has(listener)) dismiss(listener, SESSION_ENDED)
   }
 
-  /** Ends the oldest of an operator who has as many as there may be. */
+  /** Ends the oldest streams of an operator who is at the limit. */
   function makeRoom(operator: string): void {
     const own = [...listeners.keys()].filter((listener) => listener.operator === operator)
-    for (const listener of own.slice(0, 1 - MAX_OF_OPERATOR)) dismiss(listener, ELSEWHERE)
+    for (const listener of own.slice(0, 1 - MAX_PER_OPERATOR)) dismiss(listener, ELSEWHERE)
   }
 
   function dismiss(listener: Listener, reason: string): void {
@@ -72,13 +72,13 @@ export function createBroadcast({ read, interval = INTERVAL_MS }: Options) {
     listener.end()
   }
 
-  /** Tells what has changed since it was told. */
-  function tellNews(listener: Listener): void {
-    const told = listeners.get(listener)
-    if (!told || listener.isBusy()) return
-    const news = Object.entries(present).filter(([name, value]) => told[name] !== value)
-    for (const [name, value] of news) told[name] = value
-    listener.tell(news.length === 0 ? HEARTBEAT : `data: ${JSON.stringify(Object.fromEntries(news))}\n\n`)
+  /** Sends the values that have changed since the last event. */
+  function sendChanges(listener: Listener): void {
+    const sent = listeners.get(listener)
+    if (!sent || listener.isBusy()) return
+    const changes = Object.entries(present).filter(([name, value]) => sent[name] !== value)
+    for (const [name, value] of changes) sent[name] = value
+    listener.tell(changes.length === 0 ? HEARTBEAT : `data: ${JSON.stringify(Object.fromEntries(changes))}\n\n`)
   }
 
   function leave(listener: Listener): void {
@@ -89,14 +89,14 @@ export function createBroadcast({ read, interval = INTERVAL_MS }: Options) {
   }
 
   return {
-    /** Whether one more may listen; who does is signed in now. */
+    /** Adds a listener that is signed in. Returns false if there are too many, or the server is closing. */
     join(listener: Listener): boolean {
       if (hasEnded) return false
       makeRoom(listener.operator)
       if (listeners.size >= MAX_LISTENERS) return false
       listeners.set(listener, {})
       listener.tell(BEGIN)
-      if (timer) tellNews(listener)
+      if (timer) sendChanges(listener)
       else void tick()
       timer ??= setInterval(tick, interval).unref()
       return true

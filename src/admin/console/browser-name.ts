@@ -1,4 +1,4 @@
-/** Browsers by what their User-Agent has, those first that also have the words of another one. */
+/** Browsers by their token in the User-Agent. Those that also contain the token of another one come first. */
 const BROWSERS = [
   ['Edge', /\bEdg\/(\d+)/],
   ['Opera', /\bOPR\/(\d+)/],
@@ -7,7 +7,7 @@ const BROWSERS = [
   ['Safari', /\bVersion\/(\d+)\S* (?:Mobile\/\S+ )?Safari\//],
 ] as const
 
-/** An iPhone also has “Mac OS X”, and Android has “Linux”. */
+/** Android comes before Linux, because its User-Agent contains both. */
 const SYSTEMS = [
   ['iPhone', 'iOS'],
   ['iPad', 'iPadOS'],
@@ -18,7 +18,7 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const
 
-/** A User-Agent in short, such as `Firefox 140, Linux`; undefined: it is none of a known browser. */
+/** The browser and system of a User-Agent, such as `Firefox 140, Linux`. Undefined: an unknown browser. */
 export function browserName(userAgent: string): string | undefined {
   if (!userAgent.startsWith('Mozilla/5.0 (')) return
   const system = SYSTEMS.find(([word]) => userAgent.includes(word))

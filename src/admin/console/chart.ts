@@ -2,43 +2,43 @@ import { ago } from '../../administration/age.ts'
 import { type Html, html } from './html.ts'
 import { scaleFor } from './scale.ts'
 
-/** The plot in units of its own: it is stretched to where it stands. */
+/** The coordinates of the plot, which is stretched to the size of its container. */
 const WIDTH = 600
 const HEIGHT = 100
 
-/** Into how many parts lines divide the height, and words the width. */
+/** The number of intervals between grid lines (vertically), and between times (horizontally). */
 const ROWS = 4
 const COLUMNS = 4
 
-/** Into how many parts the width is divided that show their figures when pointed at. */
+/** The number of vertical strips with a tooltip. */
 const ZONES = 60
 
-/** Several figures over the same moments. */
+/** One or more series over the same times. */
 export interface Chart {
-  /** A word of its own on the page. */
+  /** Unique on the page. */
   id: string
   title: string
-  /** What each figure means, for those who do not see the chart. */
+  /** What the figures mean, for screen readers. */
   description: string
-  /** Milliseconds since the epoch, at equal distances, two at least. */
+  /** Milliseconds since the epoch, at equal intervals. At least two. */
   moments: readonly number[]
   series: readonly Series[]
-  /** Writes a figure. */
+  /** Formats a figure. */
   write: (figure: number) => string
-  /** The least distance between two figures at the side. */
+  /** The smallest interval between two labels of the y axis. */
   step: number
 }
 
 export interface Series {
   label: string
-  /** One for each moment; undefined: it is not known. */
+  /** One for each moment. Undefined: unknown. */
   figures: readonly (number | undefined)[]
 }
 
-/** Everything in a page that changes while it is open: by its name, a text, a moment or the geometry of a path. */
+/** The values that change while a page is open, by name: text, times (ISO 8601) and path data of SVG. */
 export type Changing = Record<string, string>
 
-/** What changes in a chart. */
+/** The changing values of a chart. */
 export function drawChart({ id, description, moments, series, write, step }: Chart): Changing {
   const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
   const scale = scaleFor(known, { steps: ROWS, least: step })
@@ -65,7 +65,7 @@ export function drawChart({ id, description, moments, series, write, step }: Cha
   ])
 }
 
-/** A chart of lines, whose parts that change have their names in `data-live`. */
+/** A line chart. Its changing parts have `data-live` with their names. */
 export function chart({ id, title, series }: Chart, changing: Changing): Html {
   const path = (name: string, kind: string) =>
     html`<path class="${kind}" data-live="${name}" d="${changing[name]}"></path>`
@@ -89,7 +89,7 @@ ${series.map(
 </figure>`
 }
 
-/** A part of the width, whose figures are shown when it is pointed at. */
+/** A vertical strip with a tooltip. */
 function zoneOf(zone: number, name: string, changing: Changing): Html {
   const width = WIDTH / ZONES
   return html`<rect x="${(zone - 0.5) * width}" width="${width}" height="${HEIGHT}"><title data-live="${name}">${changing[name]}</title></rect>`
@@ -102,12 +102,12 @@ function legend(series: readonly Series[]): Html {
   )}</ul>`
 }
 
-/** A text that changes. */
+/** A text that is updated live. */
 export function text(name: string, changing: Changing): Html {
   return html`<span data-live="${name}">${changing[name]}</span>`
 }
 
-/** A moment that changes, of which the time of day is enough. */
+/** A time of day that is updated live. */
 function clock(name: string, changing: Changing): Html {
   const moment = changing[name] as string
   return html`<time data-live="${name}" data-clock="minutes" datetime="${moment}">${moment.slice(11, 16)}</time>`
@@ -118,7 +118,7 @@ interface Point {
   figure: number
 }
 
-/** Points that follow each other without a gap. */
+/** Splits a series at its gaps. */
 function runsOf(figures: readonly (number | undefined)[]): Point[][] {
   const runs: Point[][] = []
   let isOpen = false
@@ -133,7 +133,7 @@ function runsOf(figures: readonly (number | undefined)[]): Point[][] {
   return runs
 }
 
-/** The points that no line leads to, and the last one of all, which moves. */
+/** Points drawn as dots: those without a line, and the current one. */
 function dotsOf(figures: readonly (number | undefined)[]): Point[] {
   return runsOf(figures).flatMap((run, n, runs) => (run.length === 1 || n === runs.length - 1 ? run.slice(-1) : []))
 }
@@ -147,7 +147,7 @@ function momentAt(moments: readonly number[], column: number): string {
   return new Date(moments[Math.round((column * (moments.length - 1)) / COLUMNS)] as number).toISOString()
 }
 
-/** The figures of the moment that is nearest to a part of the width. */
+/** The tooltip of a strip: the figures of the nearest time. */
 function readout({ moments, series, write }: Pick<Chart, 'moments' | 'series' | 'write'>, zone: number): string {
   const last = moments.length - 1
   const at = Math.round((zone * last) / ZONES)

@@ -19,7 +19,7 @@ import { recognizeSessions } from './sessions.ts'
 import { suite } from './suite.ts'
 import { listSuites } from './suites.ts'
 
-/** The console: pages and forms for people, who have logged in with a link. */
+/** The console: pages and forms for operators who have signed in with a one-time link. */
 export async function adminConsole(console: FastifyInstance, context: AdminContext): Promise<void> {
   const refuseUnknown = watchRoutes(console)
   const assertSameOrigin = createOriginCheck(context)
@@ -27,7 +27,7 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
     assertSameOrigin(request)
     done()
   })
-  // Only a demo has a way in of its own.
+  // Only a demo brings its own instructions.
   console.decorateRequest('isDemo', context.howToSignIn !== undefined)
   recognizeSessions(console, context.signIn)
   showErrors(console, context)

@@ -2,22 +2,22 @@ import type { PublicFields } from '../../domain/audit-event.ts'
 import { time } from './components/words.ts'
 import { type Html, html, type Part } from './html.ts'
 
-/** RFC 3339, as the views write every moment. */
+/** RFC 3339, in the format of the views. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** What says of something new only what the rest of its row says: who it is, and since when. */
-const SAID_ELSEWHERE = ['client_id', 'id', 'created_at']
+/** Fields of a new or removed subject that other cells of the row already show. */
+const REDUNDANT_FIELDS = ['client_id', 'id', 'created_at']
 
-/** Values of one field that were taken away, and that came. */
+/** The removed and added values of one field. */
 interface FieldChange {
   field: string
-  gone: readonly unknown[]
-  come: readonly unknown[]
+  removed: readonly unknown[]
+  added: readonly unknown[]
 }
 
 /**
- * What is different, field by field. Null: it was not there before, or is not there any more. Of what was added or removed a
- * line is enough, with the fields behind it.
+ * The difference, field by field. `before` is null for a new subject, `after` for a removed one: these are summarized in a line
+ * that expands to their fields.
  */
 export function difference(before: PublicFields | null, after: PublicFields | null): Html {
   const fields = fieldByField(before, after)
@@ -26,7 +26,7 @@ export function difference(before: PublicFields | null, after: PublicFields | nu
   return html`<details class="whole"><summary>${whole.map((part, n) => html`${n > 0 && ' · '}${part}`)}</summary>${fields}</details>`
 }
 
-/** Its role, and how many it has of what. Its name is said elsewhere in the row. */
+/** The role, and the length of each list. The row shows the name in another cell. */
 function summaryOf(fields: PublicFields): Part[] {
   return Object.entries(fields).flatMap(([field, value]): Part[] => {
     if (field === 'role' && typeof value === 'string') return [value]
@@ -37,15 +37,15 @@ function summaryOf(fields: PublicFields): Part[] {
 
 function fieldByField(before: PublicFields | null, after: PublicFields | null): Html {
   const all = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
-  const fields = before && after ? all : all.filter((field) => !SAID_ELSEWHERE.includes(field))
+  const fields = before && after ? all : all.filter((field) => !REDUNDANT_FIELDS.includes(field))
   const changes = fields.flatMap((field) => changesOf(field, before?.[field], after?.[field]))
   if (changes.length === 0) return html`<span class="quiet-text">–</span>`
   return html`<ul class="difference">${changes.map(
-    ({ field, gone, come }) =>
+    ({ field, removed, added }) =>
       html`<li>${words(field)}: ${[
-        ...gone.map((value) => html`<del>${shown(value)}</del> `),
-        gone.length > 0 && come.length > 0 && '→ ',
-        ...come.map((value) => html`<ins>${shown(value)}</ins> `),
+        ...removed.map((value) => html`<del>${shown(value)}</del> `),
+        removed.length > 0 && added.length > 0 && '→ ',
+        ...added.map((value) => html`<ins>${shown(value)}</ins> `),
       ]}</li>`,
   )}</ul>`
 }
@@ -55,10 +55,10 @@ function changesOf(field: string, before: unknown, after: unknown): FieldChange[
     return ofLists(field, (before ?? []) as unknown[], (after ?? []) as unknown[])
   }
   if (isSame(before ?? null, after ?? null)) return []
-  return [{ field, gone: there(before), come: there(after) }]
+  return [{ field, removed: listOf(before), added: listOf(after) }]
 }
 
-/** Lists: only what is in one of them. Of two items with the same id, what is different between them. */
+/** Items that are in one of the lists only. Items with the same id are compared field by field. */
 function ofLists(field: string, before: readonly unknown[], after: readonly unknown[]): FieldChange[] {
   const idsAfter = new Map(after.flatMap((item) => (isItem(item) ? [[item.id, item] as const] : [])))
   const pairs = before.flatMap((item) => {
@@ -67,11 +67,11 @@ function ofLists(field: string, before: readonly unknown[], after: readonly unkn
   })
   const paired = new Set<unknown>(pairs.flat())
   const [textsBefore, textsAfter] = [before, after].map((list) => new Set(list.map((item) => JSON.stringify(item))))
-  const gone = before.filter((item) => !paired.has(item) && !textsAfter?.has(JSON.stringify(item)))
-  const come = after.filter((item) => !paired.has(item) && !textsBefore?.has(JSON.stringify(item)))
+  const removed = before.filter((item) => !paired.has(item) && !textsAfter?.has(JSON.stringify(item)))
+  const added = after.filter((item) => !paired.has(item) && !textsBefore?.has(JSON.stringify(item)))
   return [
-    ...(gone.length + come.length > 0
-      ? [{ field: gone.length + come.length === 1 ? singular(field) : field, gone, come }]
+    ...(removed.length + added.length > 0
+      ? [{ field: removed.length + added.length === 1 ? singular(field) : field, removed, added }]
       : []),
     ...pairs.flatMap(([old, now]) =>
       Object.keys(now).flatMap((key) => changesOf(`${singular(field)} ${now.id} ${key}`, old[key], now[key])),
@@ -87,7 +87,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-function there(value: unknown): unknown[] {
+function listOf(value: unknown): unknown[] {
   return value === undefined ? [] : [value]
 }
 
@@ -96,7 +96,7 @@ function shown(value: unknown): Part {
   if (typeof value === 'string') return MOMENT.test(value) ? time(Date.parse(value)) : html`<bdi>${value}</bdi>`
   if (isItem(value)) return `${value.id}`
   if (typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value)
-  const parts = Object.entries(value).filter(([key]) => !SAID_ELSEWHERE.includes(key))
+  const parts = Object.entries(value).filter(([key]) => !REDUNDANT_FIELDS.includes(key))
   return parts.map(([key, part], n) => html`${n > 0 && ', '}${words(key)} ${shown(part)}`)
 }
 

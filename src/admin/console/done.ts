@@ -1,4 +1,4 @@
-/** What pages say was done by the form that led to them. No URL can make a page say anything else. */
+/** Messages after a form was carried out, by the `done` of the URL. A closed list, so that no link can inject text. */
 const DONE = {
   'application-suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
   'application-resumed': 'The application is active again.',
@@ -15,12 +15,12 @@ const DONE = {
 
 export type Done = keyof typeof DONE
 
-/** Where a form leads when it is done: a page of the console, which says so. */
+/** The URL to redirect to after a form. The page there shows the message. */
 export function donePath(path: string, done: Done): string {
   return `${path}?done=${done}`
 }
 
-/** The sentence for what came as `done`; undefined: there is none. */
+/** The message for a code from the URL, or undefined. */
 export function doneMessage(code: string): string | undefined {
   return Object.hasOwn(DONE, code) ? DONE[code as Done] : undefined
 }

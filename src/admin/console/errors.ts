@@ -9,13 +9,13 @@ import { referenceIn } from './cookie.ts'
 import { html, type Part } from './html.ts'
 import type { Page } from './layout.ts'
 import { loginPath } from './login.ts'
+import { loginInstructions } from './login-instructions.ts'
 import { showPage } from './page.ts'
-import { wayIn } from './way-in.ts'
 
 const BACK: Part = html`<p>Go back, or to the <a href="/">overview</a>.</p>`
 const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the page again, and repeat what you did.</p>`
 
-/** The title of the page for a status, and what to do. */
+/** The title and advice of the error page, by status. */
 const PAGES: Record<number, { title: string; advice: Part }> = {
   403: { title: 'This was refused', advice: html`<p>Nothing was changed.</p>${BACK}` },
   404: { title: 'Page not found', advice: BACK },
@@ -40,7 +40,7 @@ const FAILED = {
   advice: html`<p>This is a mistake in the program. Its log says more, under the request id below. If you were changing something, look whether it was changed before you try again.</p>`,
 }
 
-/** Answers what went wrong with a page. Who is not signed in is led to where that is done. */
+/** Answers errors with pages. Redirects to the login page if nobody is signed in. */
 export function showErrors(console: FastifyInstance, context: AdminContext): void {
   console.setErrorHandler((error, request, reply) => {
     if (error instanceof RefusedOperator && error.reason !== 'another host' && isProgram(request)) {
@@ -54,7 +54,7 @@ export function showErrors(console: FastifyInstance, context: AdminContext): voi
   })
 }
 
-/** Whether a request has an admin key. Other tokens may be a proxy's, of people who open pages. */
+/** Whether a request has an admin key. Any other Authorization header may have been added by a proxy. */
 function isProgram({ headers: { authorization = '' } }: FastifyRequest): boolean {
   return isAdminKey(authorization.replace(/^bearer +/i, ''))
 }
@@ -67,12 +67,12 @@ function errorPage({ status, detail }: Problem, { id }: FastifyRequest): Page {
   }
 }
 
-/** What was sent with a form is lost where nobody is signed in: it says so. */
+/** Redirects page views to the login. A form gets a page that says nothing was changed. */
 function askToSignIn(context: AdminContext, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const hadSession = referenceIn(request) !== undefined
   const isPage = isSafe(request.method) && /text\/html|^$/.test(request.headers.accept ?? '')
   if (isPage) return reply.redirect(loginPath(hadSession ? 'ended' : undefined), 303)
-  return showPage(reply, notSignedIn(hadSession, wayIn(context)), { status: 401 })
+  return showPage(reply, notSignedIn(hadSession, loginInstructions(context)), { status: 401 })
 }
 
 function notSignedIn(hadSession: boolean, how: Part): Page {

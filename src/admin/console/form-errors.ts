@@ -3,8 +3,8 @@ import { problemOf } from '../wire/problem.ts'
 import type { FieldError } from './components/forms.ts'
 
 /**
- * What is wrong with a form, at its inputs. `inputs`: the name of an input, by that of the field in JSON where they differ, and
- * by the kind of an error that names no field.
+ * The errors of a form. `inputs`: the name of the input for a JSON field, if they differ, or for the kind of an error without
+ * fields.
  */
 export function errorsOf(
   { kind, fields, message }: OperatorError,
@@ -14,7 +14,7 @@ export function errorsOf(
   return [{ field: inputs[kind], message }]
 }
 
-/** The status of the page that has the form again. */
+/** The status of the page that shows the form again. */
 export function statusOf(error: OperatorError): number {
   return problemOf(error).status
 }

@@ -1,6 +1,6 @@
 import type { Instructions } from '../../administration/instructions.ts'
 
-/** What is to be done, by what stands on the page of an application or a suite. */
+/** Instructions that refer to elements on the pages of applications and suites. */
 export const CONSOLE_INSTRUCTIONS: Instructions = {
   resume: () => '“Resume” above',
   rotate: () => '“Rotate secret” below',

@@ -14,16 +14,16 @@ const SECTIONS = [
 /** An entry of the navigation, by its path. */
 export type Section = (typeof SECTIONS)[number][0]
 
-/** A page of the console, without what all pages have. */
+/** The content of a page, without the frame. */
 export interface Page {
-  /** In words, for the window and, unless there is a `heading`, the page. */
+  /** The title of the window, and of the page unless there is a `heading`. */
   title: string
   heading?: Part
-  /** Where in the navigation it belongs. */
+  /** The current entry of the navigation. */
   section?: Section
-  /** The pages above it, from the top. */
+  /** Breadcrumbs: the pages above this one. */
   trail?: readonly { href: string; label: Part }[]
-  /** Below the heading. */
+  /** A short text below the heading. */
   lead?: Part
   /** Links and buttons beside the heading. */
   actions?: Part
@@ -32,11 +32,11 @@ export interface Page {
   scripts?: readonly string[]
 }
 
-/** What the frame shows of a request. */
+/** What the frame depends on besides the page. */
 export interface Visit {
-  /** Who is signed in; undefined: nobody. */
+  /** The operator who is signed in, if any. */
   operator: { name: string; role: 'admin' | 'viewer' } | undefined
-  /** What was done by the request before. */
+  /** The message about the form that led to this page. */
   done?: string | undefined
   /** Whether this server is a demo. */
   isDemo?: boolean
@@ -45,7 +45,7 @@ export interface Visit {
 const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo.</strong> Everything in it is gone when it stops. Try this:</p>
 <ol><li><a href="/new-application">Register an application</a></li><li>Get a token with the command shown there</li><li>Send a wrong secret and see why it fails on <a href="/applications">its page</a></li></ol></aside>`
 
-/** A whole page: the frame around its content. */
+/** The HTML document of a page. */
 export function layout({ title, heading = title, section, ...page }: Page, { operator, done, isDemo }: Visit): string {
   const { trail = [], lead, actions, content, scripts = [] } = page
   return html`<!doctype html>

@@ -6,8 +6,8 @@ import { createBroadcast, type Listener } from './broadcast.ts'
 import { overviewChanging } from './overview-changing.ts'
 
 /**
- * GET /live: what changes of the overview, once a second, as an event stream. It ends with its session, which it does not keep
- * alive, and when the server closes.
+ * GET /live: an event stream with the changed values of the overview, once a second. It does not keep the session alive, and ends
+ * with it.
  */
 export function serveLive(console: FastifyInstance, { signIn, statistics }: AdminContext): void {
   const broadcast = createBroadcast({ read: async () => overviewChanging(await statistics.read()) })
@@ -27,7 +27,7 @@ export function serveLive(console: FastifyInstance, { signIn, statistics }: Admi
       return reply.code(503).header('retry-after', '30').type('text/plain').send('Too many pages are open.\n')
     }
     stream.once('close', () => broadcast.leave(listener))
-    // nginx would keep the events until it has many.
+    // Prevents nginx from buffering the events.
     return reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no').send(stream)
   })
 }

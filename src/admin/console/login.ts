@@ -7,10 +7,10 @@ import { forgetReference, keepReference } from './cookie.ts'
 import { fieldsOf } from './fields.ts'
 import { html, type Part } from './html.ts'
 import type { Page } from './layout.ts'
+import { loginInstructions } from './login-instructions.ts'
 import { showPage } from './page.ts'
-import { wayIn } from './way-in.ts'
 
-/** Why somebody is here who wanted to be elsewhere, by the `why` of the URL. */
+/** Why somebody was redirected here, by the `why` of the URL. */
 const WHY: Record<string, Part> = {
   ended: 'Your session has ended: sessions last 15 minutes without a click, and 8 hours at most.',
   out: 'You are signed out.',
@@ -22,15 +22,15 @@ const WRONG: Record<LoginReason, string> = {
   'expired login link': 'This link has expired. Each link works for ten minutes.',
 }
 
-/** Where those go who are not signed in. */
+/** The URL of the login page. */
 export function loginPath(why?: keyof typeof WHY): string {
   return why === undefined ? '/login' : `/login?why=${why}`
 }
 
-/** Lets operators in with the code of a one-time link, and out again. */
+/** Signs operators in with the code of a one-time link, and out. */
 export function login(console: FastifyInstance, context: AdminContext): void {
   const { signIn, administration, observe } = context
-  const how = wayIn(context)
+  const how = loginInstructions(context)
 
   console.get('/login', (request, reply) => {
     const { caller, query } = request
@@ -48,27 +48,27 @@ export function login(console: FastifyInstance, context: AdminContext): void {
     if (caller && text('instead') === '') {
       const login = await signIn.checkLoginCode(code)
       const { name } = caller.operator
-      // Anybody may have sent this link: nobody is to act under another name without noticing.
+      // The link may come from someone else. Ask first, so that nobody acts under another name unnoticed (login CSRF).
       if (typeof login !== 'string' && login.operator !== name) {
-        return showPage(reply, insteadPage(name, login.operator, code))
+        return showPage(reply, switchPage(name, login.operator, code))
       }
     }
     const result = await signIn.logIn(code, { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId })
     if (typeof result === 'string') {
       observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
-      // The link that this session began with, perhaps: it leads where it led before.
+      // Probably the link that began this session, opened again.
       if (caller && result !== 'unknown login link') return reply.redirect('/', 303)
       return showPage(reply, loginPage(how, undefined, WRONG[result]), { status: 403 })
     }
     keepReference(reply, result.reference)
-    // Who signs in again in the same browser has left the session before.
+    // The new session replaces the previous one in this browser.
     if (session && caller) await administration(caller.author).operators.endSession(caller.operator.name, session.id)
     return reply.redirect('/signed-in', 303)
   })
 
-  // Whether the browser has kept the cookie: without this step it would be sent back here without a word.
+  // Checks whether the browser has kept the cookie, to explain it if not. The overview would only redirect to the login.
   console.get('/signed-in', ({ session }, reply) =>
-    session ? reply.redirect('/', 303) : showPage(reply, notKept(how), { status: 403 }),
+    session ? reply.redirect('/', 303) : showPage(reply, cookieLostPage(how), { status: 403 }),
   )
 
   console.post('/logout', async ({ session, caller }, reply) => {
@@ -78,7 +78,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
   })
 }
 
-/** Some paste the whole link. */
+/** The code from the form, where people may paste the whole link. */
 function codeIn(text: string): string {
   return text.slice(text.lastIndexOf('#') + 1)
 }
@@ -103,8 +103,8 @@ ${how}
   }
 }
 
-/** A script that finds another code in the address sends the form without the button, so without `instead`. */
-function insteadPage(present: string, other: string, code: string): Page {
+/** Asks whether to change the operator. login.js submits without a button, so a link alone cannot send `instead`. */
+function switchPage(present: string, other: string, code: string): Page {
   return {
     title: `Sign in as ${other}?`,
     scripts: ['login.js'],
@@ -115,7 +115,7 @@ function insteadPage(present: string, other: string, code: string): Page {
   }
 }
 
-function notKept(how: Part): Page {
+function cookieLostPage(how: Part): Page {
   return {
     title: 'Your browser did not keep the session',
     content: html`<div class="panel prose">

@@ -10,19 +10,19 @@ import type { Section } from './layout.ts'
 
 type Names = Partial<Record<NameOf, string>>
 
-/** Whose names they are. */
+/** How applications or suites are read, updated and shown. */
 interface Owners {
   section: Extract<Section, '/applications' | '/suites'>
-  /** What one is called now. Throws OperatorError where there is no such one. */
+  /** The stored names. Throws OperatorError if the id does not exist. */
   stored: (id: string, request: FastifyRequest) => Promise<Names>
   update: (id: string, names: Names, request: FastifyRequest) => Promise<unknown>
-  /** Shows the page of one again, with the form as it was. */
+  /** Shows the page again, with the form as it was sent. */
   show: (id: string, reply: FastifyReply, again: { names: ChangedNames; status: number }) => Promise<FastifyReply>
 }
 
 /**
- * Changes what applications or suites are called. Only what was changed in the form is stored, and nothing where somebody else
- * has changed the same meanwhile.
+ * Handles the form for names. Stores only the fields that were edited, and nothing if someone else has changed one of them in the
+ * meantime.
  */
 export function changeNames(console: FastifyInstance, { section, stored, update, show }: Owners): void {
   console.post<{ Params: { id: string } }>(`${section}/:id/names`, async (request, reply) => {
@@ -42,20 +42,20 @@ export function changeNames(console: FastifyInstance, { section, stored, update,
   })
 }
 
-/** The form as it was sent, and where somebody else has changed meanwhile what was changed in it. */
+/** The form as it was sent. `stored` is set for fields that someone else has changed in the meantime. */
 function formIn(body: unknown, before: Names): ChangedNames {
   const fields = fieldsOf(body)
   const changes = Object.entries(before).map(([field, stored]) => {
     const name = field as NameOf
     const value = fields.text(name)
     const [shown = stored] = fields.all(`shown_${name}`)
-    const isInTheWay = isEdited({ value, shown }) && stored !== shown && stored !== value
-    return { name, label: LABELS[name], value, shown, stored: isInTheWay ? stored : undefined }
+    const isConflict = isEdited({ value, shown }) && stored !== shown && stored !== value
+    return { name, label: LABELS[name], value, shown, stored: isConflict ? stored : undefined }
   })
   return { fields: changes, errors: [] as FieldError[] }
 }
 
-/** Whether what was typed differs from what was shown: it is read without the space around it, which a stored name may have. */
+/** Whether the operator has edited a field. Fields are trimmed when they are read, so the shown value must be, too. */
 function isEdited({ value, shown }: { value: string; shown: string }): boolean {
   return value !== shown.trim()
 }

@@ -16,7 +16,7 @@ export interface NewApplicationForm {
 
 interface NewApplication {
   form: NewApplicationForm
-  /** All that there are. */
+  /** All suites that can be ticked. */
   suites: readonly Suite[]
   errors: readonly FieldError[]
 }

@@ -12,7 +12,7 @@ import { settingOf } from './settings.ts'
 import { MAX_CHOICES } from './suite-choices.ts'
 import { assertCanChange } from './viewers.ts'
 
-/** Registers an application. */
+/** /new-application: the form that registers an application. */
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
   const { store, administration } = context
   const publicUrl = settingOf(context, 'PUBLIC_URL')
@@ -43,7 +43,7 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
   })
 }
 
-/** Where errors stand: of a client id that is taken, and of suites. */
+/** The inputs that show errors about a client id that is taken, and about suites. */
 const INPUTS = { conflict: 'client_id', suites: 'suite' }
 
 function formIn(body: unknown): NewApplicationForm {

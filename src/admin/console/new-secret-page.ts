@@ -8,16 +8,16 @@ interface NewSecret {
   owner: string
   ownerName: string
   clientSecret: string
-  /** When those before it end at the latest. Milliseconds since the epoch. */
+  /** When all previous secrets have ended. Milliseconds since the epoch. */
   othersEndAt: number
   /** The path of the owner's page. */
   base: string
   section: Section
-  /** How to get a token with it. Undefined: a suite gets none. */
+  /** How to get a token with it. Undefined for suites, which get none. */
   use: Html | undefined
 }
 
-/** A new secret, which is shown this once. */
+/** Shows a new secret, once. */
 export function newSecretPage({ owner, ownerName, clientSecret, othersEndAt, base, section, use }: NewSecret): Page {
   return {
     title: `A new secret for ${ownerName}`,

@@ -11,10 +11,10 @@ import { registeredSuitePage } from './registered-suite-page.ts'
 import { settingOf } from './settings.ts'
 import { assertCanChange } from './viewers.ts'
 
-/** Where errors stand: of an id that is taken, and of one that the rules forbid. */
+/** The input that shows errors about an id that is taken or invalid. */
 const INPUTS = { conflict: 'suite_id', id: 'suite_id' }
 
-/** Registers a suite. */
+/** /new-suite: the form that registers a suite. */
 export function newSuite(console: FastifyInstance, context: AdminContext): void {
   const urls = { publicUrl: settingOf(context, 'PUBLIC_URL'), docsUrl: settingOf(context, 'DOCS_URL') }
 

@@ -14,7 +14,7 @@ import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
 import { showPage } from './page.ts'
 
-/** Who asks, as far as the page depends on it. */
+/** The operator who views the page. */
 interface Viewer {
   name: string
   isAdmin: boolean
@@ -23,7 +23,7 @@ interface Viewer {
 
 type Route = { Params: { name: string; id: string } }
 
-/** Who administers over the network, with their keys and sessions. They are added by the command line only. */
+/** /operators: operators with their keys and sessions, and the forms that end them. They are added on the command line only. */
 export function operatorPages(console: FastifyInstance, { administration, howToSignIn }: AdminContext): void {
   const actions = (request: FastifyRequest) => administration(callerOf(request).author).operators
 

@@ -3,13 +3,13 @@ import { type Changing, drawChart } from './chart.ts'
 import { count, duration, NONE, percent, size } from './figures.ts'
 import { overviewCharts } from './overview-charts.ts'
 
-/** How many reasons of refusals are shown each by itself. */
+/** How many reasons for refusals are listed, with one row for all others. */
 export const REASONS = 6
 
-/** Browsers ask for a favicon by themselves: that is no fault of a client. */
+/** Browsers request a favicon by themselves. That is not a mistake of a client. */
 const WORDS: Record<string, string> = { 'no such endpoint': 'no such endpoint, such as /favicon.ico' }
 
-/** All of the overview that changes while it is open, as it is now. A state that is not so is an empty text. */
+/** The changing values of the overview. For `data-live-if`, an empty text means false. */
 export function overviewChanging(statistics: Statistics): Changing {
   return {
     at: new Date(statistics.at).toISOString(),
@@ -38,7 +38,7 @@ function ofTraffic({ lastMinute, lastHour, liveTokens }: Statistics): Changing {
   }
 }
 
-/** The most frequent reasons, the rest of them together. The widths are of 100. */
+/** The most frequent reasons, and the others together. Bars are up to 100 units wide. */
 function ofReasons({ refusals }: Statistics): Changing {
   const rest = refusals.slice(REASONS - 1)
   const others = { reason: 'other reasons', count: rest.reduce((sum, { count }) => sum + count, 0) }
@@ -85,7 +85,7 @@ function ofServer({ workers, store, endingSecrets }: Statistics): Changing {
   }
 }
 
-/** Whether something is so: what is shown only then has the name of it in `data-live-if`. */
-function state(isSo: boolean): string {
-  return isSo ? 'yes' : ''
+/** A value for `data-live-if`. */
+function state(isTrue: boolean): string {
+  return isTrue ? 'yes' : ''
 }

@@ -2,10 +2,10 @@ import type { Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Chart, Series } from './chart.ts'
 import { duration, short } from './figures.ts'
 
-/** How many minutes are shown of a server that is new: an hour would be a few points at the side. Quarters are whole minutes. */
+/** Minutes shown soon after a start, when an hour would be mostly empty. Multiples of 4, for whole minutes on the x axis. */
 const SPANS = [4, 8, 20, 40]
 
-/** Up to so many minutes there is a point every ten seconds. */
+/** Up to this many minutes, there is a point every ten seconds. */
 const MAX_LATELY = 8
 
 const MINUTE_MS = 60_000
@@ -68,7 +68,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
   ]
 }
 
-/** The moments that are shown, and in words. The span grows with how long the server has run. */
+/** The points to show, and their time span in words. The span grows with the uptime of the server. */
 function shownOf({ at, startedAt, lately, minutes }: Statistics) {
   const length = SPANS.find((span) => at - startedAt < span * MINUTE_MS)
   if (length === undefined) return { minutes, span: 'over the last hour' }

@@ -4,7 +4,7 @@ import { badge, name, section, time } from './components/words.ts'
 import { count, NONE } from './figures.ts'
 import { type Html, html, type Part } from './html.ts'
 
-/** The nodes that share the store, as of the moment at which the page is made. False: there is one alone. */
+/** The nodes that share the store. Not updated live. False if there is only one. */
 export function nodesSection({ nodes, at }: Statistics): Html | false {
   if (nodes.length < 2) return false
   const there = nodes.filter(({ isGone }) => !isGone)

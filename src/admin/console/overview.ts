@@ -13,12 +13,12 @@ import { nodesSection } from './overview-nodes.ts'
 import { showPage } from './page.ts'
 import { canChange } from './viewers.ts'
 
-/** The page that one sees first. */
+/** /: the overview. */
 export function overviewPage(console: FastifyInstance, { statistics }: AdminContext): void {
   console.get('/', async (request, reply) => showPage(reply, overview(await statistics.read(), canChange(request))))
 }
 
-/** How the server is doing. assets/live.js keeps it up to date where scripts run. `canChange`: whether who looks may register. */
+/** The figures of the server, kept up to date by live.js. `canChange`: whether to offer registering an application. */
 export function overview(statistics: Statistics, canChange: boolean): Page {
   const now = overviewChanging(statistics)
   const charts = overviewCharts(statistics)
@@ -51,7 +51,7 @@ ${section('processes', 'Processes', workersTable(statistics, now))}`,
   }
 }
 
-/** What is shown only while something is so. */
+/** A block that is shown only while a condition is true. */
 function onlyIf(condition: string, changing: Changing, content: Part): Html {
   return html`<div data-live-if="${condition}"${changing[condition] === '' && html` hidden`}>${content}</div>`
 }
@@ -78,7 +78,7 @@ function cards(now: Changing): Html[] {
   ]
 }
 
-/** The reasons, with a bar for each. Those that are not needed are hidden. */
+/** A bar for each reason. Unused ones are hidden. */
 function reasons(now: Changing): Html {
   return html`<ul class="bars">${Array.from({ length: REASONS }, (_, n) => {
     const reason = `reason-${n}`
@@ -87,7 +87,7 @@ function reasons(now: Changing): Html {
   })}</ul>`
 }
 
-/** Every known minute, the last one first. */
+/** All known minutes, newest first. */
 function figuresTable({ minutes, at }: Statistics): Html {
   const columns = [
     'Minute until',
@@ -158,7 +158,7 @@ ${isSqlite && store.databaseBytes !== 0 && html`<div><dt>Last backup</dt><dd>${t
 </dl>`
 }
 
-/** The same within a line. */
+/** The same as onlyIf, inline. */
 function state(condition: string, changing: Changing, content: Part): Html {
   return html`<span data-live-if="${condition}"${changing[condition] === '' && html` hidden`}>${content}</span>`
 }

@@ -5,7 +5,7 @@ import { name, note } from './components/words.ts'
 import { html, path } from './html.ts'
 import type { Page } from './layout.ts'
 
-/** A registered application, with the secret that is shown this once. `publicUrl`: where clients ask for tokens. */
+/** Shows the credentials of a new application, once. `publicUrl`: the URL at which clients reach this server. */
 export function registeredApplicationPage(
   { clientId, clientSecret = '', name: named, suites }: RegisteredApplication & { suites: readonly string[] },
   publicUrl: string,

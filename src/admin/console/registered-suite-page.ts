@@ -6,14 +6,14 @@ import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
 
 interface Registered {
-  /** `notApproved`: how many applications there are, none of which is approved for it. */
+  /** `notApproved`: the number of applications, none of which is approved yet. */
   suite: RegisteredSuite & { notApproved: number }
   publicUrl: string
-  /** Where people read about this server. */
+  /** The documentation for developers. */
   docsUrl: string | undefined
 }
 
-/** A registered suite, with the secret that is shown this once. */
+/** Shows the credentials of a new suite, once. */
 export function registeredSuitePage({ suite, publicUrl, docsUrl }: Registered): Page {
   const { suiteId, clientSecret, notApproved } = suite
   return {
@@ -34,7 +34,7 @@ ${section('gateway', 'How tokens are checked', howToAsk(suiteId, publicUrl, docs
   }
 }
 
-/** What is configured in front of a suite. */
+/** How to check tokens for a suite: through a gateway, or with introspection. */
 export function howToAsk(suiteId: string, publicUrl: string, docsUrl: string | undefined): Html {
   return html`<div class="prose"><p>A gateway in front of the suite sends the Authorization header of each request to this address, and lets the request through if the answer is 200:</p></div>
 ${copyable('verify', 'Gateway check', `${publicUrl}${path`/v1/oauth/verify/${suiteId}`}`)}

@@ -3,7 +3,7 @@ import { name, time } from './components/words.ts'
 import { html, path } from './html.ts'
 import type { Page } from './layout.ts'
 
-/** What happens when an application is removed, and the button that does it. */
+/** Asks for confirmation, and lists the consequences. */
 export function removeApplicationPage(application: ShownApplication): Page {
   const { clientId, secrets, suites, lastTokenAt } = application
   const base = path`/applications/${clientId}`

@@ -3,7 +3,7 @@ import { name } from './components/words.ts'
 import { html, path } from './html.ts'
 import type { Page } from './layout.ts'
 
-/** What happens when a suite is removed, and the button that does it. `approved`: how many applications are. */
+/** Asks for confirmation, and lists the consequences. `approved`: the number of approved applications. */
 export function removeSuitePage(suite: ShownSuite, approved: number): Page {
   const { suiteId, secrets } = suite
   const base = path`/suites/${suiteId}`

@@ -15,12 +15,12 @@ import { newSecretPage } from './new-secret-page.ts'
 import { showPage } from './page.ts'
 import { settingOf } from './settings.ts'
 
-/** Whose secrets they are. */
+/** How applications or suites are found and shown. */
 export interface Owners {
   section: Extract<Section, '/applications' | '/suites'>
-  /** Throws OperatorError if there is none with this id: the id of a suite is not found as an application. */
+  /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
   find: (id: string, request: FastifyRequest) => Promise<{ name: string; suites?: readonly string[] }>
-  /** Shows the page of one again, with what was wrong. */
+  /** Shows the page again, with the error. */
   show: (
     id: string,
     reply: FastifyReply,
@@ -31,9 +31,9 @@ export interface Owners {
 const HOUR_MS = 3_600_000
 
 /** 365 days, as on the command line. */
-const MOST_HOURS = 8760
+const MAX_HOURS = 8760
 
-/** Makes new secrets of applications or suites, and revokes those that they have. */
+/** Handles the forms that rotate and revoke secrets. */
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
   const { administration } = context
   const { section, find, show } = owners
@@ -50,7 +50,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
     }
     const overlap = overlapOf(form)
     if (overlap === undefined) {
-      const error = { field: 'hours', message: `It must be a whole number of hours: 1 to ${MOST_HOURS}.` }
+      const error = { field: 'hours', message: `It must be a whole number of hours: 1 to ${MAX_HOURS}.` }
       return show(id, reply, { rotation: { ...form, error }, status: 422 })
     }
     const { secrets } = administration(callerOf(request).author)
@@ -83,9 +83,9 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
   )
 }
 
-/** How long the other secrets stay valid, in milliseconds; undefined: it cannot be read. Hours count where there are any. */
+/** How long previous secrets stay valid, in milliseconds. Hours take precedence. Undefined if invalid. */
 function overlapOf({ overlap, hours }: Pick<Rotation, 'overlap' | 'hours'>): number | undefined {
   if (hours === '') return OVERLAPS.some(({ value }) => value === overlap) ? Number(overlap) * 1000 : undefined
   const count = /^\d{1,5}$/.test(hours) ? Number(hours) : 0
-  return count >= 1 && count <= MOST_HOURS ? count * HOUR_MS : undefined
+  return count >= 1 && count <= MAX_HOURS ? count * HOUR_MS : undefined
 }

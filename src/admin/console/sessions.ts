@@ -7,24 +7,24 @@ import { forgetReference, referenceIn } from './cookie.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null: nobody is signed in. */
+    /** Null: not signed in. */
     session: Session | null
   }
 }
 
-/** Routes that a page asks by itself: nobody is there for that reason. */
-const BY_ITSELF = ['/live']
+/** Routes that pages request by themselves. They do not count as activity of the operator. */
+const BACKGROUND_ROUTES = ['/live']
 
 /**
- * Finds out who is signed in, before the body is read, and of who changes something once more. Whether that is enough is
- * decided later: see `limitAccess`.
+ * Sets the caller from the session cookie before the body is read, and checks changes again afterwards: the session may have
+ * ended while the body arrived. Access is decided by `limitAccess`.
  */
 export function recognizeSessions(console: FastifyInstance, { findSession }: SignIn): void {
   async function recognize(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const reference = referenceIn(request)
     const { url = '' } = request.routeOptions
     if (reference === undefined || url.startsWith('/assets/')) return
-    const found = await findSession(reference, { touch: !BY_ITSELF.includes(url) })
+    const found = await findSession(reference, { touch: !BACKGROUND_ROUTES.includes(url) })
     request.session = found?.session ?? null
     if (found) setCaller(request, { operator: found.operator, origin: 'console', credential: reference })
     else {
@@ -35,7 +35,6 @@ export function recognizeSessions(console: FastifyInstance, { findSession }: Sig
 
   console.decorateRequest('session', null)
   console.addHook('onRequest', recognize)
-  // The body may have taken seconds, in which the session was ended.
   console.addHook('preHandler', async (request, reply) => {
     if (isSafe(request.method)) return
     await recognize(request, reply)

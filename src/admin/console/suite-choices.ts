@@ -1,2 +1,2 @@
-/** So many suites can be ticked on a page. */
+/** How many suites a form offers as checkboxes, at most. */
 export const MAX_CHOICES = 200

@@ -26,14 +26,14 @@ export interface ShownSuitePage {
   canChange: boolean
   rotation: Rotation
   names: ChangedNames
-  /** Where clients reach this server, and where people read about it. */
+  /** The URL at which clients reach this server, and that of the documentation for developers. */
   publicUrl: string
   docsUrl: string | undefined
-  /** What could not be done. */
+  /** Why the last form could not be carried out. */
   problem?: string | undefined
 }
 
-/** One suite: whether all is well with it, and what can be done. */
+/** One suite: its status, secrets, approved applications and last changes. */
 export function suitePage(shown: ShownSuitePage): Page {
   const { explanation, suite, approved, events, now, canChange, publicUrl, docsUrl, problem } = shown
   const base = path`/suites/${suite.suiteId}`

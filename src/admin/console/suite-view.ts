@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
-import { type Again, LAST_CHANGES } from './application-view.ts'
+import { LAST_CHANGES, type PageOverrides } from './application-view.ts'
 import { unchangedNames } from './components/names-panel.ts'
 import { newRotation } from './components/rotation.ts'
 import { fieldsOf } from './fields.ts'
@@ -11,15 +11,15 @@ import { settingOf } from './settings.ts'
 import { suitePage } from './suite-page.ts'
 import { canChange } from './viewers.ts'
 
-/** So many of the applications that are approved for a suite are on one page. */
+/** Approved applications per page. */
 const PAGE_SIZE = 20
 
-/** Shows the page of a suite. */
+/** Returns a function that answers with the page of a suite. */
 export function createSuiteView(context: AdminContext) {
   const { store, administration, now } = context
   const urls = { publicUrl: settingOf(context, 'PUBLIC_URL'), docsUrl: settingOf(context, 'DOCS_URL') }
 
-  return async (suiteId: string, reply: FastifyReply, { status = 200, ...again }: Again = {}) => {
+  return async (suiteId: string, reply: FastifyReply, { status = 200, ...overrides }: PageOverrides = {}) => {
     const { request } = reply
     const { suites, why } = administration(callerOf(request).author)
     const suite = await suites.show(suiteId)
@@ -35,7 +35,7 @@ export function createSuiteView(context: AdminContext) {
       rotation: newRotation(),
       names: unchangedNames({ name: suite.name }),
       ...urls,
-      ...again,
+      ...overrides,
     })
     return showPage(reply, page, { status })
   }

@@ -11,7 +11,7 @@ import { assertCanChange } from './viewers.ts'
 
 type Route = { Params: { id: string } }
 
-/** One suite, and what can be changed of it. */
+/** The page of a suite, and its forms. */
 export function suite(console: FastifyInstance, context: AdminContext): void {
   const actions = (request: FastifyRequest) => context.administration(callerOf(request).author).suites
   const show = createSuiteView(context)

@@ -8,7 +8,7 @@ import { canChange } from './viewers.ts'
 
 const PAGE_SIZE = 50
 
-/** The list of suites. */
+/** /suites: the list. */
 export function listSuites(console: FastifyInstance, { administration }: AdminContext): void {
   console.get('/suites', async (request, reply) => {
     const after = fieldsOf(request.query).text('after') || undefined

@@ -1,10 +1,10 @@
 // @ts-check
-// What makes the console nicer where scripts run. Every page works without it.
+// Progressive enhancement: every page works without this script.
 
 /** @param {number} number */
 const two = (number) => String(number).padStart(2, '0')
 
-/** Shows the moments of a part of the page in the reader's zone. @param {ParentNode} part */
+/** Shows times in the reader's time zone. @param {ParentNode} part */
 function showLocalTimes(part) {
   const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })
   for (const element of part.querySelectorAll('time')) {
@@ -22,7 +22,7 @@ function showLocalTimes(part) {
   }
 }
 
-/** Says in which zone the moments are. */
+/** Replaces the note about UTC by one about the time zone of the reader. */
 function nameZone() {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
   for (const element of document.querySelectorAll('[data-zone]')) {
@@ -30,8 +30,8 @@ function nameZone() {
   }
 }
 
-/** What was done is said once, and not again by who loads the page again. */
-function forgetDone() {
+/** Removes `done` from the URL, so that a reload does not show the message again. */
+function removeDone() {
   const url = new URL(location.href)
   if (!url.searchParams.has('done')) return
   url.searchParams.delete('done')
@@ -46,8 +46,8 @@ const UNITS = [
   ['s', 1000],
 ]
 
-/** Lets the ages of a page grow, as the server writes them. */
-function keepAges() {
+/** Keeps ages such as “5 min ago” up to date, in the server's format. */
+function updateAges() {
   const openedAt = Date.now()
   setInterval(() => {
     for (const element of document.querySelectorAll('time[data-age]')) {
@@ -59,8 +59,8 @@ function keepAges() {
   }, 10_000)
 }
 
-/** Shows the buttons that copy, where the browser lets a page do so. @param {ParentNode} part */
-function offerToCopy(part) {
+/** Shows the copy buttons if the browser has a clipboard API. @param {ParentNode} part */
+function enableCopyButtons(part) {
   if (!navigator.clipboard) return
   for (const button of part.querySelectorAll('button[data-copy]')) {
     if (!(button instanceof HTMLButtonElement)) continue
@@ -76,7 +76,7 @@ function offerToCopy(part) {
   }
 }
 
-/** Shows a word on a button for a while, and tells it to screen readers. @param {HTMLButtonElement} button @param {string} word */
+/** Shows a word on a button for 2 seconds, and announces it to screen readers. @param {HTMLButtonElement} button @param {string} word */
 function say(button, word) {
   button.dataset.label ??= button.textContent ?? ''
   button.textContent = word
@@ -91,8 +91,8 @@ const announcer = document.createElement('p')
 announcer.className = 'unseen'
 announcer.setAttribute('role', 'status')
 
-/** Lets buttons that ask first do so in a dialog. @param {ParentNode} part */
-function askInDialogs(part) {
+/** Opens confirmations in a dialog. @param {ParentNode} part */
+function confirmInDialogs(part) {
   for (const details of part.querySelectorAll('details.confirm')) {
     const form = details.querySelector('form')
     if (!form) continue
@@ -103,7 +103,7 @@ function askInDialogs(part) {
   }
 }
 
-/** Moves a question into a dialog, and back when that is closed. @param {Element} details @param {HTMLFormElement} form */
+/** Moves a confirmation form into a dialog, and back when the dialog closes. @param {Element} details @param {HTMLFormElement} form */
 function ask(details, form) {
   const dialog = document.createElement('dialog')
   dialog.className = 'ask'
@@ -120,21 +120,21 @@ function ask(details, form) {
   dialog.append(form)
   document.body.append(dialog)
   dialog.showModal()
-  // Who presses Enter twice has not done it; where there is something to choose, that is first.
+  // Focus “Cancel”, so that pressing Enter twice changes nothing. In a form with a choice, the choice has the focus.
   if (cancel instanceof HTMLElement && !dialog.querySelector('select')) cancel.focus()
 }
 
-/** A form is sent once: a second click would do it twice. */
+/** Prevents a double click from sending a form twice. */
 function sendOnce() {
   document.addEventListener('submit', (event) => {
     const form = event.target
     if (!(form instanceof HTMLFormElement) || form.method !== 'post') return
     if (form.dataset.sent) return event.preventDefault()
     form.dataset.sent = 'yes'
-    // The name and value of the button that was clicked are read after this event.
+    // Later, because the browser adds the name and value of the clicked button after this event.
     setTimeout(() => setDisabled(form, true))
   })
-  // The page may come back from the browser's memory.
+  // The browser may restore the page from its back/forward cache.
   addEventListener('pageshow', () => {
     for (const form of document.querySelectorAll('form[data-sent]')) {
       if (!(form instanceof HTMLFormElement)) continue
@@ -152,13 +152,13 @@ function setDisabled(form, isDisabled) {
 document.body.append(announcer)
 showLocalTimes(document)
 nameZone()
-forgetDone()
-keepAges()
-offerToCopy(document)
-askInDialogs(document)
+removeDone()
+updateAges()
+enableCopyButtons(document)
+confirmInDialogs(document)
 sendOnce()
 
-// Another module has put something new on the page.
+// live.js has changed a time on the page.
 document.addEventListener('console:changed', ({ target }) => {
   if (target instanceof Element || target instanceof Document) showLocalTimes(target)
 })

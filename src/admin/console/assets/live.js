@@ -1,14 +1,14 @@
 // @ts-check
-// Keeps the overview up to date: the server sends what has changed, by the names in `data-live` and `data-live-if`.
+// Keeps the overview up to date. The server sends changed values by the names in `data-live` and `data-live-if`.
 
-/** How often the page changes where its reader wants little to move, in milliseconds; else whenever something comes. */
+/** Milliseconds between updates if the reader prefers reduced motion. Otherwise every event updates the page. */
 const CALM_MS = 10_000
 
-/** After how long without new figures the page says that they are old, in milliseconds. */
+/** Milliseconds without new figures after which the page says that they are old. */
 const STALE_MS = 5000
 
-/** When it is tried again after an answer that was no stream, in milliseconds. */
-const AGAIN_MS = 30_000
+/** Milliseconds until the next try if the answer was not an event stream. */
+const RETRY_MS = 30_000
 
 /** @type {Map<string, Element[]>} */
 const places = new Map()
@@ -33,58 +33,58 @@ const motion = matchMedia('(prefers-reduced-motion: reduce)')
 /** @type {EventSource | undefined} */
 let source
 /** @type {ReturnType<typeof setTimeout> | undefined} */
-let again
+let retryTimer
 /** @type {ReturnType<typeof setTimeout> | undefined} */
-let later
+let applyTimer
 /** @type {ReturnType<typeof setInterval> | undefined} */
-let watch
+let staleTimer
 /** @type {Record<string, string>} */
 let waiting = {}
-let lastNewsAt = Date.now()
+let lastUpdateAt = Date.now()
 let isPaused = false
 let hasEnded = false
 
 function start() {
-  clearTimeout(again)
+  clearTimeout(retryTimer)
   if (source || isPaused || hasEnded || document.hidden) return
   source = new EventSource('/live')
   if (!isStale()) {
     say('Connecting', 'warn')
-    watchFrom(Date.now())
+    watchForStale(Date.now())
   }
   source.addEventListener('message', ({ data }) => {
-    // Not when it is opened: a proxy may keep to itself what follows.
+    // Not on `open`: a proxy may buffer the events that follow.
     say('Live', 'good')
-    lastNewsAt = Date.now()
-    watchFrom(lastNewsAt)
+    lastUpdateAt = Date.now()
+    watchForStale(lastUpdateAt)
     Object.assign(waiting, JSON.parse(data))
     if (!motion.matches) apply()
-    else later ??= setTimeout(apply, CALM_MS)
+    else applyTimer ??= setTimeout(apply, CALM_MS)
   })
   source.addEventListener('ended', () => {
     hasEnded = true
     ended.hidden = false
     stop('Ended')
   })
-  // The same operator has opened more of these pages than may be live.
+  // The operator has too many live pages open.
   source.addEventListener('elsewhere', () => pauseWith('Paused: open in other windows'))
   source.addEventListener('error', () => {
     if (!isStale()) say('Connecting', 'warn')
     if (source?.readyState !== EventSource.CLOSED) return
     source = undefined
-    again = setTimeout(start, AGAIN_MS)
+    retryTimer = setTimeout(start, RETRY_MS)
   })
 }
 
-/** Says it when no figures come. @param {number} start */
-function watchFrom(start) {
+/** Shows a warning when no figures arrive. @param {number} start */
+function watchForStale(start) {
   document.body.classList.remove('stale')
-  clearInterval(watch)
-  watch = setInterval(() => {
+  clearInterval(staleTimer)
+  staleTimer = setInterval(() => {
     if (Date.now() - start < STALE_MS) return
     document.body.classList.add('stale')
     const isOpen = source?.readyState === EventSource.OPEN
-    const since = new Date(lastNewsAt).toLocaleTimeString()
+    const since = new Date(lastUpdateAt).toLocaleTimeString()
     say(`${isOpen ? 'No new figures' : 'Not connected'} since ${since}`, 'bad')
   }, 1000)
 }
@@ -95,8 +95,8 @@ function isStale() {
 
 /** @param {string} word */
 function stop(word) {
-  clearTimeout(again)
-  clearInterval(watch)
+  clearTimeout(retryTimer)
+  clearInterval(staleTimer)
   document.body.classList.remove('stale')
   source?.close()
   source = undefined
@@ -110,8 +110,8 @@ function say(word, tone) {
 }
 
 function apply() {
-  clearTimeout(later)
-  later = undefined
+  clearTimeout(applyTimer)
+  applyTimer = undefined
   for (const [name, value] of Object.entries(waiting)) {
     for (const element of places.get(name) ?? []) show(element, value)
     for (const element of conditions.get(name) ?? []) element.toggleAttribute('hidden', value === '')

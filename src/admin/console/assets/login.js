@@ -1,11 +1,11 @@
-// Takes the code of a one-time link out of the address and signs in. Without scripts the code is put into the form by hand.
+// Signs in with the code in the fragment of a one-time link. Without scripts, people paste the code into the form.
 
 const form = document.querySelector('form[data-login]')
 
 function signIn() {
   const code = location.hash.slice(1)
   if (code === '' || code === 'main' || !(form instanceof HTMLFormElement)) return
-  // Neither the history nor whoever looks at the screen has it any longer.
+  // Keeps the code out of the history and off the screen.
   history.replaceState(null, '', location.pathname)
   const field = form.elements.namedItem('code')
   if (field instanceof HTMLInputElement) field.value = code
@@ -13,5 +13,5 @@ function signIn() {
 }
 
 signIn()
-// A link that is opened where this page is shown already loads nothing.
+// Opening a link in a tab that already shows this page only changes the fragment.
 addEventListener('hashchange', signIn)

@@ -5,7 +5,6 @@ import { MAX_CHOICES } from '../suite-choices.ts'
 import { checkboxes } from './forms.ts'
 import { emptyState, name, section } from './words.ts'
 
-/** Who registers an application may read of suites for the first time. */
 const WHAT_IS_A_SUITE =
   'A suite is an API. Tokens of an application are valid only at the suites that it is approved for.'
 
@@ -17,7 +16,7 @@ interface Approvals {
   canChange: boolean
 }
 
-/** Which suites an application's tokens are valid at. What was shown is sent along: only what differs from it is changed. */
+/** The approved suites. The form also sends which ones were shown as approved, so that only real edits are applied. */
 export function approvalsPanel({ base, application, suites, canChange }: Approvals): Html {
   const approved = new Set(application.suites)
   if (suites.length === 0) return section('approvals', 'Approvals', nothingYet(canChange))
@@ -32,7 +31,7 @@ ${suiteChoices(suites, (suiteId) => approved.has(suiteId))}
   )
 }
 
-/** Suites to choose several of. */
+/** Checkboxes for suites. */
 export function suiteChoices(
   suites: readonly Pick<Suite, 'suiteId' | 'name'>[],
   isChecked: (suiteId: string) => boolean,
@@ -56,7 +55,7 @@ function nothingYet(canChange: boolean): Html {
   )
 }
 
-/** All that it is approved for; the names of those that are among `suites`. */
+/** The read-only list. `suites` has the names, perhaps not of all. */
 function approvedOnly({ suites: ids }: Approvals['application'], suites: Approvals['suites']): Html {
   if (ids.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`
   const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))

@@ -1,25 +1,25 @@
 import { type Html, html, type Part } from '../html.ts'
 
 export interface Confirmation {
-  /** What the button says that asks: `Suspend`. */
+  /** The label of the button that opens the question, such as `Suspend`. */
   label: string
-  /** Where the form is sent. */
+  /** The URL that the form is sent to. */
   action: string
   /** What will happen, in sentences. */
   consequences: Part
-  /** What the button says that does it; the label unless it is said. */
+  /** The label of the button that confirms. Default: `label`. */
   confirm?: string
-  /** Hidden inputs and others of the form. */
+  /** Further inputs of the form. */
   inputs?: Part
-  /** Of what cannot be undone, or takes something away. */
+  /** Destructive or not reversible. Default: true. */
   isDangerous?: boolean
-  /** To whom it happens, for those who hear the button and do not see its row. */
+  /** What the action applies to: part of the question, and of the label that screen readers read. */
   subject?: string | undefined
-  /** In a table. */
+  /** A small button, for tables. */
   isSmall?: boolean
 }
 
-/** A button that asks before something happens: it opens the question below itself, and with scripts as a dialog. */
+/** A button that asks for confirmation, in a `<details>` below it. console.js moves the question into a dialog. */
 export function confirm(confirmation: Confirmation): Html {
   const { label, action, consequences, confirm = label, inputs, isDangerous = true, subject, isSmall } = confirmation
   const tone = isDangerous ? 'danger' : 'primary'

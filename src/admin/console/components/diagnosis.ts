@@ -8,7 +8,7 @@ const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
   wrong: ['bad', 'There is a problem.'],
 }
 
-/** Whether all is well with a client, and what to do if not: a line for each reason. */
+/** The diagnosis of a client: whether there is a problem, and a line for each reason. */
 export function diagnosisNote({ health, lines, elsewhere }: Diagnosis): Html {
   const [tone, answer] = ANSWERS[health]
   const said = lines.map(withTimes)
@@ -21,10 +21,10 @@ export function diagnosisNote({ health, lines, elsewhere }: Diagnosis): Html {
   return note(tone, html`${text}${more}`)
 }
 
-/** A text with the moments in it as such, so that they are shown in the reader's zone. */
+/** Turns timestamps in a text into `<time>` elements, which are shown in the reader's time zone. */
 function withTimes(text: string): Part[] {
   return text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/).map((part, at) => {
-    // What a client sent as its request id may look like a moment and be none.
+    // A request id that a client sent may look like a timestamp without being one.
     return at % 2 === 0 || Number.isNaN(Date.parse(part)) ? part : time(Date.parse(part))
   })
 }

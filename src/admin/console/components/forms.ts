@@ -1,6 +1,6 @@
 import { type Html, html, type Part } from '../html.ts'
 
-/** What is wrong with one field of a form; `field` is its name. Undefined: it is of none. */
+/** An error in a form. `field`: the name of the input; undefined if the error belongs to none. */
 export interface FieldError {
   field: string | undefined
   message: string
@@ -11,23 +11,23 @@ interface Control {
   name: string
   value?: string | undefined
   hint?: Part
-  /** What is wrong with the value. */
+  /** Why the value is invalid. */
   error?: string | undefined
 }
 
 export interface TextControl extends Control {
   type?: 'text' | 'email' | 'search' | 'number' | 'date' | 'password'
   required?: boolean
-  /** What the browser may fill in; off unless it is said. */
+  /** Default: `off`. */
   autocomplete?: string
-  /** Letters and digits of equal width, for ids and codes. */
+  /** Monospaced and without spell checking, for ids and codes. */
   isCode?: boolean
   placeholder?: string
-  /** The first field of a page that is nothing but a form. */
+  /** Only for the first field of a page that consists of a form. */
   autofocus?: boolean
 }
 
-/** A line to write in, with its label, a hint, and what is wrong with it. */
+/** An input with its label, hint and error. */
 export function field(control: TextControl): Html {
   const {
     name,
@@ -39,13 +39,13 @@ export function field(control: TextControl): Html {
     placeholder,
     autofocus,
   } = control
-  return around(
+  return wrap(
     control,
     html`<input id="${idOf(name)}" name="${name}" type="${type}" value="${value}" dir="auto" autocomplete="${autocomplete}"${
       required && html` required`
     }${autofocus && html` autofocus`}${isCode && html` class="code" spellcheck="false" autocapitalize="none"`}${
       placeholder && html` placeholder="${placeholder}"`
-    }${described(control)}>`,
+    }${ariaAttributes(control)}>`,
   )
 }
 
@@ -56,23 +56,23 @@ export interface Choice {
   checked?: boolean
 }
 
-/** One of several values. */
+/** A drop-down list. */
 export function select(control: Control, choices: readonly Omit<Choice, 'hint' | 'checked'>[]): Html {
-  return around(
+  return wrap(
     control,
-    html`<select id="${idOf(control.name)}" name="${control.name}"${described(control)}>${choices.map(
+    html`<select id="${idOf(control.name)}" name="${control.name}"${ariaAttributes(control)}>${choices.map(
       ({ value, label }) =>
         html`<option value="${value}"${value === control.value && html` selected`}>${label}</option>`,
     )}</select>`,
   )
 }
 
-/** Several of several values, of one name. */
+/** A group of checkboxes with the same name. */
 export function checkboxes(
   { label, name, hint, error }: Pick<Control, 'name' | 'hint' | 'error'> & { label: Part },
   choices: readonly Choice[],
 ): Html {
-  return html`<fieldset class="choices" id="${idOf(name)}"${described({ name, hint, error })}><legend>${label}</legend>${hintOf(name, hint)}${wrongWith(name, error)}${choices.map(
+  return html`<fieldset class="choices" id="${idOf(name)}"${ariaAttributes({ name, hint, error })}><legend>${label}</legend>${hintOf(name, hint)}${errorOf(name, error)}${choices.map(
     ({ value, label, hint, checked = false }) =>
       html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${
         checked && html` checked`
@@ -80,12 +80,12 @@ export function checkboxes(
   )}</fieldset>`
 }
 
-/** Values that are sent along unseen. */
+/** Hidden inputs. */
 export function hidden(values: Readonly<Record<string, string>>): Html[] {
   return Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }
 
-/** What is wrong with a form, above it, with links to the fields. Undefined: nothing. */
+/** The error summary above a form, with links to the fields. Undefined if there are no errors. */
 export function formErrors(errors: readonly FieldError[]): Html | undefined {
   if (errors.length === 0) return
   return html`<div class="note bad" role="alert"><p>Nothing was changed.</p><ul>${errors.map(
@@ -94,21 +94,21 @@ export function formErrors(errors: readonly FieldError[]): Html | undefined {
   )}</ul></div>`
 }
 
-function around({ label, name, hint, error }: Control, input: Html): Html {
+function wrap({ label, name, hint, error }: Control, input: Html): Html {
   const id = idOf(name)
-  return html`<div class="field"><label for="${id}">${label}</label>${hintOf(name, hint)}${input}${wrongWith(name, error)}</div>`
+  return html`<div class="field"><label for="${id}">${label}</label>${hintOf(name, hint)}${input}${errorOf(name, error)}</div>`
 }
 
 function hintOf(name: string, hint: Part): Html | undefined {
   if (hint) return html`<p class="hint" id="${idOf(name)}-hint">${hint}</p>`
 }
 
-function wrongWith(name: string, error: string | undefined): Html | undefined {
+function errorOf(name: string, error: string | undefined): Html | undefined {
   if (error !== undefined) return html`<p class="error" id="${idOf(name)}-error">${error}</p>`
 }
 
-/** What screen readers say with an input. */
-function described({ name, hint, error }: Pick<Control, 'name' | 'hint' | 'error'>): Html {
+/** Attributes that connect an input with its hint and error. */
+function ariaAttributes({ name, hint, error }: Pick<Control, 'name' | 'hint' | 'error'>): Html {
   const id = idOf(name)
   const ids = [hint && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')
   return html`${error !== undefined && html` aria-invalid="true"`}${ids !== '' && html` aria-describedby="${ids}"`}`

@@ -9,11 +9,11 @@ interface NamedField {
   value: string
   /** What was stored when the form was shown. */
   shown: string
-  /** What another operator has stored meanwhile. */
+  /** What another operator has stored in the meantime. */
   stored?: string | undefined
 }
 
-/** The form for what an application or a suite is called. */
+/** The form for the name of a suite, or the name and developer email of an application. */
 export interface ChangedNames {
   fields: readonly NamedField[]
   errors: readonly FieldError[]
@@ -21,10 +21,9 @@ export interface ChangedNames {
 
 export const LABELS = { name: 'Name', developer_email: 'Developer email' } as const
 
-/** A field that can be changed. */
 export type NameOf = keyof typeof LABELS
 
-/** A form that nothing was typed into yet. */
+/** The form with the stored values. */
 export function unchangedNames(values: Partial<Record<NameOf, string>>): ChangedNames {
   const fields = Object.entries(values).map(([field, value]) => {
     const name = field as NameOf
@@ -39,7 +38,7 @@ interface NamesPanel {
   canChange: boolean
 }
 
-/** What it is called. What was shown is sent along: what another operator has changed meanwhile is not written over unseen. */
+/** The form. It also sends the values that it was shown with, so that another operator's changes are not overwritten unnoticed. */
 export function namesPanel({ action, form: { fields, errors }, canChange }: NamesPanel): Html | undefined {
   if (!canChange) return
   const title = fields.length > 1 ? 'Name and developer email' : 'Name'

@@ -1,4 +1,4 @@
-/** Why requests are refused, for who has never read the log. Those that are not here say it themselves. */
+/** Explanations of the reasons in the log. Reasons that need no explanation are left out. */
 const WORDS: Record<string, string> = {
   'not a suite': 'Only suites may use introspection',
   'unknown client': 'No application or suite has this client id',
@@ -23,7 +23,7 @@ const WORDS: Record<string, string> = {
   'body too large': 'The body is too large',
 }
 
-/** A reason of the log in plain words; undefined: there are none but its own. */
+/** The explanation of a reason in the log, or undefined. */
 export function reasonInWords(reason: string): string | undefined {
   return WORDS[reason]
 }

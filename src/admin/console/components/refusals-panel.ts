@@ -5,10 +5,9 @@ import { section } from './words.ts'
 
 const KNOWN = html`<p class="hint">Refusals are shown within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
-/** Who looks for an application that is refused may look at the suite first. */
 const OF_APPLICATIONS = html`<p class="hint">An application that is refused at this suite has its refusals on its own page.</p>`
 
-/** The last refusals of a client, and of those that may be meant for it. */
+/** The last refusals of a client, and those of similar client ids, which may be typing errors. */
 export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation, now: number): Html {
   const own =
     refusals.length === 0

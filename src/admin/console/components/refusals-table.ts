@@ -18,7 +18,7 @@ const COLUMNS: readonly Column[] = [
 interface Shown {
   /** Milliseconds since the epoch. */
   now: number
-  /** Whether the client ids may differ. */
+  /** Whether to show the client id of each refusal. */
   withClient?: boolean
 }
 

@@ -2,18 +2,18 @@ import { type Html, html } from '../html.ts'
 import { newRequestKey } from '../idempotency.ts'
 import { type FieldError, field, hidden, select } from './forms.ts'
 
-/** How a new secret is asked for. */
+/** The form for a new secret. */
 export interface Rotation {
-  /** What tells this request from any other: sent again, it makes no other secret. */
+  /** The idempotency key: sending the form again creates no second secret. */
   requestKey: string
-  /** One of the choices. */
+  /** One of OVERLAPS, in seconds. */
   overlap: string
-  /** Hours, as they were typed: they count where there are any. */
+  /** Hours as typed. If not empty, they take precedence over `overlap`. */
   hours: string
   error?: FieldError | undefined
 }
 
-/** How long the secrets before it may be used beside a new one, in seconds. */
+/** How long previous secrets stay valid, in seconds. */
 export const OVERLAPS = [
   { value: '0', label: 'not at all: they end now' },
   { value: '3600', label: 'for 1 hour' },
@@ -24,12 +24,12 @@ export const OVERLAPS = [
 /** A day, as on the command line. */
 const DEFAULT_OVERLAP = '86400'
 
-/** A new form. */
+/** The form with its defaults. */
 export function newRotation(): Rotation {
   return { requestKey: newRequestKey(), overlap: DEFAULT_OVERLAP, hours: '' }
 }
 
-/** The form that makes a new secret. It is open where something was wrong with it. */
+/** The form that creates a new secret. It is open if it has an error. */
 export function rotation(base: string, { requestKey, overlap, hours, error }: Rotation): Html {
   const errorOf = (name: string) => (error?.field === name ? error.message : undefined)
   return html`<details class="confirm"${error && html` open`}><summary class="button">Rotate secret…</summary>

@@ -18,7 +18,7 @@ export interface SecretsPanel {
 
 const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used'].map((label) => ({ label }))
 
-/** The secrets of an application or a suite, newest first: never the secrets themselves. */
+/** The secrets of an application or a suite, newest first, without their values. */
 export function secretsPanel(panel: SecretsPanel): Html {
   const { secrets, canChange, base } = panel
   const columns = canChange ? [...COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : COLUMNS
@@ -46,7 +46,7 @@ function stateBadge(secret: ListedSecret): Html {
   return secret.endsAt === null ? badge('active', 'good') : badge('active, ends', 'warn')
 }
 
-/** What asks whether a secret is to be revoked. The last one that is active is revoked only by who says so twice. */
+/** The button that revokes a secret. For the last active one, a checkbox must be ticked as well. */
 function revocation({ id, state }: ListedSecret, { base, secrets }: SecretsPanel): Html | undefined {
   if (state !== 'active') return
   const isLast = secrets.filter((secret) => secret.state === 'active').length === 1

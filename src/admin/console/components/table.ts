@@ -2,16 +2,15 @@ import { type Html, html, type Part } from '../html.ts'
 
 export interface Column {
   label: string
-  /** Figures stand on the right, what can be done at the end; a line is not broken. */
+  /** `number`: right-aligned; `actions`: buttons at the end of the row; `line`: never wraps. */
   kind?: 'number' | 'actions' | 'line'
 }
 
 /**
- * A table whose first column names the row. Where there is no room each row becomes a card. `caption` says what it shows, to
- * those who do not see it.
+ * A table whose first column is the row header. On narrow screens each row becomes a card. `caption`: for screen readers.
  */
 export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[]): Html {
-  // A browser forgets that it is a table where the rows are shown as cards: the roles say it.
+  // Explicit roles, because browsers drop the table semantics when CSS turns the rows into cards.
   return html`<div class="table"><table role="table">
 <caption class="unseen">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map(
@@ -29,7 +28,7 @@ function cellOf(cell: Part, { label, kind }: Column, n: number): Html {
   return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }
 
-/** The ways to the other pages of a list that begins with the oldest. Undefined: there is none. */
+/** Links to the other pages of a list, oldest first. Undefined if there is only one page. */
 export function pagerFromOldest({
   first,
   next,
@@ -40,7 +39,7 @@ export function pagerFromOldest({
   return pages([first, 'Oldest'], [next, 'Newer'])
 }
 
-/** The ways to the other pages of a list, from the newest to the oldest. Undefined: there is none. */
+/** Links to the other pages of a list, newest first. Undefined if there is only one page. */
 export function pager({
   newest,
   older,
@@ -51,11 +50,11 @@ export function pager({
   return pages([newest, 'Newest'], [older, 'Older'])
 }
 
-type Way = readonly [href: string | undefined, label: string]
+type PageLink = readonly [href: string | undefined, label: string]
 
-function pages([first, toFirst]: Way, [next, toNext]: Way): Html | undefined {
+function pages([first, firstLabel]: PageLink, [next, nextLabel]: PageLink): Html | undefined {
   if (first === undefined && next === undefined) return
-  return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${toFirst}</a>`}${
-    next !== undefined && html`<a class="button" href="${next}" rel="next">${toNext}</a>`
+  return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${firstLabel}</a>`}${
+    next !== undefined && html`<a class="button" href="${next}" rel="next">${nextLabel}</a>`
   }</nav>`
 }

@@ -4,15 +4,15 @@ import { section } from './words.ts'
 
 interface TryIt {
   clientId: string
-  /** Undefined: it is not known any more. */
+  /** Undefined unless the secret is new: it is shown only once. */
   clientSecret?: string | undefined
-  /** The ids of the suites that it is approved for. */
+  /** The ids of the approved suites. */
   suites: readonly string[]
-  /** Where clients reach this server. */
+  /** The URL at which clients reach this server. */
   publicUrl: string
 }
 
-/** What a developer types to get a token, and to use it at a suite. */
+/** Commands that get a token, and check it at the first approved suite. */
 export function tryIt({ suites: [suiteId], ...credentials }: TryIt): Html {
   return section(
     'try',
@@ -22,7 +22,7 @@ ${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the acces
   )
 }
 
-/** A client id that was brought along may have any character of ASCII. */
+/** Quoted and URL-encoded, because a client id that was registered elsewhere may have any ASCII character. */
 function tokenCommand({ clientId, clientSecret = 'CLIENT_SECRET', publicUrl }: Omit<TryIt, 'suites'>): string {
   return [
     `curl ${quoted(`${publicUrl}/v1/oauth/accesstoken`)}`,
@@ -32,13 +32,13 @@ function tokenCommand({ clientId, clientSecret = 'CLIENT_SECRET', publicUrl }: O
   ].join(' \\\n  ')
 }
 
-/** What asks as a gateway does whether a token is valid at a suite. */
+/** The command that checks a token at a suite, as a gateway does. */
 export function useCommand(suiteId: string, publicUrl: string): string {
   const address = `${publicUrl}${path`/v1/oauth/verify/${suiteId}`}`
   return `curl -i ${quoted(address)} \\\n  -H "Authorization: Bearer ACCESS_TOKEN"`
 }
 
-/** A text as a shell takes it as one word. */
+/** Quotes a text as one word for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

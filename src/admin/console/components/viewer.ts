@@ -1,7 +1,7 @@
 import { type Html, html } from '../html.ts'
 import { note } from './words.ts'
 
-/** Why there is nothing to change on a page. */
+/** Explains to viewers why a page has no forms. */
 export function viewerNote(): Html {
   return note('quiet', html`<p>You are a viewer: you can see everything, but change nothing.</p>`)
 }

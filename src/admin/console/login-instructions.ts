@@ -1,8 +1,8 @@
 import type { AdminContext } from '../context.ts'
 import { type Html, html } from './html.ts'
 
-/** How to get a link that signs in. */
-export function wayIn({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
+/** How to get a login link. */
+export function loginInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
   if (howToSignIn !== undefined) return html`<p>${howToSignIn}</p>`
   return html`<p>Run <code>token-server console</code> where the server’s database can be reached, and open the link it prints.</p>`
 }
