@@ -6,7 +6,7 @@ import { NODE_VERSION, VERSION } from '../version.ts'
 
 const STORES = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
 
-/** What runs here, for operators. Of the settings those that are given, in their order, and no password. */
+/** Describes the server for the console: versions, and the given settings without passwords. */
 export function describe(config: Partial<Config> & Pick<Config, 'DATABASE_URL'>, startedAt: number): About {
   const names = Object.keys(settings) as (keyof typeof settings)[]
   return {
@@ -20,8 +20,8 @@ export function describe(config: Partial<Config> & Pick<Config, 'DATABASE_URL'>,
   }
 }
 
-function textOf(value: Config[keyof Config] | undefined, byDefault: string): string {
-  if (value === undefined) return byDefault
+function textOf(value: Config[keyof Config] | undefined, defaultText: string): string {
+  if (value === undefined) return defaultText
   if (value === Infinity || value === false) return 'off'
   if (value === true) return 'on'
   if (Array.isArray(value)) return value.join(', ')

@@ -13,9 +13,9 @@ export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 
   howToSignIn?: string
 }
 
-/** Where operators administer the server. */
+/** The running admin listener. */
 export interface Admin {
-  /** Undefined: nowhere. */
+  /** Undefined: it is off. */
   address: string | undefined
   close(): Promise<void>
 }
@@ -23,24 +23,24 @@ export interface Admin {
 interface AdminOptions {
   store: Store
   observe: Observer
-  /** Undefined: nothing is counted, and nobody listens. */
+  /** Undefined: nothing is counted, and the listener is off. */
   figures: ServerFigures | undefined
   now?: Clock
 }
 
-const NOWHERE: Admin = { address: undefined, close: async () => {} }
+const OFF: Admin = { address: undefined, close: async () => {} }
 
-/** The addresses that stand for all of a machine: no name of the listener. */
-const EVERYWHERE = ['0.0.0.0', '::']
+/** Wildcard addresses, which do not name a host. */
+const WILDCARDS = ['0.0.0.0', '::']
 
-/** The admin listener, where ADMIN_ADDRESS says. Throws OperatorError where it cannot listen. */
+/** Starts the admin listener on ADMIN_ADDRESS, if set. Throws OperatorError if it cannot listen. */
 export async function startAdmin(
   config: AdminConfig,
   { store, observe, figures, now = Date.now }: AdminOptions,
 ): Promise<Admin> {
   const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
-  if (!place || !figures) return NOWHERE
-  // They take a while to load, and only here they are needed.
+  if (!place || !figures) return OFF
+  // Loaded only if needed, because these modules are large.
   const { buildAdminApp } = await import('../admin/app.ts')
   const { listenForAdmin } = await import('../admin/listener.ts')
   const { createAdministration } = await import('../administration/administration.ts')
@@ -56,7 +56,7 @@ export async function startAdmin(
     statistics,
     about: describe(config, now()),
     adminUrl,
-    boundHost: 'socket' in place || EVERYWHERE.includes(place.host) ? undefined : place.host,
+    boundHost: 'socket' in place || WILDCARDS.includes(place.host) ? undefined : place.host,
     trustProxy,
     howToSignIn: config.howToSignIn,
   })

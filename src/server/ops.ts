@@ -15,7 +15,7 @@ export interface Ops {
   close(): Promise<void>
 }
 
-const NOWHERE: Ops = { address: undefined, close: async () => {} }
+const OFF: Ops = { address: undefined, close: async () => {} }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -27,7 +27,7 @@ export async function startOps(
   { OPS_ADDRESS: place, DATABASE_URL }: OpsConfig,
   figures: ServerFigures | undefined,
 ): Promise<Ops> {
-  if (!place || !figures) return NOWHERE
+  if (!place || !figures) return OFF
   const { numbers, fleet, ofStore } = figures
   const { expected, serving } = figures.workers
   const built: Measured = { build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]] }

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NODE_INTERVAL_MS, type ServerNode } from '../domain/node.ts'
 import type { Nodes } from '../domain/store.ts'
 
-/** How long the end of a server waits for it to be noted. Milliseconds. */
-const PATIENCE_MS = 1000
+/** How long `stop` waits for the node to be removed from the store. Milliseconds. */
+const STOP_TIMEOUT_MS = 1000
 
 /**
- * Tells the others again and again that this node is there and how it is doing, until it is stopped. What cannot be written is
- * told the next time: that the store is away is said by those who need it.
+ * Records this node and its figures in the store at each interval, until it is stopped. Failures are ignored: the next record
+ * makes up for them, and others report that the store is unavailable.
  */
 export function startPresence(nodes: Nodes, thisNode: () => ServerNode, { interval = NODE_INTERVAL_MS } = {}) {
   const stopping = new AbortController()
@@ -22,12 +22,12 @@ export function startPresence(nodes: Nodes, thisNode: () => ServerNode, { interv
 
   const running = run()
   return {
-    /** Resolves when the others know that this node has ended, or soon. */
+    /** Removes the node from the store. Resolves after STOP_TIMEOUT_MS at the latest. */
     async stop(): Promise<void> {
       stopping.abort()
-      const patience = new AbortController()
-      await Promise.race([running, sleep(PATIENCE_MS, undefined, patience)])
-      patience.abort()
+      const timeout = new AbortController()
+      await Promise.race([running, sleep(STOP_TIMEOUT_MS, undefined, timeout)])
+      timeout.abort()
     },
   }
 }

@@ -12,7 +12,7 @@ import { watchClock } from './clock-watch.ts'
 const BUSY_DELAY_MS = 15
 const IDLE_DELAY_MS = 10_000
 
-/** Every session is over then. */
+/** Later than the end of any session. */
 const END_OF_TIME = Number.MAX_SAFE_INTEGER
 
 export interface PurgeOptions {
@@ -27,7 +27,8 @@ export interface PurgeOptions {
 /**
  * Deletes expired tokens in the background, in small steps, until it is stopped. A step that failed is tried again. When
  * the clock has jumped it pauses for as long as a token lives, and where the store has another time for as long as it does:
- * what seems to be expired may not be, and would be lost. A clock that was set back ends the sessions of operators.
+ * what seems to be expired may not be, and would be lost. When the clock is set back, it also ends the sessions
+ * of operators.
  */
 export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDLE_DELAY_MS }: PurgeOptions) {
   const stopping = new AbortController()
@@ -52,7 +53,7 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
       observe({ type: 'clock jumped', seconds: Math.round(jump / 1000) })
       pausedUntil = monotonic() + TOKEN_LIFETIME
     }
-    // Each would last longer by as much as the clock went back.
+    // Otherwise sessions would last longer by as much as the clock went back.
     if (jump < 0) mustEndSessions = true
     if (mustEndSessions) await store.purgeSignIns(END_OF_TIME)
     mustEndSessions = false

@@ -11,7 +11,7 @@ export interface Workers {
 
 export type ServerFigures = ReturnType<typeof createServerFigures>
 
-/** What a server knows of itself, for operators: what its processes have counted, how they are doing, and its store. */
+/** The figures of a server: the counters and samples of its processes, and the figures of its store. */
 export function createServerFigures(
   numbers: Numbers,
   workers: Workers,

@@ -8,8 +8,8 @@ export const CLOSE_TIMEOUT_MS = 10_000
 /** How long the last line may take where the end is cut short. */
 const LAST_LINE_MS = 100
 
-/** Within this the same signal again is the same wish: npm hands on the Ctrl-C that the terminal has sent to all. */
-const SAME_WISH_MS = 1000
+/** A repeated signal is ignored for this long: on Ctrl-C, both the terminal and npm send SIGINT. */
+const REPEAT_MS = 1000
 
 /** The signals that an operator sends. */
 export type OperatorSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
@@ -28,9 +28,9 @@ interface Reason {
 }
 
 /**
- * Ends the process after `close` when one of the signals comes or an unexpected error; at a second one at once, unless it is
- * the same signal within a second, and when `close` takes too long. Returns `end`, which does so without either, and `release`, after which signals do what they do
- * by default.
+ * Ends the process after `close` on one of the signals or an unexpected error. Ends it immediately on a second one, unless it
+ * is the same signal within a second, and when `close` takes too long. Returns `end`, which ends the process in the same way,
+ * and `release`, which restores the default behaviour of signals.
  */
 export function closeOnSignal(
   { observe, flush }: Telemetry,
@@ -70,7 +70,7 @@ export function closeOnSignal(
 
   const onSignal = (signal: NodeJS.Signals) => {
     const at = performance.now()
-    if (isClosed || (signal === first?.signal && at - first.at < SAME_WISH_MS)) return
+    if (isClosed || (signal === first?.signal && at - first.at < REPEAT_MS)) return
     first ??= { signal, at }
     void end({ signal: signal as OperatorSignal })
   }

@@ -10,7 +10,7 @@ const SECOND_MS = 1000
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })
 
-/** Remembers what is counted, from now on until it is stopped, for operators who look at the server. */
+/** Collects the statistics of the server until it is stopped. */
 export function startStatistics(
   { numbers, fleet, workers, ofStore, now, monotonic }: ServerFigures,
   { storeKind, name }: { storeKind: Statistics['store']['kind']; name: string },
@@ -18,9 +18,9 @@ export function startStatistics(
   const history = createHistory(numbers, { now, monotonic })
   const startedAt = now()
   const id = randomUUID()
-  const looking = setInterval(history.look, SECOND_MS).unref()
+  const timer = setInterval(history.takeSnapshot, SECOND_MS).unref()
 
-  /** What the other nodes are told of this one. */
+  /** This node as it is recorded in the store for the others. */
   function thisNode({ lastMinute } = history.read()): ServerNode {
     const { tokens, activeChecks, inactiveChecks, refusals } = lastMinute
     return {
@@ -37,7 +37,7 @@ export function startStatistics(
   return {
     thisNode,
     async read() {
-      const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = await ofStore.lookCloser()
+      const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = await ofStore.readAll()
       const seen = history.read()
       return {
         at: now(),
@@ -47,16 +47,16 @@ export function startStatistics(
         liveTokens,
         endingSecrets,
         workers: { expected: workers.expected, serving: workers.serving(), each: ofFleet(fleet) },
-        // While the store is away nobody can be seen.
+        // While the store is unavailable, the state of other nodes is unknown.
         nodes: storeKind === 'postgres' ? allNodes(thisNode(seen), isUp ? nodes : []) : [],
         store: { kind: storeKind, isUp, databaseBytes: size?.database, logBytes: size?.log, lastBackupAt },
       }
     },
-    stop: () => clearInterval(looking),
+    stop: () => clearInterval(timer),
   }
 }
 
-/** This node as it is now, and the others as they have told last. */
+/** This node as it is now, and the others as they were recorded last. */
 function allNodes(thisNode: ServerNode, known: readonly ServerNode[]): NodeStatistics[] {
   const others = known.filter(({ id }) => id !== thisNode.id)
   return [thisNode, ...others]
@@ -70,10 +70,10 @@ function allNodes(thisNode: ServerNode, known: readonly ServerNode[]): NodeStati
 
 function ofFleet({ each }: Fleet): WorkerStatistics[] {
   const [resident, lag] = [each('residentBytes'), each('lagSeconds')]
-  return [...each('cpuSeconds')].map(([place, cpuSeconds]) => ({
-    worker: place + 1,
+  return [...each('cpuSeconds')].map(([index, cpuSeconds]) => ({
+    worker: index + 1,
     cpuSeconds,
-    residentBytes: resident.get(place) as number,
-    lagSeconds: lag.get(place) as number,
+    residentBytes: resident.get(index) as number,
+    lagSeconds: lag.get(index) as number,
   }))
 }

@@ -11,13 +11,12 @@ const PATIENCE_MS = 1000
 /** How long what costs a query is good enough. Milliseconds. */
 const MAX_AGE_MS = 15_000
 
-/** The same for live tokens and nodes, which people watch. Milliseconds. */
+/** The same for live tokens and nodes, which the overview updates live. Milliseconds. */
 const LIVE_MAX_AGE_MS = 5000
 
-/** Of how many applications and suites it is said that they have no secret soon. */
+/** How many of the applications and suites that soon lose their last secret are listed. */
 const MAX_ENDING = 20
 
-/** How many nodes are shown. */
 const MAX_NODES = 100
 
 const DAY = 24 * 60 * 60 * 1000
@@ -46,31 +45,31 @@ export function createStoreFigures({ now, monotonic }: Options) {
     return (await ping()).isFresh
   }
 
-  /** As far as it is known. */
-  async function look() {
+  /** The figures of /metrics. Undefined while unknown. */
+  async function readBasic() {
     const [up, { figure }] = await Promise.all([isUp(), queried()])
     return { isUp: up, ...figure }
   }
 
-  /** What people want to know besides. */
-  async function lookCloser() {
-    const asked = Promise.all([look(), live(), ending(), nodes()])
-    const [looked, { figure: liveTokens }, { figure: next }, { figure: known }] = await asked
-    const { endingInADay: inADay, endingInAWeek: inAWeek } = looked
+  /** The same, and the figures that only the statistics have. */
+  async function readAll() {
+    const reads = Promise.all([readBasic(), live(), ending(), nodes()])
+    const [basic, { figure: liveTokens }, { figure: next }, { figure: known }] = await reads
+    const { endingInADay: inADay, endingInAWeek: inAWeek } = basic
     const areKnown = inADay !== undefined && inAWeek !== undefined && next !== undefined
-    return { ...looked, liveTokens, nodes: known, endingSecrets: areKnown ? { inADay, inAWeek, next } : undefined }
+    return { ...basic, liveTokens, nodes: known, endingSecrets: areKnown ? { inADay, inAWeek, next } : undefined }
   }
 
   return {
-    /** From now on this one is measured. */
+    /** Sets the store to measure. */
     open(opened: StoreSource): void {
       store = opened
     },
     isUp,
-    lookCloser,
+    readAll,
 
     async measure(): Promise<Measured> {
-      const { isUp, size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = await look()
+      const { isUp, size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = await readBasic()
       const expiredFor = oldestTokenAt === undefined ? 0 : now() - oldestTokenAt - TOKEN_LIFETIME
       return {
         store_up: [[[], isUp ? 1 : 0]],

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * `__Host-` (RFC 6265bis §4.1.3.2): the browser sends the cookie to this host only, over TLS or to localhost. With the attributes
- * below, not from pages of other sites and not to scripts.
+ * `__Host-` (RFC 6265bis §4.1.3.2): the browser sends the cookie to this host only, over TLS or to localhost. The attributes
+ * hide it from scripts and from requests by other sites.
  */
 const PREFIX = '__Host-session'
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict'

@@ -6,8 +6,8 @@ import { createBroadcast, type Listener } from './broadcast.ts'
 import { overviewChanging } from './overview-changing.ts'
 
 /**
- * GET /live: an event stream with the changed values of the overview, once a second. It does not keep the session alive, and ends
- * with it.
+ * GET /live: an event stream with the changed values of the overview, once a second. It does not keep the session alive, and
+ * ends with it.
  */
 export function serveLive(console: FastifyInstance, { signIn, statistics }: AdminContext): void {
   const broadcast = createBroadcast({ read: async () => overviewChanging(await statistics.read()) })

@@ -21,8 +21,8 @@ interface Owners {
 }
 
 /**
- * Handles the form for names. Stores only the fields that were edited, and nothing if someone else has changed one of them in the
- * meantime.
+ * Handles the form for names. Stores only the fields that were edited, and nothing if someone else has changed one of them
+ * in the meantime.
  */
 export function changeNames(console: FastifyInstance, { section, stored, update, show }: Owners): void {
   console.post<{ Params: { id: string } }>(`${section}/:id/names`, async (request, reply) => {

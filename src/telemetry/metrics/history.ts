@@ -4,15 +4,14 @@ import { CATALOGUE, type Metric } from './catalogue.ts'
 import type { Name, Numbers } from './numbers.ts'
 import { quantile } from './quantile.ts'
 
-/** How many minutes, spans of ten seconds, and seconds are known. */
+/** How many minutes, spans of ten seconds, and seconds are kept. */
 const MINUTES = 60
 const TENS = 60
 const SECONDS = 60
 
-/** So many seconds or spans of ten are a minute. */
-const TENS_A_MINUTE = 6
+const TENS_PER_MINUTE = 6
 
-/** How late it may be seen that a span is over, in seconds: what is seen later would be counted in the wrong one. */
+/** How many seconds late a snapshot may be. A later one is skipped, because it would count for the wrong span. */
 const MAX_LATE = { minute: 10, ten: 3 }
 
 const CHECKS = ['/v1/oauth/introspect', '/v1/oauth/verify', '/v1/oauth/verify/:suite']
@@ -20,22 +19,22 @@ const { buckets: BOUNDS } = CATALOGUE.http_request_duration_seconds as Required<
 
 interface Options {
   now: Clock
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   monotonic: Clock
 }
 
 export type History = ReturnType<typeof createHistory>
 
 /**
- * What the numbers were at the beginning of each minute of the last hour, of each ten seconds of the last ten minutes, and of
- * each second of the last minute. It takes the same memory always. `look` is to be called once a second.
+ * Keeps snapshots of the counters: one for each minute of the last hour, for each ten seconds of the last ten minutes, and for
+ * each second of the last minute. Memory use is constant. Call `takeSnapshot` once a second.
  */
 export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
   const columns = createColumns(numbers)
   const minutes = createRing(MINUTES + 1, columns.count)
-  const tens = createRing(TENS + TENS_A_MINUTE + 1, columns.count)
+  const tens = createRing(TENS + TENS_PER_MINUTE + 1, columns.count)
   const seconds = createRing(SECONDS + 1, columns.count)
-  // The time as it would be if nobody had set the clock: a jump moves the whole hour, and does not tear it.
+  // Based on the monotonic clock, so that a jump of the system clock shifts the whole history instead of tearing it apart.
   const begin = now() - monotonic()
   const second = () => Math.floor((begin + monotonic()) / 1000)
   const firstSecond = second()
@@ -43,19 +42,19 @@ export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
   tens.set(Math.floor(firstSecond / 10), columns.read())
   seconds.set(firstSecond, columns.read())
 
-  /** What was counted between two looks; undefined where one of them was not made. */
+  /** What was counted between two snapshots. Undefined if one of them is missing. */
   function between(from: Float64Array | undefined, to: Float64Array | undefined): Float64Array | undefined {
     return from && to?.map((value, column) => value - (from[column] as number))
   }
 
-  /** The oldest look that is known, of those from this one on. */
+  /** The oldest snapshot that is kept, starting at `from`. */
   function oldest(ring: Ring, from: number, to: number): Float64Array | undefined {
     let at = from
     while (at < to && !ring.get(at)) at++
     return ring.get(at)
   }
 
-  /** What was counted since then. */
+  /** What was counted since `from`, or since the oldest snapshot after it. */
   function since(ring: Ring, from: number, to: number): Float64Array {
     const present = columns.read()
     return between(oldest(ring, from, to) ?? present, present) as Float64Array
@@ -64,7 +63,7 @@ export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
   const asTraffic = (counted: Float64Array | undefined) => counted && columns.trafficOf(counted)
 
   return {
-    look(): void {
+    takeSnapshot(): void {
       const at = second()
       if (!seconds.get(at)) seconds.set(at, columns.read())
       const minute = Math.floor(at / 60)
@@ -78,19 +77,19 @@ export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
       const minute = Math.floor(at / 60)
       const hour = since(minutes, minute - MINUTES, minute)
       const lastMinute = columns.trafficOf(since(seconds, at - SECONDS, at))
-      // In whole seconds: the clocks do not tick at the same moment.
-      const jumped = Math.round((now() - begin - monotonic()) / 1000) * 1000
+      // Rounded to seconds, because the two clocks do not tick at the same time.
+      const clockOffset = Math.round((now() - begin - monotonic()) / 1000) * 1000
       const present: Minute = { endedAt: now(), traffic: lastMinute }
       const past = Array.from({ length: MINUTES }, (_, index): Minute => {
         const end = minute - MINUTES + index + 1
         const traffic = asTraffic(between(minutes.get(end - 1), minutes.get(end)))
-        return { endedAt: end * 60_000 + jumped, traffic }
+        return { endedAt: end * 60_000 + clockOffset, traffic }
       })
       const ten = Math.floor(at / 10)
       const lately = Array.from({ length: TENS }, (_, index): Minute => {
         const end = ten - TENS + index + 1
-        const traffic = asTraffic(between(oldest(tens, end - TENS_A_MINUTE, end), tens.get(end)))
-        return { endedAt: end * 10_000 + jumped, traffic }
+        const traffic = asTraffic(between(oldest(tens, end - TENS_PER_MINUTE, end), tens.get(end)))
+        return { endedAt: end * 10_000 + clockOffset, traffic }
       })
       return {
         lastMinute,
@@ -105,7 +104,7 @@ export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
 
 type Ring = ReturnType<typeof createRing>
 
-/** Rows by the number of their span; each takes the place of the one that is too old. */
+/** A ring buffer of rows. A new row replaces the oldest one. */
 function createRing(length: number, width: number) {
   const rows = Array.from({ length }, () => ({ number: -1, values: new Float64Array(width) }))
   const rowOf = (number: number) => rows[number % length] as (typeof rows)[number]
@@ -122,10 +121,10 @@ function createRing(length: number, width: number) {
   }
 }
 
-/** What is looked at: sums of the numbers, one in each column. */
+/** The columns of a snapshot: each is a sum of counters. */
 function createColumns(numbers: Numbers) {
   const sums: number[][] = []
-  /** Adds a column; returns its place. */
+  /** Adds a column. Returns its index. */
   const add = (places: number[]) => sums.push(places) - 1
   const seriesOf = (name: Name) => numbers.seriesOf(name)
   const checks = seriesOf('token_checks_total')
@@ -140,7 +139,7 @@ function createColumns(numbers: Numbers) {
   const tokenTimes = histogram(['/v1/oauth/accesstoken'])
   const checkTimes = histogram(CHECKS)
 
-  /** A column for each bucket of the requests to these endpoints. */
+  /** Adds a column for each bucket of the request durations at these endpoints. */
   function histogram(endpoints: string[]): number[] {
     const series = seriesOf('http_request_duration_seconds').filter(({ labels }) =>
       endpoints.includes(String(labels[0])),

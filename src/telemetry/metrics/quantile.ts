@@ -1,6 +1,6 @@
 /**
- * The value that this share of what a histogram has is not above, as Prometheus estimates it: the values of a bucket are taken
- * to be spread evenly. `counts` has a number for each bucket and one for what is beyond. Undefined: there is nothing in it.
+ * Estimates a quantile of a histogram like Prometheus, by linear interpolation within a bucket. `share`: 0 to 1. `counts`: not
+ * cumulative, one for each bound and one for larger values. Undefined if the histogram is empty.
  */
 export function quantile(share: number, counts: readonly number[], bounds: readonly number[]): number | undefined {
   const rank = share * counts.reduce((sum, count) => sum + count, 0)

@@ -16,7 +16,7 @@ function createWatch() {
   function pass(seconds: number): void {
     for (let n = 0; n < seconds; n++) {
       skip(1)
-      history.look()
+      history.takeSnapshot()
     }
   }
 

@@ -38,7 +38,7 @@ interface NamesPanel {
   canChange: boolean
 }
 
-/** The form. It also sends the values that it was shown with, so that another operator's changes are not overwritten unnoticed. */
+/** The form. It also sends the values it was shown with, so that changes of others are not overwritten unnoticed. */
 export function namesPanel({ action, form: { fields, errors }, canChange }: NamesPanel): Html | undefined {
   if (!canChange) return
   const title = fields.length > 1 ? 'Name and developer email' : 'Name'
