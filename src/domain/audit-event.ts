@@ -52,7 +52,9 @@ export interface AuditFilter {
   /** Older than this event: the last one of the previous page. */
   readonly before?: AuditEvent['id'] | undefined
   readonly actor?: string | undefined
-  /** The id of the subject, of any kind. */
+  /** The id of the subject. */
   readonly subject?: string | undefined
+  /** Only with `subject`: its kind. An operator may be called as an application is. */
+  readonly kind?: SubjectKind | undefined
   readonly limit: number
 }

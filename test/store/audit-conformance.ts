@@ -269,6 +269,8 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
     t.strictSame(await indexes({ actor: 'nobody' }), [])
     t.strictSame(await indexes({ subject: 'a' }), [1, 2, 4])
     t.strictSame(await indexes({ subject: 'A' }), [], 'byte by byte')
+    t.strictSame(await indexes({ subject: 'a', kind: 'application' }), [1, 2, 4])
+    t.strictSame(await indexes({ subject: 'a', kind: 'operator' }), [])
     t.strictSame(await indexes({ subject: 'a', actor: 'one' }), [1, 4])
     t.strictSame(await indexes({ subject: 'a', actor: 'one', since: START + 1 }), [1])
     t.strictSame(await indexes({ subject: 'a', before: all[1]?.id }), [2, 4])

@@ -33,7 +33,7 @@ export function createApplicationView(context: AdminContext) {
       explanation,
       application,
       suites: await store.listSuites({ limit: MAX_CHOICES }),
-      events: await store.listAuditEvents({ subject: clientId, limit: LAST_CHANGES }),
+      events: await store.listAuditEvents({ subject: clientId, kind: 'application', limit: LAST_CHANGES }),
       now: now(),
       canChange: canChange(request),
       publicUrl,

@@ -46,9 +46,10 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
 async function namesOf(store: AdminContext['store'], events: readonly AuditEvent[]): Promise<Names> {
   const names = new Map<string, string>()
   for (const { subject, before, after } of events) {
-    if (names.has(subject.id)) continue
+    const key = keyOf(subject)
+    if (names.has(key)) continue
     const named = (await find(store, subject))?.name ?? after?.name ?? before?.name
-    if (typeof named === 'string') names.set(subject.id, named)
+    if (typeof named === 'string') names.set(key, named)
   }
   return names
 }
@@ -58,8 +59,13 @@ async function find(store: AdminContext['store'], { kind, id }: AuditEvent['subj
   if (kind === 'suite') return await store.findSuite(id)
 }
 
-/** By subject id. Applications and suites share one id space. */
+/** By kind and id of the subject. */
 type Names = ReadonlyMap<string, string>
+
+/** An operator may have the name of an application's client id. */
+function keyOf({ kind, id }: AuditEvent['subject']): string {
+  return `${kind} ${id}`
+}
 
 interface Shown {
   events: readonly AuditEvent[]
@@ -129,7 +135,7 @@ function eventCells(event: AuditEvent, names: Names) {
   return [
     time(at),
     sentence(action),
-    subjectLink(subject, names.get(subject.id)),
+    subjectLink(subject, names.get(keyOf(subject))),
     html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${fromWhere(event)}`,
     difference(before, after),
   ]

@@ -57,7 +57,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
     if (typeof result === 'string') {
       observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
       // Probably the link that began this session, opened again.
-      if (caller && result !== 'unknown login link') return reply.redirect('/', 303)
+      if (caller && text('instead') === '' && result !== 'unknown login link') return reply.redirect('/', 303)
       return showPage(reply, loginPage(how, undefined, WRONG[result]), { status: 403 })
     }
     keepReference(reply, result.reference)

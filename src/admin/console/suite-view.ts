@@ -29,7 +29,7 @@ export function createSuiteView(context: AdminContext) {
       explanation: await why(suiteId, CONSOLE_INSTRUCTIONS),
       suite,
       approved: { applications: rows, count: await suites.countApproved(suiteId), next, isFirst: after === undefined },
-      events: await store.listAuditEvents({ subject: suiteId, limit: LAST_CHANGES }),
+      events: await store.listAuditEvents({ subject: suiteId, kind: 'suite', limit: LAST_CHANGES }),
       now: now(),
       canChange: canChange(request),
       rotation: newRotation(),

@@ -86,9 +86,9 @@ type Row = [
 
 export function createAuditTrail({ ask, askNumberInBackground }: Commands): AuditTrail {
   return {
-    async listAuditEvents({ since = 0, before = null, actor = null, subject = null, limit }) {
+    async listAuditEvents({ since = 0, before = null, actor = null, subject = null, kind = null, limit }) {
       const page = [since, before, limit]
-      if (subject !== null) return list(sql.listAuditEventsOfSubject, [...page, subject, actor])
+      if (subject !== null) return list(sql.listAuditEventsOfSubject, [...page, subject, actor, kind])
       return actor !== null ? list(sql.listAuditEventsOfActor, [...page, actor]) : list(sql.listAuditEvents, page)
     },
     findSealedAnswer: (digest, madeAfter) => findSealedAnswer(ask, digest, madeAfter),

@@ -69,9 +69,9 @@ export function createAuditTrail({ db, read, write }: Pick<Context, 'db' | 'read
   const purgeIdempotencyRecords = db.prepare(sql.purgeIdempotencyRecords)
 
   return {
-    listAuditEvents({ since = 0, before = null, actor = null, subject = null, limit }) {
+    listAuditEvents({ since = 0, before = null, actor = null, subject = null, kind = null, limit }) {
       const statement = subject !== null ? listOfSubject : actor !== null ? listOfActor : list
-      return read(() => statement.all({ since, before, actor, subject, limit }).map(toAuditEvent))
+      return read(() => statement.all({ since, before, actor, subject, kind, limit }).map(toAuditEvent))
     },
     purgeAuditEvents: (before, limit) => write(() => purge.run(before, limit).changes),
     findSealedAnswer: (digest, madeAfter) => read(() => findSealedAnswer.get(digest, madeAfter)),

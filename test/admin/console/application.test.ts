@@ -117,10 +117,12 @@ t.test('Application: tokens, quota, revoke-all and the last changes are shown', 
   const hour = Math.floor(clock.time / 3_600_000)
   await store.addTokenCounts([{ applicationKey: key, hour, issued: 1234, refused: 5, lastTokenAt: clock.time }])
   await administration.applications.revokeAllTokens(clientId)
+  await administration.operators.add(clientId, 'viewer')
   const body = await page()
   t.match(textOf(body), 'Tokens this hour 1,234 5 more refused by the quota')
   t.match(textOf(body), /All tokens revoked 2027-/)
   t.match(textOf(body), /Last changes All changes .* All tokens revoked .* Application registered/)
+  t.notMatch(textOf(body), 'Operator added', 'an operator may have the same name')
   t.match(body, `href="/audit?subject=${clientId}"`)
 })
 

@@ -44,6 +44,12 @@ t.test('Audit: applications and suites are shown by name, also those that are go
   t.equal(body.split(shown('/applications/same-id', 'New', 'same-id')).length, 3, 'by the name that it has now')
   t.match(body, shown('/suites/store', 'Store API', 'store'))
   t.equal(body.split(shown('/applications/gone', 'Was here', 'gone')).length, 3)
+  await administration.operators.add('same-id', 'viewer')
+  await applications.update('same-id', { name: 'Newer' })
+  await administration.operators.addKey('same-id', DAY)
+  const both = (await (await signIn())('/audit?subject=same-id')).body
+  t.equal(both.split(shown('/applications/same-id', 'Newer', 'same-id')).length, 4, 'whatever operators are called')
+  t.equal(both.split('<a href="/operators#operator-same-id"><bdi class="cut" title="same-id">').length, 3)
   const { listAuditEvents } = context.store
   t.teardown(() => Object.assign(context.store, { listAuditEvents }))
   const nameless = (await listAuditEvents({ limit: 50 })).map((event) => ({ ...event, before: null, after: {} }))

@@ -5,7 +5,7 @@ import * as sql from '../../../src/store/sqlite/statements/audit.ts'
 t.test('SQLite: however many audit events there are, each way to list or purge them has an index', async (t) => {
   const db = openDatabase(':memory:', (db) => db)
   t.teardown(() => db.close())
-  const page = { since: 1, before: 1, limit: 1, actor: 'a', subject: 's' }
+  const page = { since: 1, before: 1, limit: 1, actor: 'a', subject: 's', kind: null }
   const plan = (statement: string, parameters: object) =>
     (db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]).map(({ detail }) => detail)
   const plans: [statement: string, parameters: object, index: string][] = [

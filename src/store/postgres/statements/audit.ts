@@ -1,4 +1,4 @@
-// The audit trail. Each filter has its own index and reads only the rows that it returns.
+// The audit trail. Each filter has its own index. A filter by time reads all times since then from their index.
 
 // Keeps the order of the entries of one change.
 export const insertAuditEvents = `
@@ -27,7 +27,8 @@ export const listAuditEvents = `${AUDIT_EVENTS} WHERE true ${NEWEST}`
 export const listAuditEventsOfActor = `${AUDIT_EVENTS} WHERE actor = $4 ${NEWEST}`
 
 export const listAuditEventsOfSubject = `
-  ${AUDIT_EVENTS} WHERE subject = $4 AND (actor = $5 OR $5 IS NULL) ${NEWEST}`
+  ${AUDIT_EVENTS}
+   WHERE subject = $4 AND (actor = $5 OR $5 IS NULL) AND (subject_kind = $6 OR $6 IS NULL) ${NEWEST}`
 
 export const purgeAuditEvents = `
   WITH old AS (

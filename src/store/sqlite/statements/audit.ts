@@ -1,4 +1,4 @@
-// The audit trail. Each filter has its own index and reads only the rows that it returns.
+// The audit trail. Each filter has its own index. A filter by time reads all times since then from their index.
 
 export const insertAuditEvent = `
   INSERT INTO audit_events (
@@ -25,7 +25,8 @@ export const listAuditEventsOfActor = `${AUDIT_EVENTS} WHERE actor = @actor ${NE
 
 // The plus makes SQLite use the index on subject: a subject has fewer events than an actor.
 export const listAuditEventsOfSubject = `
-  ${AUDIT_EVENTS} WHERE subject = @subject AND (+actor = @actor OR @actor IS NULL) ${NEWEST}`
+  ${AUDIT_EVENTS}
+   WHERE subject = @subject AND (+actor = @actor OR @actor IS NULL) AND (subject_kind = @kind OR @kind IS NULL) ${NEWEST}`
 
 export const purgeAuditEvents = `
   DELETE FROM audit_events
