@@ -69,7 +69,7 @@ t.test('TRUST_PROXY: everybody, a zone and what is no range are refused', async 
   }
 })
 
-t.test('ADMIN_ADDRESS: an address and a port, or a Unix socket', async (t) => {
+t.test('ADMIN_ADDRESS: it is a host and a port, or a Unix socket', async (t) => {
   const parsed = (ADMIN_ADDRESS: string) => readConfig({ ADMIN_ADDRESS }).ADMIN_ADDRESS
   t.strictSame(parsed('127.0.0.1:8081'), { host: '127.0.0.1', port: 8081 })
   t.strictSame(parsed('[::1]:8081'), { host: '::1', port: 8081 })
@@ -91,7 +91,7 @@ t.test('ADMIN_ADDRESS: an address and a port, or a Unix socket', async (t) => {
   t.throws(() => parsed(`unix:/${'ü'.repeat(52)}`), { message: /^ADMIN_ADDRESS must have a path of at most 103 bytes/ })
 })
 
-t.test('ADMIN_ADDRESS: it is neither where clients are nor where metrics are', async (t) => {
+t.test('ADMIN_ADDRESS: it must differ from the public address and from OPS_ADDRESS', async (t) => {
   const env = { HOST: '127.0.0.1', PORT: '8080', OPS_ADDRESS: '[::1]:9464' }
   t.throws(() => readConfig({ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }), {
     message: 'ADMIN_ADDRESS must not be the address of HOST and PORT: clients are there.',
@@ -105,7 +105,7 @@ t.test('ADMIN_ADDRESS: it is neither where clients are nor where metrics are', a
   t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
 })
 
-t.test('ADMIN_URL: where a browser is, as it says so itself', async (t) => {
+t.test('ADMIN_URL: it is an origin as browsers send it', async (t) => {
   for (const ADMIN_URL of ['https://console.example', 'http://localhost:8081', 'https://[::1]:8443']) {
     t.equal(readConfig({ ADMIN_URL }).ADMIN_URL, ADMIN_URL)
   }

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 const PATH = '/admin/v1/nothing'
 
-/** All that a page may do. */
+/** The Content-Security-Policy of every page. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -22,7 +22,7 @@ const POLICY = [
   "trusted-types 'none'",
 ]
 
-/** A listener, and connections to it without HTTP in between. */
+/** A listener, and raw TCP connections to it. */
 async function listening(t: Test) {
   const world = await createAdminWorld(t)
   const { port } = new URL(await world.listen())
@@ -37,24 +37,27 @@ async function listening(t: Test) {
   return { ...world, dial, exchange: async (bytes: string) => said(await dial(bytes)) }
 }
 
-t.test('Admin listener: every answer says that nobody keeps, embeds or reads it, and what a page may do', async (t) => {
-  const { ask } = await createAdminWorld(t)
-  const answers = [await ask(PATH), await ask(PATH, { as: 'admin' }), await ask('/nothing'), await ask('/%zz')]
-  answers.push(await ask('/', { headers: { host: 'a.example' } }))
-  for (const { headers } of answers) {
-    t.match(headers, {
-      'cache-control': 'no-store',
-      'cross-origin-opener-policy': 'same-origin',
-      'cross-origin-resource-policy': 'same-origin',
-      'referrer-policy': /^(no-referrer|same-origin)$/,
-      'x-content-type-options': 'nosniff',
-      'x-request-id': /^[0-9a-f]{20}$/,
-    })
-    t.strictSame(String(headers['content-security-policy']).split('; '), POLICY)
-  }
-})
+t.test(
+  'Admin listener: every response forbids caching, framing and cross-origin reads, and has a Content-Security-Policy',
+  async (t) => {
+    const { ask } = await createAdminWorld(t)
+    const answers = [await ask(PATH), await ask(PATH, { as: 'admin' }), await ask('/nothing'), await ask('/%zz')]
+    answers.push(await ask('/', { headers: { host: 'a.example' } }))
+    for (const { headers } of answers) {
+      t.match(headers, {
+        'cache-control': 'no-store',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+        'referrer-policy': /^(no-referrer|same-origin)$/,
+        'x-content-type-options': 'nosniff',
+        'x-request-id': /^[0-9a-f]{20}$/,
+      })
+      t.strictSame(String(headers['content-security-policy']).split('; '), POLICY)
+    }
+  },
+)
 
-t.test('Admin listener: there is no CORS: nothing is allowed to other sites, asked for or not', async (t) => {
+t.test('Admin listener: no response allows CORS', async (t) => {
   const { ask } = await createAdminWorld(t)
   const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' }
   for (const url of [PATH, '/']) {
@@ -65,7 +68,7 @@ t.test('Admin listener: there is no CORS: nothing is allowed to other sites, ask
   }
 })
 
-t.test('Admin listener: a request has the id that the caller gives it, if that is one', async (t) => {
+t.test('Admin listener: a well-formed request id of the caller is used', async (t) => {
   const { ask, events, keys } = await createAdminWorld(t)
   const { headers } = await ask(PATH, { headers: { 'x-request-id': 'deploy-1' } })
   t.equal(headers['x-request-id'], 'deploy-1')
@@ -74,7 +77,7 @@ t.test('Admin listener: a request has the id that the caller gives it, if that i
   t.match(other.headers['x-request-id'], /^[0-9a-f]{20}$/)
 })
 
-t.test('Admin listener: where a caller is, trusted proxies say', async (t) => {
+t.test('Admin listener: the client address is taken from trusted proxies', async (t) => {
   const { ask, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
   const addressOf = async (forwarded: string) => {
     await ask(PATH, { headers: { 'x-forwarded-for': forwarded } })
@@ -88,7 +91,7 @@ t.test('Admin listener: where a caller is, trusted proxies say', async (t) => {
   t.match(other.events.at(-1), { remoteAddress: '127.0.0.1' })
 })
 
-t.test('API: a body is JSON, and no more of it than 64 KiB', async (t) => {
+t.test('API: a body must be JSON of at most 64 KiB', async (t) => {
   const { ask } = await createAdminWorld(t)
   const post = (payload: string | undefined, type?: string) =>
     ask('/admin/v1/suites', {
@@ -118,73 +121,67 @@ t.test('API: a body is JSON, and no more of it than 64 KiB', async (t) => {
   t.equal((await post('{}', 'application/json; charset=utf-8')).statusCode, 422)
 })
 
-t.test(
-  'Admin listener: what never becomes a request is answered as far as it can be, and the connection ends',
-  async (t) => {
-    const { exchange, keys } = await listening(t)
-    const good = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\n\r\n`
-    t.strictSame(statuses(await exchange('nonsense\r\n\r\n')), [400])
-    t.strictSame(
-      statuses(await exchange(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)),
-      [431],
-    )
-    t.strictSame(statuses(await exchange('CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n')), [400])
-    t.strictSame(statuses(await exchange(`${good}nonsense\r\n\r\n`)), [404, 400], 'behind the answer that is due')
-    t.strictSame(
-      statuses(await exchange(`${good.replace('\r\n\r\n', '\r\nExpect: x\r\nConnection: close\r\n\r\n')}`)),
-      [404],
-    )
-    const post = `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\nContent-Type: application/json\r\n`
-    t.strictSame(statuses(await exchange(`${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
-    const answer = await exchange('nonsense\r\n\r\n')
-    t.match(answer, /\r\nx-request-id: [0-9a-f]{20}\r\n/)
-    t.match(answer, '{"title":"Bad Request","status":400,"detail":"This request cannot be read."}')
-  },
-)
-
-t.test('Admin listener: a client that is gone after what cannot be read ends nothing but its connection', async (t) => {
-  const { app, dial, store, keys, ask } = await listening(t)
-  const { promise: later, resolve: goOn } = Promise.withResolvers<void>()
-  const { findAdminKey } = store
-  Object.assign(store, { findAdminKey: (digest: string) => later.then(() => findAdminKey(digest)) })
-  const [handedOver, accepted] = [once(app.server, 'connect'), once(app.server, 'connection')]
+t.test('Admin listener: a malformed request is answered if possible, and the connection is closed', async (t) => {
+  const { exchange, keys } = await listening(t)
   const good = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\n\r\n`
-  const client = await dial(`${good}CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n`)
-  await handedOver
-  const [connection] = (await accepted) as [Socket]
-  const closed = new Promise((resolve) => connection.once('close', resolve))
-  client.resetAndDestroy()
-  await closed
-  goOn()
-  t.equal((await ask(PATH, { as: 'admin' })).statusCode, 404)
+  t.strictSame(statuses(await exchange('nonsense\r\n\r\n')), [400])
+  t.strictSame(statuses(await exchange(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)), [431])
+  t.strictSame(statuses(await exchange('CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n')), [400])
+  t.strictSame(statuses(await exchange(`${good}nonsense\r\n\r\n`)), [404, 400], 'behind the answer that is due')
+  t.strictSame(
+    statuses(await exchange(`${good.replace('\r\n\r\n', '\r\nExpect: x\r\nConnection: close\r\n\r\n')}`)),
+    [404],
+  )
+  const post = `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\nContent-Type: application/json\r\n`
+  t.strictSame(statuses(await exchange(`${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
+  const answer = await exchange('nonsense\r\n\r\n')
+  t.match(answer, /\r\nx-request-id: [0-9a-f]{20}\r\n/)
+  t.match(answer, '{"title":"Bad Request","status":400,"detail":"This request cannot be read."}')
 })
 
 t.test(
-  'Admin listener: a change whose sender is gone before it is read, and has no address, is not made',
+  'Admin listener: a client that disconnects after a malformed request affects only its own connection',
   async (t) => {
-    const { app, dial, events, administration, store, keys } = await listening(t)
-    const { clientId } = await administration.applications.register({ name: 'A', developerEmail: 'a@partner.example' })
-    const accepted = once(app.server, 'connection')
-    const client = await dial()
+    const { app, dial, store, keys, ask } = await listening(t)
+    const { promise: later, resolve: goOn } = Promise.withResolvers<void>()
+    const { findAdminKey } = store
+    Object.assign(store, { findAdminKey: (digest: string) => later.then(() => findAdminKey(digest)) })
+    const [handedOver, accepted] = [once(app.server, 'connect'), once(app.server, 'connection')]
+    const good = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\n\r\n`
+    const client = await dial(`${good}CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+    await handedOver
     const [connection] = (await accepted) as [Socket]
-    // What Node.js says of a connection that was reset, before it has noticed.
-    Object.defineProperty(connection, 'remoteAddress', { value: undefined })
-    const suspension = `/admin/v1/applications/${clientId}/suspension`
-    client.write(
-      `PUT ${suspension} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\nConnection: close\r\n\r\n`,
-    )
-    t.match(await said(client), / 400 Bad Request/)
-    t.match(await store.findApplication(clientId), { status: 'active' })
-    t.strictSame(events, [])
+    const closed = new Promise((resolve) => connection.once('close', resolve))
+    client.resetAndDestroy()
+    await closed
+    goOn()
+    t.equal((await ask(PATH, { as: 'admin' })).statusCode, 404)
   },
 )
 
-t.test('Admin listener: a request that does not arrive is not waited for', async (t) => {
+t.test('Admin listener: a change is not made if its connection was reset before it is read', async (t) => {
+  const { app, dial, events, administration, store, keys } = await listening(t)
+  const { clientId } = await administration.applications.register({ name: 'A', developerEmail: 'a@partner.example' })
+  const accepted = once(app.server, 'connection')
+  const client = await dial()
+  const [connection] = (await accepted) as [Socket]
+  // What Node.js says of a connection that was reset, before it has noticed.
+  Object.defineProperty(connection, 'remoteAddress', { value: undefined })
+  const suspension = `/admin/v1/applications/${clientId}/suspension`
+  client.write(
+    `PUT ${suspension} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\nConnection: close\r\n\r\n`,
+  )
+  t.match(await said(client), / 400 Bad Request/)
+  t.match(await store.findApplication(clientId), { status: 'active' })
+  t.strictSame(events, [])
+})
+
+t.test('Admin listener: an incomplete request times out', async (t) => {
   const { exchange } = await listening(t)
   t.strictSame(statuses(await exchange('GET / HTTP/1.1\r\nHost: localhost\r\n')), [408])
 })
 
-t.test('Admin listener: so many connections and no more', async (t) => {
+t.test('Admin listener: the number of connections is limited', async (t) => {
   const { dial, app } = await listening(t)
   const sockets: Socket[] = []
   for (let n = 0; n < 64; n++) sockets.push(await dial())
@@ -196,7 +193,7 @@ t.test('Admin listener: so many connections and no more', async (t) => {
   t.strictSame(statuses(await said(await dial('nonsense\r\n\r\n'))), [400])
 })
 
-t.test('Admin listener: neither an open connection nor an answer without end delays the end', async (t) => {
+t.test('Admin listener: neither open connections nor streams delay shutdown', async (t) => {
   const { app, dial } = await listening(t)
   const ended = await dial('')
   const kept = await dial('GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n')
@@ -212,7 +209,7 @@ t.test('Admin listener: neither an open connection nor an answer without end del
   await Promise.all(all)
 })
 
-t.test('Admin listener: what fails is an event, and the caller is told that it failed and no more', async (t) => {
+t.test('Admin listener: an unexpected error is logged, and the client is told no details', async (t) => {
   const { ask, store, events, keys, lines } = await createAdminWorld(t)
   const failing = (error: Error) => {
     Object.assign(store, { findAdminKey: () => Promise.reject(error) })

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const socketIn = (t: Test) => join(temporaryFolder(t), 'admin.sock')
 
-/** The status of an answer to a request over a Unix socket. */
+/** Sends a request over a Unix socket. Resolves to the status. */
 async function statusOver(socketPath: string, headers = {}): Promise<number | undefined> {
   const asked = request({ socketPath, path: '/admin/v1/nothing', headers, agent: false }).end()
   const [response] = await once(asked, 'response')
@@ -21,7 +21,7 @@ async function statusOver(socketPath: string, headers = {}): Promise<number | un
   return response.statusCode
 }
 
-t.test('Admin listener: it says where it listens, an IPv6 address as in a URL', async (t) => {
+t.test('Admin listener: it reports its address, with IPv6 addresses as in a URL', async (t) => {
   for (const [host, shown] of [
     ['localhost', /^http:\/\/127\.0\.0\.1:\d+$/],
     ['::1', /^http:\/\/\[::1\]:\d+$/],
@@ -33,7 +33,7 @@ t.test('Admin listener: it says where it listens, an IPv6 address as in a URL', 
   }
 })
 
-t.test('Admin listener: an address that is taken, or none of this machine, is an error of the operator', async (t) => {
+t.test('Admin listener: an address that is taken or not of this machine is an OperatorError', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   t.teardown(() => other.close())
   await once(other, 'listening')
@@ -55,7 +55,7 @@ t.test('Admin listener: an address that is taken, or none of this machine, is an
 })
 
 t.test(
-  "Admin listener: a Unix socket is its owner's alone from the first moment, and removed at the end",
+  'Admin listener: a Unix socket is accessible to its owner only from the start, and removed at the end',
   async (t) => {
     const { app, keys, events } = await createAdminWorld(t)
     const socket = socketIn(t)
@@ -81,7 +81,7 @@ t.test(
   },
 )
 
-t.test('Admin listener: over a Unix socket nobody is another address, whatever is said', async (t) => {
+t.test('Admin listener: forwarding headers over a Unix socket do not change the client address', async (t) => {
   const { app, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
   const socket = socketIn(t)
   await listenForAdmin(app, { socket })
@@ -89,7 +89,7 @@ t.test('Admin listener: over a Unix socket nobody is another address, whatever i
   t.match(events.at(-1), { remoteAddress: 'unix socket' })
 })
 
-t.test('Admin listener: the file that a killed server left is replaced, and nothing else', async (t) => {
+t.test('Admin listener: it replaces the socket file of a killed server, but no other file', async (t) => {
   const socket = socketIn(t)
   await leaveSocket(socket)
   const stale = lstatSync(socket)

@@ -7,7 +7,7 @@ import { withoutStaleSocket } from '../../src/admin/stale-socket.ts'
 import { leaveSocket } from '../support/leave-socket.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** Begins to listen where a killed server has left a socket. `meanwhile` is called between its two questions. */
+/** Listens where a killed server left a socket. `meanwhile` is called between the two checks. */
 async function begin(t: Test, meanwhile: (path: string) => void | Promise<void>) {
   const path = join(temporaryFolder(t), 'admin.sock')
   await leaveSocket(path)
@@ -26,13 +26,13 @@ async function begin(t: Test, meanwhile: (path: string) => void | Promise<void>)
   return { path, message, files: readdirSync(dirname(path)) }
 }
 
-t.test('Stale socket: it is removed, and nothing is left beside the new one', async (t) => {
+t.test('Stale socket: it is removed, and no other file is left', async (t) => {
   const { message, files } = await begin(t, () => {})
   t.equal(message, 'it listens')
   t.strictSame(files, ['admin.sock'])
 })
 
-t.test('Stale socket: a server that begins in its place meanwhile keeps it', async (t) => {
+t.test('Stale socket: a server that starts there in the meantime keeps its socket', async (t) => {
   const other = createServer()
   t.teardown(() => other.close())
   const { message, path } = await begin(t, async (path) => {
@@ -57,7 +57,7 @@ t.test('Stale socket: another file in its place is not removed, even if nobody a
   t.strictSame(files, ['admin.sock', 'admin.sock.other'])
 })
 
-t.test('Stale socket: where it is removed by somebody else the server does not start', async (t) => {
+t.test('Stale socket: the server does not start if another process removes it', async (t) => {
   const { message } = await begin(t, unlinkSync)
   t.match(message, /^Cannot listen on ADMIN_ADDRESS, unix:PATH: connect ENOENT /)
 })

@@ -50,7 +50,7 @@ t.test('Registration: every field has its limits, and a refusal names all that i
   t.equal((await administration.list()).length, 1)
 })
 
-t.test('Errors: which fields are wrong is said by the names that JSON has for them', async (t) => {
+t.test('Errors: invalid fields are reported by their JSON names', async (t) => {
   const { administration } = await createWorld(t)
   const fields = [
     { field: 'name', message: /^The name must not be empty$/ },
@@ -65,7 +65,7 @@ t.test('Errors: which fields are wrong is said by the names that JSON has for th
   })
 })
 
-t.test('Errors: what is not there is told from what is wrong', async (t) => {
+t.test('Errors: a missing subject is reported differently from an invalid field', async (t) => {
   const { administration, credentials } = await createWorld(t)
   const id = credentials.client_id
   const unknown: Promise<unknown>[] = [
@@ -166,7 +166,7 @@ t.test('Suites: a taken id, an unknown suite and a wrong id are refused', async 
   await t.rejects(withdraw('nobody', 'store'), { message: /no application/ })
 })
 
-t.test('Approvals: a suite that is named many times is approved, and withdrawn, once', async (t) => {
+t.test('Approvals: a suite that is given several times is approved, and withdrawn, once', async (t) => {
   const { administration, credentials, changes } = await createWorld(t)
   await administration.registerSuite(STORE)
   changes.length = 0

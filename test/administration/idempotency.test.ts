@@ -21,7 +21,7 @@ const call = (more: Partial<RepeatableCall> = {}) => ({
 })
 const CREDENTIAL = generateAdminKey()
 
-/** What operators do on a store of their own, with the clock of the test. */
+/** An administration with its own store and a clock that the test controls. */
 async function startAdministration(t: Test, url: string) {
   const store = await openStore(parseDatabaseUrl(url), { lockTimeout: 2000 })
   t.teardown(() => store.close())
@@ -40,7 +40,7 @@ async function startAdministration(t: Test, url: string) {
 const stores = [SQLITE, await startPostgresStore(t)]
 
 for (const { name, createEnv } of stores) {
-  t.test(`Idempotency: a call that is repeated changes nothing, and has the same answer (${name})`, async (t) => {
+  t.test(`Idempotency: a repeated call changes nothing and gets the same answer (${name})`, async (t) => {
     const { applications, suites, secrets, events } = await startAdministration(t, (await createEnv(t)).DATABASE_URL)
     const suite = await suites.register({ suiteId: 'store', name: 'Store' }, call({ key: 'suite' }))
     t.strictSame(await suites.register({ suiteId: 'store', name: 'Store' }, call({ key: 'suite' })), suite)
@@ -56,7 +56,7 @@ for (const { name, createEnv } of stores) {
     )
   })
 
-  t.test(`Idempotency: two same calls at the same moment make one change (${name})`, async (t) => {
+  t.test(`Idempotency: two identical concurrent calls make one change (${name})`, async (t) => {
     const { applications, store } = await startAdministration(t, (await createEnv(t)).DATABASE_URL)
     for (let n = 0; n < 10; n++) {
       const calls = Array.from({ length: 4 }, () => applications.register(NEW, call({ key: `${n}` })))
@@ -71,7 +71,7 @@ for (const { name, createEnv } of stores) {
   })
 }
 
-t.test('Idempotency: the key with another request, or of another login or admin key, is refused', async (t) => {
+t.test('Idempotency: a key is refused for another request, and for another login or admin key', async (t) => {
   const { applications, store } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
   await applications.register(NEW, call())
   for (const other of [{ request: 'POST /admin/v1/applications {"a":1}' }, { credential: generateAdminKey() }]) {
@@ -84,7 +84,7 @@ t.test('Idempotency: the key with another request, or of another login or admin 
   t.equal(await store.countApplications(), 1)
 })
 
-t.test("Idempotency: another operator's key, another key and no key are calls of their own", async (t) => {
+t.test('Idempotency: calls with another key, without a key or of another operator are independent', async (t) => {
   const { applications, as, store } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
   await applications.register(NEW, call())
   await as('bert').applications.register(NEW, call({ credential: generateAdminKey() }))
@@ -94,7 +94,7 @@ t.test("Idempotency: another operator's key, another key and no key are calls of
   t.equal(await store.countApplications(), 5)
 })
 
-t.test('Idempotency: after a day the key is new', async (t) => {
+t.test('Idempotency: a key can be used again after a day', async (t) => {
   const { secrets, applications, clock } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
   const { clientId } = await applications.register(NEW)
   const first = await secrets.rotate(clientId, HOUR, call())
@@ -104,7 +104,7 @@ t.test('Idempotency: after a day the key is new', async (t) => {
   t.notSame(await secrets.rotate(clientId, HOUR, call()), first)
 })
 
-t.test('Idempotency: what was refused can be tried again with the same key', async (t) => {
+t.test('Idempotency: a refused call can be retried with the same key', async (t) => {
   const { applications } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
   const taken = { ...NEW, clientId: 'taken' }
   await applications.register(taken)
@@ -113,14 +113,14 @@ t.test('Idempotency: what was refused can be tried again with the same key', asy
   t.match(await applications.register(taken, call()), { clientId: 'taken' })
 })
 
-t.test('Idempotency: the answer stays when what was registered is gone', async (t) => {
+t.test('Idempotency: the answer is kept even if the application was removed', async (t) => {
   const { applications } = await startAdministration(t, (await SQLITE.createEnv(t)).DATABASE_URL)
   const registered = await applications.register(NEW, call())
   await applications.remove(registered.clientId)
   t.strictSame(await applications.register(NEW, call()), registered)
 })
 
-t.test('Idempotency: a record cannot be opened with what is in the database', async (t) => {
+t.test('Idempotency: the database alone cannot decrypt an answer', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
   const { applications, operators, suites } = await startAdministration(t, `sqlite:${file}`)
   await operators.add('anna', 'admin')
@@ -140,7 +140,7 @@ t.test('Idempotency: a record cannot be opened with what is in the database', as
 
   const { digest, sealed } = db.prepare('SELECT digest, sealed FROM idempotency_keys').get() as Record<string, string>
   const bytes = Buffer.from(sealed as string, 'base64url')
-  /** Opens it as the server does. Throws where the credential is another one. */
+  /** Decrypts it as the server does. Throws if the credential is wrong. */
   function openWith(credential: string): string {
     const key = Buffer.from(hkdfSync('sha256', credential, 'key-1', 'oauth-token-server idempotency', 32))
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))

@@ -63,7 +63,7 @@ t.test('Look-alikes: a client id is near another one with two slips at most, and
   t.ok(nearTo('abcde')('ABCDE'))
 })
 
-t.test('Look-alikes: a long text that is almost nothing but quotes takes no longer than another one', async (t) => {
+t.test('Look-alikes: a long text of quotes takes no longer than any other', async (t) => {
   // Time that grows with the square of its length would be hours.
   const quotes = `fGRB${"'".repeat(1_000_000)}x`
   t.notOk(nearTo(quotes)(ID))
@@ -74,7 +74,7 @@ t.test('Look-alikes: a long text that is almost nothing but quotes takes no long
   t.notOk(nearTo("'".repeat(9))(ID), 'quotes around nothing')
 })
 
-t.test('Age: a time is so long ago, in one unit, to the nearest', async (t) => {
+t.test('Age: an age is rounded to one unit', async (t) => {
   for (const [age, text] of [
     [0, '0 s ago'],
     [-5000, '0 s ago'],

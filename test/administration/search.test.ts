@@ -9,7 +9,7 @@ import { createWorld } from '../support/world.ts'
 const HOUR = 3_600_000
 const EMAIL = 'dev@partner.example'
 
-/** A store with these applications, the oldest first, and the search of an operator. `change`: of the store's methods. */
+/** A store with these applications, oldest first, and a search on it. `change` wraps methods of the store. */
 async function setting(
   t: Test,
   seeds: { clientId: string; name?: string; developerEmail?: string }[],
@@ -34,7 +34,7 @@ async function setting(
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
 const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
 
-t.test('Search: all applications are found page by page, the newest first, each once', async (t) => {
+t.test('Search: pages list every application once, newest first', async (t) => {
   const { applications, administration } = await setting(t, numbered(5))
   const first = await applications.search({ limit: 2 })
   t.strictSame(idsOf(first.applications), ['a-4', 'a-3'])
@@ -47,7 +47,7 @@ t.test('Search: all applications are found page by page, the newest first, each 
   t.equal((await applications.search({ limit: 5 })).next, undefined, 'none where the last page is full')
 })
 
-t.test('Search: a text is sought in client ids, names and emails, in capitals or not, in every script', async (t) => {
+t.test('Search: a text matches client ids, names and emails, in any case and script', async (t) => {
   const { applications } = await setting(t, [
     { clientId: 'ONE-1' },
     { clientId: 'b', name: 'CAFÉ Ünï' },
@@ -66,7 +66,7 @@ t.test('Search: a text is sought in client ids, names and emails, in capitals or
   t.equal((await find('')).length, 5)
 })
 
-t.test('Search: suspended or active applications are found, also of those that have a text', async (t) => {
+t.test('Search: results can be filtered by status, also together with a text', async (t) => {
   const { applications, administration } = await setting(t, numbered(12))
   for (const id of ['a-1', 'a-2', 'a-11']) await administration.suspend(id)
   const find = async (sought: object) => idsOf((await applications.search({ ...sought, limit: 99 })).applications)
@@ -75,7 +75,7 @@ t.test('Search: suspended or active applications are found, also of those that h
   t.strictSame(await find({ status: 'active', text: 'a-1' }), ['a-10'])
 })
 
-t.test('Search: each application has its tokens of this hour and the last, and when it last got one', async (t) => {
+t.test('Search: results have the tokens of this hour and the last, and the time of the last token', async (t) => {
   const { applications, store, clock, token, flushUsage, credentials, administration, post } = await setting(t, [])
   const { clientId, clientSecret } = await administration.register({ name: 'A', developerEmail: EMAIL })
   t.match((await applications.search({ limit: 1 })).applications, [
@@ -92,7 +92,7 @@ t.test('Search: each application has its tokens of this hour and the last, and w
   t.equal(await store.lastTokenAt((await applications.show(clientId)).key), at)
 })
 
-t.test('Search: what is no cursor is refused', async (t) => {
+t.test('Search: a malformed cursor is refused', async (t) => {
   const { applications } = await setting(t, numbered(3))
   const { next } = await applications.search({ limit: 1 })
   const wrong = [
@@ -110,7 +110,7 @@ t.test('Search: what is no cursor is refused', async (t) => {
   for (const after of wrong) await t.rejects(applications.search({ limit: 1, after }), OperatorError, after)
 })
 
-t.test('Search: an application that is removed while it is found is left out', async (t) => {
+t.test('Search: an application that is removed during the search is left out', async (t) => {
   const { applications } = await setting(t, numbered(3), (store) => ({
     async listNames(page) {
       const names = await store.listNames(page)
@@ -121,7 +121,7 @@ t.test('Search: an application that is removed while it is found is left out', a
   t.strictSame(idsOf((await applications.search({ limit: 9 })).applications), ['a-2', 'a-0'])
 })
 
-t.test('Search: among many it reads few at a time, and others have their turn between', async (t) => {
+t.test('Search: it reads in small steps, and other work runs in between', async (t) => {
   const most = { names: 0, whole: 0 }
   const turn = { names: 0, whole: 0 }
   let read = 0

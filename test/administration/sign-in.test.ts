@@ -8,7 +8,7 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const FROM = { remoteAddress: '192.0.2.7', userAgent: 'Browser', requestId: 'request-7' }
 
-/** A world with an operator, and how operators sign in there. */
+/** A world with an operator, and its sign-in. */
 async function startSignIn(t: Test) {
   const { store, clock, administration } = await createWorld(t)
   const events: Event[] = []
@@ -16,7 +16,7 @@ async function startSignIn(t: Test) {
   const { operators } = administration
   await operators.add('anna', 'admin')
 
-  /** The reference and the id of a session that begins now. */
+  /** Starts a session. Resolves to its reference and id. */
   async function logIn() {
     const result = await signIn.logIn((await operators.makeLoginCode('anna')).code, FROM)
     if (typeof result === 'string') throw new Error(result)
@@ -25,7 +25,7 @@ async function startSignIn(t: Test) {
   return { store, clock, operators, signIn, events, logIn }
 }
 
-t.test('Sign-in: an admin key proves its operator until it ends or is revoked', async (t) => {
+t.test('Sign-in: an admin key authenticates its operator until it expires or is revoked', async (t) => {
   const { clock, operators, signIn } = await startSignIn(t)
   const { adminKey, id, endsAt } = await operators.addKey('anna', DAY)
   t.match(await signIn.authenticate(adminKey), { operator: { name: 'anna', role: 'admin' }, key: { id, endsAt } })
@@ -43,7 +43,7 @@ t.test('Sign-in: an admin key proves its operator until it ends or is revoked', 
   )
 })
 
-t.test('Sign-in: what is no admin key, or nobody has, is refused', async (t) => {
+t.test('Sign-in: malformed and unknown admin keys are refused', async (t) => {
   const { operators, signIn } = await startSignIn(t)
   const { adminKey } = await operators.addKey('anna', DAY)
   for (const text of ['', 'x', adminKey.slice(1), `${adminKey}\0`, 'otsa_', `otsa_${'a'.repeat(1_000_000)}`]) {
@@ -53,7 +53,7 @@ t.test('Sign-in: what is no admin key, or nobody has, is refused', async (t) => 
   t.strictSame(await signIn.authenticate(adminKey), { reason: 'unknown key' }, 'it went with its operator')
 })
 
-t.test('Sign-in: when an admin key was used last is known within a minute', async (t) => {
+t.test('Sign-in: the last use of an admin key is known to within a minute', async (t) => {
   const { clock, operators, signIn } = await startSignIn(t)
   const { adminKey } = await operators.addKey('anna', DAY)
   const lastUsedAt = async () => (await operators.show('anna')).keys[0]?.lastUsedAt
@@ -68,7 +68,7 @@ t.test('Sign-in: when an admin key was used last is known within a minute', asyn
   t.equal(await lastUsedAt(), first + MINUTE)
 })
 
-t.test('Sign-in: a login link begins one session, of which the operator is told', async (t) => {
+t.test('Sign-in: a login link starts one session, which is logged', async (t) => {
   const { operators, signIn, events } = await startSignIn(t)
   const { code } = await operators.makeLoginCode('anna')
   const result = await signIn.logIn(code, { ...FROM, userAgent: 'B'.repeat(500) })
@@ -94,7 +94,7 @@ t.test('Sign-in: a login link begins one session, of which the operator is told'
   t.equal(await signIn.findSession(''), undefined)
 })
 
-t.test('Sign-in: a login link that two redeem at the same moment lets in one', async (t) => {
+t.test('Sign-in: of two concurrent logins with one link, only one succeeds', async (t) => {
   const { operators, signIn } = await startSignIn(t)
   for (let n = 0; n < 10; n++) {
     const { code } = await operators.makeLoginCode('anna')
@@ -103,7 +103,7 @@ t.test('Sign-in: a login link that two redeem at the same moment lets in one', a
   }
 })
 
-t.test('Sign-in: a login link can be used for ten minutes, and not before it was made', async (t) => {
+t.test('Sign-in: a login link is valid for ten minutes, and not before it was made', async (t) => {
   const { clock, operators, signIn } = await startSignIn(t)
   const { code, endsAt } = await operators.makeLoginCode('anna')
   t.equal(endsAt, clock.time + 10 * MINUTE)
@@ -115,7 +115,7 @@ t.test('Sign-in: a login link can be used for ten minutes, and not before it was
   t.match(await signIn.logIn(code, FROM), { operator: { name: 'anna' } })
 })
 
-t.test('Sign-in: why a login link lets nobody in is known after the store has forgotten it', async (t) => {
+t.test('Sign-in: the reason for refusing a login link is known even after the purge', async (t) => {
   const { store, clock, operators, signIn } = await startSignIn(t)
   const [used, expired] = [(await operators.makeLoginCode('anna')).code, (await operators.makeLoginCode('anna')).code]
   await signIn.logIn(used, FROM)
@@ -127,7 +127,7 @@ t.test('Sign-in: why a login link lets nobody in is known after the store has fo
   t.equal(await signIn.checkLoginCode(`${expired}x`), 'unknown login link')
 })
 
-t.test('Sign-in: a session that is not used ends after 15 minutes', async (t) => {
+t.test('Sign-in: an idle session ends after 15 minutes', async (t) => {
   const { clock, signIn, logIn } = await startSignIn(t)
   const { reference } = await logIn()
   for (let n = 0; n < 3; n++) {
@@ -138,7 +138,7 @@ t.test('Sign-in: a session that is not used ends after 15 minutes', async (t) =>
   t.equal(await signIn.findSession(reference), undefined)
 })
 
-t.test('Sign-in: what only looks keeps no session alive', async (t) => {
+t.test('Sign-in: a lookup without touch does not extend a session', async (t) => {
   const { clock, signIn, logIn } = await startSignIn(t)
   const { reference } = await logIn()
   clock.time += 15 * MINUTE - 1
@@ -161,7 +161,7 @@ t.test('Sign-in: a session ends after 8 hours, however often it is used', async 
   t.equal(await signIn.findSession(reference), undefined)
 })
 
-t.test('Sign-in: when a session was seen is written once a minute at most', async (t) => {
+t.test('Sign-in: the last use of a session is written at most once a minute', async (t) => {
   const { clock, operators, signIn, logIn } = await startSignIn(t)
   const { reference } = await logIn()
   const begun = clock.time
@@ -174,7 +174,7 @@ t.test('Sign-in: when a session was seen is written once a minute at most', asyn
   t.equal(await seenAt(), begun + MINUTE)
 })
 
-t.test('Sign-in: a clock that goes back lets no session live longer than was promised', async (t) => {
+t.test('Sign-in: setting the clock back does not extend a session', async (t) => {
   const { clock, signIn, operators, logIn } = await startSignIn(t)
   const { reference } = await logIn()
   clock.time -= MINUTE
@@ -184,7 +184,7 @@ t.test('Sign-in: a clock that goes back lets no session live longer than was pro
   t.strictSame((await operators.show('anna')).sessions, [])
 })
 
-t.test('Sign-in: a session that was ended, or whose operator is gone, is refused at once', async (t) => {
+t.test('Sign-in: a session is refused at once after it was ended or its operator removed', async (t) => {
   const { signIn, operators, logIn } = await startSignIn(t)
   const [first, second] = [await logIn(), await logIn()]
   t.not(first.reference, second.reference)
@@ -197,7 +197,7 @@ t.test('Sign-in: a session that was ended, or whose operator is gone, is refused
   t.equal(await signIn.logIn(code, FROM), 'used login link', 'it went with its operator')
 })
 
-t.test('Sign-in: where uses cannot be written operators are let in all the same', async (t) => {
+t.test('Sign-in: operators can sign in even if the store is read-only', async (t) => {
   const { store, clock, operators, logIn } = await startSignIn(t)
   const { adminKey } = await operators.addKey('anna', DAY)
   const { reference } = await logIn()

@@ -3,22 +3,19 @@ import { MANY_APPROVED } from '../../src/administration/suite-pages.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 
-t.test(
-  'Suites: a page of them has their secrets and how many applications are approved, and says what follows',
-  async (t) => {
-    const { administration, clock } = await createWorldOfSuites(t)
-    await administration.rotateSecret('store', 0)
-    clock.time += 1
-    const first = await administration.listPage({ limit: 1 })
-    t.match(first.rows, [{ suiteId: 'store', approved: 1, secrets: [{ state: 'expired' }, { state: 'active' }] }])
-    const second = await administration.listPage({ after: first.next, limit: 1 })
-    t.match(second.rows, [{ suiteId: 'product-information', approved: 0, secrets: { length: 1 } }])
-    t.equal(second.next, undefined)
-    await t.rejects(administration.listPage({ after: 'nonsense', limit: 1 }), OperatorError)
-  },
-)
+t.test('Suites: a page has secrets, the number of approved applications, and a cursor for the next page', async (t) => {
+  const { administration, clock } = await createWorldOfSuites(t)
+  await administration.rotateSecret('store', 0)
+  clock.time += 1
+  const first = await administration.listPage({ limit: 1 })
+  t.match(first.rows, [{ suiteId: 'store', approved: 1, secrets: [{ state: 'expired' }, { state: 'active' }] }])
+  const second = await administration.listPage({ after: first.next, limit: 1 })
+  t.match(second.rows, [{ suiteId: 'product-information', approved: 0, secrets: { length: 1 } }])
+  t.equal(second.next, undefined)
+  await t.rejects(administration.listPage({ after: 'nonsense', limit: 1 }), OperatorError)
+})
 
-t.test('Suites: who is approved for one is listed page by page, and counted whole', async (t) => {
+t.test('Suites: approved applications are listed page by page, and counted in full', async (t) => {
   const { administration, credentials } = await createWorldOfSuites(t)
   const others = Array.from({ length: MANY_APPROVED + 1 }, (_, n) => ({
     clientId: `a-${n}`,

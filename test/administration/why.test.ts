@@ -59,7 +59,7 @@ t.test('Why: a wrong secret is told from one that was right before', async (t) =
   t.match(refusals, [{ reason: 'wrong secret', endpoint: '/v1/oauth/accesstoken', requestId: 'mine', count: 2 }])
 })
 
-t.test('Why: the newest reason comes first, and each has a line with what to do', async (t) => {
+t.test('Why: each reason has a line with its remedy, newest first', async (t) => {
   const { diagnosis, post, credentials, clock, token, verify } = await createAskedWorld(t)
   const old = await token()
   clock.time += 61 * MINUTE
@@ -455,7 +455,7 @@ t.test('Why: a suite whose secret has ended, that sends what breaks a rule, or t
   )
 })
 
-t.test('Why: all that is wrong now is named, the newest first', async (t) => {
+t.test('Why: every current problem is named, newest first', async (t) => {
   const { diagnosis, token, verify, post, credentials, clock, administration, id } = await createAskedWorld(t)
   const first = await token()
   clock.time += MINUTE
@@ -514,7 +514,7 @@ t.test('Why: the last secret that has ended by itself is not said to be revoked'
   )
 })
 
-t.test('Why: whether all is well is told from what may be wrong, and from what is', async (t) => {
+t.test('Why: the health is well, doubtful or wrong', async (t) => {
   const { explain, post, credentials, clock, token, administration, introspect, id } = await createAskedWorld(t)
   const health = async (clientId?: string) => (await explain(clientId)).health
   t.equal(await health(), 'well')
@@ -548,7 +548,7 @@ t.test('Why: whether all is well is told from what may be wrong, and from what i
   t.equal(await health(id.toLowerCase()), 'wrong')
 })
 
-t.test('Why: what to do is said in the words of where it is read', async (t) => {
+t.test('Why: remedies are worded for the command line, the API or the console', async (t) => {
   const { administration, post, credentials, id, explain } = await createAskedWorld(t)
   await post({ ...credentials, client_secret: 'wrong' })
   await explain()

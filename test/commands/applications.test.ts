@@ -153,7 +153,7 @@ t.test('Commands: the name and the developer email of an application are updated
   t.match(await runJson(['apps', 'show', 'a'], options), { name: 'M', developer_email: 'e@f.example' })
 })
 
-t.test('Commands: a list has all applications, or those with a text or a status, or the newest', async (t) => {
+t.test('Commands: applications list can be filtered by text and status, and limited to the newest', async (t) => {
   const options = temporaryDatabase(t)
   for (const [id, name, email] of [
     ['one', 'Shop', 'a@north.example'],

@@ -134,7 +134,7 @@ t.test('Audit: what changes nothing is no event, and LOG_LEVEL applies', async (
   t.strictSame((await run(['apps', 'suspend', 'a'], silent)).events, [])
 })
 
-t.test('Commands: audit list says who changed what, newest first', async (t) => {
+t.test('Commands: audit list shows who changed what, newest first', async (t) => {
   const options = temporaryDatabase(t)
   await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
   await run(REGISTER, options)
@@ -181,7 +181,7 @@ t.test('Commands: audit list says who changed what, newest first', async (t) => 
   t.equal(await listed('--since', '2999-12-31T00:00'), 0)
 })
 
-t.test('Commands: audit list names keys by their ids, and login links by their ends', async (t) => {
+t.test('Commands: audit list names keys by id, and login links by expiry', async (t) => {
   const { env } = temporaryDatabase(t)
   const options = { env: { ...env, ADMIN_ADDRESS: '127.0.0.1:8081' } }
   await run(['operators', 'add', 'anna', '--role', 'admin', '--create'], options)
@@ -193,7 +193,7 @@ t.test('Commands: audit list names keys by their ids, and login links by their e
   t.strictSame(cells, ['what', 'role: admin', `login_links: +${ends_at}`, 'keys: +1', 'role: admin', ''])
 })
 
-t.test('Commands: audit list refuses a time or a number that is none', async (t) => {
+t.test('Commands: audit list refuses an invalid time or limit', async (t) => {
   const options = temporaryDatabase(t)
   for (const since of ['yesterday', '7', '7w', '2026-13-01', '2026-11-22 06:30', '']) {
     const { status, err } = await run(['audit', 'list', '--since', since], options)

@@ -5,11 +5,11 @@ import { openStore } from '../../src/store/open.ts'
 import { run, runJson } from '../support/run.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
-/** What prints links: with a database that has these operators. */
+/** A database with these operators, and the command that prints links. */
 async function startConsole(t: Test, ...operators: string[]) {
   const { env } = temporaryDatabase(t)
   for (const name of operators) await runJson(['operators', 'add', name, '--role', 'admin', '--create'], { env })
-  /** Runs the command where the listener is there. */
+  /** Runs the command with this ADMIN_ADDRESS. */
   const at = (
     ADMIN_ADDRESS: string,
     { args = [] as string[], ...more }: { args?: string[]; ADMIN_URL?: string } = {},
@@ -17,7 +17,7 @@ async function startConsole(t: Test, ...operators: string[]) {
   return { env, at }
 }
 
-t.test('Console: the link lets the operator in, once', async (t) => {
+t.test('Console: the link signs the operator in, once', async (t) => {
   const { env } = await startConsole(t, 'anna', 'bert')
   const options = { env: { ...env, ADMIN_ADDRESS: '127.0.0.1:8081' } }
   const { operator, url, ends_at, forward } = await runJson(['console', 'bert'], options)
@@ -34,7 +34,7 @@ t.test('Console: the link lets the operator in, once', async (t) => {
   t.equal(await signIn.logIn(code as string, from), 'used login link')
 })
 
-t.test('Console: the link leads to where a browser finds the listener', async (t) => {
+t.test('Console: the link has an address at which a browser can reach the listener', async (t) => {
   const { at } = await startConsole(t, 'anna')
   const entrances: [address: string, base: string, forward: string | undefined, url?: string][] = [
     ['127.0.0.1:8081', 'http://localhost:8081', '8081:127.0.0.1:8081'],
@@ -55,24 +55,27 @@ t.test('Console: the link leads to where a browser finds the listener', async (t
   }
 })
 
-t.test('Console: where a browser finds nothing on this machine, it says first how to forward a port', async (t) => {
-  const { at } = await startConsole(t, 'anna')
-  const entrances = {
-    '127.0.0.2:9000': '9000:127.0.0.2:9000',
-    '192.0.2.1:8081': '8081:192.0.2.1:8081',
-    '[2001:db8::1]:8081': '8081:[2001:db8::1]:8081',
-    'unix:/run/token-server/admin.sock': '8081:/run/token-server/admin.sock',
-  }
-  for (const [address, forward] of Object.entries(entrances)) {
-    const [, command, , sentence, url = '', , last] = (await at(address)).out.split('\n')
-    t.equal(command, `  ssh -N -L ${forward} HOST`)
-    t.equal(sentence, 'Then open this link there:')
-    t.equal(url.split('#')[0], `http://localhost:${forward.split(':')[0]}/login`)
-    t.match(last, /^It signs in anna once, until \S+Z\.$/)
-  }
-})
+t.test(
+  'Console: if the listener cannot be reached from this machine, the command to forward a port comes first',
+  async (t) => {
+    const { at } = await startConsole(t, 'anna')
+    const entrances = {
+      '127.0.0.2:9000': '9000:127.0.0.2:9000',
+      '192.0.2.1:8081': '8081:192.0.2.1:8081',
+      '[2001:db8::1]:8081': '8081:[2001:db8::1]:8081',
+      'unix:/run/token-server/admin.sock': '8081:/run/token-server/admin.sock',
+    }
+    for (const [address, forward] of Object.entries(entrances)) {
+      const [, command, , sentence, url = '', , last] = (await at(address)).out.split('\n')
+      t.equal(command, `  ssh -N -L ${forward} HOST`)
+      t.equal(sentence, 'Then open this link there:')
+      t.equal(url.split('#')[0], `http://localhost:${forward.split(':')[0]}/login`)
+      t.match(last, /^It signs in anna once, until \S+Z\.$/)
+    }
+  },
+)
 
-t.test('Console: where there is no link to print, it says what to do', async (t) => {
+t.test('Console: if it cannot print a link, it says what to do', async (t) => {
   const none = await startConsole(t)
   await runJson(['suites', 'register', 'store', '--name', 'Store', '--create'], { env: none.env })
   t.match(await none.at('off'), { status: 1, err: /^There is no console: set ADMIN_ADDRESS, to 127\.0\.0\.1:8081/ })
@@ -83,7 +86,7 @@ t.test('Console: where there is no link to print, it says what to do', async (t)
   t.match(await two.at('127.0.0.1:0', { args: ['anna'] }), { status: 1, err: /has the port 0/ })
 })
 
-t.test('Console: the link is in no line of the log', async (t) => {
+t.test('Console: the link is never logged', async (t) => {
   const { at } = await startConsole(t, 'anna')
   const { out, events, err } = await at('127.0.0.1:8081')
   const code = /#(\w+)/.exec(out)?.[1] as string

@@ -16,7 +16,7 @@ async function startDatabase(t: Test) {
   return options
 }
 
-/** A session of anna's that began a moment ago. */
+/** A new session of anna. */
 async function beginSession(t: Test, url: string): Promise<void> {
   const store = await openStore(parseDatabaseUrl(url), { lockTimeout: 2000 })
   t.teardown(() => store.close())
@@ -52,7 +52,7 @@ t.test('Operators: they are added with a role, listed and removed', async (t) =>
   })
 })
 
-t.test('Operators: a role, and the end of a key, must be given', async (t) => {
+t.test('Operators: the options --role and --expires are required', async (t) => {
   const options = await startDatabase(t)
   const refused = [
     [['add', 'bert'], /required option '--role <role>'/],
@@ -67,7 +67,7 @@ t.test('Operators: a role, and the end of a key, must be given', async (t) => {
   t.match(await run(['operators', 'add', 'a b', '--role', 'admin'], options), { status: 1, err: /^The name must be/ })
 })
 
-t.test('Operators: a key is printed once with its end, listed without itself, and revoked', async (t) => {
+t.test('Operators: a key is printed once with its expiry, listed without the key itself, and revoked', async (t) => {
   const options = await startDatabase(t)
   const { out, events } = await run(['operators', 'key', 'anna', '--expires', '90d'], options)
   t.match(out, /^operator {3}anna\nkey {8}1\nadmin_key {2}otsa_\w{49}\nends_at {4}\S+Z\nThe key is shown this once/)
@@ -96,7 +96,7 @@ t.test('Operators: a key is printed once with its end, listed without itself, an
   }
 })
 
-t.test('Operators: a key that could not be printed is lost, and that is said', async (t) => {
+t.test('Operators: a key that could not be printed is reported as lost', async (t) => {
   const { env } = await startDatabase(t)
   let err = ''
   const status = await main(['operators', 'key', 'anna', '--expires', '90d'], {

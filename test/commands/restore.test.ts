@@ -57,7 +57,7 @@ t.test('Restore: of a backup that cannot be used it is said which one, and what 
   t.equal((await run(['restore', '-'], options)).err, nothing)
 })
 
-t.test('Restore: it is an audit event of what it has restored, or nothing is restored', async (t) => {
+t.test('Restore: the restored database has an audit event of it; if that fails, nothing is restored', async (t) => {
   const options = await createBackup(t)
   const events = async () => (await runJson(['audit', 'list'], options)) as { action: string; after: object }[]
   const actions = async () => (await events()).map(({ action }) => action)
@@ -381,7 +381,7 @@ t.test('Restore: tokens of the backup are valid again, and with --revoke-all-tok
   t.equal(await found(), false)
 })
 
-t.test('Restore: operators and their keys are back, and who was logged in then is not', async (t) => {
+t.test('Restore: operators and their keys are restored, sessions and login links are not', async (t) => {
   const options = await createBackup(t)
   const store = await openHere(options)
   await store.addOperator({ name: 'anna', role: 'admin', createdAt: Date.now() }, AUDIT)

@@ -9,7 +9,7 @@ import { leaveSocket } from '../support/leave-socket.ts'
 import { startRecorder } from '../support/recorder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-t.test('Doctor: the admin listener that runs is found, at an address and at a socket', async (t) => {
+t.test('Doctor: a running admin listener is found at an address and at a socket', async (t) => {
   const socket = join(temporaryFolder(t), 'admin.sock')
   for (const [given, address] of [
     [`127.0.0.1:${await freePort()}`],
@@ -22,7 +22,7 @@ t.test('Doctor: the admin listener that runs is found, at an address and at a so
   }
 })
 
-t.test('Doctor: an admin listener that is not there is an error, at an address and at a socket', async (t) => {
+t.test('Doctor: a missing admin listener is an error, at an address and at a socket', async (t) => {
   const socket = join(temporaryFolder(t), 'admin.sock')
   const port = await freePort()
   const advice = 'If ADMIN_ADDRESS was set after the server had started, restart the server.'
@@ -36,7 +36,7 @@ t.test('Doctor: an admin listener that is not there is an error, at an address a
   t.match(await examineAdminListener({ host: '127.0.0.1', port: 0 }), [{ level: 'note' }])
 })
 
-t.test('Doctor: another program at ADMIN_ADDRESS, and one that does not answer, are errors', async (t) => {
+t.test('Doctor: another program at ADMIN_ADDRESS, or one that does not answer, is an error', async (t) => {
   const other = await startRecorder(t, (response) => response.end('Hello'))
   t.match(await examineAdminListener(placeOf(other.address)), [
     { level: 'error', text: `What answers at http://${other.address} is not this server's admin listener.` },
@@ -53,7 +53,7 @@ function placeOf(address: string) {
   return place
 }
 
-/** An admin listener at an ADMIN_ADDRESS. */
+/** Starts an admin listener at this address. */
 async function listen(t: Test, address: string) {
   const place = placeOf(address)
   const { app } = await createAdminWorld(t)

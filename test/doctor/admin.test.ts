@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const DAY = 24 * 60 * 60_000
 const NOW = Date.UTC(2026, 0, 1)
 
-t.test('Doctor: the folder of the admin socket is there, and nobody else can put a socket into it', async (t) => {
+t.test('Doctor: the folder of the admin socket must exist and not be writable by others', async (t) => {
   const folder = join(temporaryFolder(t), 'run')
   const found = () => examineSocketFolder(join(folder, 'admin.sock'))
   t.match(await found(), [{ level: 'error', text: `The folder of ADMIN_ADDRESS, ${folder}, does not exist.` }])
@@ -28,11 +28,11 @@ t.test('Doctor: the folder of the admin socket is there, and nobody else can put
   }
 })
 
-t.test('Doctor: a folder of the admin socket that cannot be looked at is a finding, too', async (t) => {
+t.test('Doctor: a folder of the admin socket that cannot be read is a finding', async (t) => {
   await t.rejects(examineSocketFolder('/dev/null/run/admin.sock'), { code: 'ENOTDIR' })
 })
 
-t.test('Doctor: an admin listener without an operator, and operators whose last key ends, are said', async (t) => {
+t.test('Doctor: it reports a listener without operators, and operators whose last key ends soon', async (t) => {
   t.match(examineOperators([], NOW), [{ level: 'note', text: 'There is no operator who could use ADMIN_ADDRESS.' }])
   const anna = { name: 'anna', lastKeyEndsAt: NOW + 8 * DAY }
   const nobody = { name: 'nobody', lastKeyEndsAt: null }

@@ -62,7 +62,7 @@ for (const { name, latest, createEnv } of [SQLITE, await startPostgresStore(t)])
     inspector.close()
   })
 
-  t.test(`Doctor on ${name}: operators and the ends of their keys are looked at where they are needed`, async (t) => {
+  t.test(`Doctor on ${name}: operators and their keys are checked if ADMIN_ADDRESS is set`, async (t) => {
     const { store, location } = await createStore(t)
     const now = Date.now()
     const found = async (env = { ADMIN_ADDRESS: '127.0.0.1:8081' } as NodeJS.ProcessEnv) => {

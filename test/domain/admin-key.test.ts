@@ -3,17 +3,17 @@ import t from 'tap'
 import { generateAdminKey, isAdminKey } from '../../src/domain/admin-key.ts'
 
 const KNOWN = `otsa_${'A'.repeat(43)}`
-/** The CRC-32 of that is 1083878949. */
+/** Its CRC-32 is 1083878949. */
 const CHECKSUM = '1BLqQX'
 
-t.test('Admin keys: one has a prefix, 43 characters that nobody can guess, and a checksum', async (t) => {
+t.test('Admin keys: a key has a prefix, 43 random characters and a checksum', async (t) => {
   const key = generateAdminKey()
   t.match(key, /^otsa_[A-Za-z0-9]{49}$/)
   t.not(key, generateAdminKey())
   t.ok(isAdminKey(key))
 })
 
-t.test('Admin keys: the checksum is the CRC-32 of all before it in base 62, with zeros before it', async (t) => {
+t.test('Admin keys: the checksum is the zero-padded base-62 CRC-32 of all characters before it', async (t) => {
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   const numberOf = (text: string) => [...text].reduce((number, digit) => number * 62 + digits.indexOf(digit), 0)
   t.ok(isAdminKey(`${KNOWN}${CHECKSUM}`))
@@ -23,7 +23,7 @@ t.test('Admin keys: the checksum is the CRC-32 of all before it in base 62, with
   }
 })
 
-t.test('Admin keys: what has another prefix, length, character or checksum is none', async (t) => {
+t.test('Admin keys: a wrong prefix, length, character or checksum is malformed', async (t) => {
   const key = generateAdminKey()
   const other = (character: string | undefined) => (character === 'x' ? 'y' : 'x')
   const wrong = [
@@ -44,7 +44,7 @@ t.test('Admin keys: what has another prefix, length, character or checksum is no
   }
 })
 
-t.test('Admin keys: every character is drawn as often as every other', async (t) => {
+t.test('Admin keys: all characters are equally likely', async (t) => {
   const counts = new Map<string, number>()
   for (let n = 0; n < 2000; n++) {
     for (const character of generateAdminKey().slice(5, 48)) counts.set(character, (counts.get(character) ?? 0) + 1)

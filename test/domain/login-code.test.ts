@@ -3,14 +3,14 @@ import { endOfLoginCode, generateLoginCode } from '../../src/domain/login-code.t
 
 const END = Date.UTC(2027, 0, 15, 8, 10, 30)
 
-t.test('Login codes: one has its end, 32 characters that nobody can guess, and a checksum', async (t) => {
+t.test('Login codes: a code has its expiry, 32 random characters and a checksum', async (t) => {
   const code = generateLoginCode(END + 999)
   t.match(code, /^[A-Za-z0-9]{44}$/)
   t.not(code.slice(6, 38), generateLoginCode(END).slice(6, 38))
   t.equal(endOfLoginCode(code), END)
 })
 
-t.test('Login codes: what has another length or character is none', async (t) => {
+t.test('Login codes: a wrong length or character is malformed', async (t) => {
   const code = generateLoginCode(END)
   for (const text of ['', code.slice(1), `${code}0`, ` ${code}`, `${code}\n`, `${code.slice(0, -1)}-`]) {
     t.equal(endOfLoginCode(text), undefined, text)

@@ -8,19 +8,19 @@ const [, regex = ''] = /^regex = '''(.+)'''$/m.exec(RULES) ?? []
 const [, entropy = ''] = /^entropy = ([\d.]+)$/m.exec(RULES) ?? []
 const [, keyword = ''] = /^keywords = \["(\w+)"\]$/m.exec(RULES) ?? []
 
-/** What the rule finds in a text, as gitleaks does: a keyword, the pattern, and more entropy than the threshold. */
+/** Applies the rule as gitleaks does: keyword, pattern, and entropy above the threshold. */
 function found(text: string): string | undefined {
   const secret = text.includes(keyword) ? new RegExp(regex).exec(text)?.[1] : undefined
   return secret !== undefined && entropyOf(secret) > Number(entropy) ? secret : undefined
 }
 
-/** Shannon's, in bits for each character. */
+/** Shannon entropy, in bits per character. */
 function entropyOf(text: string): number {
   const shares = [...new Set(text)].map((character) => (text.split(character).length - 1) / text.length)
   return -shares.reduce((sum, share) => sum + share * Math.log2(share), 0)
 }
 
-t.test('gitleaks: every admin key is found, wherever it stands', async (t) => {
+t.test('gitleaks: every admin key is found, in any context', async (t) => {
   for (let n = 0; n < 500; n++) {
     const key = generateAdminKey()
     for (const text of [key, `ADMIN_KEY=${key}\n`, `{"key":"${key}"}`, `Authorization: Bearer ${key}`, `'${key}',`]) {
@@ -29,7 +29,7 @@ t.test('gitleaks: every admin key is found, wherever it stands', async (t) => {
   }
 })
 
-t.test('gitleaks: what has not the form of a key is not found', async (t) => {
+t.test('gitleaks: text that is not a well-formed key is not found', async (t) => {
   const key = generateAdminKey()
   const others = [key.slice(0, -1), `${key}a`, `x${key}`, key.replace('otsa_', 'otsa-'), `otsa_${'x'.repeat(49)}`]
   for (const text of ['', 'otsa_…', ...others]) t.equal(found(text), undefined, text)

@@ -15,7 +15,7 @@ const skip =
   spawnSync('schemathesis', ['--version']).status !== 0 && 'schemathesis is not installed: pip install schemathesis'
 
 t.test(
-  'OpenAPI: schemathesis finds nothing in the administration API that is not as described',
+  'OpenAPI: schemathesis finds no difference between the administration API and its description',
   { skip },
   async (t) => {
     const { address, keys } = await createDescribedAdmin(t)

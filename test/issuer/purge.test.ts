@@ -61,7 +61,7 @@ t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
   t.equal(await purge({ store, now, observe }), false)
 })
 
-t.test('Purge: who changed what is kept for 400 days', async (t) => {
+t.test('Purge: audit events are kept for 400 days', async (t) => {
   const { store, clock } = await createWorld(t)
   const now = () => clock.time
   const observe = ({ type }: Event) => t.fail(type)
@@ -86,7 +86,7 @@ t.test('Purge: who changed what is kept for 400 days', async (t) => {
   t.strictSame(await events(), [clock.time])
 })
 
-t.test('Purge: a clock that is years ahead does not empty the audit trail, nor does one that is behind', async (t) => {
+t.test('Purge: a clock that is years ahead or behind does not empty the audit trail', async (t) => {
   const { store, clock } = await createWorld(t)
   const now = () => clock.time
   for (const time of [START + 4000 * DAY, START - 4000 * DAY]) {
@@ -96,13 +96,13 @@ t.test('Purge: a clock that is years ahead does not empty the audit trail, nor d
   }
 })
 
-t.test('Purge: where nothing was changed yet there is nothing to keep', async (t) => {
+t.test('Purge: an empty audit trail needs no purge', async (t) => {
   const store = await openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
   t.teardown(() => store.close())
   t.equal(await purge({ store, now: () => START, observe() {} }), false)
 })
 
-t.test('Purge: expired tokens come first, and all else waits until they are through', async (t) => {
+t.test('Purge: everything else waits until the expired tokens are deleted', async (t) => {
   const { store, clock, credentials } = await createWorld(t)
   const now = () => clock.time
   const old = refusal(credentials.client_id, { firstAt: START - HOUR })

@@ -9,33 +9,36 @@ import { command, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
 
-/** The status of an answer to a request without a key, over a Unix socket. */
+/** Sends a request without a key over a Unix socket. Resolves to the status. */
 async function statusOver(socketPath: string): Promise<number | undefined> {
   const [response] = await once(http.request({ socketPath, path: '/admin/v1/suites', agent: false }).end(), 'response')
   response.resume()
   return response.statusCode
 }
 
-t.test('Admin: a server listens on a socket of its owner, and open connections do not delay its end', async (t) => {
-  const { env, folder } = temporaryDatabase(t)
-  const socket = join(folder, 'admin.sock')
-  const server = await startServer(t, { ...env, ADMIN_ADDRESS: `unix:${socket}` })
-  t.match(server.logged('ready'), [{ admin: `unix:${socket}`, ops: undefined }])
-  t.equal(lstatSync(socket).mode & 0o777, 0o600)
-  t.equal(await statusOver(socket), 401)
-  const open = connect(socket)
-  t.teardown(() => open.destroy())
-  await once(open, 'connect')
-  open.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  await once(open, 'data')
-  const before = performance.now()
-  server.child.kill('SIGTERM')
-  t.match(await server.exited, { status: 0 })
-  t.ok(performance.now() - before < 5000)
-  t.notOk(existsSync(socket))
-})
+t.test(
+  'Admin: the Unix socket is accessible to its owner only, and open connections do not delay shutdown',
+  async (t) => {
+    const { env, folder } = temporaryDatabase(t)
+    const socket = join(folder, 'admin.sock')
+    const server = await startServer(t, { ...env, ADMIN_ADDRESS: `unix:${socket}` })
+    t.match(server.logged('ready'), [{ admin: `unix:${socket}`, ops: undefined }])
+    t.equal(lstatSync(socket).mode & 0o777, 0o600)
+    t.equal(await statusOver(socket), 401)
+    const open = connect(socket)
+    t.teardown(() => open.destroy())
+    await once(open, 'connect')
+    open.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await once(open, 'data')
+    const before = performance.now()
+    server.child.kill('SIGTERM')
+    t.match(await server.exited, { status: 0 })
+    t.ok(performance.now() - before < 5000)
+    t.notOk(existsSync(socket))
+  },
+)
 
-t.test('Admin: a server that was killed leaves its socket, and the next one takes its place', async (t) => {
+t.test('Admin: the socket file of a killed server is replaced by the next one', async (t) => {
   const { env, folder } = temporaryDatabase(t)
   const socket = join(folder, 'admin.sock')
   const settings = { ...env, ADMIN_ADDRESS: `unix:${socket}` }
@@ -55,7 +58,7 @@ t.test('Admin: a server that was killed leaves its socket, and the next one take
 })
 
 t.test(
-  'Admin: of servers that begin at once where one was killed one gets the socket, and the others say so',
+  'Admin: of several servers that start at once after a kill, one gets the socket and the others report it',
   async (t) => {
     const { env, folder } = temporaryDatabase(t)
     const socket = join(folder, 'admin.sock')
@@ -72,7 +75,7 @@ t.test(
   },
 )
 
-t.test('Admin: a server whose ADMIN_ADDRESS is taken does not start, nor does a leader', async (t) => {
+t.test('Admin: neither a single process nor a leader starts if ADMIN_ADDRESS is taken', async (t) => {
   const other = http.createServer().listen(0, '127.0.0.1')
   t.teardown(() => other.close())
   await once(other, 'listening')
@@ -87,7 +90,7 @@ t.test('Admin: a server whose ADMIN_ADDRESS is taken does not start, nor does a 
   }
 })
 
-t.test('Admin: where the public port is taken no socket is left behind', async (t) => {
+t.test('Admin: no socket file is left behind if the public port is taken', async (t) => {
   const other = http.createServer().listen(0, '127.0.0.1')
   t.teardown(() => other.close())
   await once(other, 'listening')
@@ -103,7 +106,7 @@ t.test('Admin: where the public port is taken no socket is left behind', async (
   }
 })
 
-t.test('Admin: a leader has the listener, which lives while its workers are lost and replaced', async (t) => {
+t.test('Admin: the leader has the listener, which survives the loss of workers', async (t) => {
   const { server, workers } = await startLeader(t, { env: { ADMIN_ADDRESS: '127.0.0.1:0' } })
   const { admin } = server.logged('ready')[0]
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })

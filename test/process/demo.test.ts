@@ -14,7 +14,7 @@ async function startDemo(t: Test, env: NodeJS.ProcessEnv) {
   return { child, out, all: () => out }
 }
 
-/** Signs in with a one-time link, as its page does. Resolves to what fetches the pages of the console. */
+/** Signs in with a one-time link. Resolves to a function that fetches pages of the console. */
 async function openConsole(link: string) {
   const { origin, hash } = new URL(link)
   const body = new URLSearchParams({ code: hash.slice(1) })
@@ -23,7 +23,7 @@ async function openConsole(link: string) {
   return async (path: string) => (await fetch(origin + path, { headers: { cookie } })).text()
 }
 
-t.test('Demo: it prints a link to its console and a curl that gets a token, whatever settings there are', async (t) => {
+t.test('Demo: it prints a login link and a curl command that gets a token, whatever the settings', async (t) => {
   const { env } = temporaryDatabase(t)
   const demo = await startDemo(t, { ...env, HOST: '0.0.0.0' })
   const [, url, body] = /curl -s (\S+) \\\n +-d '([^']+)'/.exec(demo.out) ?? []

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 const { createDatabase } = await startDatabases(t)
 
-t.test('Nodes: servers on one PostgreSQL see each other, and which of them has ended or was killed', async (t) => {
+t.test('Nodes: servers on one PostgreSQL see each other, and which ones have stopped or were killed', async (t) => {
   const url = await createDatabase()
   const { env, startNode } = await createCluster(t, url)
   // Each has a port, and so a name, of its own.
@@ -51,7 +51,7 @@ t.test('Nodes: servers on one PostgreSQL see each other, and which of them has e
   )
 })
 
-/** The authorization of an operator. */
+/** The Authorization header of an operator. */
 async function bearer(t: Test, env: NodeJS.ProcessEnv): Promise<string> {
   await command(t, ['operators', 'add', 'viktor', '--role', 'viewer'], env)
   const { out } = await command(t, ['operators', 'key', 'viktor', '--expires', '1d'], env)

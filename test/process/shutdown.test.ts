@@ -36,7 +36,7 @@ t.test('Shutdown: a request in flight at the signal is answered, and no new conn
   t.equal(other.prepare('SELECT count(*) FROM tokens').pluck().get(), 1)
 })
 
-t.test('Shutdown: another signal ends the server at once', async (t) => {
+t.test('Shutdown: a second signal ends the server at once', async (t) => {
   const { server, inFlight } = await createBusyServer(t)
   const cutOff = t.rejects(inFlight)
   server.child.kill('SIGTERM')
@@ -46,7 +46,7 @@ t.test('Shutdown: another signal ends the server at once', async (t) => {
   await cutOff
 })
 
-t.test('Shutdown: the same signal again at once, as npm hands on a Ctrl-C, is the same wish', async (t) => {
+t.test('Shutdown: a signal that is repeated at once, as npm does with Ctrl-C, is ignored', async (t) => {
   const { server, other, inFlight } = await createBusyServer(t)
   server.child.kill('SIGINT')
   await until(() => server.logged('stopping').length === 1)

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const DAY = 24 * 60 * 60_000
 
-/** A server with an admin listener, an application, and what an operator is told of it. */
+/** A server with an admin listener and an application, and its statistics as the API shows them. */
 async function start(t: Test, settings: NodeJS.ProcessEnv = {}) {
   const { env } = temporaryDatabase(t)
   const credentials = await register(env)
@@ -31,7 +31,7 @@ async function addAdminKey(env: NodeJS.ProcessEnv): Promise<string> {
 }
 
 for (const WORKERS of ['1', '2']) {
-  t.test(`Statistics: what a server does is seen at once, with ${WORKERS} processes`, async (t) => {
+  t.test(`Statistics: requests are counted at once, with ${WORKERS} processes`, async (t) => {
     const { server, credentials, statistics } = await start(t, { WORKERS })
     t.match(await statistics(), {
       last_hour: { tokens: 0, refusals: 0, token_latency: null },
@@ -58,7 +58,7 @@ for (const WORKERS of ['1', '2']) {
   })
 }
 
-t.test('Statistics: what a worker has counted stays when it is killed', async (t) => {
+t.test('Statistics: the counts of a worker survive when it is killed', async (t) => {
   const { server, credentials, statistics } = await start(t, { WORKERS: '2' })
   for (let n = 0; n < 6; n++) await server.token(credentials)
   await until(async () => (await statistics()).last_hour.tokens === 6)

@@ -7,10 +7,10 @@ import { layout } from '../../src/admin/console/layout.ts'
 const DOCS = join(import.meta.dirname, '../../docs')
 const TEXT = readFileSync(join(DOCS, 'console.md'), 'utf8')
 
-/** Bytes. Larger ones make every clone larger, with each change of them. */
+/** Bytes. Every change of a large image makes clones of the repository larger. */
 const LARGEST = 250_000
 
-t.test('Console: docs/console.md shows every page that the navigation leads to', async (t) => {
+t.test('Console: docs/console.md has a screenshot of every page in the navigation', async (t) => {
   const frame = layout({ title: '', content: '' }, { operator: { name: 'anna', role: 'admin' } })
   const labels = [...frame.matchAll(/<li><a href="[^"]*">([^<]+)</g)].map(([, label]) => label)
   t.ok(labels.includes('Overview'))
@@ -20,7 +20,7 @@ t.test('Console: docs/console.md shows every page that the navigation leads to',
   }
 })
 
-t.test('Console: its pictures are those that the script makes, and small', async (t) => {
+t.test('Console: its screenshots are those that the script takes, and they are small', async (t) => {
   const made = picturesOf({ clientId: '' }).map(({ name }) => `${name}.png`)
   const files = readdirSync(join(DOCS, 'console'))
   t.strictSame(files.sort(), [...made, 'overview-dark.png'].sort())

@@ -3,7 +3,7 @@ import { readConfig, settings } from '../../src/config.ts'
 import { describe } from '../../src/server/about.ts'
 import { VERSION } from '../../src/version.ts'
 
-t.test('About: every setting has its value as it is written, and a password is never in it', async (t) => {
+t.test('About: every setting is shown as it is written, without passwords', async (t) => {
   const env = {
     DATABASE_URL: 'postgres://u:hunter2@db.example:5433/tokens?sslmode=disable',
     TRUST_PROXY: '10.0.0.0/8, ::1',

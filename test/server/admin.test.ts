@@ -22,7 +22,7 @@ async function start(t: Test, env: NodeJS.ProcessEnv) {
   return { ...admin, store }
 }
 
-t.test('Admin: it listens where the setting says, for hosts of that name, and ends', async (t) => {
+t.test('Admin: it listens at ADMIN_ADDRESS, accepts that host name, and closes', async (t) => {
   const { address, close, store } = await start(t, { ADMIN_ADDRESS: '127.0.0.2:0' })
   t.match(address, /^http:\/\/127\.0\.0\.2:\d+$/)
   const status = async () => (await fetch(`${address}/admin/v1/applications`)).status
@@ -32,14 +32,14 @@ t.test('Admin: it listens where the setting says, for hosts of that name, and en
   await t.rejects(status())
 })
 
-t.test('Admin: where it listens at all addresses of a machine, none of them is a name of it', async (t) => {
+t.test('Admin: if it listens on all addresses, none of them is accepted as a host', async (t) => {
   const { address } = await start(t, { ADMIN_ADDRESS: '0.0.0.0:0' })
   const { port } = new URL(String(address))
   t.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 401)
   t.equal((await fetch(`http://127.0.0.2:${port}/`)).status, 421)
 })
 
-t.test('Admin: a Unix socket', async (t) => {
+t.test('Admin: it listens on a Unix socket', async (t) => {
   const socket = join(temporaryFolder(t), 'admin.sock')
   const { address, close } = await start(t, { ADMIN_ADDRESS: `unix:${socket}` })
   t.equal(address, `unix:${socket}`)
@@ -48,25 +48,22 @@ t.test('Admin: a Unix socket', async (t) => {
   t.notOk(existsSync(socket))
 })
 
-t.test(
-  'Admin: the nodes that share a PostgreSQL are told of it by its machine and its port, until it ends',
-  async (t) => {
-    const env = { DATABASE_URL: await createDatabase(), ADMIN_ADDRESS: '127.0.0.1:0', PORT: '8123' }
-    const { close, store } = await start(t, env)
-    const names = async () => (await store.nodes?.list(10))?.map(({ name }) => name)
-    await until(async () => (await names())?.length === 1)
-    t.strictSame(await names(), [`${hostname()}:8123`])
-    await close()
-    t.strictSame(await names(), [])
-  },
-)
+t.test('Admin: nodes on one PostgreSQL know it by host name and port until it ends', async (t) => {
+  const env = { DATABASE_URL: await createDatabase(), ADMIN_ADDRESS: '127.0.0.1:0', PORT: '8123' }
+  const { close, store } = await start(t, env)
+  const names = async () => (await store.nodes?.list(10))?.map(({ name }) => name)
+  await until(async () => (await names())?.length === 1)
+  t.strictSame(await names(), [`${hostname()}:8123`])
+  await close()
+  t.strictSame(await names(), [])
+})
 
-t.test('Admin: an address that is taken is an error of the operator', async (t) => {
+t.test('Admin: an address that is taken is an OperatorError', async (t) => {
   const { address } = await start(t, { ADMIN_ADDRESS: '127.0.0.1:0' })
   await t.rejects(start(t, { ADMIN_ADDRESS: String(address).replace('http://', '') }), OperatorError)
 })
 
-t.test('Admin: where it is off there is nobody', async (t) => {
+t.test('Admin: if it is off, nothing listens', async (t) => {
   const { address, close } = await start(t, {})
   t.equal(address, undefined)
   await close()

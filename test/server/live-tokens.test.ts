@@ -20,7 +20,7 @@ t.test('Live tokens: a token lives for an hour, or until it is revoked', async (
   t.strictSame(await live(), { count: 0, isExact: true })
 })
 
-t.test('Live tokens: of very many it is said about how many there are, and that it is about', async (t) => {
+t.test('Live tokens: a very large number is estimated, and marked as an estimate', async (t) => {
   const asked: number[] = []
   const issued = new Map([
     [START / HOUR - 1, 1_000_000],

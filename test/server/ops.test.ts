@@ -93,7 +93,7 @@ t.test('Ops: an address that is taken is an error of the operator', async (t) =>
   await t.rejects(start(t, address.replace('http://', '')), OperatorError)
 })
 
-t.test('Ops: where it is off, or nothing is counted, there is nobody', async (t) => {
+t.test('Ops: if it is off, or nothing is counted, nothing listens', async (t) => {
   const figures = createServerFigures(createNumbers(), { expected: 1, serving: () => 1 })
   for (const ops of [
     await startOps(readConfig({}), figures),

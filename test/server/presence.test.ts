@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const { createDatabase } = await startDatabases(t)
 
-/** The nodes of an empty database, and one that tells how often it has told. */
+/** The nodes of an empty database, and one that counts its reports. */
 async function open(t: Test) {
   const store = await openStore(locationOf(await createDatabase()), { lockTimeout: 5000 })
   t.teardown(() => store.close())
@@ -23,7 +23,7 @@ async function open(t: Test) {
   return { nodes, thisNode, tokens }
 }
 
-t.test('Presence: a node tells at once, again and again, and is forgotten when it ends', async (t) => {
+t.test('Presence: a node reports at once and at intervals, and is deleted when it shuts down', async (t) => {
   const { nodes, thisNode, tokens } = await open(t)
   const { stop } = startPresence(nodes, thisNode, { interval: 10 })
   await until(async () => Number((await tokens())[0]) >= 3)
@@ -31,7 +31,7 @@ t.test('Presence: a node tells at once, again and again, and is forgotten when i
   t.strictSame(await tokens(), [])
 })
 
-t.test('Presence: a node tells once until its time has come', async (t) => {
+t.test('Presence: a node reports once per interval', async (t) => {
   const { nodes, thisNode, tokens } = await open(t)
   const { stop } = startPresence(nodes, thisNode)
   await until(async () => (await tokens()).length === 1)
@@ -40,7 +40,7 @@ t.test('Presence: a node tells once until its time has come', async (t) => {
   t.strictSame(await tokens(), [])
 })
 
-t.test('Presence: what cannot be told is told the next time, and at the end is left', async (t) => {
+t.test('Presence: a failed report is repeated at the next interval, and ignored at shutdown', async (t) => {
   const { nodes, thisNode, tokens } = await open(t)
   let refusals = 0
   const refuse = async () => {
@@ -55,7 +55,7 @@ t.test('Presence: what cannot be told is told the next time, and at the end is l
   t.equal(refusals, 3)
 })
 
-t.test('Presence: a store that hangs does not keep a server from ending', async (t) => {
+t.test('Presence: a hanging store does not delay shutdown', async (t) => {
   const { nodes, thisNode } = await open(t)
   const { promise: never } = Promise.withResolvers<void>()
   const before = performance.now()

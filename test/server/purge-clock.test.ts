@@ -104,27 +104,24 @@ t.test('Purge: a clock that counts from 1970 on does not make it fail', async (t
   t.strictSame(logged(events), [])
 })
 
-t.test(
-  'Purge: a clock that is set back ends every session and login link; one that is set forward does not',
-  async (t) => {
-    const { clocks, looked, store } = await startLoop(t)
-    await store.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
-    const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser' }
-    async function begin(): Promise<void> {
-      const code = { createdAt: START, endsAt: START + 8 * HOUR }
-      for (const digest of ['used', 'code']) await store.addLoginCode('anna', { ...code, digest }, AUDIT)
-      await store.beginSession('anna', 'used', { digest: 'session', ...code, ...from }, AUDIT)
-    }
-    const left = async () =>
-      [await store.findLoginCode('code'), await store.findSession('session')].filter(Boolean).length
-    await begin()
-    clocks.wall += HOUR
-    await looked()
-    t.equal(await left(), 2)
-    clocks.wall -= HOUR / 60 + 1
-    await until(async () => (await left()) === 0)
-    await begin()
-    await looked()
-    t.equal(await left(), 2, 'those that begin later go on')
-  },
-)
+t.test('Purge: setting the clock back ends all sessions and login links; setting it forward ends none', async (t) => {
+  const { clocks, looked, store } = await startLoop(t)
+  await store.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
+  const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+  async function begin(): Promise<void> {
+    const code = { createdAt: START, endsAt: START + 8 * HOUR }
+    for (const digest of ['used', 'code']) await store.addLoginCode('anna', { ...code, digest }, AUDIT)
+    await store.beginSession('anna', 'used', { digest: 'session', ...code, ...from }, AUDIT)
+  }
+  const left = async () =>
+    [await store.findLoginCode('code'), await store.findSession('session')].filter(Boolean).length
+  await begin()
+  clocks.wall += HOUR
+  await looked()
+  t.equal(await left(), 2)
+  clocks.wall -= HOUR / 60 + 1
+  await until(async () => (await left()) === 0)
+  await begin()
+  await looked()
+  t.equal(await left(), 2, 'those that begin later go on')
+})

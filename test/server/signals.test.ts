@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 
 const SIGNALS = new URL('../../src/server/signals.ts', import.meta.url).href
 
-/** A process that does this when a signal comes, and after it flushes for a second; it says what happens. */
+/** A process that handles signals with this function and then flushes for a second; it prints what happens. */
 async function startClosing(t: Test, close: string) {
   const program = `
     import { closeOnSignal } from '${SIGNALS}'
@@ -27,7 +27,7 @@ async function startClosing(t: Test, close: string) {
   return { child, exited, said, out: () => out }
 }
 
-t.test('Signals: the same one again at once, as npm hands on a Ctrl-C, is the same wish', async (t) => {
+t.test('Signals: a signal that is repeated at once, as npm does with Ctrl-C, is ignored', async (t) => {
   const { child, exited, said, out } = await startClosing(t, "console.log('closing'); await sleep(300)")
   child.kill('SIGINT')
   await said('closing')
@@ -37,7 +37,7 @@ t.test('Signals: the same one again at once, as npm hands on a Ctrl-C, is the sa
   t.equal(out(), 'started\nclosing\n')
 })
 
-t.test('Signals: the same one two seconds later ends the process at once', async (t) => {
+t.test('Signals: the same signal two seconds later ends the process at once', async (t) => {
   const { child, exited, said } = await startClosing(t, "console.log('closing'); await sleep(60_000)")
   child.kill('SIGINT')
   await said('closing')
@@ -47,7 +47,7 @@ t.test('Signals: the same one two seconds later ends the process at once', async
   t.strictSame(await exited, [1, null])
 })
 
-t.test('Signals: another one when all is closed changes nothing', async (t) => {
+t.test('Signals: another signal after everything is closed is ignored', async (t) => {
   const { child, exited, said, out } = await startClosing(t, "console.log('closed')")
   child.kill('SIGINT')
   await said('closed')

@@ -15,7 +15,7 @@ import { createWorld, START } from '../support/world.ts'
 const DAY = 24 * 60 * 60 * 1000
 const SAMPLE = { requestsInFlight: 0, connections: 0, scryptRunning: 0, scryptWaiting: 0 }
 
-/** The statistics of a real store, at a time that the test decides. */
+/** Statistics of a real store, with a clock that the test controls. */
 async function createStatistics(t: Test) {
   const world = await createWorld(t, { databaseUrl: `sqlite:${join(temporaryFolder(t), 'store.db')}` })
   const { clock } = world
@@ -28,7 +28,7 @@ async function createStatistics(t: Test) {
   return { ...world, figures, read, count: (type: Event['type']) => count({ type } as Event) }
 }
 
-t.test('Statistics: a server that has just begun has all of them, before its store is open, too', async (t) => {
+t.test('Statistics: a server that has just started has all fields, even before its store is open', async (t) => {
   const { read } = await createStatistics(t)
   const { minutes, lately, lastMinute, ...rest } = await read()
   t.strictSame([minutes.length, lately.length], [61, 61])
@@ -46,7 +46,7 @@ t.test('Statistics: a server that has just begun has all of them, before its sto
   })
 })
 
-t.test('Statistics: what is counted, and how the processes and the store are doing', async (t) => {
+t.test('Statistics: they show traffic, and the state of processes and store', async (t) => {
   const { read, count, figures, store, clock, token } = await createStatistics(t)
   figures.ofStore.open({ ...store, lastBackupAt: async () => START - 1 })
   const [first, second] = [figures.fleet.join(), figures.fleet.join()]
@@ -77,7 +77,7 @@ t.test('Statistics: what is counted, and how the processes and the store are doi
   )
 })
 
-t.test('Statistics: who has no secret soon is named, the next one first', async (t) => {
+t.test('Statistics: owners whose secrets end soon are listed, the next to end first', async (t) => {
   const { read, figures, store, administration, credentials, clock } = await createStatistics(t)
   figures.ofStore.open(store)
   const id = credentials.client_id
@@ -101,7 +101,7 @@ t.test('Statistics: who has no secret soon is named, the next one first', async 
 
 const { createDatabase } = await startDatabases(t)
 
-t.test('Statistics: nodes on one PostgreSQL see each other, and when one was killed', async (t) => {
+t.test('Statistics: nodes on one PostgreSQL see each other, and which one was killed', async (t) => {
   const world = await createWorld(t, { databaseUrl: await createDatabase() })
   const { clock, store } = world
   const nodes = store.nodes as Nodes

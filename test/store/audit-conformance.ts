@@ -14,7 +14,7 @@ const SECRET = { digest: DIGEST, createdAt: START + 1 }
 const TIME = new Date(START).toISOString()
 const ALL = { limit: 1000 }
 
-/** The fields of a secret that was made at the beginning. */
+/** The public fields of a secret that was created at the start. */
 const GENERATED = { id: Number, origin: 'generated', created_at: TIME, ends_at: null, revoked_at: null }
 
 function application(clientId: string, more: Partial<NewApplication> = {}): NewApplication {
@@ -34,7 +34,7 @@ function suite(suiteId: string): NewSuite {
   return { suiteId, name: `Suite ${suiteId}`, createdAt: START, secret: { digest: DIGEST, createdAt: START } }
 }
 
-/** What operators do, and the event of it. */
+/** An action of an operator, and the event it causes. */
 type Case = [make: () => Promise<unknown>, event: Partial<AuditEvent> | undefined]
 
 const ofApplication = (action: string, before: object | null, after: object | null) => ({
@@ -48,9 +48,9 @@ const ofSuite = (action: string, before: object | null, after: object | null) =>
   subject: { kind: 'suite', id: 'store' } as const,
 })
 
-/** Every change of an operator is one event, in the same transaction. */
+/** Every change is one event, in the same transaction. */
 export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: Harness): void {
-  t.test('Audit: each change is one event with what was there before and after, and no secret', async (t) => {
+  t.test('Audit: each change is one event with the fields before and after, and without secrets', async (t) => {
     const store = await open(t)
     const at = (time: number) => new Date(time).toISOString()
     const shown = {
@@ -183,7 +183,7 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
     t.notMatch(JSON.stringify(await store.listAuditEvents(ALL)), /DIGEST|digest|sha256|scrypt|"key"|generation/i)
   })
 
-  t.test('Audit: of many suites an event has only those that came or are gone', async (t) => {
+  t.test('Audit: an event lists only the suites that were added or removed', async (t) => {
     const store = await open(t)
     const ids = ['one', 'two', 'three']
     await store.register({ suites: ids.map(suite), applications: [application('a')] }, AUDIT)
@@ -194,7 +194,7 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
     t.strictSame(await newest(), [[{ suites: ['two'] }, { suites: [] }]])
   })
 
-  t.test('Audit: an event says who made the change, when and from where', async (t) => {
+  t.test('Audit: an event has the author, the time and the address', async (t) => {
     const store = await open(t)
     const author = { actor: 'Ünï "o" ✓', origin: 'API', remoteAddress: '2001:db8::1', requestId: 'r-1' } as const
     await store.register({ suites: [suite('store')], applications: [] }, { author, at: START - 77 })
@@ -206,7 +206,7 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
     t.ok(Number(second?.id) > Number(first?.id))
   })
 
-  t.test('Audit: of many that are registered together each is an event, and none of those that are left', async (t) => {
+  t.test('Audit: a bulk registration has one event for each subject added, and none for skipped ones', async (t) => {
     const store = await open(t)
     await store.register({ suites: [suite('store')], applications: [application('a0')] }, AUDIT)
     const namesake = application('namesake', { name: 'Application a0', skipNamesake: true })
@@ -223,7 +223,7 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
     t.match(events[499 - 7], { subject: { id: 'a7' }, after: { name: 'Application a7', suites: ['store', 'b'] } })
   })
 
-  t.test('Audit: to show a secret is the end of its registration, and no event', async (t) => {
+  t.test('Audit: activating a new secret is part of its registration, and no separate event', async (t) => {
     const store = await open(t)
     const secret = { ...SECRET, endsAt: NOT_SHOWN_YET }
     await store.register({ suites: [], applications: [application('a', { secret })] }, AUDIT)
@@ -278,7 +278,7 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
     t.strictSame(await indexes({ before: 999_999 }), [0, 1, 2, 3, 4, 5], 'an event that is not there')
   })
 
-  t.test('Audit: old events are purged, oldest first, and no more than so many', async (t) => {
+  t.test('Audit: old events are purged, oldest first, up to the limit', async (t) => {
     const store = await open(t)
     const at = (time: number): Audit => ({ ...AUDIT, at: time })
     for (const n of [3, 1, 2, 4]) {
@@ -294,7 +294,7 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
   })
 
   t.test(
-    'Audit: no row, no change: where the event cannot be stored nothing is changed',
+    'Audit: if the event cannot be stored, nothing is changed',
     { skip: !openWithoutAudit && 'its rows cannot be refused here' },
     async (t) => {
       const { store, refuse, accept } = await (openWithoutAudit as NonNullable<typeof openWithoutAudit>)(t)
@@ -322,7 +322,7 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
   )
 
   t.test(
-    'Audit: of two processes that change the same at once, each event begins where the one before ended',
+    'Audit: concurrent changes of one subject form a chain of events, each starting where the previous one ended',
     { skip: !openTwo && 'there can be one handle only' },
     async (t) => {
       const [one, other] = await (openTwo as NonNullable<typeof openTwo>)(t)
@@ -345,7 +345,7 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
   )
 }
 
-/** One call of every method that changes something for an operator; each one works after those before it. */
+/** One call of every audited method, in an order in which each one succeeds. */
 function changesOf(store: Store, secretId: number): (() => Promise<unknown>)[] {
   return [
     () => store.register({ suites: [suite('new')], applications: [application('new')] }, AUDIT),
@@ -363,7 +363,7 @@ function changesOf(store: Store, secretId: number): (() => Promise<unknown>)[] {
   ]
 }
 
-/** The names of the fields on both sides. */
+/** The names of the fields in `before` and `after`. */
 function fieldsOf(event: Partial<AuditEvent> | undefined): (string[] | null)[] {
   return [event?.before, event?.after].map((fields) => (fields ? Object.keys(fields).sort() : null))
 }

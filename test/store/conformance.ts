@@ -29,7 +29,7 @@ export interface Harness {
     breakDown: () => void | Promise<void>
     recover: () => void | Promise<void>
   }>
-  /** An empty store, with a switch for whether audit events can be added to it; left out where that cannot be done. */
+  /** An empty store whose audit events can be made to fail; undefined if the store has no way to do that. */
   openWithoutAudit?: (t: Test) => Promise<{
     store: Store
     refuse: () => void | Promise<void>
@@ -140,7 +140,7 @@ function registryConformance(t: Test, { open }: Harness): void {
     t.strictSame(await store.listApplications({ after: listed[3]?.key, limit: 3 }), [])
   })
 
-  t.test('Store: applications are read by their keys, oldest first, without those that were removed', async (t) => {
+  t.test('Store: applications are found by their keys, oldest first, and unknown keys are skipped', async (t) => {
     const store = await open(t)
     await register(
       store,
@@ -161,7 +161,7 @@ function registryConformance(t: Test, { open }: Harness): void {
     t.strictSame(await store.listApplicationsOf([]), [])
   })
 
-  t.test('Store: what applications are searched by is listed newest first, page by page', async (t) => {
+  t.test('Store: the searchable fields of applications are listed newest first, page by page', async (t) => {
     const store = await open(t)
     t.strictSame(await store.listNames(PAGE), [])
     await register(
@@ -346,27 +346,24 @@ function registryConformance(t: Test, { open }: Harness): void {
     t.match((await store.findApplication('a'))?.secrets[1], { endsAt: START + 1, revokedAt: START + 2 })
   })
 
-  t.test(
-    'Store: of two active secrets one can be revoked as a spare one, and one that is not active always',
-    async (t) => {
-      const store = await open(t)
-      await register(store, [application('a'), application('b')])
-      await store.addSecret('a', SECRET, AUDIT)
-      const secrets = (await store.findApplication('a'))?.secrets ?? []
-      const [first = 0, second = 0] = secrets.map(({ id }) => id)
-      t.equal(await store.revokeSpareSecret('b', first, START, AUDIT), false, "another's secret")
-      const both = [first, second].map((id) => store.revokeSpareSecret('a', id, START, AUDIT))
-      t.strictSame(await Promise.all(both), [true, false], 'both at once')
-      t.match((await store.findApplication('a'))?.secrets, [{ revokedAt: START }, { revokedAt: null }])
-      t.equal(await store.revokeSpareSecret('a', first, START + 1, AUDIT), true, 'the first was revoked before')
-      t.equal(await store.revokeSpareSecret('a', second, START + 1, AUDIT), false)
-      await store.register({ suites: [suite('store')], applications: [] }, AUDIT)
-      const [only] = (await store.findSuite('store'))?.secrets ?? []
-      t.equal(await store.revokeSpareSecret('store', only?.id as number, START, AUDIT), false)
-      await store.addSecret('store', SECRET, AUDIT)
-      t.equal(await store.revokeSpareSecret('store', only?.id as number, START, AUDIT), true)
-    },
-  )
+  t.test('Store: a spare secret can be revoked if another one is active, and an inactive one always', async (t) => {
+    const store = await open(t)
+    await register(store, [application('a'), application('b')])
+    await store.addSecret('a', SECRET, AUDIT)
+    const secrets = (await store.findApplication('a'))?.secrets ?? []
+    const [first = 0, second = 0] = secrets.map(({ id }) => id)
+    t.equal(await store.revokeSpareSecret('b', first, START, AUDIT), false, "another's secret")
+    const both = [first, second].map((id) => store.revokeSpareSecret('a', id, START, AUDIT))
+    t.strictSame(await Promise.all(both), [true, false], 'both at once')
+    t.match((await store.findApplication('a'))?.secrets, [{ revokedAt: START }, { revokedAt: null }])
+    t.equal(await store.revokeSpareSecret('a', first, START + 1, AUDIT), true, 'the first was revoked before')
+    t.equal(await store.revokeSpareSecret('a', second, START + 1, AUDIT), false)
+    await store.register({ suites: [suite('store')], applications: [] }, AUDIT)
+    const [only] = (await store.findSuite('store'))?.secrets ?? []
+    t.equal(await store.revokeSpareSecret('store', only?.id as number, START, AUDIT), false)
+    await store.addSecret('store', SECRET, AUDIT)
+    t.equal(await store.revokeSpareSecret('store', only?.id as number, START, AUDIT), true)
+  })
 
   t.test('Store: it knows how many imported secrets an application has at most, but for revoked ones', async (t) => {
     const store = await open(t)
@@ -790,7 +787,7 @@ function idempotencyConformance(t: Test, { open }: Harness): void {
   const DAY = 24 * 3_600_000
   const auditOf = (sealed: string, at = START) => ({ ...AUDIT, at, idempotency: { digest: 'd', sealed } })
 
-  t.test('Store: a change with an idempotency record is made once, and its answer is kept for a day', async (t) => {
+  t.test('Store: a change with an idempotency record is made once, and its answer kept for a day', async (t) => {
     const store = await open(t)
     await register(store, [application('a')])
     t.equal(await store.findSealedAnswer('d', START - 1), undefined)
@@ -805,7 +802,7 @@ function idempotencyConformance(t: Test, { open }: Harness): void {
     t.equal(await store.findSealedAnswer('d', START), 'third')
   })
 
-  t.test('Store: what changed nothing keeps no idempotency record', async (t) => {
+  t.test('Store: no idempotency record is stored if nothing changed', async (t) => {
     const store = await open(t)
     await register(store, [application('a')])
     t.equal(await store.rotateSecret('nobody', SECRET, START, 0, auditOf('x')), false)
@@ -816,7 +813,7 @@ function idempotencyConformance(t: Test, { open }: Harness): void {
     t.equal(await store.findSealedAnswer('d', 0), undefined)
   })
 
-  t.test('Store: old idempotency records are purged, no more than the limit', async (t) => {
+  t.test('Store: old idempotency records are purged, up to the limit', async (t) => {
     const store = await open(t)
     await register(store, [application('a')])
     for (const time of [3, 1, 2, 4]) {
@@ -835,7 +832,7 @@ function idempotencyConformance(t: Test, { open }: Harness): void {
   })
 }
 
-/** An operator who has a key, a login code and a session, by the digests `key NAME`, `code NAME` and `session NAME`. */
+/** An operator with a key, a login code and a session, whose digests are `key NAME`, `code NAME` and `session NAME`. */
 async function addOperator(store: Store, name: string): Promise<{ keyId: number; sessionId: number }> {
   await store.addOperator({ name, role: 'admin', createdAt: START }, AUDIT)
   const keyId = await store.addAdminKey(name, { digest: `key ${name}`, createdAt: START, endsAt: START + 100 }, AUDIT)
@@ -889,7 +886,7 @@ function operatorConformance(t: Test, { open }: Harness): void {
     for (const stranger of ['Anna', 'anna\0', '']) t.equal(await store.findOperator(stranger), undefined)
   })
 
-  t.test('Store: a key, a session and a login code are found by their digests, with their operator', async (t) => {
+  t.test('Store: keys, sessions and login codes are found by their digests, with their operator', async (t) => {
     const store = await open(t)
     await addOperator(store, 'anna')
     const { keyId, sessionId } = await addOperator(store, 'bert')
@@ -904,7 +901,7 @@ function operatorConformance(t: Test, { open }: Harness): void {
     }
   })
 
-  t.test('Store: what is given to or taken from an operator who does not exist is no change', async (t) => {
+  t.test('Store: changes to unknown operators, or to keys and sessions of another operator, do nothing', async (t) => {
     const store = await open(t)
     const { keyId, sessionId } = await addOperator(store, 'anna')
     await store.addOperator({ name: 'bert', role: 'viewer', createdAt: START }, AUDIT)
@@ -921,7 +918,7 @@ function operatorConformance(t: Test, { open }: Harness): void {
     t.not(await store.findSession('session anna'), undefined)
   })
 
-  t.test('Store: a key is revoked once, a session is ended', async (t) => {
+  t.test('Store: a key is revoked and a session is ended only once', async (t) => {
     const store = await open(t)
     const { keyId, sessionId } = await addOperator(store, 'anna')
     t.equal(await store.revokeAdminKey('anna', keyId, START + 5, AUDIT), true)
@@ -932,7 +929,7 @@ function operatorConformance(t: Test, { open }: Harness): void {
     t.equal(await store.endSession('anna', sessionId, AUDIT), false)
   })
 
-  t.test('Store: keys, sessions and login codes go with their operator, and do not come back', async (t) => {
+  t.test('Store: removing an operator removes keys, sessions and login codes for good', async (t) => {
     const store = await open(t)
     const { sessionId } = await addOperator(store, 'anna')
     await addOperator(store, 'bert')
@@ -947,7 +944,7 @@ function operatorConformance(t: Test, { open }: Harness): void {
     t.not(await store.findSession('session bert'), undefined)
   })
 
-  t.test('Store: a login code is used once', async (t) => {
+  t.test('Store: a login code can be used only once', async (t) => {
     const store = await open(t)
     await addOperator(store, 'anna')
     const id = await store.beginSession('anna', 'code anna', session('first'), AUDIT)
@@ -957,7 +954,7 @@ function operatorConformance(t: Test, { open }: Harness): void {
     t.equal(await store.findLoginCode('code anna'), undefined)
   })
 
-  t.test('Store: each change of an operator is an audit event, and nothing else is', async (t) => {
+  t.test('Store: each change of an operator is one audit event, and uses are not', async (t) => {
     const store = await open(t)
     const { keyId, sessionId } = await addOperator(store, 'anna')
     const at = (time: number) => new Date(START + time).toISOString()
@@ -1009,7 +1006,7 @@ function operatorConformance(t: Test, { open }: Harness): void {
     t.notMatch(JSON.stringify(await store.listAuditEvents({ limit: 100 })), /code anna|key anna|session anna/)
   })
 
-  t.test('Store: when a key or a session was used last never goes back', async (t) => {
+  t.test('Store: the time of the last use of a key or session never goes back', async (t) => {
     const store = await open(t)
     const { keyId, sessionId } = await addOperator(store, 'anna')
     for (const time of [5, 7, 6]) {
@@ -1022,7 +1019,7 @@ function operatorConformance(t: Test, { open }: Harness): void {
     })
   })
 
-  t.test('Store: login codes and sessions that are over are purged, those of the future too', async (t) => {
+  t.test('Store: login codes and sessions that are over, or lie in the future, are purged', async (t) => {
     const store = await open(t)
     const HOUR = 3_600_000
     await addOperator(store, 'anna')
@@ -1106,7 +1103,7 @@ function figuresConformance(t: Test, { open }: Harness): void {
     t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'nobody misses the secret of a suspended application')
   })
 
-  t.test('Store: whose secrets end soon are listed, those that end next first, each once', async (t) => {
+  t.test('Store: owners whose secrets end soon are listed once each, the next to end first', async (t) => {
     const store = await open(t)
     const [NOW, SOON] = [START + 1000, START + 2000]
     const secrets: Record<string, number[]> = {
@@ -1147,7 +1144,7 @@ function figuresConformance(t: Test, { open }: Harness): void {
     t.equal((await listed())[0]?.id, 'same time')
   })
 
-  t.test('Store: live tokens are counted as checks find them, where they are not too many', async (t) => {
+  t.test('Store: live tokens are counted as a check sees them, unless there are too many', async (t) => {
     const store = await open(t)
     const from = firstTokenIdAt(START)
     t.equal(await store.countLiveTokens(from, 10), 0)
@@ -1175,7 +1172,7 @@ function figuresConformance(t: Test, { open }: Harness): void {
     t.equal(await store.countLiveTokens(from, 3000), 1)
   })
 
-  t.test('Store: the tokens of an hour are counted, whoever got them', async (t) => {
+  t.test('Store: tokens issued in an hour are counted over all applications', async (t) => {
     const store = await open(t)
     t.equal(await store.countIssued(5), 0)
     const [a, b] = [await newKey(store, 'a'), await newKey(store, 'b')]

@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/store/sqlite/connection.ts'
 import { query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 
-/** What one of them has for itself: how it counts its migrations, what it caches, where it has moved, who shares it. */
+/** Columns that only one of them has: for migrations, caching, moving the store, and nodes. */
 const ONLY_SQLITE = ['changes revocations', 'moved began_at', 'moved copied_at', 'moved place']
 const NODES = 'id name version started_at last_seen_at workers_expected workers_serving tokens checks refusals'
 const ONLY_POSTGRES = [

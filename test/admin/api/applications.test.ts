@@ -67,7 +67,7 @@ t.test('API: an application is registered with its own client id, for some suite
   })
 })
 
-t.test('API: what is wrong with a body is said field by field, and nothing is changed', async (t) => {
+t.test('API: an invalid body is reported field by field, and nothing is changed', async (t) => {
   const { call, store } = await createApiWorld(t)
   const problems = async (json: unknown) => {
     const { status, body } = await call('POST', '/applications', { json })
@@ -94,7 +94,7 @@ t.test('API: what is wrong with a body is said field by field, and nothing is ch
   t.equal(await store.countApplications(), 0)
 })
 
-t.test('API: applications are listed page by page, the newest first', async (t) => {
+t.test('API: applications are listed page by page, newest first', async (t) => {
   const { call } = await createApiWorld(t)
   for (const client_id of ['a', 'b', 'c']) await call('POST', '/applications', { json: { ...NEW, client_id } })
   await call('PUT', '/applications/b/suspension')
@@ -110,7 +110,7 @@ t.test('API: applications are listed page by page, the newest first', async (t) 
   t.equal((await list('?search=nobody')).ids, '')
 })
 
-t.test('API: a parameter that is wrong, unknown or there twice is refused', async (t) => {
+t.test('API: an invalid, unknown or repeated parameter is refused', async (t) => {
   const { call } = await createApiWorld(t)
   const details: Record<string, RegExp> = {
     'limit=0': /limit must be a whole number from 1 to 200/,
@@ -128,7 +128,7 @@ t.test('API: a parameter that is wrong, unknown or there twice is refused', asyn
   }
 })
 
-t.test('API: an application is suspended and resumed, as often as one likes', async (t) => {
+t.test('API: suspending and resuming an application can be repeated', async (t) => {
   const { call, events } = await createApiWorld(t)
   await call('POST', '/applications', { json: { ...NEW, client_id: 'a' } })
   for (const [method, status] of [
@@ -152,7 +152,7 @@ t.test('API: all tokens of an application are revoked', async (t) => {
   t.equal((await call('GET', '/applications/a')).body.tokens_valid_from, new Date(clock.time).toISOString())
 })
 
-t.test('API: an application is approved for suites, and no more', async (t) => {
+t.test('API: an application is approved for suites, and approvals are withdrawn', async (t) => {
   const { call } = await createApiWorld(t)
   await call('POST', '/applications', { json: { ...NEW, client_id: 'a' } })
   for (const id of ['one', 'two']) await call('POST', '/suites', { json: { id, name: id } })
@@ -168,7 +168,7 @@ t.test('API: an application is approved for suites, and no more', async (t) => {
   }
 })
 
-t.test('API: it says why a client is refused: an application, a suite, or nobody', async (t) => {
+t.test('API: it explains why a client is refused: an application, a suite, or an unknown client id', async (t) => {
   const { call } = await createApiWorld(t)
   await call('POST', '/suites', { json: { id: 'store', name: 'Store API' } })
   await call('POST', '/applications', { json: { ...NEW, client_id: 'partner' } })
@@ -188,7 +188,7 @@ t.test('API: it says why a client is refused: an application, a suite, or nobody
   t.match(await call('GET', '/applications/partners/diagnosis'), { status: 404, body: { detail: /Is it partner\?/ } })
 })
 
-t.test('API: a diagnosis names the calls that help, and not only the commands', async (t) => {
+t.test('API: a diagnosis suggests API calls instead of commands', async (t) => {
   const { call, store } = await createApiWorld(t)
   const diagnosis = async (id: string) => (await call('GET', `/applications/${id}/diagnosis`)).body.diagnosis
   await call('POST', '/suites', { json: { id: 'store', name: 'Store API' } })

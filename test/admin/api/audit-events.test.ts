@@ -38,7 +38,7 @@ t.test('API: every change is an audit event with the operator, the address and t
   }
 })
 
-t.test('API: an audit event has what was there before and after', async (t) => {
+t.test('API: an audit event has the fields before and after the change', async (t) => {
   const { call } = await createApiWorld(t)
   await call('POST', '/applications', { json: NEW, headers: { 'x-request-id': 'call-1' } })
   await call('PATCH', '/applications/a', { json: { name: 'B' } })
@@ -51,7 +51,7 @@ t.test('API: an audit event has what was there before and after', async (t) => {
   t.equal(audit_events.length, 2, 'what changes nothing is none')
 })
 
-t.test('API: audit events are narrowed down and listed page by page, the newest first', async (t) => {
+t.test('API: audit events can be filtered, and are listed page by page, newest first', async (t) => {
   const { call, clock } = await createApiWorld(t)
   for (const client_id of ['a', 'b', 'c']) {
     clock.time += 1000

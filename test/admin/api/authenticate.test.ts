@@ -4,7 +4,7 @@ import { createAdminWorld } from '../../support/admin.ts'
 const PATH = '/admin/v1/nothing'
 const DAY = 24 * 60 * 60_000
 
-t.test('RFC 6750 §3: without a key a request is refused, with a wrong one told so, and the log has why', async (t) => {
+t.test('RFC 6750 §3: a request without a key or with a wrong one is refused, and the reason is logged', async (t) => {
   const { ask, keys, events, lines, administration, clock } = await createAdminWorld(t)
   const refused = async (authorization: string | undefined) => {
     const before = events.length
@@ -32,14 +32,14 @@ t.test('RFC 6750 §3: without a key a request is refused, with a wrong one told 
   for (const key of [keys.admin, adminKey, other.keys.admin]) t.notMatch(lines.join(''), key.slice(5, 20))
 })
 
-t.test('API: a key is asked for before a body is read, and before it is said what there is', async (t) => {
+t.test('API: authentication comes before the body is read and before the path is looked up', async (t) => {
   const { ask } = await createAdminWorld(t)
   t.equal((await ask(PATH, { method: 'POST', json: {} })).statusCode, 401)
   t.equal((await ask(PATH, { method: 'POST', payload: 'x'.repeat(1e6) })).statusCode, 401)
   t.equal((await ask(PATH, { as: 'admin' })).statusCode, 404)
 })
 
-t.test('API: the scheme is compared without case, and a key is taken from nowhere but the header', async (t) => {
+t.test('API: the scheme is case-insensitive, and a key is accepted only in the header', async (t) => {
   const { ask, keys } = await createAdminWorld(t)
   t.equal((await ask(PATH, { headers: { authorization: `bearer  ${keys.admin} ` } })).statusCode, 404)
   t.equal((await ask(`${PATH}?access_token=${keys.admin}`)).statusCode, 401)

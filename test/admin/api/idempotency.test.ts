@@ -5,7 +5,7 @@ const NEW = { name: 'A', developer_email: 'dev@partner.example' }
 const KEY = { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' }
 const DAY = 24 * 3_600_000
 
-/** Each call that returns a secret, and another request there. */
+/** Each call that returns a secret, and a different request to the same path. */
 const CALLS: Record<string, { path: string; json: object; other: object }> = {
   'the registration of an application': { path: '/applications', json: NEW, other: { ...NEW, name: 'B' } },
   'the registration of a suite': { path: '/suites', json: { id: 'a', name: 'A' }, other: { id: 'a', name: 'B' } },
@@ -25,7 +25,7 @@ async function changesOf({ call }: ApiWorld): Promise<number> {
 }
 
 for (const [name, { path, json, other }] of Object.entries(CALLS)) {
-  t.test(`Idempotency-Key: ${name} that is sent again gets the same answer, and changes nothing`, async (t) => {
+  t.test(`Idempotency-Key: ${name} that is repeated gets the same answer and changes nothing`, async (t) => {
     const world = await createWorld(t)
     const { call, clock } = world
     const post = (sent: Sent) => call('POST', path, { headers: KEY, ...sent })
@@ -51,7 +51,7 @@ for (const [name, { path, json, other }] of Object.entries(CALLS)) {
   })
 }
 
-t.test('Idempotency-Key: without one, with another, or after a day it is done again', async (t) => {
+t.test('Idempotency-Key: without a key, with another one or after a day, the call is made again', async (t) => {
   const world = await createWorld(t)
   const { call, clock } = world
   const rotate = async (headers: Record<string, string>) =>
@@ -62,7 +62,7 @@ t.test('Idempotency-Key: without one, with another, or after a day it is done ag
   t.equal(new Set(secrets).size, 5)
 })
 
-t.test('Idempotency-Key: what was refused may be sent again, mended or not', async (t) => {
+t.test('Idempotency-Key: a refused call can be repeated, corrected or not', async (t) => {
   const { call } = await createWorld(t)
   const register = (json: object) => call('POST', '/applications', { json, headers: KEY })
   t.equal((await register({ ...NEW, client_id: 'app' })).status, 409)
@@ -70,7 +70,7 @@ t.test('Idempotency-Key: what was refused may be sent again, mended or not', asy
   t.equal((await register(NEW)).status, 201)
 })
 
-t.test('Idempotency-Key: many at once are one', async (t) => {
+t.test('Idempotency-Key: concurrent repetitions make one change', async (t) => {
   const world = await createWorld(t)
   const changes = await changesOf(world)
   const answers = await Promise.all(
@@ -81,7 +81,7 @@ t.test('Idempotency-Key: many at once are one', async (t) => {
   t.equal(await changesOf(world), changes + 1)
 })
 
-t.test('Idempotency-Key: it is text of 1 to 255 printable ASCII characters', async (t) => {
+t.test('Idempotency-Key: it has 1 to 255 printable ASCII characters', async (t) => {
   const { call } = await createWorld(t)
   const statuses = async (key: string) =>
     (await call('POST', '/applications', { json: NEW, headers: { 'idempotency-key': key } })).status

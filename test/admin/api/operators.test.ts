@@ -21,7 +21,7 @@ t.test('API: operators are shown with their keys and sessions', async (t) => {
   t.equal((await call('GET', '/operators/nobody')).status, 404)
 })
 
-t.test('API: an admin ends sessions, revokes keys and removes operators, himself too', async (t) => {
+t.test('API: an admin ends sessions, revokes keys and removes operators, including themselves', async (t) => {
   const { call, administration, context } = await createApiWorld(t)
   const { code } = await administration.operators.makeLoginCode('viktor')
   await context.signIn.logIn(code, ORIGIN)

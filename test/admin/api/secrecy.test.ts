@@ -4,7 +4,7 @@ import t from 'tap'
 import { createApiWorld, type Method } from '../../support/api.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-t.test('API: a secret is in the answer that makes it, and nowhere else: no answer, no log, no file', async (t) => {
+t.test('API: a secret appears only in the response that creates it: in no other response, log or file', async (t) => {
   const folder = temporaryFolder(t)
   const { call, routes, keys, lines, store } = await createApiWorld(t, {
     DATABASE_URL: `sqlite:${join(folder, 'store.db')}`,

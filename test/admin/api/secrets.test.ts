@@ -32,7 +32,7 @@ for (const [owners, registration] of [
     t.match((await call('GET', path)).body.secrets, [{ state: 'revoked' }, { state: 'revoked' }])
   })
 
-  t.test(`API: the others of a new secret of ${owners} end after a day if nothing is said`, async (t) => {
+  t.test(`API: by default a rotation of ${owners} ends the other secrets after a day`, async (t) => {
     const { call } = await createApiWorld(t)
     await call('POST', `/${owners}`, { json: registration })
     const empty = { payload: '', headers: { 'content-type': 'application/json' } }
@@ -50,24 +50,27 @@ for (const [owners, registration] of [
     }
   })
 
-  t.test(`API: what is no secret of such ${owners} is not found, and others are no ${owners}`, async (t) => {
-    const { call } = await createApiWorld(t)
-    await call('POST', `/${owners}`, { json: registration })
-    const others = owners === 'applications' ? 'suites' : 'applications'
-    const unknown: [Method, string][] = [
-      ['DELETE', `${path}/99`],
-      ['DELETE', `${path}/0`],
-      ['DELETE', `${path}/1e0`],
-      ['DELETE', `${path}/99999999999999999999`],
-      ['GET', `/${others}/owner/secrets`],
-      ['POST', `/${others}/owner/secrets`],
-      ['DELETE', `/${others}/owner/secrets/1`],
-    ]
-    for (const [method, target] of unknown) t.equal((await call(method, target)).status, 404, `${method} ${target}`)
-    t.equal((await call('GET', path)).body.secrets.length, 1)
-    t.match(await call('DELETE', `${path}/1?force=yes`), {
-      status: 400,
-      body: { detail: /force must be true or false/ },
-    })
-  })
+  t.test(
+    `API: unknown secrets of ${owners} are not found, nor are secrets under the wrong kind of owner`,
+    async (t) => {
+      const { call } = await createApiWorld(t)
+      await call('POST', `/${owners}`, { json: registration })
+      const others = owners === 'applications' ? 'suites' : 'applications'
+      const unknown: [Method, string][] = [
+        ['DELETE', `${path}/99`],
+        ['DELETE', `${path}/0`],
+        ['DELETE', `${path}/1e0`],
+        ['DELETE', `${path}/99999999999999999999`],
+        ['GET', `/${others}/owner/secrets`],
+        ['POST', `/${others}/owner/secrets`],
+        ['DELETE', `/${others}/owner/secrets/1`],
+      ]
+      for (const [method, target] of unknown) t.equal((await call(method, target)).status, 404, `${method} ${target}`)
+      t.equal((await call('GET', path)).body.secrets.length, 1)
+      t.match(await call('DELETE', `${path}/1?force=yes`), {
+        status: 400,
+        body: { detail: /force must be true or false/ },
+      })
+    },
+  )
 }

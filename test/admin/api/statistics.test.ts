@@ -24,7 +24,7 @@ const NODE = {
   last_minute: { tokens: 3, checks: 4, refusals: 5 },
 }
 
-/** Something of everything. */
+/** Statistics in which every field has a value. */
 const FULL = {
   lastMinute: traffic(1),
   refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 3 }],
@@ -37,7 +37,7 @@ const FULL = {
   store: { kind: 'sqlite', isUp: true, databaseBytes: 4096, logBytes: 1, lastBackupAt: START },
 }
 
-t.test('Statistics API: whoever has an admin key is told how the server is doing', async (t) => {
+t.test('Statistics API: every admin key may read the statistics', async (t) => {
   const { ask, statistics } = await createAdminWorld(t)
   Object.assign(statistics, FULL)
   const answer = await ask('/admin/v1/statistics', { as: 'viewer' })
@@ -69,7 +69,7 @@ t.test('Statistics API: whoever has an admin key is told how the server is doing
   t.match(minutes[60], { ended_at: at, traffic: { tokens: 0 } })
 })
 
-t.test('Statistics API: what is not known is null', async (t) => {
+t.test('Statistics API: unknown values are null', async (t) => {
   const { ask, statistics } = await createAdminWorld(t)
   const { store } = statisticsOf()
   Object.assign(statistics, {
@@ -84,7 +84,7 @@ t.test('Statistics API: what is not known is null', async (t) => {
   })
 })
 
-t.test('Statistics API: every field of an answer is described, and each as it is', async (t) => {
+t.test('Statistics API: every field of a response matches its schema', async (t) => {
   const { ask, statistics } = await createAdminWorld(t)
   const showStatistics = operationsOf(ADMIN_DESCRIPTION).find(({ operationId }) => operationId === 'showStatistics')
   const schema = showStatistics?.responses[200]?.content?.['application/json']?.schema as Schema
@@ -100,7 +100,7 @@ t.test('Statistics API: every field of an answer is described, and each as it is
   }
 })
 
-t.test('Statistics API: nobody is told without a key', async (t) => {
+t.test('Statistics API: a request without a key is refused', async (t) => {
   const { ask } = await createAdminWorld(t)
   t.equal((await ask('/admin/v1/statistics')).statusCode, 401)
 })

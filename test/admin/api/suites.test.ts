@@ -22,7 +22,7 @@ t.test('API: a suite is registered, shown, changed and removed', async (t) => {
   t.equal((await call('PATCH', '/suites/store', { json: { name: 'Shop' } })).status, 404)
 })
 
-t.test('API: a suite with a taken or a wrong id, or a wrong field, is refused', async (t) => {
+t.test('API: a suite with a taken or invalid id, or an invalid field, is refused', async (t) => {
   const { call } = await createApiWorld(t)
   const register = (json: unknown) => call('POST', '/suites', { json })
   await register({ id: 'store', name: 'A' })
@@ -43,7 +43,7 @@ t.test('API: a suite with a taken or a wrong id, or a wrong field, is refused', 
   })
 })
 
-t.test('API: suites, and who is approved for one, are listed page by page, the oldest first', async (t) => {
+t.test('API: suites and their approved applications are listed page by page, oldest first', async (t) => {
   const { call } = await createApiWorld(t)
   for (const id of ['one', 'two', 'three']) await call('POST', '/suites', { json: { id, name: id } })
   for (const client_id of ['a', 'b', 'c']) {

@@ -3,7 +3,7 @@ import { createApiWorld } from '../../support/api.ts'
 
 const NEW = { name: 'A', developer_email: 'dev@partner.example' }
 
-t.test('API: what two operators do at once is done whole, one after the other, and each is named', async (t) => {
+t.test('API: concurrent changes by two operators are made one after the other, each with its author', async (t) => {
   const { call, administration } = await createApiWorld(t)
   await administration.operators.add('bea', 'admin')
   const { adminKey } = await administration.operators.addKey('bea', 60_000)

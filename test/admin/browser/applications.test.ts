@@ -2,13 +2,13 @@ import t from 'tap'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { confirm, registerApplication, shownCredentials, signIn, startBoth, untilDone } from '../../support/console.ts'
 
-/** Whether scripts run: all of it works without. */
+/** With and without JavaScript. */
 const KINDS = [{ javaScriptEnabled: true }, { javaScriptEnabled: false }]
 
 for (const options of KINDS) {
   const how = options.javaScriptEnabled ? 'with scripts' : 'without scripts'
 
-  t.test(`Applications: all that happens to one, ${how}`, { skip: NO_BROWSER }, async (t) => {
+  t.test(`Applications: its whole life cycle, ${how}`, { skip: NO_BROWSER }, async (t) => {
     const { browser, console } = await startBoth(t)
     await console.command('suites', 'register', 'store', '--name', 'Store API')
     await console.command('suites', 'register', 'prices', '--name', 'Price feed')
@@ -99,26 +99,22 @@ t.test('Applications: a wrong secret is explained on its page', { skip: NO_BROWS
   t.strictSame(complaints, [])
 })
 
-t.test(
-  'Applications: what is wrong with a form is said at its field, and nothing typed is lost',
-  { skip: NO_BROWSER },
-  async (t) => {
-    const { browser, console } = await startBoth(t)
-    for (const options of KINDS) {
-      const { page } = await signIn(browser, console, options)
-      await page.goto(`${console.origin}/new-application`)
-      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front')
-      await page.getByLabel('Developer email').fill('nobody@')
-      await page
-        .locator('form[method=post]')
-        .last()
-        .evaluate((form: HTMLFormElement) => (form.noValidate = true))
-        .catch(() => {})
-      await page.getByRole('button', { name: 'Register' }).click()
-      await page.getByRole('alert').waitFor()
-      t.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'Store front')
-      t.equal(await page.getByLabel('Developer email').inputValue(), 'nobody@')
-      t.equal(await page.getByLabel('Developer email').getAttribute('aria-invalid'), 'true')
-    }
-  },
-)
+t.test('Applications: a form shows errors at its fields and keeps what was typed', { skip: NO_BROWSER }, async (t) => {
+  const { browser, console } = await startBoth(t)
+  for (const options of KINDS) {
+    const { page } = await signIn(browser, console, options)
+    await page.goto(`${console.origin}/new-application`)
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front')
+    await page.getByLabel('Developer email').fill('nobody@')
+    await page
+      .locator('form[method=post]')
+      .last()
+      .evaluate((form: HTMLFormElement) => (form.noValidate = true))
+      .catch(() => {})
+    await page.getByRole('button', { name: 'Register' }).click()
+    await page.getByRole('alert').waitFor()
+    t.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'Store front')
+    t.equal(await page.getByLabel('Developer email').inputValue(), 'nobody@')
+    t.equal(await page.getByLabel('Developer email').getAttribute('aria-invalid'), 'true')
+  }
+})

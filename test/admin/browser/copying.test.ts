@@ -3,7 +3,7 @@ import t from 'tap'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { registerApplication, signIn, startBoth } from '../../support/console.ts'
 
-/** Presses every button of a page that copies. Resolves to what each has copied, by the id of what it is to copy. */
+/** Presses every copy button of a page. Resolves to the copied texts, by the id of the element to copy. */
 async function copyAll(page: Page): Promise<Record<string, string>> {
   const copied: Record<string, string> = {}
   for (const button of await page.locator('button[data-copy]:visible').all()) {
@@ -19,7 +19,7 @@ async function copyAll(page: Page): Promise<Record<string, string>> {
   return copied
 }
 
-t.test('Copying: a button copies exactly what stands beside it', { skip: NO_BROWSER }, async (t) => {
+t.test('Copying: a button copies exactly the text beside it', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page, context, complaints } = await signIn(browser, console)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: console.origin })
@@ -37,7 +37,7 @@ t.test('Copying: a button copies exactly what stands beside it', { skip: NO_BROW
   t.strictSame(complaints, [])
 })
 
-t.test('Copying: without scripts there is no button that does nothing', { skip: NO_BROWSER }, async (t) => {
+t.test('Copying: without JavaScript there are no copy buttons', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page } = await signIn(browser, console, { javaScriptEnabled: false })
   await registerApplication(page, console.origin)

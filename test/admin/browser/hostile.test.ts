@@ -5,14 +5,14 @@ import { type Console, registerApplication, signIn, startBoth, visit } from '../
 import { HOSTILE_NAMES } from '../../support/hostile.ts'
 import { until } from '../../support/until.ts'
 
-/** What would tell of itself if it was run or taken for markup. */
+/** Payloads that would be noticed if they ran or were parsed as markup. */
 const MARKUP = `"'><img src=x onerror="document.title='run'"><script>document.title='run'</script>`
 const ENCODED = encodeURIComponent(MARKUP)
 
-/** A client id cannot have a space. */
+/** Payloads without spaces, which client ids cannot contain. */
 const STRANGE_ID = `"'><b/onmouseover=alert(1)>`
 
-/** Nothing on a page is an element of theirs. */
+/** No payload became an element of the page. */
 async function expectText(t: Test, page: Page, what: string): Promise<void> {
   t.not(await page.title(), 'run', what)
   const foreign = await page.locator('img[src="x"], svg[onload], b, i, [onerror], [onmouseover]').count()
@@ -20,11 +20,11 @@ async function expectText(t: Test, page: Page, what: string): Promise<void> {
   t.equal(await page.locator('script:not([src^="/assets/"])').count(), 0, `${what}: and no script`)
 }
 
-/** What a browser complained about, but for the status of an answer, and a text that is no day or number. */
+/** Complaints other than error statuses and malformed dates or numbers. */
 const others = (complaints: string[]) =>
   complaints.filter((text) => !/status of 4\d\d|does not conform|cannot be parsed/.test(text))
 
-/** Applications and a suite with such names. Resolves to the client ids. */
+/** Registers applications and a suite with payloads as names. Resolves to the client ids. */
 async function registerHostile({ command }: Console): Promise<string[]> {
   await command('suites', 'register', 'store', '--name', MARKUP)
   const ids: string[] = []
@@ -38,7 +38,7 @@ async function registerHostile({ command }: Console): Promise<string[]> {
   return ids
 }
 
-/** Requests of a stranger that are refused and remembered, with markup wherever there is room. */
+/** Causes refusals that are stored, with markup in every possible place. */
 async function sendHostile({ command, address, token }: Console, ids: readonly string[]): Promise<void> {
   const strange = { 'user-agent': MARKUP, 'x-request-id': MARKUP.replace(/\s/g, ''), referer: MARKUP }
   for (const id of ids) await token(id, MARKUP)
@@ -56,7 +56,7 @@ async function sendHostile({ command, address, token }: Console, ids: readonly s
   await until(async () => (await command('why', STRANGE_ID)).refusals.length > 0)
 }
 
-t.test('Hostile texts: nothing that anybody can fill in is taken for markup', { skip: NO_BROWSER }, async (t) => {
+t.test('Hostile texts: no user input becomes markup', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const ids = await registerHostile(console)
   await sendHostile(console, ids)
@@ -92,7 +92,7 @@ t.test('Hostile texts: nothing that anybody can fill in is taken for markup', { 
   t.strictSame(others(complaints), [])
 })
 
-t.test('Hostile texts: what was typed into any form is text when it comes back', { skip: NO_BROWSER }, async (t) => {
+t.test('Hostile texts: input that a form shows again is text', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page, complaints } = await signIn(browser, console)
   const { clientId } = await registerApplication(page, console.origin)
@@ -141,7 +141,7 @@ t.test('Hostile texts: what was typed into any form is text when it comes back',
   t.strictSame(others(complaints), [])
 })
 
-t.test('Hostile texts: the API answers with JSON that no browser takes for a page', { skip: NO_BROWSER }, async (t) => {
+t.test('Hostile texts: no browser renders a response of the API as a page', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const ids = await registerHostile(console)
   await sendHostile(console, ids)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { registerApplication, signIn, startBoth, untilDone } from '../../support/console.ts'
 
-/** What has the focus: its role or element, its words, and whether it can be seen to have it. */
+/** The focused element: role or tag, text, and whether its focus is visible. */
 function focused(page: Page) {
   return page.evaluate(() => {
     const element = document.activeElement as HTMLElement
@@ -18,7 +18,7 @@ function focused(page: Page) {
   })
 }
 
-/** Presses Tab until this has the focus. */
+/** Presses Tab until this element has the focus. */
 async function tabTo(page: Page, isThere: (focus: Awaited<ReturnType<typeof focused>>) => boolean) {
   for (let times = 0; times < 100; times++) {
     await page.keyboard.press('Tab')
@@ -52,7 +52,7 @@ t.test('Keyboard: an application is registered without a mouse', { skip: NO_BROW
   t.strictSame(complaints, [])
 })
 
-t.test('Keyboard: a question is asked in a dialog that Escape closes', { skip: NO_BROWSER }, async (t) => {
+t.test('Keyboard: Escape closes a confirmation dialog', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page } = await signIn(browser, console)
   const { clientId } = await registerApplication(page, console.origin)
@@ -86,7 +86,7 @@ t.test('Keyboard: a question is asked in a dialog that Escape closes', { skip: N
 })
 
 t.test(
-  'Keyboard: the last secret is revoked without a mouse, by who says so twice',
+  'Keyboard: the last secret is revoked without a mouse, after confirming twice',
   { skip: NO_BROWSER },
   async (t) => {
     const { browser, console } = await startBoth(t)
@@ -107,7 +107,7 @@ t.test(
   },
 )
 
-t.test('Keyboard: everything that Tab comes to can be seen to have the focus', { skip: NO_BROWSER }, async (t) => {
+t.test('Keyboard: every element reached with Tab has a visible focus', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page } = await signIn(browser, console)
   const { clientId } = await registerApplication(page, console.origin)

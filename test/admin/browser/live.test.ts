@@ -4,28 +4,32 @@ import { signIn, startBoth } from '../../support/console.ts'
 
 const PATIENCE = { timeout: 60_000 }
 
-t.test('Overview: it says since when no figures come, and goes on by itself', { skip: NO_BROWSER }, async (t) => {
-  const { browser, console } = await startBoth(t)
-  const { page } = await signIn(browser, console)
-  const live = page.getByText('Live', { exact: true })
-  const isDimmed = () => page.locator('body.stale').isVisible()
-  await live.waitFor(PATIENCE)
-  t.notOk(await isDimmed())
-  // Stopped, it keeps the connection and says nothing, as a proxy does that keeps the events to itself.
-  console.server.child.kill('SIGSTOP')
-  await page.getByText(/^No new figures since \d?\d:\d\d:\d\d/).waitFor(PATIENCE)
-  t.ok(await isDimmed())
-  console.server.child.kill('SIGCONT')
-  await live.waitFor(PATIENCE)
-  t.notOk(await isDimmed())
-  console.server.child.kill('SIGKILL')
-  await page.getByText(/^Not connected since \d?\d:\d\d:\d\d/).waitFor(PATIENCE)
-  t.ok(await isDimmed())
-  await page.getByRole('button', { name: 'Pause' }).click()
-  t.notOk(await isDimmed())
-})
+t.test(
+  'Overview: it shows since when updates are missing, and reconnects by itself',
+  { skip: NO_BROWSER },
+  async (t) => {
+    const { browser, console } = await startBoth(t)
+    const { page } = await signIn(browser, console)
+    const live = page.getByText('Live', { exact: true })
+    const isDimmed = () => page.locator('body.stale').isVisible()
+    await live.waitFor(PATIENCE)
+    t.notOk(await isDimmed())
+    // Stopped, it keeps the connection and says nothing, as a proxy does that keeps the events to itself.
+    console.server.child.kill('SIGSTOP')
+    await page.getByText(/^No new figures since \d?\d:\d\d:\d\d/).waitFor(PATIENCE)
+    t.ok(await isDimmed())
+    console.server.child.kill('SIGCONT')
+    await live.waitFor(PATIENCE)
+    t.notOk(await isDimmed())
+    console.server.child.kill('SIGKILL')
+    await page.getByText(/^Not connected since \d?\d:\d\d:\d\d/).waitFor(PATIENCE)
+    t.ok(await isDimmed())
+    await page.getByRole('button', { name: 'Pause' }).click()
+    t.notOk(await isDimmed())
+  },
+)
 
-t.test('Overview: the fifth window of an operator pauses the first', { skip: NO_BROWSER }, async (t) => {
+t.test('Overview: a fifth window of one operator pauses the first', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page, context } = await signIn(browser, console)
   await page.getByText('Live', { exact: true }).waitFor(PATIENCE)

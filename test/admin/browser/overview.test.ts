@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { type Console, signIn, startBoth } from '../../support/console.ts'
 
-/** An operator who looks at the overview, which is live. */
+/** An operator who has the live overview open. */
 async function startOverview(t: Test) {
   const { browser, console } = await startBoth(t)
   const visitor = await signIn(browser, console)
@@ -16,7 +16,7 @@ async function startOverview(t: Test) {
   return { console, streams, ...visitor }
 }
 
-/** Gets this many tokens, as an application does. */
+/** Requests this many tokens. */
 async function getTokens({ command, token }: Console, count: number): Promise<void> {
   const { client_id: id, client_secret: secret } = await command(
     ...['applications', 'register', '--name', 'Store front', '--developer-email', 'dev@partner.example'],
@@ -28,25 +28,21 @@ const state = (page: Page) => page.locator('[data-live-state]')
 const isLive = (page: Page) => state(page).filter({ hasText: 'Live' }).waitFor()
 const figure = (page: Page, name: string) => page.locator(`[data-live="${name}"]`).first()
 
-t.test(
-  'Overview: the figures move when tokens are issued, and nothing is loaded again',
-  { skip: NO_BROWSER },
-  async (t) => {
-    const { console, page, complaints } = await startOverview(t)
-    t.equal(await figure(page, 'tokens-hour').textContent(), '0')
-    t.ok(await page.locator('[data-live-if="no-tokens"]').isVisible(), 'an empty server says what to do next')
-    await page.evaluate(() => document.body.setAttribute('data-same', ''))
-    await getTokens(console, 2)
-    await console.token('nobody', 'nothing')
-    await figure(page, 'tokens-hour').filter({ hasText: /^2$/ }).waitFor()
-    await figure(page, 'refusals-hour').filter({ hasText: /^1$/ }).waitFor()
-    t.notOk(await page.locator('[data-live-if="no-tokens"]').isVisible())
-    t.equal(await page.locator('body[data-same]').count(), 1, 'it is the same page')
-    t.strictSame(complaints, [])
-  },
-)
+t.test('Overview: the figures update when tokens are issued, without a reload', { skip: NO_BROWSER }, async (t) => {
+  const { console, page, complaints } = await startOverview(t)
+  t.equal(await figure(page, 'tokens-hour').textContent(), '0')
+  t.ok(await page.locator('[data-live-if="no-tokens"]').isVisible(), 'an empty server says what to do next')
+  await page.evaluate(() => document.body.setAttribute('data-same', ''))
+  await getTokens(console, 2)
+  await console.token('nobody', 'nothing')
+  await figure(page, 'tokens-hour').filter({ hasText: /^2$/ }).waitFor()
+  await figure(page, 'refusals-hour').filter({ hasText: /^1$/ }).waitFor()
+  t.notOk(await page.locator('[data-live-if="no-tokens"]').isVisible())
+  t.equal(await page.locator('body[data-same]').count(), 1, 'it is the same page')
+  t.strictSame(complaints, [])
+})
 
-t.test('Overview: a page that is paused stays as it is until it goes on', { skip: NO_BROWSER }, async (t) => {
+t.test('Overview: a paused page does not change until it is resumed', { skip: NO_BROWSER }, async (t) => {
   const { console, page } = await startOverview(t)
   const pause = page.locator('[data-live-pause]')
   await pause.click()
@@ -61,7 +57,7 @@ t.test('Overview: a page that is paused stays as it is until it goes on', { skip
   await figure(page, 'tokens-hour').filter({ hasText: /^1$/ }).waitFor()
 })
 
-t.test('Overview: the stream ends with its session, and the page says so', { skip: NO_BROWSER }, async (t) => {
+t.test('Overview: when the session ends, the stream ends and the page says so', { skip: NO_BROWSER }, async (t) => {
   const { console, page, streams, complaints } = await startOverview(t)
   const [session] = await console.command('operators', 'sessions')
   t.notOk(await page.locator('[data-live-ended]').isVisible())

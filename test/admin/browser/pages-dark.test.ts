@@ -9,7 +9,7 @@ for (const [what, isFull] of [
   ['a server that has nothing', false],
   ['a server that has much, under names of all kinds', true],
 ] as const) {
-  t.test(`Pages: of ${what} they please axe-core and fit the window, in the dark`, { skip: NO_BROWSER }, (t) =>
+  t.test(`Pages: with ${what} they pass axe-core and fit the window, in dark colours`, { skip: NO_BROWSER }, (t) =>
     lookAtPages(t, 'dark', isFull),
   )
 }

@@ -10,18 +10,22 @@ for (const [what, isFull] of [
   ['a server that has nothing', false],
   ['a server that has much, under names of all kinds', true],
 ] as const) {
-  t.test(`Pages: of ${what} they please axe-core and fit the window, in the light`, { skip: NO_BROWSER }, (t) =>
+  t.test(`Pages: with ${what} they pass axe-core and fit the window, in light colours`, { skip: NO_BROWSER }, (t) =>
     lookAtPages(t, 'light', isFull),
   )
 }
 
-t.test('Pages: a page is not kept by the browser, and says so', { skip: NO_BROWSER }, async (t) => {
-  const { browser, console } = await startBoth(t)
-  const { page } = await signIn(browser, console)
-  for (const path of ALWAYS) {
-    const headers = await (await page.goto(console.origin + path))?.allHeaders()
-    t.equal(headers?.['cache-control'], 'no-store', path)
-    t.notMatch(headers?.['content-security-policy'], /unsafe|\*|https?:/, path)
-    t.match(headers?.['content-security-policy'], /default-src 'none'.*require-trusted-types-for 'script'/, path)
-  }
-})
+t.test(
+  'Pages: every page forbids caching and has a strict Content-Security-Policy',
+  { skip: NO_BROWSER },
+  async (t) => {
+    const { browser, console } = await startBoth(t)
+    const { page } = await signIn(browser, console)
+    for (const path of ALWAYS) {
+      const headers = await (await page.goto(console.origin + path))?.allHeaders()
+      t.equal(headers?.['cache-control'], 'no-store', path)
+      t.notMatch(headers?.['content-security-policy'], /unsafe|\*|https?:/, path)
+      t.match(headers?.['content-security-policy'], /default-src 'none'.*require-trusted-types-for 'script'/, path)
+    }
+  },
+)

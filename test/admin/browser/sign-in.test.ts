@@ -5,26 +5,30 @@ import { signIn, startBoth, startConsole, visit } from '../../support/console.ts
 
 const MINUTE = 60_000
 
-t.test('Signing in: a link signs in once, and its code is not left in the address', { skip: NO_BROWSER }, async (t) => {
-  const { browser, console } = await startBoth(t)
-  const { page, context, complaints } = await visit(browser)
-  const link = await console.link()
-  await page.goto(link)
-  await page.getByText('Signed in as anna').waitFor()
-  t.equal(page.url(), `${console.origin}/`)
-  const [cookie] = await context.cookies()
-  t.match(cookie, { httpOnly: true, secure: true, sameSite: 'Strict', path: '/', expires: -1 })
-  t.strictSame(complaints, [])
-  await page.goBack()
-  t.notOk(page.url().includes(link.split('#')[1] as string), 'nor in the history')
+t.test(
+  'Signing in: a link signs in once, and its code does not stay in the address bar',
+  { skip: NO_BROWSER },
+  async (t) => {
+    const { browser, console } = await startBoth(t)
+    const { page, context, complaints } = await visit(browser)
+    const link = await console.link()
+    await page.goto(link)
+    await page.getByText('Signed in as anna').waitFor()
+    t.equal(page.url(), `${console.origin}/`)
+    const [cookie] = await context.cookies()
+    t.match(cookie, { httpOnly: true, secure: true, sameSite: 'Strict', path: '/', expires: -1 })
+    t.strictSame(complaints, [])
+    await page.goBack()
+    t.notOk(page.url().includes(link.split('#')[1] as string), 'nor in the history')
 
-  const second = await visit(browser)
-  await second.page.goto(link)
-  await second.page.getByText('This link was used already').waitFor()
-  t.strictSame(await second.context.cookies(), [], 'a second time it does not')
-})
+    const second = await visit(browser)
+    await second.page.goto(link)
+    await second.page.getByText('This link was used already').waitFor()
+    t.strictSame(await second.context.cookies(), [], 'a second time it does not')
+  },
+)
 
-t.test('Signing in: a link can be opened where the login is shown already', { skip: NO_BROWSER }, async (t) => {
+t.test('Signing in: a link works in a window that already shows the login page', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page } = await visit(browser)
   await page.goto(`${console.origin}/login`)
@@ -33,7 +37,7 @@ t.test('Signing in: a link can be opened where the login is shown already', { sk
   t.equal(page.url(), `${console.origin}/`)
 })
 
-t.test('Signing in: a link that was used leads to the overview who is signed in', { skip: NO_BROWSER }, async (t) => {
+t.test('Signing in: a used link opens the overview if the operator is signed in', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page, context } = await visit(browser)
   const link = await console.link()
@@ -72,35 +76,39 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-t.test('Signing in: without scripts the code is put into the form', { skip: NO_BROWSER }, async (t) => {
+t.test('Signing in: without JavaScript the code can be entered in the form', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page, complaints } = await signIn(browser, console, { javaScriptEnabled: false })
   t.equal(page.url(), `${console.origin}/`)
   t.strictSame(complaints, [])
 })
 
-t.test('Signing in: a session that was known before is not taken over', { skip: NO_BROWSER }, async (t) => {
-  const { browser, console } = await startBoth(t)
-  const { page, context } = await visit(browser)
-  const planted = 'x'.repeat(43)
-  await context.addCookies([
-    { name: sessionCookie(console), value: planted, url: console.origin.replace('http:', 'https:') },
-  ])
-  await page.goto(await console.link())
-  await page.getByText('Signed in as anna').waitFor()
-  const first = await sessionOf(context)
-  t.not(first, planted)
-  await page.goto(await console.link())
-  await page.getByText('Signed in as anna').waitFor()
-  const second = await sessionOf(context)
-  t.not(second, first, 'each login has a session of its own')
-  const thief = await visit(browser)
-  await thief.context.addCookies([
-    { name: sessionCookie(console), value: planted, domain: 'localhost', path: '/', secure: true, httpOnly: true },
-  ])
-  await thief.page.goto(console.origin)
-  t.equal(new URL(thief.page.url()).pathname, '/login')
-})
+t.test(
+  'Signing in: a session reference set beforehand is not adopted (session fixation)',
+  { skip: NO_BROWSER },
+  async (t) => {
+    const { browser, console } = await startBoth(t)
+    const { page, context } = await visit(browser)
+    const planted = 'x'.repeat(43)
+    await context.addCookies([
+      { name: sessionCookie(console), value: planted, url: console.origin.replace('http:', 'https:') },
+    ])
+    await page.goto(await console.link())
+    await page.getByText('Signed in as anna').waitFor()
+    const first = await sessionOf(context)
+    t.not(first, planted)
+    await page.goto(await console.link())
+    await page.getByText('Signed in as anna').waitFor()
+    const second = await sessionOf(context)
+    t.not(second, first, 'each login has a session of its own')
+    const thief = await visit(browser)
+    await thief.context.addCookies([
+      { name: sessionCookie(console), value: planted, domain: 'localhost', path: '/', secure: true, httpOnly: true },
+    ])
+    await thief.page.goto(console.origin)
+    t.equal(new URL(thief.page.url()).pathname, '/login')
+  },
+)
 
 t.test('Signing in: two servers on localhost do not sign each other out', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
@@ -114,7 +122,7 @@ t.test('Signing in: two servers on localhost do not sign each other out', { skip
   }
 })
 
-t.test('Signing in: who signs out has to sign in again, in every window', { skip: NO_BROWSER }, async (t) => {
+t.test('Signing in: signing out ends the session in every window', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page, context, complaints } = await signIn(browser, console)
   const reference = await sessionOf(context)
@@ -139,7 +147,7 @@ for (const [rule, columns] of [
   ['15 minutes in which nothing was asked for', { last_seen_at: 15 * MINUTE, ends_at: 15 * MINUTE }],
   ['eight hours, whatever was asked for', { created_at: 8 * 60 * MINUTE, ends_at: 15 * MINUTE }],
 ] as const) {
-  t.test(`Signing in: a session is over after ${rule}`, { skip: NO_BROWSER }, async (t) => {
+  t.test(`Signing in: a session ends after ${rule}`, { skip: NO_BROWSER }, async (t) => {
     const { browser, console } = await startBoth(t)
     const { page } = await signIn(browser, console)
     moveBack(console.file, columns)
@@ -151,7 +159,7 @@ for (const [rule, columns] of [
 
 const sessionCookie = ({ port }: { port: number }) => `__Host-session-${port}`
 
-/** Makes a session older, as if the time had passed. */
+/** Makes a session older. */
 function moveBack(file: string, columns: Record<string, number>): void {
   const db = new Database(file)
   for (const [column, by] of Object.entries(columns)) {

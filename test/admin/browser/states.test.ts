@@ -7,7 +7,7 @@ import { registerApplication, sideways, signIn, startBoth, visit } from '../../s
 // Each state is looked at twice, which takes a while where much else is going on.
 t.setTimeout(300_000)
 
-/** What axe-core says of a page as it is now, in both colour schemes, and whether it fits a small window. */
+/** Checks the current state of a page with axe-core in both colour schemes, and that it fits a small window. */
 async function look(t: Test, page: Page, what: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     // Colours that change slowly are looked at when they have changed.
@@ -17,7 +17,7 @@ async function look(t: Test, page: Page, what: string): Promise<void> {
   t.equal(await sideways(page), 0, `${what}: the page does not scroll to the side`)
 }
 
-/** Sends the form that has this field, filled in with these values, whatever the browser thinks of them. */
+/** Submits the form with this field and these values, bypassing validation by the browser. */
 async function send(page: Page, values: Record<string, string>): Promise<void> {
   const [first] = Object.keys(values)
   const loaded = page.waitForEvent('load')
@@ -33,7 +33,7 @@ async function send(page: Page, values: Record<string, string>): Promise<void> {
   await loaded
 }
 
-/** What a browser complained about, but for the status of an answer. */
+/** Complaints other than error statuses. */
 const others = (complaints: string[]) => complaints.filter((text) => !/status of 4\d\d/.test(text))
 
 async function start(t: Test, name = 'anna') {
@@ -49,7 +49,7 @@ async function start(t: Test, name = 'anna') {
   return { browser, console, id, open, ...visitor }
 }
 
-t.test('States: a login, whatever becomes of it, pleases axe-core', { skip: NO_BROWSER }, async (t) => {
+t.test('States: the login page passes axe-core after success and failure', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { page, context, complaints } = await visit(browser, { viewport: { width: 400, height: 900 } })
   await page.goto(`${console.origin}/login`)
@@ -67,7 +67,7 @@ t.test('States: a login, whatever becomes of it, pleases axe-core', { skip: NO_B
   t.strictSame(others(complaints), [])
 })
 
-t.test('States: a page with a new secret pleases axe-core', { skip: NO_BROWSER }, async (t) => {
+t.test('States: a page with a new secret passes axe-core', { skip: NO_BROWSER }, async (t) => {
   const { console, page, complaints, id, open } = await start(t)
   await registerApplication(page, console.origin)
   await look(t, page, 'a registered application')
@@ -80,7 +80,7 @@ t.test('States: a page with a new secret pleases axe-core', { skip: NO_BROWSER }
   t.strictSame(complaints, [])
 })
 
-t.test('States: a question in a dialog pleases axe-core', { skip: NO_BROWSER }, async (t) => {
+t.test('States: a confirmation dialog passes axe-core', { skip: NO_BROWSER }, async (t) => {
   const { page, complaints, id, open } = await start(t)
   const seen = new Set<string>()
   for (const path of [`/applications/${id}`, '/operators']) {
@@ -102,7 +102,7 @@ t.test('States: a question in a dialog pleases axe-core', { skip: NO_BROWSER }, 
   t.strictSame(complaints, [])
 })
 
-t.test('States: a page that says what is wrong pleases axe-core', { skip: NO_BROWSER }, async (t) => {
+t.test('States: a page with errors passes axe-core', { skip: NO_BROWSER }, async (t) => {
   const { console, page, complaints, id, open } = await start(t)
   const wrong: [path: string, values: Record<string, string>][] = [
     ['/new-application', { name: ' ', developer_email: 'nobody' }],
@@ -129,7 +129,7 @@ t.test('States: a page that says what is wrong pleases axe-core', { skip: NO_BRO
   t.strictSame(others(complaints), [])
 })
 
-t.test('States: the pages of a viewer please axe-core', { skip: NO_BROWSER }, async (t) => {
+t.test('States: the pages of a viewer pass axe-core', { skip: NO_BROWSER }, async (t) => {
   const { page, complaints, id, open } = await start(t, 'vera')
   const paths = ['/', '/applications', `/applications/${id}`, '/suites', '/suites/store', '/operators']
   for (const path of [...paths, '/audit?subject=nobody', '/new-suite']) {

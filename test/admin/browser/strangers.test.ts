@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { NO_BROWSER, startBrowser } from '../../support/browser.ts'
 import { type Console, signIn, startConsole } from '../../support/console.ts'
 
-/** The site of a stranger, on this machine too: every page is this one. */
+/** A malicious site on this machine that serves this page at every path. */
 async function startStranger(t: Test, body: string): Promise<number> {
   const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(body))
   server.listen(0, '127.0.0.1')
@@ -15,7 +15,7 @@ async function startStranger(t: Test, body: string): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** An operator who is signed in and has an application, with this many options of the browser. */
+/** A signed-in operator with an application. `options`: of the browser. */
 async function startSignedIn(t: Test, args?: string[]) {
   const console = await startConsole(t)
   const { client_id: clientId } = await console.command(
@@ -26,7 +26,7 @@ async function startSignedIn(t: Test, args?: string[]) {
   return { console, browser, page, context, clientId }
 }
 
-t.test('Strangers: a form of another site changes nothing', { skip: NO_BROWSER }, async (t) => {
+t.test('Other sites: their forms change nothing', { skip: NO_BROWSER }, async (t) => {
   const { console, page, clientId } = await startSignedIn(t)
   const paths = [`/applications/${clientId}/suspend`, `/applications/${clientId}/remove`, '/applications', '/logout']
   // Another port is the same site, so that even a SameSite cookie comes along.
@@ -41,7 +41,7 @@ t.test('Strangers: a form of another site changes nothing', { skip: NO_BROWSER }
   await expectUnchanged(t, console, page, clientId)
 })
 
-t.test('Strangers: a script of another site changes nothing and reads nothing', { skip: NO_BROWSER }, async (t) => {
+t.test('Other sites: their scripts can neither change nor read anything', { skip: NO_BROWSER }, async (t) => {
   const { console, page, clientId } = await startSignedIn(t)
   const port = await startStranger(t, '<p>hello')
   await page.goto(`http://localhost:${port}/`)
@@ -68,7 +68,7 @@ t.test('Strangers: a script of another site changes nothing and reads nothing', 
   await expectUnchanged(t, console, page, clientId)
 })
 
-t.test('Strangers: the console cannot be put into a frame', { skip: NO_BROWSER }, async (t) => {
+t.test('Other sites: they cannot frame the console', { skip: NO_BROWSER }, async (t) => {
   const { console, page } = await startSignedIn(t)
   const port = await startStranger(t, `<iframe src="${console.origin}/applications"></iframe>`)
   await page.goto(`http://localhost:${port}/`)
@@ -77,17 +77,21 @@ t.test('Strangers: the console cannot be put into a frame', { skip: NO_BROWSER }
   t.notOk(await frame?.getByText('Signed in as').count())
 })
 
-t.test('Strangers: a name of theirs that leads to this machine leads nowhere', { skip: NO_BROWSER }, async (t) => {
-  const { console, browser } = await startSignedIn(t, ['--host-resolver-rules=MAP rebound.example 127.0.0.1'])
-  const page = await browser.newPage()
-  for (const path of ['/', '/login', '/applications', '/admin/v1/applications', '/assets/console.css']) {
-    const answer = await page.goto(`http://rebound.example:${console.port}${path}`)
-    t.equal(answer?.status(), 421, path)
-    t.notOk(await page.getByText('Signed in as').count(), 'and shows nothing')
-  }
-})
+t.test(
+  'Other sites: a name of theirs that resolves to this machine is refused (DNS rebinding)',
+  { skip: NO_BROWSER },
+  async (t) => {
+    const { console, browser } = await startSignedIn(t, ['--host-resolver-rules=MAP rebound.example 127.0.0.1'])
+    const page = await browser.newPage()
+    for (const path of ['/', '/login', '/applications', '/admin/v1/applications', '/assets/console.css']) {
+      const answer = await page.goto(`http://rebound.example:${console.port}${path}`)
+      t.equal(answer?.status(), 421, path)
+      t.notOk(await page.getByText('Signed in as').count(), 'and shows nothing')
+    }
+  },
+)
 
-/** The application is there and active, and the operator is still signed in. */
+/** The application is still active, and the operator still signed in. */
 async function expectUnchanged(t: Test, { command, origin }: Console, page: Page, clientId: string): Promise<void> {
   t.match(await command('applications', 'show', clientId), { status: 'active' })
   await page.goto(`${origin}/applications`)

@@ -12,7 +12,7 @@ async function mayAsk({ address }: Console, suiteId: string, secret: string): Pr
 for (const javaScriptEnabled of [true, false]) {
   const how = javaScriptEnabled ? 'with scripts' : 'without scripts'
 
-  t.test(`Suites: all that happens to one, ${how}`, { skip: NO_BROWSER }, async (t) => {
+  t.test(`Suites: its whole life cycle, ${how}`, { skip: NO_BROWSER }, async (t) => {
     const { browser, console } = await startBoth(t)
     const { origin, command } = console
     const { page, complaints } = await signIn(browser, console, { javaScriptEnabled })

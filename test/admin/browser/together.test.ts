@@ -2,7 +2,7 @@ import t from 'tap'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { confirm, makeSecret, registerApplication, signIn, startBoth, untilDone } from '../../support/console.ts'
 
-/** Two operators, each in a browser of their own, who look at the same application. */
+/** Two operators in separate browser contexts, viewing the same application. */
 async function startTwo(t: Parameters<typeof startBoth>[0]) {
   const { browser, console } = await startBoth(t)
   const { command, origin } = console
@@ -17,7 +17,7 @@ async function startTwo(t: Parameters<typeof startBoth>[0]) {
 }
 
 t.test(
-  'Together: who changes approvals does not take back what another has changed',
+  'Together: changing approvals does not undo the changes of another operator',
   { skip: NO_BROWSER },
   async (t) => {
     const { anna, bruno, shown } = await startTwo(t)
@@ -35,24 +35,28 @@ t.test(
   },
 )
 
-t.test('Together: a name that another has changed is not written over unseen', { skip: NO_BROWSER }, async (t) => {
-  const { anna, bruno, shown } = await startTwo(t)
-  const save = async ({ page }: typeof anna, name: string) => {
-    await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
-    await page.getByRole('button', { name: 'Save', exact: true }).click()
-  }
-  await save(bruno, 'Of bruno')
-  await untilDone(bruno.page)
-  await save(anna, 'Of anna')
-  await anna.page.getByText('Someone else changed this').waitFor()
-  t.match(await anna.page.locator('#main').textContent(), /now Of bruno, yours Of anna/)
-  t.equal((await shown()).name, 'Of bruno', 'nothing was saved')
-  await anna.page.getByRole('button', { name: 'Save', exact: true }).click()
-  await untilDone(anna.page)
-  t.equal((await shown()).name, 'Of anna', 'until it is saved again')
-})
+t.test(
+  'Together: a name that another operator changed is not overwritten silently',
+  { skip: NO_BROWSER },
+  async (t) => {
+    const { anna, bruno, shown } = await startTwo(t)
+    const save = async ({ page }: typeof anna, name: string) => {
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+    }
+    await save(bruno, 'Of bruno')
+    await untilDone(bruno.page)
+    await save(anna, 'Of anna')
+    await anna.page.getByText('Someone else changed this').waitFor()
+    t.match(await anna.page.locator('#main').textContent(), /now Of bruno, yours Of anna/)
+    t.equal((await shown()).name, 'Of bruno', 'nothing was saved')
+    await anna.page.getByRole('button', { name: 'Save', exact: true }).click()
+    await untilDone(anna.page)
+    t.equal((await shown()).name, 'Of anna', 'until it is saved again')
+  },
+)
 
-t.test('Together: each sees what the other has changed, and who it was', { skip: NO_BROWSER }, async (t) => {
+t.test('Together: each operator sees the changes of the other, and their author', { skip: NO_BROWSER }, async (t) => {
   const { anna, bruno, clientId, console } = await startTwo(t)
   await confirm(bruno.page, 'Suspend')
   await anna.page.reload()
@@ -64,7 +68,7 @@ t.test('Together: each sees what the other has changed, and who it was', { skip:
   t.equal(await rows.filter({ hasText: 'anna' }).filter({ hasText: 'resumed' }).count(), 1)
 })
 
-t.test('Together: a form that is sent twice does once what it does', { skip: NO_BROWSER }, async (t) => {
+t.test('Together: a form that is sent twice has effect once', { skip: NO_BROWSER }, async (t) => {
   const { anna, bruno, clientId, console } = await startTwo(t)
   const secrets = async () => (await console.command('secrets', 'list', clientId)).length
   const { clientSecret: first } = await makeSecret(anna.page, { clickCount: 2 })
@@ -73,7 +77,7 @@ t.test('Together: a form that is sent twice does once what it does', { skip: NO_
   t.equal(await secrets(), 3)
 })
 
-t.test('Together: what another has removed is said to be gone', { skip: NO_BROWSER }, async (t) => {
+t.test('Together: a page says if another operator has removed its subject', { skip: NO_BROWSER }, async (t) => {
   const { anna, bruno } = await startTwo(t)
   await bruno.page.getByRole('link', { name: 'Remove…' }).click()
   await bruno.page.getByRole('button', { name: /^Remove/ }).click()
@@ -82,7 +86,7 @@ t.test('Together: what another has removed is said to be gone', { skip: NO_BROWS
   t.match(await anna.page.locator('#main').textContent(), /no application/i)
 })
 
-t.test('Together: who ends a session ends what its browser does', { skip: NO_BROWSER }, async (t) => {
+t.test('Together: ending a session signs its browser out', { skip: NO_BROWSER }, async (t) => {
   const { anna, bruno, console } = await startTwo(t)
   await bruno.page.goto(console.origin)
   await anna.page.goto(`${console.origin}/operators`)

@@ -3,7 +3,7 @@ import { createAdminWorld } from '../../support/admin.ts'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { signIn, startBoth } from '../../support/console.ts'
 
-t.test('Viewers: they see every page, and no form that changes anything', { skip: NO_BROWSER }, async (t) => {
+t.test('Viewers: they see every page, but no form that makes a change', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const { command, origin } = console
   await command('operators', 'add', 'vera', '--role', 'viewer')
@@ -72,7 +72,7 @@ t.test('Viewers: they see every page, and no form that changes anything', { skip
   )
 })
 
-/** The path of a route for what there is: ids of secrets, keys and sessions begin with 1. */
+/** A path for a route that refers to existing subjects: ids of secrets, keys and sessions start at 1. */
 function withIds(url: string, { application, suite, operator }: Record<'application' | 'suite' | 'operator', string>) {
   const owner = url.includes('/applications/') ? application : suite
   return url

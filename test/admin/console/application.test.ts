@@ -6,7 +6,7 @@ import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
 const MINUTE = 60_000
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
 
-/** A console with three suites, and an application that is approved for the first one. */
+/** A console with three suites, and an application approved for the first one. */
 async function setting(t: Test, options?: Parameters<typeof createConsoleWorld>[1]) {
   const world = await createConsoleWorld(t, options)
   const { administration, store, clock } = world
@@ -19,14 +19,14 @@ async function setting(t: Test, options?: Parameters<typeof createConsoleWorld>[
   const browser = await world.signIn()
   const path = `/applications/${clientId}`
   const page = async () => (await browser(path)).body
-  /** The values that the page's form of the names has, and those of the approvals. */
+  /** The hidden values in the forms for names and approvals. */
   const names = async () => {
     const body = await page()
     const [name, developer_email] = [valuesOf(body, 'name')[0] ?? '', valuesOf(body, 'developer_email')[0] ?? '']
     return { shown_name: name, shown_developer_email: developer_email, name, developer_email }
   }
   const show = () => administration.applications.show(clientId)
-  /** Notes refusals of it, as a server does. */
+  /** Records refusals of the application, as a server does. */
   const refuse = (...refusals: Partial<RefusalCount>[]) => store.recordRefusals(refusals.map((one) => refusal(one)))
   const refusal = (one: Partial<RefusalCount>): RefusalCount => ({
     clientId,
@@ -45,7 +45,7 @@ async function setting(t: Test, options?: Parameters<typeof createConsoleWorld>[
   return { ...world, clientId, browser, path, page, names, show, refuse }
 }
 
-t.test('Application: the true reason of its refusals stands first, and what to do on this page', async (t) => {
+t.test('Application: the cause of its refusals comes first, with a remedy on the page', async (t) => {
   const { page, refuse, clock, administration, clientId } = await setting(t)
   t.match(
     textOf(await page()),
@@ -67,7 +67,7 @@ t.test('Application: the true reason of its refusals stands first, and what to d
   )
 })
 
-t.test('Application: the moments in the diagnosis are moments, which a browser shows in its zone', async (t) => {
+t.test('Application: times in the diagnosis are time elements, which a browser shows in its zone', async (t) => {
   const { page, refuse, clock, administration, clientId } = await setting(t)
   const [first] = await administration.secrets.list(clientId)
   await administration.secrets.rotate(clientId, MINUTE)
@@ -79,7 +79,7 @@ t.test('Application: the moments in the diagnosis are moments, which a browser s
   t.match(textOf(await page()), 'search for 9999-99-99T99:99:99.999Z.', 'but not what only looks like one')
 })
 
-t.test('Application: each reason of its refusals has a line, the newest first', async (t) => {
+t.test('Application: each reason for refusals has a line, newest first', async (t) => {
   const { page, refuse, clock } = await setting(t)
   await refuse({ lastAt: clock.time - MINUTE }, { reason: 'unsupported grant type' })
   t.match(
@@ -88,7 +88,7 @@ t.test('Application: each reason of its refusals has a line, the newest first', 
   )
 })
 
-t.test('Application: how to get a token stands on its page, below the status until there is one', async (t) => {
+t.test('Application: its page explains how to get a token, right below the status until it has one', async (t) => {
   const { page, store, clientId, clock, administration } = await setting(t)
   const before = await page()
   t.match(copyOf(before, 'curl'), `'client_id=${clientId}' \\\n  --data-urlencode 'client_secret=CLIENT_SECRET'`)
@@ -102,7 +102,7 @@ t.test('Application: how to get a token stands on its page, below the status unt
   t.equal(after.match(/id="try"/g)?.length, 1)
 })
 
-t.test('Application: refused client ids that look like it are on its page', async (t) => {
+t.test('Application: its page shows refused client ids that look like its own', async (t) => {
   const { page, refuse, clientId } = await setting(t)
   const sent = `${clientId.slice(0, 4).toLowerCase()}... (33 characters)`
   await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
@@ -111,7 +111,7 @@ t.test('Application: refused client ids that look like it are on its page', asyn
   t.match(text, `No application or suite has this client id unknown client ${sent}`)
 })
 
-t.test('Application: tokens, quota, revoke-all and the last changes are shown', async (t) => {
+t.test('Application: its page shows tokens, quota, the last revoke-all and the last changes', async (t) => {
   const { page, store, show, clock, administration, clientId } = await setting(t)
   const { key } = await show()
   const hour = Math.floor(clock.time / 3_600_000)
@@ -126,7 +126,7 @@ t.test('Application: tokens, quota, revoke-all and the last changes are shown', 
   t.match(body, `href="/audit?subject=${clientId}"`)
 })
 
-t.test('Application: only the approvals that were ticked or unticked are changed', async (t) => {
+t.test('Application: only approvals that were ticked or unticked are changed', async (t) => {
   const { browser, path, page, show, administration, clientId, store } = await setting(t)
   const body = await page()
   t.strictSame(valuesOf(body, 'shown'), ['store'])
@@ -148,7 +148,7 @@ t.test('Application: only the approvals that were ticked or unticked are changed
   t.equal((await browser(`${path}/approvals`, { form: { suite: 'product' } })).statusCode, 404)
 })
 
-t.test('Application: approvals that are not on the page stay as they are', async (t) => {
+t.test('Application: approvals that the page did not show are not changed', async (t) => {
   const { page, path, signIn, administration, clientId } = await setting(t)
   for (let n = 0; n < 200; n++) await administration.suites.register({ suiteId: `s-${n}`, name: 'S' })
   await administration.applications.approve(clientId, 's-199')
@@ -163,13 +163,13 @@ t.test('Application: approvals that are not on the page stay as they are', async
   t.match(textOf(body), 'At most 200 suites are shown here.')
 })
 
-t.test('Application: where there is no suite its page says so', async (t) => {
+t.test('Application: its page says if there are no suites', async (t) => {
   const { page, administration } = await setting(t)
   for (const suiteId of ['store', 'product', 'third']) await administration.suites.remove(suiteId)
   t.match(textOf(await page()), 'There are no suites yet')
 })
 
-t.test('Application: its name and developer are changed, and what is wrong stands at the field', async (t) => {
+t.test('Application: its name and developer email can be changed, and errors are shown at the field', async (t) => {
   const { browser, path, names, show, store } = await setting(t)
   const events = async () => (await store.listAuditEvents({ limit: 100 })).length
   const before = await events()
@@ -187,7 +187,7 @@ t.test('Application: its name and developer are changed, and what is wrong stand
   t.notMatch((await browser(path)).body, '<script>alert')
 })
 
-t.test('Application: a name with space around it stays so where it was not changed in the form', async (t) => {
+t.test('Application: a name with surrounding spaces is kept if it was not changed in the form', async (t) => {
   const { browser, path, names, show, administration, clientId } = await setting(t)
   await administration.applications.update(clientId, { name: ' Shop ' })
   const form = { ...(await names()), developer_email: 'new@partner.example' }
@@ -197,27 +197,24 @@ t.test('Application: a name with space around it stays so where it was not chang
   t.equal((await browser(`${path}/names`, { form })).statusCode, 303, 'it is in the way of nobody')
 })
 
-t.test(
-  'Application: of two operators who change the same name the second one is shown both, and decides',
-  async (t) => {
-    const { browser, path, names, show, signIn } = await setting(t)
-    const mine = await names()
-    await (await signIn())(`${path}/names`, { form: { ...mine, name: `Theirs ${HOSTILE}` } })
-    const { statusCode, body } = await browser(`${path}/names`, { form: { ...mine, name: 'Mine' } })
-    t.equal(statusCode, 409)
-    t.match(
-      textOf(body),
-      `Someone else changed this in the meantime, so nothing was saved. Save again to overwrite it. Name: now Theirs ${HOSTILE} , yours Mine`,
-    )
-    t.match(await show(), { name: `Theirs ${HOSTILE}` })
-    t.strictSame(valuesOf(body, 'name'), ['Mine'])
-    const again = { ...mine, name: 'Mine', shown_name: valuesOf(body, 'shown_name')[0] ?? '' }
-    t.equal((await browser(`${path}/names`, { form: again })).statusCode, 303)
-    t.match(await show(), { name: 'Mine' })
-  },
-)
+t.test('Application: if two operators change the name, the second one sees both and decides', async (t) => {
+  const { browser, path, names, show, signIn } = await setting(t)
+  const mine = await names()
+  await (await signIn())(`${path}/names`, { form: { ...mine, name: `Theirs ${HOSTILE}` } })
+  const { statusCode, body } = await browser(`${path}/names`, { form: { ...mine, name: 'Mine' } })
+  t.equal(statusCode, 409)
+  t.match(
+    textOf(body),
+    `Someone else changed this in the meantime, so nothing was saved. Save again to overwrite it. Name: now Theirs ${HOSTILE} , yours Mine`,
+  )
+  t.match(await show(), { name: `Theirs ${HOSTILE}` })
+  t.strictSame(valuesOf(body, 'name'), ['Mine'])
+  const again = { ...mine, name: 'Mine', shown_name: valuesOf(body, 'shown_name')[0] ?? '' }
+  t.equal((await browser(`${path}/names`, { form: again })).statusCode, 303)
+  t.match(await show(), { name: 'Mine' })
+})
 
-t.test('Application: what another operator has changed stays where it was not changed in the form', async (t) => {
+t.test('Application: a field that another operator changed is kept if it was not changed in the form', async (t) => {
   const { browser, path, names, show, administration, clientId } = await setting(t)
   const mine = await names()
   await administration.applications.update(clientId, { name: 'Theirs' })
@@ -231,7 +228,7 @@ t.test('Application: what another operator has changed stays where it was not ch
 })
 
 t.test(
-  'Application: it is suspended and resumed, its tokens are revoked, and it is removed after a question',
+  'Application: it can be suspended, resumed and, after confirmation, removed, and its tokens revoked',
   async (t) => {
     const { browser, path, show, page, administration } = await setting(t)
     const post = async (what: string) => (await browser(`${path}/${what}`, { form: {} })).headers.location
@@ -259,7 +256,7 @@ t.test(
   },
 )
 
-t.test('Application: a viewer sees the page without forms, and every change is refused', async (t) => {
+t.test('Application: viewers get the page without forms, and their changes are refused', async (t) => {
   const { path, signIn, show, administration, clientId } = await setting(t)
   const viewer = await signIn('viewer')
   const { body } = await viewer(path)
@@ -288,7 +285,7 @@ t.test('Application: a viewer sees the page without forms, and every change is r
   t.match(textOf((await viewer(path)).body), 'Not approved for any suite, so its tokens are not valid anywhere.')
 })
 
-t.test('Application: of an unknown client id it says what may be meant', async (t) => {
+t.test('Application: for an unknown client id it suggests similar ones', async (t) => {
   const { browser, clientId, refuse } = await setting(t)
   const asked = `/applications/${clientId.slice(0, -1)}`
   const near = await browser(asked)
@@ -306,7 +303,7 @@ t.test('Application: of an unknown client id it says what may be meant', async (
   t.notMatch(hostile.body, '<script>alert')
 })
 
-t.test('Application: a client id of any characters has a page and forms that work', async (t) => {
+t.test('Application: its page and forms work with every allowed client id', async (t) => {
   const { browser, administration } = await setting(t)
   const clientId = `/?#%&"'<b>${'i'.repeat(190)}`
   await administration.applications.register({ name: 'N', developerEmail: 'a@b.example', clientId })
@@ -317,19 +314,19 @@ t.test('Application: a client id of any characters has a page and forms that wor
   t.equal((await browser(`${path}/suspend`, { form: {} })).headers.location, `${path}?done=application-suspended`)
 })
 
-t.test('Application: where it is not approved for a suite it says where to tick it', async (t) => {
+t.test('Application: if an approval is missing, it says where to add it', async (t) => {
   const { page, refuse } = await setting(t)
   await refuse({ reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' })
   t.match(textOf(await page()), 'It is not approved for third. If it should be: tick third under Approvals.')
 })
 
-t.test('Application: changes that are not kept any more are said to be so', async (t) => {
+t.test('Application: it says if all of its changes have been purged', async (t) => {
   const { page, store, clock } = await setting(t)
   await store.purgeAuditEvents(clock.time + 1, 100)
   t.match(textOf(await page()), 'No changes in the last 400 days.')
 })
 
-t.test('Application: a store that fails is no unknown application, and no mistake in a form', async (t) => {
+t.test('Application: a failing store is not reported as an unknown application or an invalid form', async (t) => {
   const { browser, path, store, names } = await setting(t)
   const form = { ...(await names()), name: 'X' }
   store.updateApplication = async () => {

@@ -4,7 +4,7 @@ import { actionsOf, textOf } from '../../support/pages.ts'
 
 const HOSTILE = `<script>alert(1)</script>"'><b onx=1>&amp;`
 
-/** A console with so many applications, a-0 the oldest. */
+/** A console with this many applications; a-0 is the oldest. */
 async function worldOf(t: Parameters<typeof createConsoleWorld>[0], count: number) {
   const world = await createConsoleWorld(t)
   for (let n = 0; n < count; n++) {
@@ -20,7 +20,7 @@ async function worldOf(t: Parameters<typeof createConsoleWorld>[0], count: numbe
 
 const idsIn = (body: string) => [...body.matchAll(/<a href="\/applications\/(a-\d+)"/g)].map(([, id]) => id)
 
-t.test('Applications: where there is none the page says what to do next, and a viewer is not told to', async (t) => {
+t.test('Applications: an empty list says what to do next, except to a viewer', async (t) => {
   const { browser, signIn } = await worldOf(t, 0)
   const { body } = await browser('/applications')
   t.match(textOf(body), /No application is registered yet .* Register an application/)
@@ -32,7 +32,7 @@ t.test('Applications: where there is none the page says what to do next, and a v
   t.strictSame(actionsOf(seen), [])
 })
 
-t.test('Applications: the newest are first, and pages lead to each other with the search kept', async (t) => {
+t.test('Applications: newest come first, and links to other pages keep the search', async (t) => {
   const { browser } = await worldOf(t, 60)
   const first = (await browser('/applications?search=shop&status=active')).body
   t.equal(idsIn(first).length, 50)
@@ -50,7 +50,7 @@ t.test('Applications: the newest are first, and pages lead to each other with th
   t.equal((await browser('/applications?after=nonsense')).statusCode, 422)
 })
 
-t.test('Applications: they are found by name, client id and developer, and by status', async (t) => {
+t.test('Applications: they are found by name, client id, developer email and status', async (t) => {
   const { browser, administration } = await worldOf(t, 3)
   await administration.applications.suspend('a-1')
   const found = async (query: string) => idsIn((await browser(`/applications?${query}`)).body)
@@ -65,7 +65,7 @@ t.test('Applications: they are found by name, client id and developer, and by st
   t.match(body, '<a class="button" href="/applications">Clear</a>')
 })
 
-t.test('Applications: where nothing is found the page says for what, and how to clear the search', async (t) => {
+t.test('Applications: an empty result repeats the search and offers to clear it', async (t) => {
   const { browser } = await worldOf(t, 1)
   const nothing = (await browser(`/applications?search=${encodeURIComponent(HOSTILE)}`)).body
   t.match(textOf(nothing), `No matches No application has “ ${HOSTILE} ” in its name`)
@@ -83,7 +83,7 @@ t.test('Applications: where nothing is found the page says for what, and how to 
   t.match(textOf((await browser('/applications?status=suspended')).body), 'No application is suspended')
 })
 
-t.test('Applications: a row has suites, tokens and the last token; the suites of many are counted', async (t) => {
+t.test('Applications: a row has suites, tokens and the last token; many suites are only counted', async (t) => {
   const { browser, administration, store, clock } = await worldOf(t, 1)
   const { key } = await administration.applications.show('a-0')
   const hour = Math.floor(clock.time / 3_600_000)
@@ -96,7 +96,7 @@ t.test('Applications: a row has suites, tokens and the last token; the suites of
   t.match(body, 'title="s-0, s-1, s-2, s-3, s-4"')
 })
 
-t.test('Applications: what a field has in it is text and never markup', async (t) => {
+t.test('Applications: fields are never rendered as markup', async (t) => {
   const { browser, administration } = await worldOf(t, 0)
   const clientId = `<i>"'&/?#%`
   await administration.applications.register({ name: HOSTILE, developerEmail: '<b>"\'@x.example', clientId })

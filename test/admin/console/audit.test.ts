@@ -5,7 +5,7 @@ import { createConsoleWorld } from '../../support/console-world.ts'
 const DAY = 24 * 60 * 60_000
 const EVIL = `"'><script>alert(1)</script>`
 
-/** Text behind the first heading, without markup. */
+/** The text after the first heading. */
 function read(body: string): string {
   return body
     .slice(body.indexOf('<h1>'))
@@ -13,7 +13,7 @@ function read(body: string): string {
     .replace(/\s+/g, ' ')
 }
 
-t.test('Audit: the newest change is first, with who made it, from where, and what was different', async (t) => {
+t.test('Audit: changes are listed newest first, with author, origin and differences', async (t) => {
   const { signIn, context } = await createConsoleWorld(t)
   const author: Author = { actor: 'bert', origin: 'API', remoteAddress: '192.0.2.1', requestId: 'request-1' }
   const { applications } = context.administration(author)
@@ -29,7 +29,7 @@ t.test('Audit: the newest change is first, with who made it, from where, and wha
   t.match(body, '<a href="/audit?actor=bert">')
 })
 
-t.test('Audit: applications and suites are shown by name, also those that are gone, with the id below', async (t) => {
+t.test('Audit: applications and suites are shown with name and id, even if they were removed', async (t) => {
   const { signIn, context, administration } = await createConsoleWorld(t)
   const { applications, suites } = administration
   const developerEmail = 'dev@partner.example'
@@ -57,7 +57,7 @@ t.test('Audit: applications and suites are shown by name, also those that are go
   t.match((await (await signIn())('/audit')).body, '<a href="/applications/gone"><bdi class="cut" title="gone">')
 })
 
-t.test('Audit: it leads to suites and operators, too', async (t) => {
+t.test('Audit: it links to suites and operators, too', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   await administration.suites.register({ suiteId: 'store', name: 'Store API' })
   const { body } = await (await signIn())('/audit')
@@ -66,7 +66,7 @@ t.test('Audit: it leads to suites and operators, too', async (t) => {
   t.match(read(body), 'Operator logged in')
 })
 
-t.test('Audit: whatever was changed to what, by whom and for whom, it is text', async (t) => {
+t.test('Audit: no part of an event is rendered as markup', async (t) => {
   const { signIn, context } = await createConsoleWorld(t)
   const author: Author = { actor: EVIL, origin: 'command line', remoteAddress: EVIL, requestId: EVIL }
   const { applications, suites } = context.administration(author)
@@ -86,7 +86,7 @@ t.test('Audit: whatever was changed to what, by whom and for whom, it is text', 
   t.equal(echoed.statusCode, 422)
 })
 
-t.test('Audit: it is narrowed by day, actor and subject, and keeps what was asked for', async (t) => {
+t.test('Audit: it can be filtered by day, actor and subject, and the form keeps the filter', async (t) => {
   const { signIn, administration, clock } = await createConsoleWorld(t)
   await administration.suites.register({ suiteId: 'early', name: 'Early' })
   clock.time += 2 * DAY
@@ -102,7 +102,7 @@ t.test('Audit: it is narrowed by day, actor and subject, and keeps what was aske
   t.match(one.body, '<a class="button" href="/audit">Clear</a>')
 })
 
-t.test('Audit: a day that is none is said at its field', async (t) => {
+t.test('Audit: an invalid day is reported at its field', async (t) => {
   const { signIn } = await createConsoleWorld(t)
   const browser = await signIn()
   for (const since of ['yesterday', '2027-13-01', '2027-02-30']) {
@@ -112,7 +112,7 @@ t.test('Audit: a day that is none is said at its field', async (t) => {
   }
 })
 
-t.test('Audit: an older page begins where the one before ended, and leads back to the newest', async (t) => {
+t.test('Audit: the next page continues where the previous one ended, and links back to the newest', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   for (let n = 1; n <= 50; n++) await administration.suites.register({ suiteId: `s${n}`, name: `Suite ${n}` })
   const browser = await signIn()
@@ -129,7 +129,7 @@ t.test('Audit: an older page begins where the one before ended, and leads back t
   t.match((await browser('/audit?before=3')).body, '<a class="button" href="/audit">Newest</a>')
 })
 
-t.test('Audit: where nothing is listed it says why, and what to do', async (t) => {
+t.test('Audit: an empty list says why it is empty, and what to do', async (t) => {
   const { signIn, store } = await createConsoleWorld(t)
   const browser = await signIn()
   t.match((await browser('/audit?subject=nobody')).body, 'No changes match')
@@ -139,7 +139,7 @@ t.test('Audit: where nothing is listed it says why, and what to do', async (t) =
   t.match((await browser('/audit')).body, 'No changes yet')
 })
 
-t.test('Audit: what happened to a database has no page', async (t) => {
+t.test('Audit: events of a database have no link', async (t) => {
   const { signIn, store } = await createConsoleWorld(t)
   const { listAuditEvents } = store
   t.teardown(() => Object.assign(store, { listAuditEvents }))

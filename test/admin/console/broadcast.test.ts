@@ -4,7 +4,7 @@ import { createBroadcast, type Listener } from '../../../src/admin/console/broad
 import type { Changing } from '../../../src/admin/console/chart.ts'
 import { until } from '../../support/until.ts'
 
-/** What changes, and who listens; faster than in a server. */
+/** A broadcast with a short interval, its source and its listeners. */
 function createRadio(t: Test) {
   const present: Changing = { a: '1', b: '1' }
   let reads = 0
@@ -19,7 +19,7 @@ function createRadio(t: Test) {
   })
   t.teardown(broadcast.end)
 
-  /** Listens, and gathers what is said. */
+  /** Listens, and collects the messages. */
   function listen({ operator = 'anna', isSignedIn = async () => true, isBusy = () => false }: Partial<Listener> = {}) {
     const heard: string[] = []
     let isOver = false
@@ -33,7 +33,7 @@ function createRadio(t: Test) {
       },
     }
     const isLet = broadcast.join(listener)
-    /** Without those that say nothing. */
+    /** Without heartbeats. */
     const news = () => heard.filter((event) => event !== ':\n\n')
     return { isLet, heard, news, isOver: () => isOver, leave: () => broadcast.leave(listener) }
   }
@@ -42,7 +42,7 @@ function createRadio(t: Test) {
 
 const RETRY = 'retry: 3000\n\n'
 
-t.test('Broadcast: who listens is told all at first, and then what has changed', async (t) => {
+t.test('Broadcast: a new listener gets everything, and then only changes', async (t) => {
   const { present, listen } = createRadio(t)
   const one = listen()
   await until(() => one.heard.includes(':\n\n'))
@@ -53,7 +53,7 @@ t.test('Broadcast: who listens is told all at first, and then what has changed',
   t.strictSame(another.news(), [RETRY, 'data: {"a":"1","b":"2"}\n\n'], 'at once, where somebody listens already')
 })
 
-t.test('Broadcast: it is read once for all who listen, and while nobody does not at all', async (t) => {
+t.test('Broadcast: statistics are read once for all listeners, and not at all without one', async (t) => {
   const { listen, reads } = createRadio(t)
   await sleep(30)
   t.equal(reads(), 0)
@@ -69,7 +69,7 @@ t.test('Broadcast: it is read once for all who listen, and while nobody does not
   await until(() => later.heard.length > 3)
 })
 
-t.test('Broadcast: a stream ends with its session, and says so; the others go on', async (t) => {
+t.test('Broadcast: when a session ends, its stream says so and ends; the others continue', async (t) => {
   const { listen } = createRadio(t)
   let isSignedIn = true
   const [one, other] = [listen({ isSignedIn: async () => isSignedIn }), listen()]
@@ -84,7 +84,7 @@ t.test('Broadcast: a stream ends with its session, and says so; the others go on
   t.equal(other.isOver(), false)
 })
 
-t.test('Broadcast: no more than 16 listen at a time', async (t) => {
+t.test('Broadcast: there are at most 16 listeners', async (t) => {
   const { listen } = createRadio(t)
   const all = Array.from({ length: 20 }, (_, n) => listen({ operator: `operator ${n % 7}` }))
   t.strictSame(
@@ -96,23 +96,20 @@ t.test('Broadcast: no more than 16 listen at a time', async (t) => {
   t.ok(listen().isLet)
 })
 
-t.test(
-  'Broadcast: an operator who opens a fifth ends the oldest, which is told why, and keeps nobody out',
-  async (t) => {
-    const { listen } = createRadio(t)
-    const [bert, ...own] = [listen({ operator: 'bert' }), ...Array.from({ length: 20 }, () => listen())]
-    t.ok(own.every(({ isLet }) => isLet))
-    t.strictSame(
-      own.map(({ isOver }) => isOver()),
-      [...Array(16).fill(true), ...Array(4).fill(false)],
-    )
-    t.equal(own[0]?.heard.at(-1), 'event: elsewhere\ndata: {}\n\n')
-    t.equal(bert?.isOver(), false)
-    for (const operator of ['bert', 'carla', 'dora']) t.ok(listen({ operator }).isLet)
-  },
-)
+t.test('Broadcast: a fifth stream of one operator replaces the oldest one, which is told why', async (t) => {
+  const { listen } = createRadio(t)
+  const [bert, ...own] = [listen({ operator: 'bert' }), ...Array.from({ length: 20 }, () => listen())]
+  t.ok(own.every(({ isLet }) => isLet))
+  t.strictSame(
+    own.map(({ isOver }) => isOver()),
+    [...Array(16).fill(true), ...Array(4).fill(false)],
+  )
+  t.equal(own[0]?.heard.at(-1), 'event: elsewhere\ndata: {}\n\n')
+  t.equal(bert?.isOver(), false)
+  for (const operator of ['bert', 'carla', 'dora']) t.ok(listen({ operator }).isLet)
+})
 
-t.test('Broadcast: when the server ends all streams do, and nobody can join', async (t) => {
+t.test('Broadcast: on shutdown all streams end, and new ones are refused', async (t) => {
   const { listen, broadcast, reads } = createRadio(t)
   const all = [listen(), listen()]
   await until(() => all.every(({ heard }) => heard.length > 1))
@@ -124,7 +121,7 @@ t.test('Broadcast: when the server ends all streams do, and nobody can join', as
   t.equal(reads(), before)
 })
 
-t.test('Broadcast: who does not read is told nothing more, and later all of it', async (t) => {
+t.test('Broadcast: a listener that does not read is skipped, and gets everything later', async (t) => {
   const { present, listen } = createRadio(t)
   let isBusy = false
   const slow = listen({ isBusy: () => isBusy })
@@ -142,7 +139,7 @@ t.test('Broadcast: who does not read is told nothing more, and later all of it',
   t.equal(slow.heard[length], 'data: {"a":"2","b":"3"}\n\n')
 })
 
-t.test('Broadcast: what cannot be had stays as it was, and so does a session that cannot be looked for', async (t) => {
+t.test('Broadcast: figures and sessions that cannot be read are kept as they were', async (t) => {
   const { present, listen, fail } = createRadio(t)
   const one = listen({ isSignedIn: async () => Promise.reject(new Error('The store is away.')) })
   await until(() => one.heard.length > 12)
@@ -156,7 +153,7 @@ t.test('Broadcast: what cannot be had stays as it was, and so does a session tha
   await until(() => one.heard.includes('data: {"a":"3"}\n\n'))
 })
 
-t.test('Broadcast: a look that takes long is waited for, and is not made twice', async (t) => {
+t.test('Broadcast: a slow read is not started twice', async (t) => {
   const { promise, resolve } = Promise.withResolvers<Changing>()
   let reads = 0
   const read = () => {

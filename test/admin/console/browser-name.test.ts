@@ -21,7 +21,7 @@ t.test('Browsers: a User-Agent of a known browser has a short name', async (t) =
   for (const [userAgent, name] of Object.entries(KNOWN)) t.equal(browserName(userAgent), name)
 })
 
-t.test('Browsers: of what is not known nothing is guessed', async (t) => {
+t.test('Browsers: an unknown User-Agent has no short name', async (t) => {
   const unknown = [
     '',
     'curl/8.0',

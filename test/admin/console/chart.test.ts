@@ -20,7 +20,7 @@ function chartOf(...all: Figures[]): Chart {
 
 const draw = (...all: Figures[]) => drawChart(chartOf(...all))
 
-t.test('Chart: a line goes from left to right, and zero is at the bottom', async (t) => {
+t.test('Chart: a line goes from left to right, with zero at the bottom', async (t) => {
   const drawn = draw([0, 2, 4, 1, 0])
   t.equal(drawn['c-line-0'], 'M0,100L150,50L300,0L450,75L600,100')
   t.equal(drawn['c-dots-0'], 'M600,100h.1', 'the last point is seen')
@@ -36,7 +36,7 @@ t.test('Chart: a line goes from left to right, and zero is at the bottom', async
   t.equal(drawn['c-desc'], 'What it is. Series 0: 0 now, 4 at most.')
 })
 
-t.test('Chart: pointed at, it shows the figures of the nearest moment', async (t) => {
+t.test('Chart: hovering shows the figures of the nearest moment', async (t) => {
   const drawn = draw([0, 2, 4, undefined, 8], [1, 1, 1, 1, 1])
   t.strictSame(
     [0, 7, 8, 45, 60].map((zone) => drawn[`c-at-${zone}`]),
@@ -56,30 +56,30 @@ t.test('Chart: pointed at, it shows the figures of the nearest moment', async (t
   )
 })
 
-t.test('Chart: what is not known is a gap, and a point alone a dot', async (t) => {
+t.test('Chart: unknown values are gaps, and a single point is a dot', async (t) => {
   const drawn = draw([1, 1, undefined, undefined, 2, undefined, 4])
   t.equal(drawn['c-line-0'], 'M0,75L100,75M400,50M600,0')
   t.equal(drawn['c-dots-0'], 'M400,50h.1M600,0h.1')
   t.equal(drawn['c-area-0'], 'M0,100L0,75L100,75L100,100Z')
 })
 
-t.test('Chart: where nothing is known there is no line, and the side begins with the least step', async (t) => {
+t.test('Chart: without values there is no line, and the axis has the smallest step', async (t) => {
   const drawn = draw([undefined, undefined])
   t.strictSame([drawn['c-line-0'], drawn['c-dots-0'], drawn['c-area-0'], drawn['c-y-4']], ['', '', '', '4'])
   t.equal(drawn['c-desc'], 'What it is. Series 0: no data.')
 })
 
-t.test('Chart: figures that are all the same are a level line, zeros one at the bottom', async (t) => {
+t.test('Chart: constant values are a horizontal line, zeros one at the bottom', async (t) => {
   t.equal(draw([7, 7, 7])['c-line-0'], 'M0,12.5L300,12.5L600,12.5')
   t.equal(draw([0, 0])['c-line-0'], 'M0,100L600,100')
 })
 
-t.test('Chart: very high figures stay within', async (t) => {
+t.test('Chart: very high values stay inside', async (t) => {
   const drawn = draw([0, 2 ** 53, 1e300])
   t.match(drawn['c-line-0'], /^M0,100L300,100L600,\d+(\.\d)?$/)
 })
 
-t.test('Chart: several lines share a scale, have no areas, and a legend', async (t) => {
+t.test('Chart: several lines share a scale and have a legend, but no areas', async (t) => {
   const two = chartOf([1, 2], [3, 8])
   const drawn = drawChart(two)
   t.strictSame([drawn['c-line-0'], drawn['c-line-1'], drawn['c-area-1']], ['M0,87.5L600,75', 'M0,62.5L600,0', ''])
@@ -87,7 +87,7 @@ t.test('Chart: several lines share a scale, have no areas, and a legend', async 
   t.notMatch(String(chart(chartOf([1, 2]), draw([1, 2]))), 'legend')
 })
 
-t.test('Chart: it is an image with a title and a description, and every part that changes is named', async (t) => {
+t.test('Chart: it is an image with a title and a description, and its live parts are marked', async (t) => {
   const one = chartOf([1, 2])
   const drawn = drawChart(one)
   const text = String(chart(one, drawn))

@@ -18,7 +18,7 @@ import { html } from '../../../src/admin/console/html.ts'
 
 const EVIL = `"'><script>alert(1)</script>`
 
-t.test('Console: no part of a page lets a value become markup', async (t) => {
+t.test('Console: no component renders a value as markup', async (t) => {
   const parts = [
     badge(EVIL),
     card(EVIL, EVIL, EVIL),
@@ -46,7 +46,7 @@ t.test('Console: no part of a page lets a value become markup', async (t) => {
   }
 })
 
-t.test('Console: a field has its label, its hint and what is wrong with it, for screen readers too', async (t) => {
+t.test('Console: a field is linked to its label, hint and error for screen readers', async (t) => {
   t.equal(
     field({ label: 'Name', name: 'name' }).text,
     '<div class="field"><label for="field-name">Name</label><input id="field-name" name="name" type="text" value="" dir="auto" autocomplete="off"></div>',
@@ -65,14 +65,14 @@ t.test('Console: a field has its label, its hint and what is wrong with it, for 
   t.match(wrong.text, / required class="code" .* aria-invalid="true" aria-describedby="field-id-hint field-id-error">/)
 })
 
-t.test('Console: what is wrong with a form is listed above it, with links to the fields', async (t) => {
+t.test('Console: the errors of a form are listed above it, with links to the fields', async (t) => {
   t.equal(formErrors([]), undefined)
   const { text } = html`${formErrors([{ field: 'name', message: 'It is empty.' }])}`
   t.match(text, '<a href="#field-name">It is empty.</a>')
   t.match(text, 'role="alert"')
 })
 
-t.test('Console: of several values those that were chosen are marked', async (t) => {
+t.test('Console: chosen options are marked', async (t) => {
   const choices = [
     { value: 'a', label: 'A', checked: true },
     { value: 'b', label: 'B' },
@@ -84,14 +84,14 @@ t.test('Console: of several values those that were chosen are marked', async (t)
   t.match(checkboxes({ label: 'Many', name: 'many' }, choices).text, /value="a" checked>.*value="b">/s)
 })
 
-t.test('Console: a moment is there for programs and in UTC for people', async (t) => {
+t.test('Console: a time has a datetime attribute, and UTC as text', async (t) => {
   t.equal(time(1_800_000_000_000).text, '<time datetime="2027-01-15T08:00:00.000Z">2027-01-15 08:00 UTC</time>')
   t.equal(time(0).text, '<time datetime="1970-01-01T00:00:00.000Z">1970-01-01 00:00 UTC</time>')
   t.equal(time(null).text, '<span class="quiet-text">never</span>')
   t.equal(time(undefined, 'no end').text, '<span class="quiet-text">no end</span>')
 })
 
-t.test('Console: an age is there with its moment, and the age for what keeps it up to date', async (t) => {
+t.test('Console: an age has its time, and the attribute that lets the script update it', async (t) => {
   t.equal(
     age(1_800_000_000_000, 1_800_000_119_000).text,
     '<time datetime="2027-01-15T08:00:00.000Z" data-age="119000" title="2027-01-15T08:00:00.000Z">2 min ago</time>',
@@ -101,7 +101,7 @@ t.test('Console: an age is there with its moment, and the age for what keeps it 
   t.equal(age(null, 0).text, '<span class="quiet-text">never</span>')
 })
 
-t.test('Console: a table says what its cells are, also where its rows are shown as cards', async (t) => {
+t.test('Console: a table labels its cells, also when rows are shown as cards', async (t) => {
   const { text } = table(
     'Secrets',
     [{ label: 'Id' }, { label: 'Uses', kind: 'number' }, { label: 'Do', kind: 'actions' }],
@@ -116,40 +116,37 @@ t.test('Console: a table says what its cells are, also where its rows are shown 
   t.match(text, '<span class="unseen">Do</span>')
 })
 
-t.test('Console: a list of one page has no links to others', async (t) => {
+t.test('Console: a list with a single page has no pagination', async (t) => {
   t.equal(pager({}), undefined)
   t.notMatch(html`${pager({ older: '/audit?before=3' })}`.text, 'Newest')
   t.notMatch(html`${pager({ newest: '/audit' })}`.text, 'Older')
 })
 
-t.test(
-  'Console: a button that asks first says what will happen, and does it by a form that needs no scripts',
-  async (t) => {
-    const quiet = confirm({
-      label: 'Resume',
-      action: '/resume',
-      consequences: 'It gets tokens again.',
-      isDangerous: false,
-    })
-    t.match(
-      quiet.text,
-      /^<details class="confirm"><summary class="button {2}">Resume…<\/summary>\n<form method="post" action="\/resume">/,
-    )
-    t.match(quiet.text, '<button class="button primary">Resume</button>')
-    t.match(quiet.text, 'data-cancel hidden>')
-    const danger = confirm({
-      label: 'Remove',
-      action: '/remove',
-      consequences: '',
-      confirm: 'Remove it',
-      isSmall: true,
-    })
-    t.match(danger.text, '<summary class="button danger-quiet small">')
-    t.match(danger.text, '<button class="button danger">Remove it</button>')
-  },
-)
+t.test('Console: a confirmation says what will happen, and works without JavaScript', async (t) => {
+  const quiet = confirm({
+    label: 'Resume',
+    action: '/resume',
+    consequences: 'It gets tokens again.',
+    isDangerous: false,
+  })
+  t.match(
+    quiet.text,
+    /^<details class="confirm"><summary class="button {2}">Resume…<\/summary>\n<form method="post" action="\/resume">/,
+  )
+  t.match(quiet.text, '<button class="button primary">Resume</button>')
+  t.match(quiet.text, 'data-cancel hidden>')
+  const danger = confirm({
+    label: 'Remove',
+    action: '/remove',
+    consequences: '',
+    confirm: 'Remove it',
+    isSmall: true,
+  })
+  t.match(danger.text, '<summary class="button danger-quiet small">')
+  t.match(danger.text, '<button class="button danger">Remove it</button>')
+})
 
-t.test('Console: facts and cards leave out what is not there', async (t) => {
+t.test('Console: facts and cards leave out missing values', async (t) => {
   t.equal(facts([undefined, false, ['A', 'b']]).text, '<dl class="facts"><div><dt>A</dt><dd>b</dd></div></dl>')
   t.notMatch(card('Tokens', 3).text, 'card-hint')
   t.notMatch(section('a', 'A', 'b').text, 'actions')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { count, duration, NONE, percent, short, size } from '../../../src/admin/console/figures.ts'
 
-t.test('Figures: counts are whole, and short where they are very high', async (t) => {
+t.test('Figures: counts are whole numbers, abbreviated if very high', async (t) => {
   t.strictSame([0, 12, 1234, 999_999, 1_234_567, 2 ** 53].map(count), ['0', '12', '1,234', '999,999', '1.23M', '9010T'])
   t.strictSame([0, 999, 1500, 25_000].map(short), ['0', '999', '1.5K', '25K'])
 })
@@ -27,6 +27,6 @@ t.test('Figures: durations and sizes have a unit and two digits', async (t) => {
   t.equal(percent(0.1234), '12\u00a0%')
 })
 
-t.test('Figures: what is not known is a dash', async (t) => {
+t.test('Figures: unknown values are a dash', async (t) => {
   t.strictSame([duration(undefined), size(undefined)], [NONE, NONE])
 })

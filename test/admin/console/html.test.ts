@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { html, path } from '../../../src/admin/console/html.ts'
 
-/** What a browser reads where this stands in text or between quotes. */
+/** Decodes character references as a browser does. */
 function read(markup: string): string {
   const names: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
   return markup.replace(/&(amp|lt|gt|quot|#39);/g, (_whole, name) => names[name] as string)
@@ -18,7 +18,7 @@ const HOSTILE = [
   '\u202e\u0000`<!--',
 ]
 
-t.test('HTML: a value is text, whatever it has in it', async (t) => {
+t.test('HTML: every value is escaped', async (t) => {
   for (const text of HOSTILE) {
     const { text: markup } = html`<b title="${text}">${text}</b>`
     const [, attribute, content] = /^<b title="([^"<>']*)">([^<>"']*)<\/b>$/.exec(markup) ?? []
@@ -26,7 +26,7 @@ t.test('HTML: a value is text, whatever it has in it', async (t) => {
   }
 })
 
-t.test('HTML: what is read is what was put in, for every text, in attributes, text and lists in lists', async (t) => {
+t.test('HTML: every text survives the round trip, in attributes, content and nested lists', async (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string(), (a, b) => {
       const { text } = html`<b title="${a}">${[b, [a, [b]]]}</b>`
@@ -39,7 +39,7 @@ t.test('HTML: what is read is what was put in, for every text, in attributes, te
   t.pass()
 })
 
-t.test('HTML: markup in markup stays what it is, and is escaped once', async (t) => {
+t.test('HTML: nested markup is not escaped again', async (t) => {
   const inner = html`<i>${'<&>'}</i>`
   t.equal(
     html`<p>${inner}${[inner, '<', [html`<br>`]]}</p>`.text,
@@ -48,11 +48,11 @@ t.test('HTML: markup in markup stays what it is, and is escaped once', async (t)
   t.equal(`${inner}`, inner.text)
 })
 
-t.test('HTML: nothing is nothing, and zero is a number', async (t) => {
+t.test('HTML: false and undefined render nothing, zero renders 0', async (t) => {
   t.equal(html`<p>${false}${null}${undefined}${[]}${''}${0}${-1.5}</p>`.text, '<p>0-1.5</p>')
 })
 
-t.test('HTML: what only looks like markup is none', async (t) => {
+t.test('HTML: an object that only looks like Html is not trusted', async (t) => {
   const forged = { text: '<b>', toString: () => '<b>' }
   t.throws(() => html`${forged as never}`, TypeError)
   t.equal(html`${JSON.parse('["<b>"]')}`.text, '&lt;b&gt;')
@@ -66,7 +66,7 @@ t.test('HTML: a value in an attribute without quotes is refused', async (t) => {
   t.equal(html`<a href="/a?b=${'1'}&amp;c=${'"'}">`.text, '<a href="/a?b=1&amp;c=&quot;">')
 })
 
-t.test('HTML: a part of a path is one part, whatever it has in it', async (t) => {
+t.test('HTML: a path segment stays one segment, whatever it contains', async (t) => {
   t.equal(path`/applications/${'a/../b?c#d e%2F'}/secrets/${3}`, '/applications/a%2F..%2Fb%3Fc%23d%20e%252F/secrets/3')
   t.equal(path`/about`, '/about')
 })

@@ -6,7 +6,7 @@ import { textOf } from '../../support/pages.ts'
 
 const EVIL = `"'><script>alert(1)</script>`
 
-t.test('Console: the frame of a page lets no value become markup', async (t) => {
+t.test('Console: the layout renders no value as markup', async (t) => {
   const text = layout(
     { title: EVIL, heading: EVIL, trail: [{ href: EVIL, label: EVIL }], lead: EVIL, actions: EVIL, content: EVIL },
     { operator: { name: EVIL, role: 'admin' }, done: EVIL },
@@ -16,7 +16,7 @@ t.test('Console: the frame of a page lets no value become markup', async (t) => 
   t.equal(text.split('&quot;&#39;&gt;&lt;script&gt;').length, 10)
 })
 
-t.test('Console: a page says where it is, who is signed in and what was done', async (t) => {
+t.test('Console: a page shows its place in the navigation, the operator and the last result', async (t) => {
   const operator = { name: 'anna', role: 'viewer' } as const
   const text = layout(
     { title: 'Audit', section: '/audit', content: 'x', scripts: ['login.js'] },
@@ -34,13 +34,13 @@ t.test('Console: a page says where it is, who is signed in and what was done', a
   t.match(text, '<a class="skip" href="#main">')
 })
 
-t.test('Console: nobody who is not signed in sees the navigation', async (t) => {
+t.test('Console: the navigation is shown only after signing in', async (t) => {
   const text = layout({ title: 'Sign in', content: 'x' }, { operator: undefined })
   t.notMatch(text, /sections|logout|class="note|class="lead|class="trail|class="actions/)
   t.match(text, '<body class="outside">')
 })
 
-t.test('Console: every page of a demo says that it is one, and what to try', async (t) => {
+t.test('Console: every page of the demo says that it is a demo, and what to try', async (t) => {
   const { signIn, visit } = await createConsoleWorld(t, { howToSignIn: 'Press Enter.' })
   const browser = await signIn()
   for (const path of ['/', '/about'])
@@ -50,7 +50,7 @@ t.test('Console: every page of a demo says that it is one, and what to try', asy
   t.notMatch((await (await other.signIn())('/')).body, 'This is a demo')
 })
 
-t.test('Assets: they have URLs of their content, their types, and may be kept', async (t) => {
+t.test('Assets: they have content-hashed URLs, the right types, and may be cached', async (t) => {
   const { visit } = await createConsoleWorld(t)
   const types = {
     'console.css': 'text/css',
@@ -68,7 +68,7 @@ t.test('Assets: they have URLs of their content, their types, and may be kept', 
   }
 })
 
-t.test('Assets: no other file is answered, and no folder', async (t) => {
+t.test('Assets: no other file or folder is served', async (t) => {
   const { visit } = await createConsoleWorld(t)
   const wrong = [
     '/assets/',
@@ -82,7 +82,7 @@ t.test('Assets: no other file is answered, and no folder', async (t) => {
   t.equal((await visit('/assets/console.css')).statusCode, 404)
 })
 
-t.test('Assets: no script writes markup or runs text, and no style loads anything', async (t) => {
+t.test('Assets: no script writes markup or evaluates text, and no stylesheet loads anything', async (t) => {
   const { visit } = await createConsoleWorld(t)
   for (const name of ['console.js', 'login.js']) {
     const { body } = await visit(asset(name))

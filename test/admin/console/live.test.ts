@@ -3,14 +3,14 @@ import { createConsoleWorld } from '../../support/console-world.ts'
 import { statisticsOf, traffic } from '../../support/statistics.ts'
 import { until } from '../../support/until.ts'
 
-/** A console that listens, and pages of it that are open. */
+/** A listening console, and streams of its open pages. */
 async function openConsole(t: Test) {
   const world = await createConsoleWorld(t)
   const address = await world.listen()
-  /** Of the session that was begun without a port. */
+  /** Puts the port of this listener into the name of a session cookie. */
   const here = (cookie: string) => cookie.replace('-80=', `-${new URL(address).port}=`)
 
-  /** Opens the stream of a session, and gathers what comes. */
+  /** Opens the stream of a session, and collects its events. */
   async function open(cookie?: string) {
     const closing = new AbortController()
     t.teardown(() => closing.abort())
@@ -26,14 +26,14 @@ async function openConsole(t: Test) {
       } catch {}
       isOver = true
     })()
-    /** What was told, one after the other. */
+    /** The events, in order. */
     const told = () => [...text.matchAll(/^data: (\{.+\})$/gm)].map(([, data]) => JSON.parse(data as string))
     return { answer, reading, told, text: () => text, isOver: () => isOver, close: () => closing.abort() }
   }
   return { ...world, open }
 }
 
-t.test('Live: an open page is told all of it, and then what changes', async (t) => {
+t.test('Live: an open page gets everything, and then only changes', async (t) => {
   const { open, signIn, statistics } = await openConsole(t)
   const { cookie } = await signIn('viewer')
   const page = await open(cookie)
@@ -48,13 +48,13 @@ t.test('Live: an open page is told all of it, and then what changes', async (t) 
   t.notOk('tokens-y-4' in page.told()[1])
 })
 
-t.test('Live: it needs a session, is no page, and says so', async (t) => {
+t.test('Live: without a valid session it answers 401', async (t) => {
   const { open } = await openConsole(t)
   t.equal((await open()).answer.status, 401)
   t.equal((await open('__Host-session-80=wrong')).answer.status, 401)
 })
 
-t.test('Live: it ends with its session, and does not keep that alive', async (t) => {
+t.test('Live: it ends with its session, and does not extend it', async (t) => {
   const { open, signIn, clock } = await openConsole(t)
   const { cookie } = await signIn()
   const page = await open(cookie)
@@ -81,7 +81,7 @@ t.test('Live: it ends when another operator ends the session', async (t) => {
   t.equal(anna.isOver(), false)
 })
 
-t.test('Live: an operator has four pages at most; one more than 16 of all is told to come later', async (t) => {
+t.test('Live: an operator has at most four streams; a 17th of all operators is told to retry later', async (t) => {
   const { open, signIn, administration } = await openConsole(t)
   const cookies = [(await signIn()).cookie]
   for (const name of ['bert', 'carla', 'dora', 'emil']) {
@@ -101,7 +101,7 @@ t.test('Live: an operator has four pages at most; one more than 16 of all is tol
   await until(async () => (await open(emil)).answer.status === 200)
 })
 
-t.test('Live: when the server closes all streams end at once', async (t) => {
+t.test('Live: all streams end when the server closes', async (t) => {
   const { open, signIn, app } = await openConsole(t)
   const { cookie } = await signIn()
   const pages = [await open(cookie), await open(cookie)]
@@ -110,7 +110,7 @@ t.test('Live: when the server closes all streams end at once', async (t) => {
   for (const { reading } of pages) await reading
 })
 
-t.test('Live: the overview is a page, and the stream of it is kept up to date by its script', async (t) => {
+t.test('Live: the overview is a page that a script updates from the stream', async (t) => {
   const { signIn } = await openConsole(t)
   const visit = await signIn()
   const { statusCode, body } = await visit('/')

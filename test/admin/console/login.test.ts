@@ -5,7 +5,7 @@ import { send } from '../../support/send.ts'
 
 const MINUTE = 60_000
 
-t.test('Login: a code lets its operator in, once', async (t) => {
+t.test('Login: a code signs its operator in, once', async (t) => {
   const { codeFor, visit, events } = await createConsoleWorld(t)
   const code = await codeFor('admin')
   const first = await visit('/login', { form: { code } })
@@ -22,7 +22,7 @@ t.test('Login: a code lets its operator in, once', async (t) => {
   t.notMatch(second.body, code)
 })
 
-t.test('Login: a code ends after ten minutes, and it says so', async (t) => {
+t.test('Login: a code expires after ten minutes, and the page says so', async (t) => {
   const { codeFor, visit, clock, events } = await createConsoleWorld(t)
   const code = await codeFor('admin')
   clock.time += 10 * MINUTE
@@ -32,7 +32,7 @@ t.test('Login: a code ends after ten minutes, and it says so', async (t) => {
   t.match(events, [{ type: 'operator refused', reason: 'expired login link' }])
 })
 
-t.test('Login: a code that is none, or missing, lets nobody in', async (t) => {
+t.test('Login: a malformed or missing code is refused', async (t) => {
   const { visit } = await createConsoleWorld(t)
   for (const form of [{ code: '<script>' }, { code: '' }, {}, { code: ['a', 'b'] }]) {
     const { statusCode, body, headers } = await visit('/login', { form })
@@ -43,19 +43,19 @@ t.test('Login: a code that is none, or missing, lets nobody in', async (t) => {
   }
 })
 
-t.test('Login: the whole link is as good as its code', async (t) => {
+t.test('Login: the whole link is accepted instead of its code', async (t) => {
   const { codeFor, visit } = await createConsoleWorld(t)
   const code = ` http://localhost:8081/login#${await codeFor('admin')} `
   t.equal((await visit('/login', { form: { code } })).statusCode, 303)
 })
 
-t.test('Login: the cookie is for this host only, and no script or other site gets it', async (t) => {
+t.test('Login: the cookie is host-only, HttpOnly and SameSite=Strict', async (t) => {
   const { codeFor, visit } = await createConsoleWorld(t)
   const { headers } = await visit('/login', { form: { code: await codeFor('admin') } })
   t.match(headers['set-cookie'], /^__Host-session-80=[A-Za-z0-9]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/)
 })
 
-t.test('Login: the cookie has the port in its name, for cookies know no ports', async (t) => {
+t.test('Login: the name of the cookie contains the port, because cookies are not separated by port', async (t) => {
   const { codeFor, visit } = await createConsoleWorld(t, { adminUrl: 'https://console.example' })
   const names = {
     'localhost:8082': '__Host-session-8082',
@@ -71,7 +71,7 @@ t.test('Login: the cookie has the port in its name, for cookies know no ports', 
   }
 })
 
-t.test('Login: every login has a new reference, and never one that the browser came with', async (t) => {
+t.test('Login: every login gets a new session reference, never one from the request', async (t) => {
   const { codeFor, visit, signIn } = await createConsoleWorld(t)
   const chosen = `__Host-session-80=${'A'.repeat(43)}`
   const fixed = await visit('/login', { form: { code: await codeFor('admin') }, headers: { cookie: chosen } })
@@ -89,7 +89,7 @@ t.test('Login: every login has a new reference, and never one that the browser c
   t.equal((await browser('/about')).statusCode, 303, 'the session before has ended')
 })
 
-t.test('Login: who has signed in is led to the overview, and told where the browser kept no cookie', async (t) => {
+t.test('Login: after signing in the overview opens, or a page that says that the cookie was not kept', async (t) => {
   const { visit, signIn } = await createConsoleWorld(t)
   const browser = await signIn()
   const kept = await browser('/signed-in')
@@ -100,7 +100,7 @@ t.test('Login: who has signed in is led to the overview, and told where the brow
   t.match(lost.body, 'ADMIN_URL')
 })
 
-t.test('Login: the page has a form that needs no scripts, and says where a code comes from', async (t) => {
+t.test('Login: the page has a form that works without JavaScript, and says how to get a code', async (t) => {
   const { visit } = await createConsoleWorld(t)
   const { statusCode, body } = await visit('/login')
   t.equal(statusCode, 200)
@@ -111,7 +111,7 @@ t.test('Login: the page has a form that needs no scripts, and says where a code 
   t.notMatch((await visit('/login?why=toString')).body, 'class="note')
 })
 
-t.test('Login: a link of another operator asks first who is signed in', async (t) => {
+t.test('Login: a link of another operator asks for confirmation first', async (t) => {
   const { codeFor, signIn, visit, events } = await createConsoleWorld(t)
   const browser = await signIn()
   const code = await codeFor('viewer')
@@ -132,7 +132,7 @@ t.test('Login: a link of another operator asks first who is signed in', async (t
   t.match((await visit('/about', { headers: { cookie } })).body, '<bdi>viktor</bdi>')
 })
 
-t.test('Login: a link that was used or has expired leads to the overview who is signed in', async (t) => {
+t.test('Login: a used or expired link opens the overview if the operator is signed in', async (t) => {
   const { codeFor, signIn, clock, events } = await createConsoleWorld(t)
   const browser = await signIn()
   const [used, expired] = [await codeFor('viewer'), await codeFor('viewer')]
@@ -150,7 +150,7 @@ t.test('Login: a link that was used or has expired leads to the overview who is 
   t.match((await again('/login')).body, 'You are signed in as <bdi>anna</bdi>. <a href="/">')
 })
 
-t.test('Login: who has chosen another operator is told that the link was used or has expired meanwhile', async (t) => {
+t.test('Login: if the link expires before the change of operator is confirmed, the page says so', async (t) => {
   const { codeFor, signIn, clock } = await createConsoleWorld(t)
   const browser = await signIn()
   const code = await codeFor('viewer')
@@ -162,7 +162,7 @@ t.test('Login: who has chosen another operator is told that the link was used or
   t.match(body, 'Signed in as <a href="/operators"><bdi>anna</bdi>')
 })
 
-t.test('Login: a new link of the same operator begins a new session without a question', async (t) => {
+t.test('Login: a new link of the same operator starts a new session without confirmation', async (t) => {
   const { codeFor, signIn } = await createConsoleWorld(t)
   const browser = await signIn()
   const { headers } = await browser('/login', { form: { code: await codeFor('admin') } })
@@ -170,7 +170,7 @@ t.test('Login: a new link of the same operator begins a new session without a qu
   t.equal((await browser('/about')).statusCode, 303)
 })
 
-t.test('Login: where no command makes a link, the pages say what does', async (t) => {
+t.test('Login: if no command can print a link, the pages say how to get one', async (t) => {
   const howToSignIn = 'Press Enter in the terminal & open the link.'
   const { visit, signIn } = await createConsoleWorld(t, { howToSignIn })
   const shown = 'Press Enter in the terminal &amp; open the link.'
@@ -190,7 +190,7 @@ t.test('Login: where no command makes a link, the pages say what does', async (t
   )
 })
 
-t.test('Login: it lasts where the session before it cannot be ended', async (t) => {
+t.test('Login: it succeeds even if the previous session cannot be ended', async (t) => {
   const { codeFor, signIn, visit, store } = await createConsoleWorld(t)
   const browser = await signIn()
   store.endSession = async () => {
@@ -203,7 +203,7 @@ t.test('Login: it lasts where the session before it cannot be ended', async (t) 
   t.equal((await visit('/about', { headers: { cookie } })).statusCode, 200)
 })
 
-t.test('Logout: it ends the session, not the cookie only', async (t) => {
+t.test('Logout: it ends the session, and does not only delete the cookie', async (t) => {
   const { visit, signIn, events } = await createConsoleWorld(t)
   const browser = await signIn()
   const { statusCode, headers } = await browser('/logout', { form: {} })
@@ -215,7 +215,7 @@ t.test('Logout: it ends the session, not the cookie only', async (t) => {
   t.equal((await browser('/logout', { form: {} })).statusCode, 303, 'who is signed out already stays so')
 })
 
-t.test('Login: a browser that does not say what it is is let in, too', async (t) => {
+t.test('Login: a User-Agent is not required', async (t) => {
   const { codeFor, listen, administration } = await createConsoleWorld(t)
   const { status } = await send((await listen()).replace('http://', ''), '/login', {
     method: 'POST',

@@ -9,7 +9,7 @@ async function setting(t: Test) {
   for (const suiteId of ['store', 'product'])
     await world.administration.suites.register({ suiteId, name: `The ${suiteId}` })
   const browser = await world.signIn()
-  /** The form as a browser sends it that has just loaded it. */
+  /** The form as a browser submits it right after loading. */
   async function form(fields: Record<string, string | string[]> = {}) {
     const { body } = await browser('/new-application')
     const [request_key = ''] = valuesOf(body, 'request_key')
@@ -27,7 +27,7 @@ async function setting(t: Test) {
   return { ...world, browser, form, send, count }
 }
 
-t.test('New application: the form has every suite ticked, and another request key each time', async (t) => {
+t.test('New application: the form has every suite ticked, and a new request key each time', async (t) => {
   const { browser, form } = await setting(t)
   const { body } = await browser('/new-application')
   t.equal(body.match(/name="suite" value="[a-z]+" checked/g)?.length, 2)
@@ -37,37 +37,40 @@ t.test('New application: the form has every suite ticked, and another request ke
   t.not((await form()).request_key, (await form()).request_key)
 })
 
-t.test('New application: the answer has the credentials, a command that works with them, and the way on', async (t) => {
-  const { form, send, administration } = await setting(t)
-  const { statusCode, body, headers } = await send(await form())
-  t.equal(statusCode, 200)
-  t.equal(headers['cache-control'], 'no-store')
-  const [clientId, secret] = [copyOf(body, 'client-id'), copyOf(body, 'client-secret')]
-  t.match(clientId, /^[A-Za-z0-9]{32}$/)
-  t.match(secret, /^[A-Za-z0-9]{40}$/)
-  t.equal(
-    copyOf(body, 'curl'),
-    `curl 'http://localhost:8080/v1/oauth/accesstoken' \\
+t.test(
+  'New application: the response has the credentials, a command that works with them, and a link to the application',
+  async (t) => {
+    const { form, send, administration } = await setting(t)
+    const { statusCode, body, headers } = await send(await form())
+    t.equal(statusCode, 200)
+    t.equal(headers['cache-control'], 'no-store')
+    const [clientId, secret] = [copyOf(body, 'client-id'), copyOf(body, 'client-secret')]
+    t.match(clientId, /^[A-Za-z0-9]{32}$/)
+    t.match(secret, /^[A-Za-z0-9]{40}$/)
+    t.equal(
+      copyOf(body, 'curl'),
+      `curl 'http://localhost:8080/v1/oauth/accesstoken' \\
   -d 'grant_type=client_credentials' \\
   --data-urlencode 'client_id=${clientId}' \\
   --data-urlencode 'client_secret=${secret}'`,
-  )
-  t.match(textOf(body), 'Use it at store')
-  t.equal(
-    copyOf(body, 'use'),
-    `curl -i 'http://localhost:8080/v1/oauth/verify/store' \\\n  -H "Authorization: Bearer ACCESS_TOKEN"`,
-  )
-  t.match(textOf(body), 'The secret is shown this once.')
-  t.match(body, `href="/applications/${clientId}"`)
-  t.match(await administration.applications.show(clientId), {
-    name: 'Shop',
-    developerEmail: 'dev@partner.example',
-    suites: ['store', 'product'],
-  })
-})
+    )
+    t.match(textOf(body), 'Use it at store')
+    t.equal(
+      copyOf(body, 'use'),
+      `curl -i 'http://localhost:8080/v1/oauth/verify/store' \\\n  -H "Authorization: Bearer ACCESS_TOKEN"`,
+    )
+    t.match(textOf(body), 'The secret is shown this once.')
+    t.match(body, `href="/applications/${clientId}"`)
+    t.match(await administration.applications.show(clientId), {
+      name: 'Shop',
+      developerEmail: 'dev@partner.example',
+      suites: ['store', 'product'],
+    })
+  },
+)
 
 t.test(
-  'New application: a reload shows the same secret and registers nothing; the secret is nowhere else',
+  'New application: a reload shows the same secret and registers nothing; no other page has the secret',
   async (t) => {
     const { form, send, count, lines, store, browser } = await setting(t)
     const sent = await form()
@@ -87,7 +90,7 @@ t.test(
   },
 )
 
-t.test('New application: who goes back and changes the form is asked to send it once more', async (t) => {
+t.test('New application: after going back and changing the form, it must be sent once more', async (t) => {
   const { form, send, count } = await setting(t)
   const sent = await form()
   await send(sent)
@@ -101,7 +104,7 @@ t.test('New application: who goes back and changes the form is asked to send it 
   t.equal(await count(), 2)
 })
 
-t.test('New application: a form that is sent a day later registers nothing, for the session is over', async (t) => {
+t.test('New application: a form that is sent a day later registers nothing, because the session is over', async (t) => {
   const { form, send, count, clock, signIn } = await setting(t)
   const sent = await form()
   await send(sent)
@@ -112,20 +115,17 @@ t.test('New application: a form that is sent a day later registers nothing, for 
   t.equal(await count(), 2)
 })
 
-t.test(
-  'New application: a form from before signing in again is refused with its key, and can be sent again',
-  async (t) => {
-    const { form, send, count, signIn } = await setting(t)
-    const sent = await form()
-    await send(sent)
-    const { statusCode, body } = await (await signIn())('/new-application', { form: sent })
-    t.equal(statusCode, 422)
-    t.not(valuesOf(body, 'request_key')[0], sent.request_key)
-    t.equal(await count(), 1)
-  },
-)
+t.test('New application: a form from an earlier session is refused for its key, and can be sent again', async (t) => {
+  const { form, send, count, signIn } = await setting(t)
+  const sent = await form()
+  await send(sent)
+  const { statusCode, body } = await (await signIn())('/new-application', { form: sent })
+  t.equal(statusCode, 422)
+  t.not(valuesOf(body, 'request_key')[0], sent.request_key)
+  t.equal(await count(), 1)
+})
 
-t.test('New application: what is wrong stands at its field, and what was typed stays', async (t) => {
+t.test('New application: errors are shown at their fields, and input is kept', async (t) => {
   const { form, send, count } = await setting(t)
   const sent = await form({ name: ' ', developer_email: '<b>', client_id: 'ü', suite: ['product'] })
   const { statusCode, body } = await send(sent)
@@ -141,7 +141,7 @@ t.test('New application: what is wrong stands at its field, and what was typed s
   t.equal(await count(), 0)
 })
 
-t.test('New application: a client id that is taken, and a suite that is gone, are said at the field', async (t) => {
+t.test('New application: a taken client id and a removed suite are reported at the field', async (t) => {
   const { form, send, administration } = await setting(t)
   const taken = await send(await form({ client_id: 'store' }))
   t.equal(taken.statusCode, 409)
@@ -159,7 +159,7 @@ t.test('New application: a client id that is taken, and a suite that is gone, ar
 })
 
 t.test(
-  'New application: a client id that was brought along is quoted for the shell; without suites it says so',
+  'New application: an own client id is quoted for the shell, and the page says if there are no suites',
   async (t) => {
     const { form, send } = await setting(t)
     const { body } = await send(await form({ client_id: `it's<b>&x`, suite: [] }))
@@ -169,7 +169,7 @@ t.test(
   },
 )
 
-t.test('New application: where there is no suite the form does without; a viewer gets none', async (t) => {
+t.test('New application: the form works without suites, and viewers do not get it', async (t) => {
   const { browser, administration, signIn, form, count } = await setting(t)
   for (const suiteId of ['store', 'product']) await administration.suites.remove(suiteId)
   t.match((await browser('/new-application')).body, 'There are no suites yet')
@@ -179,7 +179,7 @@ t.test('New application: where there is no suite the form does without; a viewer
   t.equal(await count(), 0)
 })
 
-t.test('New application: a failure of the program is none of the form', async (t) => {
+t.test('New application: an internal error is not reported as an error of the form', async (t) => {
   const { send, form, store } = await setting(t)
   const sent = await form()
   store.register = async () => {

@@ -3,7 +3,7 @@ import { createConsoleWorld } from '../../support/console-world.ts'
 
 const DAY = 24 * 60 * 60_000
 
-t.test('Operators: an admin sees everybody with keys and sessions, and which session is the own', async (t) => {
+t.test('Operators: an admin sees all operators with keys and sessions, and which session is their own', async (t) => {
   const { signIn } = await createConsoleWorld(t)
   await signIn('viewer')
   const browser = await signIn()
@@ -18,7 +18,7 @@ t.test('Operators: an admin sees everybody with keys and sessions, and which ses
   t.match(body, 'This is you')
 })
 
-t.test('Operators: the browser of a session has a short name, and its whole one when pointed at', async (t) => {
+t.test('Operators: the browser of a session has a short name, and the full User-Agent on hover', async (t) => {
   const { signIn, administration, context } = await createConsoleWorld(t)
   const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
   for (const one of [userAgent, 'curl/<8>']) {
@@ -30,7 +30,7 @@ t.test('Operators: the browser of a session has a short name, and its whole one 
   t.match(body, 'title="curl/&lt;8&gt;">curl/&lt;8&gt;</span>')
 })
 
-t.test('Operators: a key is revoked with one form, and then cannot be again', async (t) => {
+t.test('Operators: a key can be revoked once', async (t) => {
   const { signIn, ask } = await createConsoleWorld(t)
   const browser = await signIn()
   t.equal(
@@ -43,7 +43,7 @@ t.test('Operators: a key is revoked with one form, and then cannot be again', as
   t.notMatch(body, '/operators/viktor/keys/2/revoke')
 })
 
-t.test('Operators: expired keys and operators without keys and sessions are shown as such', async (t) => {
+t.test('Operators: expired keys, and operators without keys or sessions, are shown as such', async (t) => {
   const { signIn, administration, clock } = await createConsoleWorld(t)
   await administration.operators.add('new', 'viewer')
   await administration.operators.revokeKey('anna', 1)
@@ -54,7 +54,7 @@ t.test('Operators: expired keys and operators without keys and sessions are show
   t.match(body, 'Not signed in now.')
 })
 
-t.test('Operators: one is removed, also oneself, who is then signed out', async (t) => {
+t.test('Operators: removing your own operator signs you out', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   const browser = await signIn()
   const removed = await browser('/operators/viktor/remove', { form: {} })
@@ -67,7 +67,7 @@ t.test('Operators: one is removed, also oneself, who is then signed out', async 
   t.strictSame(await administration.operators.list(), [])
 })
 
-t.test('Operators: who has no keys sees that there are none', async (t) => {
+t.test('Operators: the page says if an operator has no keys', async (t) => {
   const { signIn, store, administration } = await createConsoleWorld(t)
   await administration.operators.remove('anna')
   await administration.operators.add('anna', 'admin')
@@ -75,7 +75,7 @@ t.test('Operators: who has no keys sees that there are none', async (t) => {
   t.match((await (await signIn())('/operators')).body, 'No API keys.')
 })
 
-t.test('Operators: a viewer has no forms but those that end own sessions, and is refused by the server', async (t) => {
+t.test('Operators: a viewer can only end their own sessions, and other changes are refused', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   await signIn('admin')
   const browser = await signIn('viewer')
@@ -100,7 +100,7 @@ t.test('Operators: a viewer has no forms but those that end own sessions, and is
   t.equal((await browser('/operators')).statusCode, 303)
 })
 
-t.test('Operators: a key or session that is none is not found', async (t) => {
+t.test('Operators: an unknown key or session is not found', async (t) => {
   const { signIn } = await createConsoleWorld(t)
   const browser = await signIn()
   for (const url of [

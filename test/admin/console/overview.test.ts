@@ -27,9 +27,9 @@ const BUSY = statisticsOf({
 const page = (statistics: Statistics) =>
   layout(overview(statistics, false), { operator: { name: 'anna', role: 'viewer' } })
 
-/** The text of what has a name that changes. */
+/** The text of the live element with this name. */
 const shown = (text: string, name: string) => new RegExp(`data-live="${name}"[^>]*>([^<]*)<`).exec(text)?.[1]
-/** Whether what is shown only while something is so is shown. */
+/** Whether this conditional part is visible. */
 const isShown = (text: string, condition: string) => {
   const found = [...text.matchAll(new RegExp(`data-live-if="${condition}"( hidden)?>`, 'g'))]
   t.ok(found.length > 0, condition)
@@ -50,13 +50,13 @@ t.test('Overview: an empty server says what to do next', async (t) => {
   t.match(text, /Last backup.*never.*token-server backup FILE/)
 })
 
-t.test('Overview: where there may be several nodes, it says which figures are those of one', async (t) => {
+t.test('Overview: if there may be several nodes, it marks the figures of one node', async (t) => {
   const { store } = statisticsOf()
   t.match(page(statisticsOf({ store: { ...store, kind: 'postgres' } })), 'those of this node')
   t.notMatch(page(statisticsOf()), 'those of this node')
 })
 
-t.test('Overview: a busy one shows its figures', async (t) => {
+t.test('Overview: a busy server shows its figures', async (t) => {
   const text = page(BUSY)
   t.notOk(isShown(text, 'no-tokens'))
   t.notOk(isShown(text, 'store-down'))
@@ -82,7 +82,7 @@ t.test('Overview: a busy one shows its figures', async (t) => {
   t.match(page(statisticsOf({ startedAt: START + 60_000 })), 'up for less than a minute', 'the clock was set')
 })
 
-t.test('Overview: the same figures are in a table, the last minute first, and unknown ones are left out', async (t) => {
+t.test('Overview: the table has the same figures, newest minute first, without unknown ones', async (t) => {
   const text = page(BUSY)
   const [, body = ''] = /by minute.*?<tbody[^>]*>(.*?)<\/tbody>/s.exec(text) ?? []
   const rows = [...body.matchAll(/<tr.*?<\/tr>/gs)].map(([row]) =>
@@ -104,13 +104,13 @@ t.test('Overview: the same figures are in a table, the last minute first, and un
   t.strictSame(rows.at(-1)?.slice(0, 2), [`2027-01-15 ${minute[1]} UTC`, '101'])
 })
 
-t.test('Overview: the first row of the table is the 60 seconds up to now', async (t) => {
+t.test('Overview: the first row of the table is the last 60 seconds', async (t) => {
   const minutes = BUSY.minutes.with(-1, { endedAt: START, traffic: traffic(3) })
   t.match(page(statisticsOf({ minutes })), '<th role="rowheader" scope="row">Last 60 seconds</th>')
   t.equal(page(statisticsOf({ minutes })).split('Last 60 seconds').length, 2)
 })
 
-t.test('Overview: what is wrong stands above all else', async (t) => {
+t.test('Overview: problems come first', async (t) => {
   const { store } = statisticsOf()
   const text = page(statisticsOf({ store: { ...store, isUp: false }, workers: { expected: 4, serving: 1, each: [] } }))
   t.ok(isShown(text, 'store-down'))
@@ -119,7 +119,7 @@ t.test('Overview: what is wrong stands above all else', async (t) => {
   t.equal(shown(text, 'workers'), '1 of 4')
 })
 
-t.test('Overview: of very many reasons the most frequent ones are shown, and the rest together', async (t) => {
+t.test('Overview: of many reasons the most frequent ones are shown, and the rest are summed up', async (t) => {
   const reasons = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ kind: 'request' as const, reason: `reason ${n}`, count: 100 - n }))
   const all = (count: number) => {
@@ -140,7 +140,7 @@ t.test('Overview: of very many reasons the most frequent ones are shown, and the
   t.strictSame([first, second], ['M0,4H100', 'M0,4H33.3'])
 })
 
-t.test('Overview: nodes that share a store are in a table, and those that are gone have a badge', async (t) => {
+t.test('Overview: nodes that share a store are in a table, and gone nodes have a badge', async (t) => {
   const at = START - 60_000
   const nodes = [
     { ...serverNode({ name: 'web-1:8080', lastSeenAt: START }), isThis: true, isGone: false },
@@ -161,12 +161,12 @@ t.test('Overview: nodes that share a store are in a table, and those that are go
   t.match(text, 'Together in the last minute: 6 tokens, 8 checks, 10 refusals.', 'of those that are not gone')
 })
 
-t.test('Overview: a node that is alone has no table of nodes', async (t) => {
+t.test('Overview: a single node has no table of nodes', async (t) => {
   const nodes = [{ ...serverNode(), isThis: true, isGone: false }]
   t.notMatch(page(statisticsOf({ nodes })), 'this node')
 })
 
-t.test('Overview: whose secrets end is named with a link, whatever is in the name', async (t) => {
+t.test('Overview: owners whose secrets end soon are linked, and their names escaped', async (t) => {
   const next = [
     { kind: 'application' as const, id: 'a/b?c', name: '<script>alert(1)</script>', endsAt: START + 1000 },
     { kind: 'suite' as const, id: 'store', name: 'متجر', endsAt: START + 2000 },
@@ -179,7 +179,7 @@ t.test('Overview: whose secrets end is named with a link, whatever is in the nam
   t.equal(shown(text, 'ending-week'), '21')
 })
 
-t.test('Overview: what is not known yet is not said to be nothing', async (t) => {
+t.test('Overview: unknown values are not shown as zero', async (t) => {
   const { store } = statisticsOf()
   const text = page(
     statisticsOf({
@@ -197,7 +197,7 @@ t.test('Overview: what is not known yet is not said to be nothing', async (t) =>
   t.notMatch(text, 'Last backup')
 })
 
-t.test('Overview: all that changes has its place on the page, and everything there is kept up to date', async (t) => {
+t.test('Overview: every live value has an element on the page, and every live element a value', async (t) => {
   for (const statistics of [BUSY, statisticsOf()]) {
     const text = page(statistics)
     const places = [...text.matchAll(/data-live(?:-if)?="([^"]+)"/g)].map(([, name]) => name)
@@ -206,14 +206,14 @@ t.test('Overview: all that changes has its place on the page, and everything the
   }
 })
 
-t.test('Overview: a page with nothing but zeros has lines at the bottom', async (t) => {
+t.test('Overview: with nothing but zeros, the lines are at the bottom', async (t) => {
   const minutes = BUSY.minutes.map(({ endedAt }) => ({ endedAt, traffic: NO_TRAFFIC }))
   const { 'tokens-line-0': line, 'token-latency-line-0': latency } = overviewChanging({ ...BUSY, minutes })
   t.match(line, /^M0,100L10,100L.*L600,100$/)
   t.equal(latency, '')
 })
 
-t.test('Overview: the charts show no more minutes than a new server has run, and later on the last hour', async (t) => {
+t.test('Overview: the charts of a new server show only the time since its start, later the last hour', async (t) => {
   const shownFor = (minutes: number) => {
     const changing = overviewChanging(statisticsOf({ startedAt: START - minutes * 60_000 }))
     return [(START - Date.parse(changing['tokens-x-0'] as string)) / 60_000, changing['tokens-desc']?.split(/[,.] /)[1]]
@@ -241,7 +241,7 @@ t.test('Overview: a database in memory says so, and offers no backup', async (t)
   t.equal(shown(page(unknown), 'store-place'), 'on disk')
 })
 
-t.test('Overview: what a browser asks for by itself is named as such', async (t) => {
+t.test('Overview: browser requests such as /favicon.ico are named as such', async (t) => {
   const refusals = [{ kind: 'request' as const, reason: 'no such endpoint', count: 2 }]
   t.equal(shown(page(statisticsOf({ refusals })), 'reason-0'), 'no such endpoint, such as /favicon.ico')
 })

@@ -16,32 +16,29 @@ const PAGES = [
   '/nowhere',
 ]
 
-/** What could be markup that was not meant. */
+/** Texts that must not become markup. */
 const NO_INLINE = /\sstyle=|<style|\son\w+=|<script(?! type="module" src="\/assets\/)|javascript:/
 
-t.test(
-  'Console: every page says that nothing inline runs, that nobody frames it and that nobody keeps it',
-  async (t) => {
-    const { signIn } = await createConsoleWorld(t)
-    const browser = await signIn()
-    for (const page of PAGES) {
-      const { headers, body } = await browser(page)
-      t.equal(headers['content-type'], 'text/html; charset=utf-8', page)
-      t.equal(headers['cache-control'], 'no-store')
-      t.equal(headers['referrer-policy'], 'same-origin')
-      t.equal(headers['x-content-type-options'], 'nosniff')
-      t.equal(headers['cross-origin-opener-policy'], 'same-origin')
-      t.match(headers['x-request-id'], /./)
-      const policy = String(headers['content-security-policy'])
-      for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "trusted-types 'none'"]) {
-        t.ok(policy.includes(part), part)
-      }
-      t.notMatch(policy, 'unsafe')
-      t.notMatch(body, NO_INLINE)
-      t.equal(body.split('<h1>').length, 2, 'one heading')
+t.test('Console: every page forbids inline code, framing and caching', async (t) => {
+  const { signIn } = await createConsoleWorld(t)
+  const browser = await signIn()
+  for (const page of PAGES) {
+    const { headers, body } = await browser(page)
+    t.equal(headers['content-type'], 'text/html; charset=utf-8', page)
+    t.equal(headers['cache-control'], 'no-store')
+    t.equal(headers['referrer-policy'], 'same-origin')
+    t.equal(headers['x-content-type-options'], 'nosniff')
+    t.equal(headers['cross-origin-opener-policy'], 'same-origin')
+    t.match(headers['x-request-id'], /./)
+    const policy = String(headers['content-security-policy'])
+    for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "trusted-types 'none'"]) {
+      t.ok(policy.includes(part), part)
     }
-  },
-)
+    t.notMatch(policy, 'unsafe')
+    t.notMatch(body, NO_INLINE)
+    t.equal(body.split('<h1>').length, 2, 'one heading')
+  }
+})
 
 t.test('Console: a form of another site changes nothing', async (t) => {
   const { signIn, visit, administration, codeFor } = await createConsoleWorld(t)
@@ -90,7 +87,7 @@ t.test('Console: a request for another host is refused, also with a session', as
   t.notMatch(body, 'Signed in')
 })
 
-t.test('Console: what is not there, and how it is asked for, is said on a page', async (t) => {
+t.test('Console: unknown paths and methods are answered with a page', async (t) => {
   const { signIn, visit } = await createConsoleWorld(t)
   const browser = await signIn()
   const nowhere = await browser('/nowhere')
@@ -105,7 +102,7 @@ t.test('Console: what is not there, and how it is asked for, is said on a page',
   t.equal((await visit('/assets/nothing.css')).statusCode, 404)
 })
 
-t.test('Console: a form that is too large, or none, is said on a page', async (t) => {
+t.test('Console: a form that is too large or malformed is answered with a page', async (t) => {
   const { signIn } = await createConsoleWorld(t)
   const browser = await signIn()
   const large = await browser('/login', { form: { code: 'x'.repeat(70_000) } })
@@ -119,7 +116,7 @@ t.test('Console: a form that is too large, or none, is said on a page', async (t
   t.match(json.body, 'This could not be read')
 })
 
-t.test('Console: where the store cannot be used, or the program is wrong, it says what to do', async (t) => {
+t.test('Console: if the store is unavailable or an error occurs, the page says what to do', async (t) => {
   const { signIn, context, events } = await createConsoleWorld(t)
   const browser = await signIn()
   const { findSession } = context.store
@@ -139,7 +136,7 @@ t.test('Console: where the store cannot be used, or the program is wrong, it say
   }
 })
 
-t.test('Console: only words of its own are shown as done', async (t) => {
+t.test('Console: only its own messages are shown as results', async (t) => {
   const { signIn } = await createConsoleWorld(t)
   const browser = await signIn()
   t.match((await browser('/operators?done=key-revoked')).body, 'The key is revoked.')
@@ -149,7 +146,7 @@ t.test('Console: only words of its own are shown as done', async (t) => {
   }
 })
 
-t.test('About: it shows what runs and its settings, and no password', async (t) => {
+t.test('About: it shows the version and the settings, without passwords', async (t) => {
   const { signIn, context } = await createConsoleWorld(t)
   const { body } = await (await signIn('viewer'))('/about')
   t.match(body, context.about.version)
@@ -167,7 +164,7 @@ t.test('About: it shows what runs and its settings, and no password', async (t) 
   t.match(linked, 'Where to &lt;read&gt;')
 })
 
-t.test('Pages: an application and a suite may have any id, and have their pages', async (t) => {
+t.test('Pages: applications and suites have pages whatever their ids', async (t) => {
   for (const id of ['new', 'remove', 'new-application']) {
     const { administration, signIn } = await createConsoleWorld(t)
     await administration.applications.register({ clientId: id, name: 'Shop', developerEmail: 'dev@partner.example' })
@@ -180,7 +177,7 @@ t.test('Pages: an application and a suite may have any id, and have their pages'
   }
 })
 
-t.test('Overview: whoever may register an application finds the way there on the first page', async (t) => {
+t.test('Overview: operators who may register an application find a link on the first page', async (t) => {
   const { signIn } = await createConsoleWorld(t)
   const button = '<a class="button primary small" href="/new-application">Register an application</a>'
   t.match((await (await signIn())('/')).body, button)

@@ -3,7 +3,7 @@ import { scaleFor } from '../../../src/admin/console/scale.ts'
 
 const STEPS = 4
 
-t.test('Scale: figures at the side are round, and the highest has room without much of it left', async (t) => {
+t.test('Scale: the steps are round, and the highest value uses most of the scale', async (t) => {
   for (const [highest, step] of [
     [1, 1],
     [4, 1],
@@ -22,11 +22,11 @@ t.test('Scale: figures at the side are round, and the highest has room without m
   }
 })
 
-t.test('Scale: of nothing, of zeros and of parts of the least step it is the least step', async (t) => {
+t.test('Scale: without values, or with very low ones, it is the smallest step', async (t) => {
   for (const figures of [[], [0, 0], [0.00001]]) t.equal(scaleFor(figures, { steps: STEPS, least: 0.0001 }), 0.0001)
 })
 
-t.test('Scale: whatever the figure, it is within the scale, and counts have whole steps', async (t) => {
+t.test('Scale: every value is within the scale, and counts have whole steps', async (t) => {
   for (let figure = 1; figure < 1e15; figure = Math.ceil(figure * 1.07)) {
     const step = scaleFor([figure], { steps: STEPS, least: 1 })
     if (step * STEPS >= figure && Number.isInteger(step) && (step === 1 || step * STEPS <= figure * 1.7)) continue

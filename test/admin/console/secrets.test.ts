@@ -10,7 +10,7 @@ const DAY = 24 * HOUR
 
 const OWNERS = { application: '/applications/client', suite: '/suites/client' } as const
 
-/** A console with an application or a suite that has the id `client`, and one secret. */
+/** A console with an application or a suite with the id `client` and one secret. */
 async function setting(t: Test, kind: keyof typeof OWNERS, options?: Parameters<typeof createConsoleWorld>[1]) {
   const world = await createConsoleWorld(t, options)
   const { applications, suites, secrets } = world.administration
@@ -28,7 +28,7 @@ async function setting(t: Test, kind: keyof typeof OWNERS, options?: Parameters<
 }
 
 for (const kind of ['application', 'suite'] as const) {
-  t.test(`Secrets of an ${kind}: a new one is shown once, and a reload makes no other`, async (t) => {
+  t.test(`Secrets of an ${kind}: a new one is shown once, and a reload does not make another`, async (t) => {
     const { form, rotate, list, browser, path, lines, store, clock } = await setting(t, kind)
     const sent = await form()
     const { statusCode, body } = await rotate(sent)
@@ -52,7 +52,7 @@ for (const kind of ['application', 'suite'] as const) {
     t.notMatch(JSON.stringify([await list(), await store.listAuditEvents({ limit: 100 })]), secret)
   })
 
-  t.test(`Secrets of an ${kind}: the last active one is revoked only by who says so twice`, async (t) => {
+  t.test(`Secrets of an ${kind}: revoking the last active one needs a second confirmation`, async (t) => {
     const { browser, path, list } = await setting(t, kind)
     const [only] = await list()
     const revoke = (id: unknown, form = {}) => browser(`${path}/secrets/${id}/revoke`, { form })
@@ -70,7 +70,7 @@ for (const kind of ['application', 'suite'] as const) {
   })
 }
 
-t.test('Secrets: the others last as long as was chosen, or so many hours', async (t) => {
+t.test('Secrets: the others end after the chosen overlap, or after a number of hours', async (t) => {
   const { form, rotate, list, clock } = await setting(t, 'application')
   const last = async (fields: Record<string, string>) => {
     const shown = (await rotate(await form(fields))).body
@@ -84,7 +84,7 @@ t.test('Secrets: the others last as long as was chosen, or so many hours', async
   t.equal(await last({ hours: '8760' }), 365 * DAY)
 })
 
-t.test('Secrets: what is no overlap is said at its field, and makes none', async (t) => {
+t.test('Secrets: an invalid overlap is reported at its field, and makes no secret', async (t) => {
   const { form, rotate, list } = await setting(t, 'application')
   for (const wrong of [
     { hours: '0' },
@@ -104,7 +104,7 @@ t.test('Secrets: what is no overlap is said at its field, and makes none', async
   t.equal((await list()).length, 1)
 })
 
-t.test('Secrets: a form that was sent already makes no other secret with another overlap', async (t) => {
+t.test('Secrets: a form that is sent again with another overlap makes no second secret', async (t) => {
   const { form, rotate, list } = await setting(t, 'application')
   const sent = await form()
   await rotate(sent)
@@ -116,7 +116,7 @@ t.test('Secrets: a form that was sent already makes no other secret with another
   t.equal((await rotate(without)).statusCode, 200, 'a form of somebody who reads no keys')
 })
 
-t.test('Secrets: of who is not there any more none is made', async (t) => {
+t.test('Secrets: no secret is made for a removed owner', async (t) => {
   const { form, rotate, administration } = await setting(t, 'application')
   const sent = await form()
   await rotate(sent)
@@ -126,7 +126,7 @@ t.test('Secrets: of who is not there any more none is made', async (t) => {
   t.equal((await rotate({ ...sent, request_key: 'third', hours: 'x' })).statusCode, 404)
 })
 
-t.test('Secrets: an error that nobody expects is no message of a form', async (t) => {
+t.test('Secrets: an unexpected error is not reported as an error of the form', async (t) => {
   const { form, rotate, store } = await setting(t, 'application')
   const sent = await form()
   store.rotateSecret = async () => {
@@ -135,7 +135,7 @@ t.test('Secrets: an error that nobody expects is no message of a form', async (t
   t.equal((await rotate(sent)).statusCode, 500)
 })
 
-t.test('Console: a page of applications changes no suite, and one of suites no application', async (t) => {
+t.test('Console: the URLs of applications cannot change suites, and vice versa', async (t) => {
   for (const [kind, others] of [
     ['application', '/suites/client'],
     ['suite', '/applications/client'],
@@ -154,7 +154,7 @@ t.test('Console: a page of applications changes no suite, and one of suites no a
   }
 })
 
-t.test('Secrets: state, end, age, origin and last use are shown, the newest first', async (t) => {
+t.test('Secrets: state, end, age, origin and last use are shown, newest first', async (t) => {
   const { signIn, path, administration, store, list, clock } = await setting(t, 'application')
   await administration.applications.addSecret('client', 'an imported one')
   const [first] = await list()
@@ -167,7 +167,7 @@ t.test('Secrets: state, end, age, origin and last use are shown, the newest firs
   t.match(text, /1 generated active, ends \S+ \S+ UTC \S+ \S+ UTC 3 days ago \d+ \w+ ago/)
 })
 
-t.test('Secrets: one that was never shown is told as such', async (t) => {
+t.test('Secrets: a secret that was never shown is marked as such', async (t) => {
   const { administration, browser } = await setting(t, 'application')
   const seeds = { suites: [], applications: [{ name: 'Seeded', developerEmail: 'a@b.example', clientId: 'seeded' }] }
   for await (const _ of administration.seed.register(await administration.seed.plan('x', seeds))) break

@@ -3,7 +3,7 @@ import { createConsoleWorld } from '../../support/console-world.ts'
 
 const MINUTE = 60_000
 
-t.test('Sessions: without one a page leads to the login, and says so where there was one', async (t) => {
+t.test('Sessions: without one a page redirects to the login, which says if a session has ended', async (t) => {
   const { visit } = await createConsoleWorld(t)
   const without = await visit('/about')
   t.strictSame([without.statusCode, without.headers.location], [303, '/login'])
@@ -15,14 +15,14 @@ t.test('Sessions: without one a page leads to the login, and says so where there
   }
 })
 
-t.test('Sessions: what is no page is refused without a redirect', async (t) => {
+t.test('Sessions: other requests than for pages are refused without a redirect', async (t) => {
   const { visit } = await createConsoleWorld(t)
   const { statusCode, body } = await visit('/about', { headers: { accept: 'text/event-stream' } })
   t.equal(statusCode, 401)
   t.match(body, 'You are not signed in')
 })
 
-t.test('Sessions: a program that sends its admin key to a page is told where the API is', async (t) => {
+t.test('Sessions: a program that sends its admin key to a page is pointed to the API', async (t) => {
   const { ask, visit } = await createConsoleWorld(t)
   for (const [method, path] of [
     ['GET', '/admin/v2/applications'],
@@ -38,7 +38,7 @@ t.test('Sessions: a program that sends its admin key to a page is told where the
   t.equal(person.headers.location, '/login', 'a proxy may add a token for people')
 })
 
-t.test('Sessions: a form that is sent without one says that nothing was changed', async (t) => {
+t.test('Sessions: a form that is sent without one gets a page that says that nothing was changed', async (t) => {
   const { visit, signIn, clock, administration } = await createConsoleWorld(t)
   const browser = await signIn()
   clock.time += 15 * MINUTE
@@ -52,7 +52,7 @@ t.test('Sessions: a form that is sent without one says that nothing was changed'
   t.equal((await administration.operators.list()).length, 2)
 })
 
-t.test('Sessions: one ends after 15 minutes without a request', async (t) => {
+t.test('Sessions: a session ends after 15 minutes without a request', async (t) => {
   const { signIn, clock } = await createConsoleWorld(t)
   const browser = await signIn()
   clock.time += 15 * MINUTE - 1
@@ -63,7 +63,7 @@ t.test('Sessions: one ends after 15 minutes without a request', async (t) => {
   t.equal((await browser('/about')).headers.location, '/login?why=ended')
 })
 
-t.test('Sessions: one ends after eight hours, however busy', async (t) => {
+t.test('Sessions: a session ends after eight hours, however busy', async (t) => {
   const { signIn, clock } = await createConsoleWorld(t)
   const browser = await signIn()
   const end = clock.time + 8 * 60 * MINUTE
@@ -77,7 +77,7 @@ t.test('Sessions: one ends after eight hours, however busy', async (t) => {
   t.equal((await browser('/about')).headers.location, '/login?why=ended')
 })
 
-t.test('Sessions: assets are no sign of life, and need none', async (t) => {
+t.test('Sessions: assets neither extend nor need a session', async (t) => {
   const { signIn, clock } = await createConsoleWorld(t)
   const browser = await signIn()
   const [asset = ''] = /\/assets\/console-\w+\.css/.exec((await browser('/about')).body) ?? []
@@ -87,7 +87,7 @@ t.test('Sessions: assets are no sign of life, and need none', async (t) => {
   t.equal((await browser('/about')).statusCode, 303)
 })
 
-t.test('Sessions: one that another operator ends is refused from the next request on', async (t) => {
+t.test('Sessions: a session that another operator ends is refused from the next request on', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   const anna = await signIn('admin')
   const viktor = await signIn('viewer')
@@ -98,7 +98,7 @@ t.test('Sessions: one that another operator ends is refused from the next reques
   t.equal((await anna('/about')).statusCode, 200)
 })
 
-t.test('Sessions: where the operator is removed all are refused', async (t) => {
+t.test('Sessions: all sessions of a removed operator are refused', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   const viktor = await signIn('viewer')
   await administration.operators.remove('viktor')

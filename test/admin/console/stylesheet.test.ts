@@ -3,7 +3,7 @@ import t from 'tap'
 
 const CONSOLE = new URL('../../../src/admin/console/', import.meta.url)
 
-t.test('Stylesheet: each class of it is a word of a page or a script', async (t) => {
+t.test('Stylesheet: every class is used by a page or a script', async (t) => {
   const css = await readFile(new URL('assets/console.css', CONSOLE), 'utf8')
   const selectors = css.replace(/\/\*.*?\*\//gs, '').matchAll(/([^{}]+)\{/g)
   const classes = new Set(

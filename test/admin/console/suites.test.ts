@@ -5,7 +5,7 @@ import { actionsOf, copyOf, deadLinksOf, textOf, valuesOf } from '../../support/
 
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
 
-/** A console with a suite, and an operator who is signed in. */
+/** A console with a suite, and a signed-in operator. */
 async function setting(t: Test) {
   const world = await createConsoleWorld(t)
   await world.administration.suites.register({ suiteId: 'store', name: 'Store API' })
@@ -19,7 +19,7 @@ async function setting(t: Test) {
   return { ...world, register, browser: await world.signIn() }
 }
 
-t.test('Suites: where there is none the page says what to do next, and a viewer is not told to', async (t) => {
+t.test('Suites: an empty list says what to do next, except to a viewer', async (t) => {
   const { browser, administration, signIn } = await setting(t)
   await administration.suites.remove('store')
   t.match(textOf((await browser('/suites')).body), /There are no suites yet .* Register a suite/)
@@ -28,7 +28,7 @@ t.test('Suites: where there is none the page says what to do next, and a viewer 
   t.notMatch(body, '/new-suite')
 })
 
-t.test('Suites: they are listed with their secrets and how many applications are approved', async (t) => {
+t.test('Suites: they are listed with their secrets and the number of approved applications', async (t) => {
   const { browser, administration, register, store } = await setting(t)
   await register('a')
   await administration.suites.register({ suiteId: 'other', name: HOSTILE })
@@ -48,7 +48,7 @@ t.test('Suites: they are listed with their secrets and how many applications are
   t.match(textOf((await browser('/suites')).body), '1,000 or more')
 })
 
-t.test('Suites: pages lead to each other, from the oldest on', async (t) => {
+t.test('Suites: pages are linked, oldest first', async (t) => {
   const { browser, administration } = await setting(t)
   for (let n = 0; n < 50; n++) await administration.suites.register({ suiteId: `s-${n}`, name: 'S' })
   const { body } = await browser('/suites')
@@ -59,7 +59,7 @@ t.test('Suites: pages lead to each other, from the oldest on', async (t) => {
   t.match(second, 'href="/suites">Oldest')
 })
 
-t.test('New suite: the answer has the credentials once, and how it asks; a reload registers nothing', async (t) => {
+t.test('New suite: the response has the credentials and how to use them; a reload registers nothing', async (t) => {
   const { browser, administration, register, lines } = await setting(t)
   await register('a', [])
   const [request_key = ''] = valuesOf((await browser('/new-suite')).body, 'request_key')
@@ -89,7 +89,7 @@ t.test('New suite: the answer has the credentials once, and how it asks; a reloa
   t.match(textOf((await send({ suite_id: 'third', request_key: 'new' })).body), '(there are 2)')
 })
 
-t.test('New suite: what is wrong stands at its field, and what was typed stays', async (t) => {
+t.test('New suite: errors are shown at their fields, and input is kept', async (t) => {
   const { browser, administration, store } = await setting(t)
   const send = (fields: Record<string, string>) => browser('/new-suite', { form: { request_key: 'key', ...fields } })
   const wrong = await send({ suite_id: 'a b', name: '' })
@@ -113,13 +113,13 @@ t.test('New suite: what is wrong stands at its field, and what was typed stays',
   t.equal((await send({ suite_id: 'x', name: 'X' })).statusCode, 500)
 })
 
-t.test('Suite: how it asks leads to the documents where there are any', async (t) => {
+t.test('Suite: its instructions link to the documentation if DOCS_URL is set', async (t) => {
   const docs = (docsUrl: string | undefined) => howToAsk('store', 'https://token.example', docsUrl).text
   t.match(docs('https://docs.example'), '<a href="https://docs.example" rel="noreferrer">Read more</a>')
   t.notMatch(docs(undefined), 'Read more')
 })
 
-t.test('Suite: its page says whether all is well, who is approved page by page, and its last changes', async (t) => {
+t.test('Suite: its page shows its health, approved applications page by page, and its last changes', async (t) => {
   const { browser, store, register, clock } = await setting(t)
   const empty = (await browser('/suites/store')).body
   t.match(textOf(empty), 'No problem is known. None of its requests is refused now.')
@@ -154,7 +154,7 @@ t.test('Suite: its page says whether all is well, who is approved page by page, 
   t.equal((await browser('/suites/nowhere')).statusCode, 404)
 })
 
-t.test('Suite: its name is changed; of two operators the second one is shown both', async (t) => {
+t.test('Suite: its name can be changed; if two operators do so, the second one sees both', async (t) => {
   const { browser, administration } = await setting(t)
   const send = (form: Record<string, string>) => browser('/suites/store/names', { form })
   t.equal((await send({ shown_name: 'Store API', name: 'Mine' })).headers.location, '/suites/store?done=names-saved')
@@ -168,7 +168,7 @@ t.test('Suite: its name is changed; of two operators the second one is shown bot
   t.equal((await browser('/suites/nowhere/names', { form: { name: 'X' } })).statusCode, 404)
 })
 
-t.test('Suite: it is removed after a question that says how many applications lose it', async (t) => {
+t.test('Suite: it is removed after a confirmation that says how many applications are affected', async (t) => {
   const { browser, administration, register } = await setting(t)
   const question = async () => textOf((await browser('/suites/store/remove')).body)
   t.match(await question(), 'No application is approved for it.')
@@ -181,7 +181,7 @@ t.test('Suite: it is removed after a question that says how many applications lo
   t.equal((await browser('/suites/store/remove')).statusCode, 404)
 })
 
-t.test('Suite: a viewer sees the page without forms, and every change is refused', async (t) => {
+t.test('Suite: viewers get the page without forms, and their changes are refused', async (t) => {
   const { signIn, administration } = await setting(t)
   const viewer = await signIn('viewer')
   const { body } = await viewer('/suites/store')

@@ -7,10 +7,10 @@ import { until } from '../../support/until.ts'
 
 const SAFE = ['GET', 'HEAD']
 
-/** What a browser says of a form of the console. */
+/** The headers of a form of the console. */
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' }
 
-t.test('Access: no route but the login and the assets is answered without authentication', async (t) => {
+t.test('Access: every route except the login and the assets requires authentication', async (t) => {
   const { routes, ask } = await createAdminWorld(t)
   for (const { method, url, path } of routes) {
     const { statusCode, headers } = await ask(path, { method, headers: SAME_ORIGIN })
@@ -19,7 +19,7 @@ t.test('Access: no route but the login and the assets is answered without authen
   }
 })
 
-t.test('Access: a viewer passes no route that changes anything, but to end the own session', async (t) => {
+t.test('Access: a viewer can use no route that makes a change, except to end their own sessions', async (t) => {
   const { routes, ask, signIn } = await createConsoleWorld(t)
   const browser = await signIn('viewer')
   for (const { method, url, path } of routes.filter(({ method }) => !SAFE.includes(method))) {
@@ -32,7 +32,7 @@ t.test('Access: a viewer passes no route that changes anything, but to end the o
   }
 })
 
-t.test('Access: who is removed while the body of a change is on its way changes nothing', async (t) => {
+t.test('Access: a change is refused if its operator is removed while the body arrives', async (t) => {
   for (const origin of ['API', 'console']) {
     const { app, keys, signIn, administration, clock, store } = await createConsoleWorld(t)
     const { cookie } = await signIn()
@@ -58,7 +58,7 @@ t.test('Access: who is removed while the body of a change is on its way changes 
   }
 })
 
-t.test('Access: the reference of a session is no key for the API', async (t) => {
+t.test('Access: a session reference is not accepted by the API', async (t) => {
   const { app, signIn } = await createConsoleWorld(t)
   const { cookie } = await signIn()
   const [, reference = ''] = cookie.split('=')
@@ -67,7 +67,7 @@ t.test('Access: the reference of a session is no key for the API', async (t) => 
   t.equal((await app.inject({ url, headers: { ...SAME_ORIGIN, cookie } })).statusCode, 401, 'as a cookie')
 })
 
-t.test('Access: the exceptions are routes that there are', async (t) => {
+t.test('Access: every exception is an existing route', async (t) => {
   const world = await createAdminWorld(t)
   const routes = world.routes.map(({ method, url }) => `${method} ${url}`)
   for (const exception of Object.keys(EXCEPTIONS)) t.ok(routes.includes(exception), exception)

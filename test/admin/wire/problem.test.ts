@@ -3,7 +3,7 @@ import t from 'tap'
 import { ProblemError, problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
 import { OperatorError } from '../../../src/domain/operator-error.ts'
 
-t.test('Problems: what an operator can mend is told with its status, in its own words', async (t) => {
+t.test('Problems: an OperatorError has its own status and message', async (t) => {
   const statuses = {
     invalid: 422,
     'not found': 404,
@@ -21,7 +21,7 @@ t.test('Problems: what an operator can mend is told with its status, in its own 
   ])
 })
 
-t.test('RFC 9457: what a schema refuses is told field by field, of the body', async (t) => {
+t.test('RFC 9457: an invalid body is reported field by field', async (t) => {
   const app = fastify({ ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allErrors: true } } })
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))
   const body = {
@@ -71,7 +71,7 @@ t.test('RFC 9457: what a schema refuses is told field by field, of the body', as
   t.match(await answer({ name: 'a' }, '?limit=1&limit=2'), { detail: 'The parameter limit must be given once.' })
 })
 
-t.test('Problems: a status that needs no words has its own', async (t) => {
+t.test('Problems: a status without a message gets a standard one', async (t) => {
   t.strictSame(problemOf(Object.assign(new Error('x'), { statusCode: 414 })), { status: 414, detail: 'URI Too Long' })
   const problem = { status: 404, detail: 'There is no such thing.', headers: { allow: 'GET' } }
   t.equal(problemOf(new ProblemError(problem)), problem)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
 import { watchRoutes } from '../../../src/admin/wire/routing.ts'
 
-t.test('RFC 9110 §15.5.6: a method that a route does not have is told those that it has', async (t) => {
+t.test('RFC 9110 §15.5.6: an unsupported method gets the list of allowed ones', async (t) => {
   const app = fastify()
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))
   app.setNotFoundHandler(watchRoutes(app))

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createAdminWorld } from '../../support/admin.ts'
 
-/** What the console says to a form that comes with these headers. */
+/** Sends requests with given headers. Resolves to whether they are refused as from another site. */
 async function asks(t: Test, given = {}) {
   const { ask, events } = await createAdminWorld(t, given)
   return async (headers: Record<string, string>, method: 'POST' | 'DELETE' | 'GET' = 'POST', url = '/nothing') => {
@@ -12,7 +12,7 @@ async function asks(t: Test, given = {}) {
   }
 }
 
-t.test('Console: a change that the page of another site asks for is refused (CSRF)', async (t) => {
+t.test('Console: a change requested by a page of another site is refused (CSRF)', async (t) => {
   const isRefused = await asks(t)
   for (const site of ['cross-site', 'same-site', 'none', '', 'Same-Origin', 'same-origin, same-origin']) {
     t.ok(await isRefused({ 'sec-fetch-site': site, origin: 'http://localhost', host: 'localhost' }), site)
@@ -22,7 +22,7 @@ t.test('Console: a change that the page of another site asks for is refused (CSR
   t.notOk(await isRefused({ 'sec-fetch-site': 'cross-site' }, 'GET'), 'a link may lead here')
 })
 
-t.test('Console: where a browser does not say whose page it is, the origin must be this listener', async (t) => {
+t.test('Console: without Sec-Fetch-Site, the Origin must be that of this listener', async (t) => {
   const isRefused = await asks(t, { adminUrl: 'https://console.example' })
   const host = 'localhost:8081'
   for (const origin of [
@@ -39,7 +39,7 @@ t.test('Console: where a browser does not say whose page it is, the origin must 
   t.notOk(await isRefused({ host, origin: 'https://console.example' }), 'behind a proxy')
 })
 
-t.test('Console: without TLS only the origin of a local name counts', async (t) => {
+t.test('Console: without TLS only the origin of a local name is accepted', async (t) => {
   const isRefused = await asks(t, { adminUrl: 'https://localhost:8443', boundHost: '192.0.2.7' })
   for (const host of ['192.0.2.7:8081', 'localhost:8443']) {
     t.ok(await isRefused({ host, origin: `http://${host}` }), host)
@@ -54,7 +54,7 @@ t.test('Console: without TLS only the origin of a local name counts', async (t) 
   t.notOk(await isRefused({ host: 'localhost:8443', origin: 'https://localhost:8443' }))
 })
 
-t.test('API: whose page it is does not matter, for a browser has no key to send', async (t) => {
+t.test('API: there is no CSRF check, because browsers do not send admin keys by themselves', async (t) => {
   const isRefused = await asks(t)
   t.notOk(await isRefused({ 'sec-fetch-site': 'cross-site' }, 'POST', '/admin/v1/nothing'))
 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
 import { refuseUnstorable } from '../../../src/admin/wire/storable.ts'
 
-t.test('Texts: what not every store can hold is refused, wherever in a request it is', async (t) => {
+t.test('Texts: characters that a store cannot hold are refused anywhere in a request', async (t) => {
   const app = fastify()
   t.teardown(() => app.close())
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))

@@ -4,35 +4,32 @@ import t from 'tap'
 import { problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
 import { takeTurns } from '../../../src/admin/wire/turns.ts'
 
-t.test(
-  'Turns: one request is worked on at a time, whatever becomes of it, and others get a turn between',
-  async (t) => {
-    const app = fastify()
-    t.teardown(() => app.close())
-    takeTurns(app)
-    let atWork = 0
-    let most = 0
-    const order: string[] = []
-    app.get<{ Params: { name: string } }>('/:name', async ({ params: { name } }) => {
-      most = Math.max(most, ++atWork)
-      await turn()
-      atWork--
-      order.push(name)
-      if (name.startsWith('bad')) throw new Error('It failed.')
-      return name
-    })
-    const names = ['a', 'bad', 'b', 'c']
-    const answers = await Promise.all(names.map((name) => app.inject(`/${name}`)))
-    t.strictSame(
-      answers.map(({ statusCode }) => statusCode),
-      [200, 500, 200, 200],
-    )
-    t.strictSame(order, names)
-    t.equal(most, 1)
-  },
-)
+t.test('Turns: requests run one at a time, whatever their result, and other work runs in between', async (t) => {
+  const app = fastify()
+  t.teardown(() => app.close())
+  takeTurns(app)
+  let atWork = 0
+  let most = 0
+  const order: string[] = []
+  app.get<{ Params: { name: string } }>('/:name', async ({ params: { name } }) => {
+    most = Math.max(most, ++atWork)
+    await turn()
+    atWork--
+    order.push(name)
+    if (name.startsWith('bad')) throw new Error('It failed.')
+    return name
+  })
+  const names = ['a', 'bad', 'b', 'c']
+  const answers = await Promise.all(names.map((name) => app.inject(`/${name}`)))
+  t.strictSame(
+    answers.map(({ statusCode }) => statusCode),
+    [200, 500, 200, 200],
+  )
+  t.strictSame(order, names)
+  t.equal(most, 1)
+})
 
-t.test('Turns: an answer that nobody takes, and a stream, do not keep the next request waiting', async (t) => {
+t.test('Turns: an unread response or a stream does not block the next request', async (t) => {
   const app = fastify()
   t.teardown(() => app.close())
   takeTurns(app)
@@ -46,7 +43,7 @@ t.test('Turns: an answer that nobody takes, and a stream, do not keep the next r
   leaving.abort()
 })
 
-t.test('Turns: so many requests wait and no more, and those are not worked on whose sender is gone', async (t) => {
+t.test('Turns: the queue is limited, and requests whose sender has disconnected are skipped', async (t) => {
   const app = fastify()
   t.teardown(() => app.close())
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))

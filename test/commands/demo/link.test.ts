@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import t from 'tap'
 import { printLinkOnEnter } from '../../../src/commands/demo/link.ts'
 
-/** What is printed when this is typed. */
+/** Types this input. Resolves to the output. */
 async function typed(keys: string[], isTTY: boolean): Promise<string> {
   let out = ''
   let links = 0
@@ -12,7 +12,7 @@ async function typed(keys: string[], isTTY: boolean): Promise<string> {
   return out
 }
 
-t.test('Demo: Enter prints another link, where somebody can press it', async (t) => {
+t.test('Demo: Enter prints a new link if stdin is a terminal', async (t) => {
   t.match(await typed(['\n', '\n'], true), /^Another link, .*\n\n {2}link 1\n\nAnother link, .*\n\n {2}link 2\n\n$/)
   t.equal(await typed(['\n'], false), '')
   t.equal(await typed([], true), '')

@@ -5,10 +5,10 @@ import { createDemoWorld } from '../../../src/commands/demo/world.ts'
 import { commandAuthor } from '../../../src/commands/shared/administer.ts'
 import { createWorld } from '../../support/world.ts'
 
-/** More than it takes until everybody has asked once. */
+/** More than enough for every partner to send a request. */
 const REQUESTS = 40
 
-t.test('Demo: its traffic is let through and refused, each for its reason, and ends with the server', async (t) => {
+t.test('Demo: each kind of traffic gets its answer, and all of it ends with the server', async (t) => {
   const { app, store, lines } = await createWorld(t)
   const administration = createAdministration({ store, now: Date.now, observe: () => {}, author: commandAuthor() })
   const { application, partners } = await createDemoWorld(administration)
@@ -36,7 +36,7 @@ t.test('Demo: its traffic is let through and refused, each for its reason, and e
   )
 })
 
-t.test('Demo: who changes a partner changes what happens to it', async (t) => {
+t.test('Demo: changing a partner changes the answers that it gets', async (t) => {
   const { app, store, lines } = await createWorld(t)
   const administration = createAdministration({ store, now: Date.now, observe: () => {}, author: commandAuthor() })
   const { partners } = await createDemoWorld(administration)

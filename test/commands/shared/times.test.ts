@@ -2,13 +2,13 @@ import { InvalidArgumentError } from 'commander'
 import t from 'tap'
 import { duration, moment } from '../../../src/commands/shared/times.ts'
 
-t.test('Times: a length of time is a number and its unit, or 0', async (t) => {
+t.test('Times: a duration is a number with a unit, or 0', async (t) => {
   t.strictSame(['0', '90s', '30m', '24h', '7d'].map(duration), [0, 90_000, 30 * 60_000, 24 * 3_600_000, 7 * 86_400_000])
   for (const text of ['', '7', 'd', '7w', '-7d', '1.5h', '7 d', '1234567d'])
     t.throws(() => duration(text), InvalidArgumentError, text)
 })
 
-t.test('Times: a moment is a date and a time, in UTC where it has no zone, or how long ago it was', async (t) => {
+t.test('Times: a moment is a date and time, in UTC unless it has a zone, or a duration before now', async (t) => {
   const now = Date.UTC(2026, 10, 22, 6, 30)
   const moments: Record<string, number> = {
     '2026-11-22': Date.UTC(2026, 10, 22),

@@ -53,13 +53,13 @@ function causeOf({ operation, name }: DocumentedAnswer): Cause {
   return CAUSES[`${operation.operationId} ${name}`] ?? CAUSES[String(name)] ?? {}
 }
 
-/** Which world a cause needs: one of its own if it leaves traces there. */
+/** A cause that changes data gets its own world. */
 function worldOf({ operation, status, name }: DocumentedAnswer, { trouble, after, among }: Cause): string {
   const leavesTraces = after || among || (operation.method === 'POST' && status < 300)
   return leavesTraces ? `${operation.operationId} ${status} ${name}` : String(trouble)
 }
 
-/** Sends what causes an answer. */
+/** Sends the request that provokes a response. */
 function bringAbout({ ask }: DescribedWorld, described: DocumentedAnswer, { change, after = 0, among = 1 }: Cause) {
   const usual = usualRequest(described.operation)
   const sent = change ? change(usual, described) : usual

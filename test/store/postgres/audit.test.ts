@@ -9,13 +9,13 @@ const { createDatabase } = await startDatabases(t)
 
 const ROWS = 20_000
 
-/** One row in a hundred is of another actor than the others; each of 200 subjects has a hundred. */
+/** One row in a hundred has a different actor; each of the 200 subjects has a hundred rows. */
 const FILL = `
   INSERT INTO audit_events (at, actor, origin, remote_address, action, subject_kind, subject)
   SELECT n, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'robot' END, 'API', 'h', 'a', 'application', 's' || n % 200
     FROM generate_series(1, ${ROWS}) n`
 
-t.test('PostgreSQL: however many audit events there are, few more are read than are asked for', async (t) => {
+t.test('PostgreSQL: listing audit events reads few more rows than it returns, however many there are', async (t) => {
   const url = await createDatabase()
   const store = await openStore(locationOf(url), { lockTimeout: 2000 })
   t.teardown(() => store.close())

@@ -9,7 +9,7 @@ import { serverNode } from '../../support/server-node.ts'
 
 const { createDatabase } = await startDatabases(t)
 
-/** The nodes of an empty database, as two stores have them. */
+/** Two stores on one empty database. */
 async function openTwo(t: Test) {
   const location = locationOf(await createDatabase())
   const open = async () => {
@@ -26,7 +26,7 @@ async function namesOf(nodes: Nodes, limit = 100): Promise<string[]> {
   return (await nodes.list(limit)).map(({ name }) => name)
 }
 
-t.test('Server nodes: what one tells is seen by the others, as it told last', async (t) => {
+t.test('Server nodes: the others see the last report of a node', async (t) => {
   const [one, two] = await openTwo(t)
   t.strictSame(await two.list(10), [])
   const first = node('web-1:80', { startedAt: 1000, lastSeenAt: 1500 })
@@ -45,7 +45,7 @@ t.test('Server nodes: what one tells is seen by the others, as it told last', as
   t.strictSame(await two.list(1), [later])
 })
 
-t.test('Server nodes: one that ends is forgotten, and no other', async (t) => {
+t.test('Server nodes: a node that shuts down is deleted, and no other', async (t) => {
   const [one, two] = await openTwo(t)
   const first = node('web-1:80')
   await one.record(first)
@@ -55,7 +55,7 @@ t.test('Server nodes: one that ends is forgotten, and no other', async (t) => {
   await two.remove(first.id)
 })
 
-t.test('Server nodes: one that was not seen for a day is forgotten when another one tells', async (t) => {
+t.test('Server nodes: a report deletes nodes that were not seen for a day', async (t) => {
   const [one] = await openTwo(t)
   await one.record(node('web-1:80', { lastSeenAt: 2000 }))
   await one.record(node('web-2:80', { lastSeenAt: 2000 + NODE_FORGOTTEN_MS }))
@@ -64,7 +64,7 @@ t.test('Server nodes: one that was not seen for a day is forgotten when another 
   t.strictSame(await namesOf(one), ['web-3:80', 'web-2:80'])
 })
 
-t.test('Server nodes: one that is started again after it was killed takes its own place', async (t) => {
+t.test('Server nodes: a node that restarts after a kill replaces its earlier run', async (t) => {
   const [one] = await openTwo(t)
   await one.record(node('web-1:80', { lastSeenAt: 2000 }))
   await one.record(node('web-2:80', { lastSeenAt: 2000 }))
@@ -74,7 +74,7 @@ t.test('Server nodes: one that is started again after it was killed takes its ow
   t.equal((await one.list(1))[0]?.id, next.id)
 })
 
-t.test('Server nodes: two of the same name are both there, however often they tell', async (t) => {
+t.test('Server nodes: two running nodes with the same name do not replace each other', async (t) => {
   const [one, two] = await openTwo(t)
   const first = node('web-1:80', { startedAt: 1000 })
   const second = node('web-1:80', { startedAt: 3000 })
@@ -87,7 +87,7 @@ t.test('Server nodes: two of the same name are both there, however often they te
   }
 })
 
-t.test('Server nodes: many that tell at once do not stand in each other’s way', async (t) => {
+t.test('Server nodes: concurrent reports do not block each other', async (t) => {
   const stores = await openTwo(t)
   const nodes = Array.from({ length: 20 }, (_, n) => node(`web-${n % 10}:80`, { startedAt: 1000 + n }))
   for (let round = 0; round < 10; round++) {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import * as sql from '../../../src/store/sqlite/statements/audit.ts'
 
-t.test('SQLite: however many audit events there are, each way to list or purge them has an index', async (t) => {
+t.test('SQLite: every way to list or purge audit events uses an index', async (t) => {
   const db = openDatabase(':memory:', (db) => db)
   t.teardown(() => db.close())
   const page = { since: 1, before: 1, limit: 1, actor: 'a', subject: 's', kind: null }

@@ -40,7 +40,7 @@ async function openMovable(t: Test) {
 
 const KEY = { digest: 'key', createdAt: START, endsAt: START + 1 }
 
-/** Every change of what is copied: the registry, operators and their keys. */
+/** Every change of a table that is copied: the registry, operators and their keys. */
 const CHANGES: Record<string, (store: SqliteStore) => Promise<unknown>> = {
   register: (store) => store.register({ suites: [{ ...SUITE, suiteId: 'new' }], applications: [] }, AUDIT),
   startSecrets: (store) => store.startSecrets(['a']),
@@ -129,7 +129,7 @@ t.test('Moved store: tokens are issued, checked, revoked and purged as before, a
   await store.ping()
 })
 
-t.test('Moved store: operators log in and out as before, and uses of their keys are recorded', async (t) => {
+t.test('Moved store: operators can still log in and out, and uses of their keys are recorded', async (t) => {
   const { store } = await openMovable(t)
   await store.move.begin(PLACE, START)
   await store.recordAdminKeyUse(1, START)
@@ -200,7 +200,7 @@ t.test(
 )
 
 t.test(
-  'Moved store: the copy and its end are audit events, in their transactions; what changed nothing is none',
+  'Moved store: copying and reopening are audit events in the same transaction; without a change there is none',
   async (t) => {
     const { store, file } = await openMovable(t)
     const events = async () => (await store.listAuditEvents({ subject: file, limit: 9 })).map(({ action }) => action)

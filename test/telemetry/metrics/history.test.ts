@@ -5,14 +5,14 @@ import { createHistory } from '../../../src/telemetry/metrics/history.ts'
 import { createNumbers } from '../../../src/telemetry/metrics/numbers.ts'
 import { START } from '../../support/world.ts'
 
-/** At the beginning of a minute, as START is. */
+/** A history whose clock starts at START, which is the start of a minute. */
 function createWatch() {
   const clock = { time: START, monotonic: 5000 }
   const numbers = createNumbers()
   const count = createEventCounter(numbers)
   const history = createHistory(numbers, { now: () => clock.time, monotonic: () => clock.monotonic })
 
-  /** Lets seconds pass, in each of which it is looked. */
+  /** Lets seconds pass, with a sample in each. */
   function pass(seconds: number): void {
     for (let n = 0; n < seconds; n++) {
       skip(1)
@@ -20,7 +20,7 @@ function createWatch() {
     }
   }
 
-  /** Lets seconds pass in which nobody looks. */
+  /** Lets seconds pass without a sample. */
   function skip(seconds: number): void {
     clock.time += seconds * 1000
     clock.monotonic += seconds * 1000
@@ -31,7 +31,7 @@ function createWatch() {
   }
   const answer = (endpoint: string, seconds: number) =>
     count({ type: 'request answered', endpoint, status: 200, seconds } as Event)
-  /** The tokens of each minute that is known, by how many minutes ago it ended. */
+  /** The tokens of each known minute, by how many minutes ago it ended. */
   const tokens = () =>
     Object.fromEntries(
       history
@@ -39,7 +39,7 @@ function createWatch() {
         .minutes.map(({ traffic }, index) => [60 - index, traffic?.tokens] as const)
         .filter(([, tokens]) => tokens !== undefined),
     )
-  /** The tokens of the 60 seconds before each moment that is known, by how many seconds ago it was. */
+  /** The tokens of each known 60-second window, by how many seconds ago it ended. */
   const lately = () =>
     Object.fromEntries(
       history
@@ -50,7 +50,7 @@ function createWatch() {
   return { clock, numbers, count, history, pass, skip, issue, answer, tokens, lately }
 }
 
-t.test('History: what was never counted is nothing, and of minutes before the start nothing is known', async (t) => {
+t.test('History: without any counts the sums are zero, and minutes before the start are unknown', async (t) => {
   const { history } = createWatch()
   const none = { tokens: 0, activeChecks: 0, inactiveChecks: 0, refusals: 0 }
   const nothing = { ...none, tokenLatency: undefined, checkLatency: undefined }
@@ -65,7 +65,7 @@ t.test('History: what was never counted is nothing, and of minutes before the st
   t.equal(minutes[0]?.endedAt, START - 59 * 60_000)
 })
 
-t.test('History: a token is seen at once, and is in its minute for an hour', async (t) => {
+t.test('History: a token is counted at once, and stays in its minute for an hour', async (t) => {
   const { history, pass, issue, tokens } = createWatch()
   issue()
   t.equal(history.read().lastMinute.tokens, 1)
@@ -86,7 +86,7 @@ t.test('History: a token is seen at once, and is in its minute for an hour', asy
   t.equal(history.read().lastHour.tokens, 3)
 })
 
-t.test('History: what happened while nobody looked is in the sums, and in no minute', async (t) => {
+t.test('History: counts from a gap without samples are in the sums, but in no minute', async (t) => {
   const { history, pass, skip, issue, tokens } = createWatch()
   issue()
   pass(60)
@@ -102,7 +102,7 @@ t.test('History: what happened while nobody looked is in the sums, and in no min
   t.strictSame(tokens(), { 0: 0 }, 'what is older than an hour is forgotten')
 })
 
-t.test('History: a clock that is set moves the hour, and does not tear it', async (t) => {
+t.test('History: setting the clock shifts the hour without gaps', async (t) => {
   const { clock, history, pass, issue, tokens } = createWatch()
   issue(2)
   pass(60)
@@ -113,7 +113,7 @@ t.test('History: a clock that is set moves the hour, and does not tear it', asyn
   t.equal(history.read().minutes[59]?.endedAt, clock.time - 1000)
 })
 
-t.test('History: checks, refusals by reason and how long requests took are known', async (t) => {
+t.test('History: it has checks, refusals by reason, and durations of requests', async (t) => {
   const { history, count, answer } = createWatch()
   for (const type of ['check passed', 'check passed'] as const) count({ type } as Event)
   for (const reason of ['expired token', 'no such suite']) count({ type: 'token refused', reason } as Event)
@@ -134,7 +134,7 @@ t.test('History: checks, refusals by reason and how long requests took are known
   ])
 })
 
-t.test('History: very high numbers are as right as low ones', async (t) => {
+t.test('History: very high counts are exact', async (t) => {
   const { numbers, history, pass, tokens } = createWatch()
   const at = Number(numbers.seriesOf('tokens_issued_total')[0]?.at)
   numbers.add(at, 2 ** 52)
@@ -144,7 +144,7 @@ t.test('History: very high numbers are as right as low ones', async (t) => {
   t.equal(history.read().lastHour.tokens, 2 ** 52 + 1)
 })
 
-t.test('History: of the last ten minutes it knows every ten seconds, with the minute before', async (t) => {
+t.test('History: for the last ten minutes it has a 60-second window every ten seconds', async (t) => {
   const { history, pass, skip, issue, lately } = createWatch()
   t.strictSame(lately(), { 0: 0 })
   pass(9)
@@ -165,7 +165,7 @@ t.test('History: of the last ten minutes it knows every ten seconds, with the mi
   t.equal(history.read().lately.length, 61)
 })
 
-t.test('History: clocks that do not tick together do not move the minutes', async (t) => {
+t.test('History: clock jitter does not shift the minutes', async (t) => {
   const { clock, history, pass } = createWatch()
   pass(60)
   for (const drift of [-0.7, 0.4, 300, -300]) {

@@ -3,7 +3,7 @@ import { quantile } from '../../../src/telemetry/metrics/quantile.ts'
 
 const BOUNDS = [1, 2, 4]
 
-t.test('Quantile: values are taken to be spread evenly within their bucket', async (t) => {
+t.test('Quantile: values are interpolated linearly within a bucket', async (t) => {
   t.equal(quantile(0.5, [10, 0, 0, 0], BOUNDS), 0.5)
   t.equal(quantile(0.5, [0, 10, 0, 0], BOUNDS), 1.5)
   t.equal(quantile(0.99, [0, 0, 100, 0], BOUNDS), 3.98)
@@ -11,7 +11,7 @@ t.test('Quantile: values are taken to be spread evenly within their bucket', asy
   t.equal(quantile(0.75, [5, 0, 5, 0], BOUNDS), 3)
 })
 
-t.test('Quantile: of nothing there is none, and beyond the last bound nothing is known', async (t) => {
+t.test('Quantile: it is undefined without values and beyond the last bound', async (t) => {
   t.equal(quantile(0.5, [0, 0, 0, 0], BOUNDS), undefined)
   t.equal(quantile(0.99, [1, 0, 0, 1], BOUNDS), 4)
 })

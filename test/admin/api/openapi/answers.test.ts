@@ -11,30 +11,33 @@ type DescribedAdmin = Awaited<ReturnType<typeof createDescribedAdmin>>
 const operations = operationsOf(ADMIN_DESCRIPTION)
 const answers = operations.flatMap(answersOf)
 
-/** The listener has so many connections at once, and some of these take ten seconds. */
+/** The connection limit of the listener; some of these requests take ten seconds. */
 const AT_ONCE = 32
 
-t.test('OpenAPI: every answer of the administration API comes about as it is described', async (t) => {
-  const worlds = new Map<string, DescribedAdmin>()
-  async function bringAbout(described: DocumentedAnswer): Promise<string[]> {
-    const { operation, name } = described
-    const cause = causeOf(described)
-    const key = worldOf(described, cause)
-    const world = worlds.get(key) ?? (await createDescribedAdmin(t, { trouble: cause.trouble }))
-    worlds.set(key, world)
-    const answer = await answerOf(world, described, cause)
-    const found = differences(answer, described, { varying: varyingIn(name) })
-    return found.map((one) => `${operation.operationId} ${described.status} ${name ?? ''}: ${one}`)
-  }
-  const isSlow = ({ status }: DocumentedAnswer) => status === 408
-  for (const described of answers.filter((one) => !isSlow(one))) t.strictSame(await bringAbout(described), [])
-  for (let at = 0; at < answers.length; at += AT_ONCE) {
-    const slow = answers.filter(isSlow).slice(at, at + AT_ONCE)
-    t.strictSame((await Promise.all(slow.map(bringAbout))).flat(), [])
-  }
-})
+t.test(
+  'OpenAPI: every documented response of the administration API can be provoked and matches its description',
+  async (t) => {
+    const worlds = new Map<string, DescribedAdmin>()
+    async function bringAbout(described: DocumentedAnswer): Promise<string[]> {
+      const { operation, name } = described
+      const cause = causeOf(described)
+      const key = worldOf(described, cause)
+      const world = worlds.get(key) ?? (await createDescribedAdmin(t, { trouble: cause.trouble }))
+      worlds.set(key, world)
+      const answer = await answerOf(world, described, cause)
+      const found = differences(answer, described, { varying: varyingIn(name) })
+      return found.map((one) => `${operation.operationId} ${described.status} ${name ?? ''}: ${one}`)
+    }
+    const isSlow = ({ status }: DocumentedAnswer) => status === 408
+    for (const described of answers.filter((one) => !isSlow(one))) t.strictSame(await bringAbout(described), [])
+    for (let at = 0; at < answers.length; at += AT_ONCE) {
+      const slow = answers.filter(isSlow).slice(at, at + AT_ONCE)
+      t.strictSame((await Promise.all(slow.map(bringAbout))).flat(), [])
+    }
+  },
+)
 
-t.test('OpenAPI: every cause is of an answer of the administration API that is described', async (t) => {
+t.test('OpenAPI: every cause belongs to a documented response of the administration API', async (t) => {
   const names = answers.flatMap(({ operation, name }) => [String(name), `${operation.operationId} ${name}`])
   for (const name of Object.keys(CAUSES)) t.ok(names.includes(name), name)
 })
@@ -43,18 +46,18 @@ function causeOf({ operation, name }: DocumentedAnswer): Cause {
   return CAUSES[`${operation.operationId} ${name}`] ?? CAUSES[String(name)] ?? {}
 }
 
-/** Fields that are another in every answer, or at every path. */
+/** Fields that differ between responses or paths. */
 function varyingIn(name: string | undefined): string[] {
   return name === 'method-not-allowed' ? ['detail'] : ['client_secret', 'last_used_at']
 }
 
-/** Which world a cause needs: one of its own if it leaves traces there. */
+/** A cause that changes data gets its own world. */
 function worldOf({ operation, status, name }: DocumentedAnswer, { trouble, before }: Cause): string {
   const leavesTraces = before || (operation.method !== 'GET' && status < 300)
   return leavesTraces ? `${operation.operationId} ${name}` : String(trouble)
 }
 
-/** Sends what causes an answer. */
+/** Sends the request that provokes a response. */
 async function answerOf({ ask, keys }: DescribedAdmin, described: DocumentedAnswer, cause: Cause): Promise<Answered> {
   const usual = usualRequest(described.operation, { adminKey: keys[cause.as ?? 'admin'] })
   if (cause.before) await ask(cause.before(usual))

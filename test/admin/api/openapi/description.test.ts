@@ -7,7 +7,7 @@ import { ADMIN_DESCRIPTION } from '../../../support/openapi/undescribed.ts'
 
 const operations = operationsOf(ADMIN_DESCRIPTION)
 
-t.test('OpenAPI: every route of the administration API is described, and no other', async (t) => {
+t.test('OpenAPI: exactly the routes of the administration API are described', async (t) => {
   const { routes } = await createAdminWorld(t)
   const api = routes.filter(({ url }) => url.startsWith('/admin/v1/'))
   const named = (wanted: boolean) =>
@@ -21,11 +21,11 @@ t.test('OpenAPI: every route of the administration API is described, and no othe
   t.strictSame(reads.toSorted(), named(true), 'what answers GET answers HEAD')
 })
 
-t.test('OpenAPI: the administration API is described in this version', async (t) => {
+t.test('OpenAPI: the description of the administration API has the version of this program', async (t) => {
   t.equal(ADMIN_DESCRIPTION.info.version, VERSION)
 })
 
-t.test('OpenAPI: each operation needs an admin key, and a change says what a viewer is told', async (t) => {
+t.test('OpenAPI: each operation requires an admin key, and each change documents the refusal of viewers', async (t) => {
   for (const { operationId, method, security, responses } of operations) {
     t.strictSame(security, [{ adminKey: [] }], operationId)
     t.ok(responses[401], operationId)
@@ -33,10 +33,10 @@ t.test('OpenAPI: each operation needs an admin key, and a change says what a vie
   }
 })
 
-t.test('OpenAPI: every example of the administration API is valid by its schema', async (t) => {
+t.test('OpenAPI: every example of the administration API matches its schema', async (t) => {
   t.strictSame(wrongExamples(ADMIN_DESCRIPTION), [])
 })
 
-t.test('OpenAPI: every field of the administration API is explained', async (t) => {
+t.test('OpenAPI: every field of the administration API has a description', async (t) => {
   t.strictSame(unexplainedFields(ADMIN_DESCRIPTION), [])
 })
