@@ -4,7 +4,7 @@ import { adminApi } from './api/api.ts'
 import { adminConsole } from './console/console.ts'
 import type { AdminContext } from './context.ts'
 import { limitAccess } from './wire/access.ts'
-import { describeCallers } from './wire/caller.ts'
+import { decorateRequests } from './wire/caller.ts'
 import { ANSWER_HEADERS } from './wire/headers.ts'
 import { createHostCheck, originForm } from './wire/host.ts'
 import { createMalformedAnswers } from './wire/malformed.ts'
@@ -63,7 +63,7 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
   app.removeAllContentTypeParsers()
   app.setErrorHandler((error, request, reply) => sendProblem(reply, reportError(observe, error, request)))
 
-  describeCallers(app)
+  decorateRequests(app)
   const assertHost = createHostCheck(context)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers({ ...ANSWER_HEADERS, 'x-request-id': request.id })

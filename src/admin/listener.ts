@@ -8,13 +8,13 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { withoutStaleSocket } from './stale-socket.ts'
 
 /** An address, or the path of a Unix socket. */
-type Place = { host: string; port: number } | { socket: string }
+type ListenAddress = { host: string; port: number } | { socket: string }
 
 /** The umask for a new socket: only its owner may connect. */
 const OWNER_ONLY = 0o177
 
 /** Makes the app listen. Resolves to its address. Throws OperatorError if it cannot listen. */
-export async function listenForAdmin(app: FastifyInstance, place: Place): Promise<string> {
+export async function listenForAdmin(app: FastifyInstance, place: ListenAddress): Promise<string> {
   await app.ready()
   // Fastify's own listen() opens a second server for `localhost` (IPv4 and IPv6), without the app's event listeners.
   const { server } = app

@@ -23,9 +23,9 @@ export async function withoutStaleSocket(
     await listen().catch(async (cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'EADDRINUSE') throw cause
       const stale = lstatSync(path)
-      if (!stale.isSocket()) throw failure('a file that is no socket is there')
+      if (!stale.isSocket()) throw failure('the file exists and is not a socket')
       if (await answers(path, pause)) throw failure('another server answers there')
-      if (!remove(path, stale)) throw failure('another server has just begun there')
+      if (!remove(path, stale)) throw failure('another server has just started there')
       await listen()
     })
   } catch (cause) {

@@ -108,7 +108,7 @@ t.test('Admin listener: it replaces the socket file of a killed server, but no o
   writeFileSync(file, 'mine')
   const third = await createAdminWorld(t)
   await t.rejects(listenForAdmin(third.app, { socket: file }), {
-    message: `Cannot listen on ADMIN_ADDRESS, unix:${file}: a file that is no socket is there.`,
+    message: `Cannot listen on ADMIN_ADDRESS, unix:${file}: the file exists and is not a socket.`,
   })
   t.ok(existsSync(file))
 })

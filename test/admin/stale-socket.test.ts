@@ -52,7 +52,7 @@ t.test('Stale socket: another file in its place is not removed, even if nobody a
     await leaveSocket(path)
     other = lstatSync(path).mtimeMs
   })
-  t.equal(message, 'Cannot listen on ADMIN_ADDRESS, unix:PATH: another server has just begun there.')
+  t.equal(message, 'Cannot listen on ADMIN_ADDRESS, unix:PATH: another server has just started there.')
   t.equal(lstatSync(path).mtimeMs, other)
   t.strictSame(files, ['admin.sock', 'admin.sock.other'])
 })

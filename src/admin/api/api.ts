@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
-import { watchRoutes } from '../wire/routing.ts'
+import { createNotFoundHandler } from '../wire/routing.ts'
 import { applications } from './applications.ts'
 import { approvals } from './approvals.ts'
 import { auditEvents } from './audit-events.ts'
@@ -16,7 +16,7 @@ const RESOURCES = [applications, approvals, secrets, suites, operators, auditEve
 
 /** The administration API under /admin/v1: JSON, authenticated by admin keys. */
 export function adminApi(api: FastifyInstance, context: AdminContext): void {
-  const refuseUnknown = watchRoutes(api)
+  const refuseUnknown = createNotFoundHandler(api)
   authenticateKeys(api, context.signIn)
   parseJson(api)
   api.setNotFoundHandler(refuseUnknown)

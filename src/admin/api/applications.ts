@@ -9,7 +9,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from './administration.ts'
 import { repeatable, sendCreated } from './created.ts'
 import { API_INSTRUCTIONS } from './instructions.ts'
-import { pageAskedBy, type Query, wordOf } from './query.ts'
+import { choiceOf, pageOptions, type Query } from './query.ts'
 import { EXPLANATION, LISTED_APPLICATION, listOf, object, pageOf, query, SHOWN_APPLICATION, TEXT } from './schemas.ts'
 
 interface OneApplication {
@@ -65,8 +65,8 @@ export function applications(api: FastifyInstance, context: AdminContext): void 
   api.get<{ Querystring: Query }>('/applications', { schema: LIST }, async (request) => {
     const { applications } = administrationOf(context, request)
     const { search: text } = request.query
-    const status = wordOf('status', STATUSES, request.query)
-    const found = await applications.search({ text, status, ...pageAskedBy(request.query) })
+    const status = choiceOf('status', STATUSES, request.query)
+    const found = await applications.search({ text, status, ...pageOptions(request.query) })
     return { applications: found.applications.map(listedApplicationView), next: found.next ?? null }
   })
 

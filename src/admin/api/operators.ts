@@ -9,7 +9,7 @@ interface OneOperator {
   Params: { name: string }
 }
 
-interface OneOfAnOperator {
+interface KeyOrSession {
   Params: { name: string; id: string }
 }
 
@@ -35,13 +35,13 @@ export function operators(api: FastifyInstance, context: AdminContext): void {
     return reply.code(204).send()
   })
 
-  api.delete<OneOfAnOperator>(`${path}/keys/:id`, async (request, reply) => {
+  api.delete<KeyOrSession>(`${path}/keys/:id`, async (request, reply) => {
     const { operators } = administrationOf(context, request)
     await operators.revokeKey(request.params.name, idOf(request.params.id))
     return reply.code(204).send()
   })
 
-  api.delete<OneOfAnOperator>(`${path}/sessions/:id`, async (request, reply) => {
+  api.delete<KeyOrSession>(`${path}/sessions/:id`, async (request, reply) => {
     const { operators } = administrationOf(context, request)
     await operators.endSession(request.params.name, idOf(request.params.id))
     return reply.code(204).send()

@@ -12,7 +12,7 @@ const MAX_LIMIT = 200
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
 /** The page of a list that is asked for. Like all functions here, throws ProblemError (400) for an invalid parameter. */
-export function pageAskedBy(query: Query): { limit: number; after: string | undefined } {
+export function pageOptions(query: Query): { limit: number; after: string | undefined } {
   return { limit: limitOf(query), after: cursorIn('after', query) }
 }
 
@@ -34,7 +34,7 @@ export function flagOf(name: string, { [name]: value = 'false' }: Query): boolea
 }
 
 /** A parameter that must be one of some words. */
-export function wordOf<Word extends string>(
+export function choiceOf<Word extends string>(
   name: string,
   words: readonly Word[],
   { [name]: value }: Query,

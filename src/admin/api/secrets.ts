@@ -7,7 +7,7 @@ import { repeatable, sendCreated } from './created.ts'
 import { flagOf, type Query } from './query.ts'
 import { listOf, NUMBER, object, query, SECRET, TEXT, TIME } from './schemas.ts'
 
-interface Owned {
+interface OwnedSecret {
   Params: { owner: string; id: string }
 }
 
@@ -33,14 +33,14 @@ export function secrets(api: FastifyInstance, context: AdminContext): void {
   function ofOwners(owners: 'applications' | 'suites'): void {
     const path = `/${owners}/:owner/secrets`
 
-    api.get<Owned>(path, { schema: LIST }, async (request) => {
+    api.get<OwnedSecret>(path, { schema: LIST }, async (request) => {
       const {
         [owners]: { show },
       } = administrationOf(context, request)
       return { secrets: (await show(request.params.owner)).secrets.map(secretView) }
     })
 
-    api.post<Owned & { Body: { overlap_seconds?: number } | null }>(
+    api.post<OwnedSecret & { Body: { overlap_seconds?: number } | null }>(
       path,
       { schema: ROTATE },
       async (request, reply) => {
@@ -61,7 +61,7 @@ export function secrets(api: FastifyInstance, context: AdminContext): void {
       },
     )
 
-    api.delete<Owned & { Querystring: Query }>(
+    api.delete<OwnedSecret & { Querystring: Query }>(
       `${path}/:id`,
       { schema: { querystring: query('force') } },
       async (request, reply) => {

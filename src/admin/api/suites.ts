@@ -3,7 +3,7 @@ import { applicationView, registeredSuiteView, shownSuiteView, suiteView } from 
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from './administration.ts'
 import { repeatable, sendCreated } from './created.ts'
-import { pageAskedBy, type Query } from './query.ts'
+import { pageOptions, type Query } from './query.ts'
 import { APPROVED_APPLICATION, LISTED_SUITE, object, pageOf, query, SHOWN_SUITE, TEXT } from './schemas.ts'
 
 interface OneSuite {
@@ -28,7 +28,7 @@ const LIST_APPROVED = {
 export function suites(api: FastifyInstance, context: AdminContext): void {
   api.get<{ Querystring: Query }>('/suites', { schema: LIST }, async (request) => {
     const { suites } = administrationOf(context, request)
-    const { rows, next } = await suites.listPage(pageAskedBy(request.query))
+    const { rows, next } = await suites.listPage(pageOptions(request.query))
     return { suites: rows.map(suiteView), next: next ?? null }
   })
 
@@ -61,7 +61,7 @@ export function suites(api: FastifyInstance, context: AdminContext): void {
   api.get<OneSuite & { Querystring: Query }>(`${path}/applications`, { schema: LIST_APPROVED }, async (request) => {
     const { suites } = administrationOf(context, request)
     const { suiteId } = await suites.show(request.params.suite_id)
-    const { rows, next } = await suites.listApprovedPage(suiteId, pageAskedBy(request.query))
+    const { rows, next } = await suites.listApprovedPage(suiteId, pageOptions(request.query))
     return { applications: rows.map(applicationView), next: next ?? null }
   })
 }

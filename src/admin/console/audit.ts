@@ -136,12 +136,12 @@ function eventCells(event: AuditEvent, names: Names) {
     time(at),
     sentence(action),
     subjectLink(subject, names.get(keyOf(subject))),
-    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${fromWhere(event)}`,
+    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${sourceOf(event)}`,
     difference(before, after),
   ]
 }
 
-function fromWhere({ origin, remoteAddress, requestId }: AuditEvent): Html {
+function sourceOf({ origin, remoteAddress, requestId }: AuditEvent): Html {
   return html`<div class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, <span class="cut" title="Request id ${requestId}">${requestId}</span>`}</div>`
 }
 

@@ -1,4 +1,4 @@
-import type { Changing } from './chart.ts'
+import type { LiveValues } from './chart.ts'
 
 /** Concurrent streams in total, and per operator, so that one operator cannot take them all. */
 const MAX_LISTENERS = 16
@@ -18,7 +18,7 @@ const ELSEWHERE = 'event: elsewhere\ndata: {}\n\n'
 const HEARTBEAT = ':\n\n'
 
 interface Options {
-  read: () => Promise<Changing>
+  read: () => Promise<LiveValues>
   interval?: number
 }
 
@@ -36,10 +36,10 @@ export interface Listener {
 /** Sends changed figures to all listeners. The figures are read once for all, and only while anybody listens. */
 export function createBroadcast({ read, interval = INTERVAL_MS }: Options) {
   /** Each with the values sent so far. */
-  const listeners = new Map<Listener, Changing>()
+  const listeners = new Map<Listener, LiveValues>()
   let timer: NodeJS.Timeout | undefined
   let turn = 0
-  let present: Changing = {}
+  let present: LiveValues = {}
   let isReading = false
   let hasEnded = false
 

@@ -36,10 +36,10 @@ export interface Series {
 }
 
 /** The values that change while a page is open, by name: text, times (ISO 8601) and path data of SVG. */
-export type Changing = Record<string, string>
+export type LiveValues = Record<string, string>
 
 /** The changing values of a chart. */
-export function drawChart({ id, description, moments, series, write, step }: Chart): Changing {
+export function drawChart({ id, description, moments, series, write, step }: Chart): LiveValues {
   const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
   const scale = scaleFor(known, { steps: ROWS, least: step })
   const x = (index: number) => round((index * WIDTH) / (moments.length - 1))
@@ -66,33 +66,33 @@ export function drawChart({ id, description, moments, series, write, step }: Cha
 }
 
 /** A line chart. Its changing parts have `data-live` with their names. */
-export function chart({ id, title, series }: Chart, changing: Changing): Html {
+export function chart({ id, title, series }: Chart, values: LiveValues): Html {
   const path = (name: string, kind: string) =>
-    html`<path class="${kind}" data-live="${name}" d="${changing[name]}"></path>`
+    html`<path class="${kind}" data-live="${name}" d="${values[name]}"></path>`
   return html`<figure class="figure">
 ${series.length > 1 && legend(series)}
 <div class="plot">
-<div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => text(`${id}-y-${ROWS - row}`, changing))}</div>
+<div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => text(`${id}-y-${ROWS - row}`, values))}</div>
 <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
 <title id="${id}-title">${title}</title>
-<desc id="${id}-desc" data-live="${id}-desc">${changing[`${id}-desc`]}</desc>
+<desc id="${id}-desc" data-live="${id}-desc">${values[`${id}-desc`]}</desc>
 <path class="grid" d="${times(ROWS, (row) => `M0,${(row * HEIGHT) / ROWS}H${WIDTH}`).join('')}"></path>
 <path class="axis" d="M0,${HEIGHT}H${WIDTH}"></path>
 ${series.map(
   (_, n) =>
     html`<g class="series-${n + 1}">${path(`${id}-area-${n}`, 'area')}${path(`${id}-line-${n}`, 'line')}${path(`${id}-dots-${n}`, 'dots')}</g>`,
 )}
-<g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, `${id}-at-${zone}`, changing))}</g>
+<g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, `${id}-at-${zone}`, values))}</g>
 </svg>
-<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(`${id}-x-${column}`, changing))}<span>now</span></div>
+<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(`${id}-x-${column}`, values))}<span>now</span></div>
 </div>
 </figure>`
 }
 
 /** A vertical strip with a tooltip. */
-function zoneOf(zone: number, name: string, changing: Changing): Html {
+function zoneOf(zone: number, name: string, values: LiveValues): Html {
   const width = WIDTH / ZONES
-  return html`<rect x="${(zone - 0.5) * width}" width="${width}" height="${HEIGHT}"><title data-live="${name}">${changing[name]}</title></rect>`
+  return html`<rect x="${(zone - 0.5) * width}" width="${width}" height="${HEIGHT}"><title data-live="${name}">${values[name]}</title></rect>`
 }
 
 function legend(series: readonly Series[]): Html {
@@ -103,13 +103,13 @@ function legend(series: readonly Series[]): Html {
 }
 
 /** A text that is updated live. */
-export function text(name: string, changing: Changing): Html {
-  return html`<span data-live="${name}">${changing[name]}</span>`
+export function text(name: string, values: LiveValues): Html {
+  return html`<span data-live="${name}">${values[name]}</span>`
 }
 
 /** A time of day that is updated live. */
-function clock(name: string, changing: Changing): Html {
-  const moment = changing[name] as string
+function clock(name: string, values: LiveValues): Html {
+  const moment = values[name] as string
   return html`<time data-live="${name}" data-clock="minutes" datetime="${moment}">${moment.slice(11, 16)}</time>`
 }
 

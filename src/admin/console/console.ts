@@ -1,7 +1,7 @@
 import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
-import { watchRoutes } from '../wire/routing.ts'
+import { createNotFoundHandler } from '../wire/routing.ts'
 import { createOriginCheck } from '../wire/same-origin.ts'
 import { aboutPage } from './about.ts'
 import { application } from './application.ts'
@@ -21,7 +21,7 @@ import { listSuites } from './suites.ts'
 
 /** The console: pages and forms for operators who have signed in with a one-time link. */
 export async function adminConsole(console: FastifyInstance, context: AdminContext): Promise<void> {
-  const refuseUnknown = watchRoutes(console)
+  const refuseUnknown = createNotFoundHandler(console)
   const assertSameOrigin = createOriginCheck(context)
   console.addHook('onRequest', (request, _reply, done) => {
     assertSameOrigin(request)

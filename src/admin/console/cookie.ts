@@ -8,7 +8,7 @@ const PREFIX = '__Host-session'
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict'
 
 /** The session reference in the cookie of a request. */
-export function referenceIn(request: FastifyRequest): string | undefined {
+export function sessionReferenceIn(request: FastifyRequest): string | undefined {
   const [, reference] =
     new RegExp(`(?:^|;) *${nameFor(request)}=([A-Za-z0-9]+)`).exec(request.headers.cookie ?? '') ?? []
   return reference
@@ -21,12 +21,12 @@ function nameFor({ headers: { host = '' } }: FastifyRequest): string {
 }
 
 /** Sets the session cookie, which the browser keeps until it closes. */
-export function keepReference(reply: FastifyReply, reference: string): void {
+export function setSessionCookie(reply: FastifyReply, reference: string): void {
   setCookie(reply, `${nameFor(reply.request)}=${reference}; ${ATTRIBUTES}`)
 }
 
 /** Deletes the session cookie. */
-export function forgetReference(reply: FastifyReply): void {
+export function clearSessionCookie(reply: FastifyReply): void {
   setCookie(reply, `${nameFor(reply.request)}=; ${ATTRIBUTES}; Max-Age=0`)
 }
 

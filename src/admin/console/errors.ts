@@ -5,7 +5,7 @@ import { isSafe } from '../wire/access.ts'
 import { type Problem, sendProblem } from '../wire/problem.ts'
 import { RefusedOperator } from '../wire/refused-operator.ts'
 import { reportError } from '../wire/report-error.ts'
-import { referenceIn } from './cookie.ts'
+import { sessionReferenceIn } from './cookie.ts'
 import { html, type Part } from './html.ts'
 import type { Page } from './layout.ts'
 import { loginPath } from './login.ts'
@@ -69,7 +69,7 @@ function errorPage({ status, detail }: Problem, { id }: FastifyRequest): Page {
 
 /** Redirects page views to the login. A form gets a page that says nothing was changed. */
 function askToSignIn(context: AdminContext, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const hadSession = referenceIn(request) !== undefined
+  const hadSession = sessionReferenceIn(request) !== undefined
   const isPage = isSafe(request.method) && /text\/html|^$/.test(request.headers.accept ?? '')
   if (isPage) return reply.redirect(loginPath(hadSession ? 'ended' : undefined), 303)
   return showPage(reply, notSignedIn(hadSession, loginInstructions(context)), { status: 401 })

@@ -3,14 +3,14 @@ import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
 import { createBroadcast, type Listener } from './broadcast.ts'
-import { overviewChanging } from './overview-changing.ts'
+import { overviewLiveValues } from './overview-live-values.ts'
 
 /**
  * GET /live: an event stream with the changed values of the overview, once a second. It does not keep the session alive, and
  * ends with it.
  */
 export function serveLive(console: FastifyInstance, { signIn, statistics }: AdminContext): void {
-  const broadcast = createBroadcast({ read: async () => overviewChanging(await statistics.read()) })
+  const broadcast = createBroadcast({ read: async () => overviewLiveValues(await statistics.read()) })
   console.addHook('preClose', async () => broadcast.end())
 
   console.get('/live', { exposeHeadRoute: false }, async (request, reply) => {

@@ -3,7 +3,7 @@ import type { LoginReason } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { field, hidden } from './components/forms.ts'
 import { note } from './components/words.ts'
-import { forgetReference, keepReference } from './cookie.ts'
+import { clearSessionCookie, setSessionCookie } from './cookie.ts'
 import { fieldsOf } from './fields.ts'
 import { html, type Part } from './html.ts'
 import type { Page } from './layout.ts'
@@ -60,7 +60,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
       if (caller && text('instead') === '' && result !== 'unknown login link') return reply.redirect('/', 303)
       return showPage(reply, loginPage(how, undefined, WRONG[result]), { status: 403 })
     }
-    keepReference(reply, result.reference)
+    setSessionCookie(reply, result.reference)
     // The new session replaces the previous one in this browser.
     if (session && caller) await administration(caller.author).operators.endSession(caller.operator.name, session.id)
     return reply.redirect('/signed-in', 303)
@@ -73,7 +73,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
 
   console.post('/logout', async ({ session, caller }, reply) => {
     if (session && caller) await administration(caller.author).operators.endSession(caller.operator.name, session.id)
-    forgetReference(reply)
+    clearSessionCookie(reply)
     return reply.redirect(loginPath('out'), 303)
   })
 }

@@ -36,8 +36,12 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error
       const errors = errorsOf(error, INPUTS)
-      const again = { ...form, requestKey: keyForRetry(request, error) }
-      const page = newApplicationPage({ form: again, suites: await store.listSuites({ limit: MAX_CHOICES }), errors })
+      const refilled = { ...form, requestKey: keyForRetry(request, error) }
+      const page = newApplicationPage({
+        form: refilled,
+        suites: await store.listSuites({ limit: MAX_CHOICES }),
+        errors,
+      })
       return showPage(reply, page, { status: statusOf(error) })
     }
   })

@@ -7,8 +7,8 @@ import { type Html, html, type Part } from './html.ts'
 /** The nodes that share the store. Not updated live. False if there is only one. */
 export function nodesSection({ nodes, at }: Statistics): Html | false {
   if (nodes.length < 2) return false
-  const there = nodes.filter(({ isGone }) => !isGone)
-  const sum = (of: (node: NodeStatistics) => number) => count(there.reduce((sum, node) => sum + of(node), 0))
+  const present = nodes.filter(({ isGone }) => !isGone)
+  const sum = (of: (node: NodeStatistics) => number) => count(present.reduce((sum, node) => sum + of(node), 0))
   return section(
     'nodes',
     'Nodes',

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { EndingSecrets, Statistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
-import { type Changing, chart, text } from './chart.ts'
+import { chart, type LiveValues, text } from './chart.ts'
 import { table } from './components/table.ts'
 import { badge, card, emptyState, name, note, section, time } from './components/words.ts'
 import { count, duration } from './figures.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import type { Page } from './layout.ts'
-import { overviewChanging, REASONS } from './overview-changing.ts'
 import { overviewCharts } from './overview-charts.ts'
+import { overviewLiveValues, REASONS } from './overview-live-values.ts'
 import { nodesSection } from './overview-nodes.ts'
 import { showPage } from './page.ts'
 import { canChange } from './viewers.ts'
@@ -20,7 +20,7 @@ export function overviewPage(console: FastifyInstance, { statistics }: AdminCont
 
 /** The figures of the server, kept up to date by live.js. `canChange`: whether to offer registering an application. */
 export function overview(statistics: Statistics, canChange: boolean): Page {
-  const now = overviewChanging(statistics)
+  const now = overviewLiveValues(statistics)
   const charts = overviewCharts(statistics)
   const only = (condition: string, content: Part) => onlyIf(condition, now, content)
   return {
@@ -52,11 +52,11 @@ ${section('processes', 'Processes', workersTable(statistics, now))}`,
 }
 
 /** A block that is shown only while a condition is true. */
-function onlyIf(condition: string, changing: Changing, content: Part): Html {
-  return html`<div data-live-if="${condition}"${changing[condition] === '' && html` hidden`}>${content}</div>`
+function onlyIf(condition: string, values: LiveValues, content: Part): Html {
+  return html`<div data-live-if="${condition}"${values[condition] === '' && html` hidden`}>${content}</div>`
 }
 
-function cards(now: Changing): Html[] {
+function cards(now: LiveValues): Html[] {
   const live = (name: string) => text(name, now)
   return [
     card('Tokens issued, last minute', live('tokens-minute'), html`${live('tokens-hour')} in the last hour`),
@@ -79,7 +79,7 @@ function cards(now: Changing): Html[] {
 }
 
 /** A bar for each reason. Unused ones are hidden. */
-function reasons(now: Changing): Html {
+function reasons(now: LiveValues): Html {
   return html`<ul class="bars">${Array.from({ length: REASONS }, (_, n) => {
     const reason = `reason-${n}`
     return html`<li data-live-if="${reason}"${now[reason] === '' && html` hidden`}>${text(reason, now)} <span class="number">${text(`${reason}-count`, now)}</span>
@@ -132,7 +132,7 @@ function endingTable(ending: EndingSecrets | undefined): Html {
   )}${more > 0 && html`<p class="quiet-text">And ${count(more)} more.</p>`}`
 }
 
-function workersTable({ workers: { expected } }: Statistics, now: Changing): Html {
+function workersTable({ workers: { expected } }: Statistics, now: LiveValues): Html {
   return table(
     'The processes that answer requests, in the last second',
     [
@@ -148,7 +148,7 @@ function workersTable({ workers: { expected } }: Statistics, now: Changing): Htm
   )
 }
 
-function storeFacts({ store, startedAt }: Statistics, now: Changing): Html {
+function storeFacts({ store, startedAt }: Statistics, now: LiveValues): Html {
   const isSqlite = store.kind === 'sqlite'
   return html`<dl class="facts">
 <div><dt>Kind</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} ${state('store-up', now, badge('answers', 'good'))}${state('store-down', now, badge('does not answer', 'bad'))}</dd></div>
@@ -159,8 +159,8 @@ ${isSqlite && store.databaseBytes !== 0 && html`<div><dt>Last backup</dt><dd>${t
 }
 
 /** The same as onlyIf, inline. */
-function state(condition: string, changing: Changing, content: Part): Html {
-  return html`<span data-live-if="${condition}"${changing[condition] === '' && html` hidden`}>${content}</span>`
+function state(condition: string, values: LiveValues, content: Part): Html {
+  return html`<span data-live-if="${condition}"${values[condition] === '' && html` hidden`}>${content}</span>`
 }
 
 function uptime({ at, startedAt }: Statistics): string {

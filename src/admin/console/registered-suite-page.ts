@@ -29,13 +29,13 @@ export function registeredSuitePage({ suite, publicUrl, docsUrl }: Registered): 
       html`<p><strong>The secret is shown this once.</strong> It is needed for introspection, not for the gateway check.</p>`,
     )}
 ${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). Tick it under Approvals of each that may use it.</p>`)}
-${section('gateway', 'How tokens are checked', howToAsk(suiteId, publicUrl, docsUrl))}
+${section('gateway', 'How tokens are checked', howToCheckTokens(suiteId, publicUrl, docsUrl))}
 <div class="buttons"><a class="button primary" href="${path`/suites/${suiteId}`}">Go to the suite</a></div>`,
   }
 }
 
 /** How to check tokens for a suite: through a gateway, or with introspection. */
-export function howToAsk(suiteId: string, publicUrl: string, docsUrl: string | undefined): Html {
+export function howToCheckTokens(suiteId: string, publicUrl: string, docsUrl: string | undefined): Html {
   return html`<div class="prose"><p>A gateway in front of the suite sends the Authorization header of each request to this address, and lets the request through if the answer is 200:</p></div>
 ${copyable('verify', 'Gateway check', `${publicUrl}${path`/v1/oauth/verify/${suiteId}`}`)}
 ${copyable('use', 'Try it in a terminal, with the token of an approved application', useCommand(suiteId, publicUrl))}

@@ -3,7 +3,7 @@ import type { SignIn } from '../../administration/sign-in.ts'
 import type { Session } from '../../domain/operator.ts'
 import { assertAccess, isSafe } from '../wire/access.ts'
 import { setCaller } from '../wire/caller.ts'
-import { forgetReference, referenceIn } from './cookie.ts'
+import { clearSessionCookie, sessionReferenceIn } from './cookie.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,7 +21,7 @@ const BACKGROUND_ROUTES = ['/live']
  */
 export function recognizeSessions(console: FastifyInstance, { findSession }: SignIn): void {
   async function recognize(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const reference = referenceIn(request)
+    const reference = sessionReferenceIn(request)
     const { url = '' } = request.routeOptions
     if (reference === undefined || url.startsWith('/assets/')) return
     const found = await findSession(reference, { touch: !BACKGROUND_ROUTES.includes(url) })
@@ -29,7 +29,7 @@ export function recognizeSessions(console: FastifyInstance, { findSession }: Sig
     if (found) setCaller(request, { operator: found.operator, origin: 'console', credential: reference })
     else {
       request.caller = null
-      forgetReference(reply)
+      clearSessionCookie(reply)
     }
   }
 

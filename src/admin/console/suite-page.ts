@@ -14,7 +14,7 @@ import { viewerNote } from './components/viewer.ts'
 import { emptyState, facts, name, note, section, time } from './components/words.ts'
 import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
-import { howToAsk } from './registered-suite-page.ts'
+import { howToCheckTokens } from './registered-suite-page.ts'
 
 export interface ShownSuitePage {
   explanation: Explanation
@@ -51,7 +51,7 @@ ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
 </div>
 ${!isWell && refusalsPanel(explanation, now)}
 ${secretsPanel({ base, secrets: suite.secrets, now, canChange, rotation: shown.rotation })}
-${section('gateway', 'How tokens are checked', howToAsk(suite.suiteId, publicUrl, docsUrl))}
+${section('gateway', 'How tokens are checked', howToCheckTokens(suite.suiteId, publicUrl, docsUrl))}
 ${approvedPanel(base, approved)}
 ${isWell && refusalsPanel(explanation, now)}
 ${changesPanel(suite.suiteId, events)}

@@ -25,7 +25,7 @@ declare module 'fastify' {
 const UNIX_SOCKET = 'unix socket'
 
 /** Adds the fields above to requests. API and console authenticate in their own ways and call setCaller. */
-export function describeCallers(app: FastifyInstance): void {
+export function decorateRequests(app: FastifyInstance): void {
   let isUnixSocket = false
   app.server.once('listening', () => {
     isUnixSocket = typeof app.server.address() === 'string'

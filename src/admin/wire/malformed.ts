@@ -33,7 +33,7 @@ export function createMalformedAnswers() {
   function answer({ code }: { code?: string }, socket: Socket): void {
     // Node.js no longer handles errors of this socket, and an unhandled one would end the process.
     socket.on('error', () => {})
-    const end = () => endWith(PROBLEMS[String(code)] ?? NOT_HTTP, socket)
+    const end = () => sendAndClose(PROBLEMS[String(code)] ?? NOT_HTTP, socket)
     const pending = last.get(socket)
     const isUnread = pending?.req.complete === false && !pending.headersSent
     if (!pending || pending.writableFinished || isUnread) end()
@@ -43,7 +43,7 @@ export function createMalformedAnswers() {
   return { watch, answer }
 }
 
-function endWith(problem: Problem, socket: Socket): void {
+function sendAndClose(problem: Problem, socket: Socket): void {
   const body = problemText(problem)
   const headers = {
     ...ANSWER_HEADERS,

@@ -5,7 +5,7 @@ import { ProblemError } from './problem.ts'
  * Returns a not-found handler that throws ProblemError: 404, or 405 with the allowed methods (RFC 9110 §15.5.6). Call this
  * before adding routes.
  */
-export function watchRoutes(app: FastifyInstance): (request: FastifyRequest) => never {
+export function createNotFoundHandler(app: FastifyInstance): (request: FastifyRequest) => never {
   const methods = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
     methods.set(url, new Set([...(methods.get(url) ?? []), method].flat()))

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createBroadcast, type Listener } from '../../../src/admin/console/broadcast.ts'
-import type { Changing } from '../../../src/admin/console/chart.ts'
+import type { LiveValues } from '../../../src/admin/console/chart.ts'
 import { until } from '../../support/until.ts'
 
 /** A broadcast with a short interval, its source and its listeners. */
 function createRadio(t: Test) {
-  const present: Changing = { a: '1', b: '1' }
+  const present: LiveValues = { a: '1', b: '1' }
   let reads = 0
   let problem: Error | undefined
   const broadcast = createBroadcast({
@@ -154,7 +154,7 @@ t.test('Broadcast: figures and sessions that cannot be read are kept as they wer
 })
 
 t.test('Broadcast: a slow read is not started twice', async (t) => {
-  const { promise, resolve } = Promise.withResolvers<Changing>()
+  const { promise, resolve } = Promise.withResolvers<LiveValues>()
   let reads = 0
   const read = () => {
     reads++

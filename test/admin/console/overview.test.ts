@@ -1,7 +1,7 @@
 import t from 'tap'
 import { layout } from '../../../src/admin/console/layout.ts'
 import { overview } from '../../../src/admin/console/overview.ts'
-import { overviewChanging } from '../../../src/admin/console/overview-changing.ts'
+import { overviewLiveValues } from '../../../src/admin/console/overview-live-values.ts'
 import type { Statistics } from '../../../src/domain/statistics.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { NO_TRAFFIC, statisticsOf, traffic } from '../../support/statistics.ts'
@@ -123,13 +123,13 @@ t.test('Overview: of many reasons the most frequent ones are shown, and the rest
   const reasons = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ kind: 'request' as const, reason: `reason ${n}`, count: 100 - n }))
   const all = (count: number) => {
-    const changing = overviewChanging(statisticsOf({ refusals: reasons(count) }))
+    const changing = overviewLiveValues(statisticsOf({ refusals: reasons(count) }))
     return [0, 1, 2, 3, 4, 5].map((n) => `${changing[`reason-${n}`]} ${changing[`reason-${n}-count`]}`)
   }
   t.strictSame(all(1), ['reason 0 100', ' ', ' ', ' ', ' ', ' '])
   t.equal(all(6)[5], 'reason 5 95')
   t.equal(all(8)[5], `other reasons ${95 + 94 + 93}`)
-  const { 'reason-0-bar': first, 'reason-1-bar': second } = overviewChanging(
+  const { 'reason-0-bar': first, 'reason-1-bar': second } = overviewLiveValues(
     statisticsOf({
       refusals: [
         { kind: 'request', reason: 'a', count: 3 },
@@ -201,21 +201,21 @@ t.test('Overview: every live value has an element on the page, and every live el
   for (const statistics of [BUSY, statisticsOf()]) {
     const text = page(statistics)
     const places = [...text.matchAll(/data-live(?:-if)?="([^"]+)"/g)].map(([, name]) => name)
-    t.strictSame([...new Set(places)].toSorted(), Object.keys(overviewChanging(statistics)).toSorted())
+    t.strictSame([...new Set(places)].toSorted(), Object.keys(overviewLiveValues(statistics)).toSorted())
     t.notMatch(text, /undefined|NaN|Infinity/)
   }
 })
 
 t.test('Overview: with nothing but zeros, the lines are at the bottom', async (t) => {
   const minutes = BUSY.minutes.map(({ endedAt }) => ({ endedAt, traffic: NO_TRAFFIC }))
-  const { 'tokens-line-0': line, 'token-latency-line-0': latency } = overviewChanging({ ...BUSY, minutes })
+  const { 'tokens-line-0': line, 'token-latency-line-0': latency } = overviewLiveValues({ ...BUSY, minutes })
   t.match(line, /^M0,100L10,100L.*L600,100$/)
   t.equal(latency, '')
 })
 
 t.test('Overview: the charts of a new server show only the time since its start, later the last hour', async (t) => {
   const shownFor = (minutes: number) => {
-    const changing = overviewChanging(statisticsOf({ startedAt: START - minutes * 60_000 }))
+    const changing = overviewLiveValues(statisticsOf({ startedAt: START - minutes * 60_000 }))
     return [(START - Date.parse(changing['tokens-x-0'] as string)) / 60_000, changing['tokens-desc']?.split(/[,.] /)[1]]
   }
   for (const [minutes, span] of [

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { howToAsk } from '../../../src/admin/console/registered-suite-page.ts'
+import { howToCheckTokens } from '../../../src/admin/console/registered-suite-page.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { actionsOf, copyOf, deadLinksOf, textOf, valuesOf } from '../../support/pages.ts'
 
@@ -114,7 +114,7 @@ t.test('New suite: errors are shown at their fields, and input is kept', async (
 })
 
 t.test('Suite: its instructions link to the documentation if DOCS_URL is set', async (t) => {
-  const docs = (docsUrl: string | undefined) => howToAsk('store', 'https://token.example', docsUrl).text
+  const docs = (docsUrl: string | undefined) => howToCheckTokens('store', 'https://token.example', docsUrl).text
   t.match(docs('https://docs.example'), '<a href="https://docs.example" rel="noreferrer">Read more</a>')
   t.notMatch(docs(undefined), 'Read more')
 })

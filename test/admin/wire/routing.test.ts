@@ -1,12 +1,12 @@
 import fastify from 'fastify'
 import t from 'tap'
 import { problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
-import { watchRoutes } from '../../../src/admin/wire/routing.ts'
+import { createNotFoundHandler } from '../../../src/admin/wire/routing.ts'
 
 t.test('RFC 9110 §15.5.6: an unsupported method gets the list of allowed ones', async (t) => {
   const app = fastify()
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))
-  app.setNotFoundHandler(watchRoutes(app))
+  app.setNotFoundHandler(createNotFoundHandler(app))
   app.get('/things', () => '')
   app.post('/things', () => '')
   app.delete('/things/:id', () => '')

@@ -1,5 +1,5 @@
 import type { Statistics } from '../../domain/statistics.ts'
-import { type Changing, drawChart } from './chart.ts'
+import { drawChart, type LiveValues } from './chart.ts'
 import { count, duration, NONE, percent, size } from './figures.ts'
 import { overviewCharts } from './overview-charts.ts'
 
@@ -10,7 +10,7 @@ export const REASONS = 6
 const WORDS: Record<string, string> = { 'no such endpoint': 'no such endpoint, such as /favicon.ico' }
 
 /** The changing values of the overview. For `data-live-if`, an empty text means false. */
-export function overviewChanging(statistics: Statistics): Changing {
+export function overviewLiveValues(statistics: Statistics): LiveValues {
   return {
     at: new Date(statistics.at).toISOString(),
     ...ofTraffic(statistics),
@@ -20,7 +20,7 @@ export function overviewChanging(statistics: Statistics): Changing {
   }
 }
 
-function ofTraffic({ lastMinute, lastHour, liveTokens }: Statistics): Changing {
+function ofTraffic({ lastMinute, lastHour, liveTokens }: Statistics): LiveValues {
   const checks = lastHour.activeChecks + lastHour.inactiveChecks
   return {
     'tokens-minute': count(lastMinute.tokens),
@@ -39,7 +39,7 @@ function ofTraffic({ lastMinute, lastHour, liveTokens }: Statistics): Changing {
 }
 
 /** The most frequent reasons, and the others together. Bars are up to 100 units wide. */
-function ofReasons({ refusals }: Statistics): Changing {
+function ofReasons({ refusals }: Statistics): LiveValues {
   const rest = refusals.slice(REASONS - 1)
   const others = { reason: 'other reasons', count: rest.reduce((sum, { count }) => sum + count, 0) }
   const shown = rest.length > 1 ? [...refusals.slice(0, REASONS - 1), others] : refusals
@@ -57,7 +57,7 @@ function ofReasons({ refusals }: Statistics): Changing {
   )
 }
 
-function ofServer({ workers, store, endingSecrets }: Statistics): Changing {
+function ofServer({ workers, store, endingSecrets }: Statistics): LiveValues {
   const { expected, serving, each } = workers
   const ofEach = Array.from({ length: expected }, (_, n) => {
     const one = each.find(({ worker }) => worker === n + 1)
