@@ -17,13 +17,10 @@ export interface DemoWorld {
   }
 }
 
-export const OPERATOR = 'demo'
-
 const DEVELOPER = 'developer@demo.example'
 
 /** Registers suites, an application to try, and partners, some of which are refused. */
-export async function createDemoWorld({ applications, suites, operators }: Administration): Promise<DemoWorld> {
-  await operators.add(OPERATOR, 'admin')
+export async function createDemoWorld({ applications, suites }: Administration): Promise<DemoWorld> {
   await suites.register({ suiteId: 'store', name: 'Store API' })
   await suites.register({ suiteId: 'invoices', name: 'Invoice API' })
   const busy = [
