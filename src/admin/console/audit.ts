@@ -62,7 +62,7 @@ async function find(store: AdminContext['store'], { kind, id }: AuditEvent['subj
 /** By kind and id of the subject. */
 type Names = ReadonlyMap<string, string>
 
-/** An operator may have the name of an application's client id. */
+/** Includes the kind, because an operator may be named like a client id. */
 function keyOf({ kind, id }: AuditEvent['subject']): string {
   return `${kind} ${id}`
 }
