@@ -16,7 +16,7 @@ export function isCursor(text: string): boolean {
 /** The key that a cursor was made from. Throws OperatorError if the cursor is malformed. */
 export function keyOf<RowKey>(cursor: string): RowKey {
   if (isCursor(cursor)) return Number(textOf(cursor)) as RowKey
-  throw new OperatorError('This is no place in the list: leave it out to begin at the first page.', { kind: 'invalid' })
+  throw new OperatorError('This is not a valid cursor. Leave it out to start at the first page.', { kind: 'invalid' })
 }
 
 function textOf(cursor: string): string {

@@ -71,7 +71,7 @@ export function createOperators({ store, now, audit, report }: Context) {
   async function addKey(name: string, lifetimeMs: number): Promise<{ adminKey: string; id: number; endsAt: number }> {
     assertCommandLine()
     if (!(lifetimeMs > 0 && lifetimeMs <= LONGEST_KEY_MS)) {
-      throw new OperatorError('An admin key must have an end in the future, 365 days from now at most.')
+      throw new OperatorError('An admin key must expire in the future, 365 days from now at most.')
     }
     const adminKey = generateAdminKey()
     const createdAt = now()

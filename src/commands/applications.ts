@@ -99,8 +99,8 @@ export function applicationsCommand(terminal: Terminal): Command {
   withJson(applications.command('list'))
     .description('list the applications')
     .option('--search <text>', 'only those that have this text in their client id, name or developer email')
-    .addOption(new Option('--status <status>', 'only those that are this').choices(['active', 'suspended']))
-    .option('--limit <number>', 'only so many, the newest', readLimit)
+    .addOption(new Option('--status <status>', 'only those with this status').choices(['active', 'suspended']))
+    .option('--limit <number>', 'only this many, the newest', readLimit)
     .action(async ({ search, status, limit, ...options }: JsonOption & ListOptions) => {
       const all = await administer(terminal, ({ applications }) => applications.list({ text: search, status, limit }))
       const rows = all.map((one) => [

@@ -21,12 +21,14 @@ export function auditCommand(terminal: Terminal): Command {
     .description(
       'list the changes of operators, newest first: who, what, to whom, from where, and what was there before',
     )
-    .option('--since <when>', 'not those of before: 2026-11-22, 2026-11-22T06:30Z, or how long ago: 24h, 7d', (text) =>
-      moment(text),
+    .option(
+      '--since <when>',
+      'only those since then: 2026-11-22, 2026-11-22T06:30Z, or how long ago: 24h, 7d',
+      (text) => moment(text),
     )
     .option('--actor <name>', 'only those of this operator')
     .option('--subject <id>', 'only those of this client id, suite or operator')
-    .option('--limit <count>', 'how many at most', limit, 100)
+    .option('--limit <count>', 'at most this many', limit, 100)
     .action(async (options: ListOptions) => {
       const events = await administer(terminal, ({ listAuditEvents }) => listAuditEvents(options))
       const words = table(['at', 'actor', 'origin', 'action', 'subject', 'what'], events.map(toRow))

@@ -16,8 +16,8 @@ const LOCALHOST = ['localhost', '127.0.0.1', '::1']
 /** `console [NAME]`: prints a one-time login link. */
 export function consoleCommand(terminal: Terminal): Command {
   return withJson(new Command('console'))
-    .description('print a link to the console with which an operator logs in, once')
-    .argument('[name]', 'the name of the operator; may be left out where there is one only')
+    .description('print a one-time login link to the console')
+    .argument('[name]', 'the name of the operator; optional if there is only one')
     .action(async (given: string | undefined, options: JsonOption) => {
       const { base, forward, worksHere } = accessOf(readCommandConfig(terminal))
       const { name, code, endsAt } = await administer(terminal, async ({ operators }) => {

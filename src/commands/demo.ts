@@ -31,7 +31,7 @@ async function demo(terminal: Terminal): Promise<void> {
   const { makeTraffic } = await import('./demo/traffic.ts')
   const { createDemoWorld } = await import('./demo/world.ts')
 
-  // Log lines would push the login link off the screen; the console shows the same events.
+  // Log lines would push the login link off the screen; the console shows what happens.
   const telemetry = await createTelemetry('error', { isTTY: terminal.stdout.isTTY === true, counts: true })
   const database = { kind: 'sqlite', file: ':memory:' } as const
   const store = await openStore(database, { lockTimeout: 0 })

@@ -11,12 +11,12 @@ const NAME = 'the name of the operator'
 
 /** `operators …`: manages the operators of the admin listener, their keys and sessions. */
 export function operatorsCommand(terminal: Terminal): Command {
-  const operators = new Command('operators').description('add and remove who may administer over the network')
+  const operators = new Command('operators').description('manage operators, their admin keys and sessions')
 
   withJson(operators.command('add'))
     .description('add an operator: a person or a program')
-    .argument('<name>', 'what audit events and the log call the operator')
-    .addOption(new Option('--role <role>', 'admin, or viewer: may change nothing').choices(ROLES).makeOptionMandatory())
+    .argument('<name>', 'the name of the operator in audit events and the log')
+    .addOption(new Option('--role <role>', 'admin, or viewer, who may only read').choices(ROLES).makeOptionMandatory())
     .addOption(createOption())
     .action(async (name: string, { role, create, ...options }: CreateOption & JsonOption & { role: Role }) => {
       const operator = await administer(terminal, ({ operators }) => operators.add(name, role), { create })
@@ -75,7 +75,7 @@ export function operatorsCommand(terminal: Terminal): Command {
     })
 
   withJson(operators.command('sessions'))
-    .description('list the sessions in the console that are not over')
+    .description('list the open sessions in the console')
     .action(async (options) => {
       const all = await administer(terminal, ({ operators }) => operators.list())
       const sessions = all.flatMap(({ name, sessions }) =>

@@ -28,7 +28,7 @@ export interface Statistics {
 export interface Traffic {
   readonly tokens: number
   readonly activeChecks: number
-  /** Checks whose answer was `active: false`. */
+  /** Checks of tokens that were inactive or not approved. */
   readonly inactiveChecks: number
   readonly refusals: number
   /** Undefined: there were no such requests. */

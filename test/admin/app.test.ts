@@ -127,7 +127,7 @@ t.test('Admin listener: a malformed request is answered if possible, and the con
   t.strictSame(statuses(await exchange('nonsense\r\n\r\n')), [400])
   t.strictSame(statuses(await exchange(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)), [431])
   t.strictSame(statuses(await exchange('CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n')), [400])
-  t.strictSame(statuses(await exchange(`${good}nonsense\r\n\r\n`)), [404, 400], 'behind the answer that is due')
+  t.strictSame(statuses(await exchange(`${good}nonsense\r\n\r\n`)), [404, 400], 'after the pending response')
   t.strictSame(
     statuses(await exchange(`${good.replace('\r\n\r\n', '\r\nExpect: x\r\nConnection: close\r\n\r\n')}`)),
     [404],
@@ -165,7 +165,7 @@ t.test('Admin listener: a change is not made if its connection was reset before 
   const accepted = once(app.server, 'connection')
   const client = await dial()
   const [connection] = (await accepted) as [Socket]
-  // What Node.js says of a connection that was reset, before it has noticed.
+  // Node.js reports this for a connection that was reset but not yet closed.
   Object.defineProperty(connection, 'remoteAddress', { value: undefined })
   const suspension = `/admin/v1/applications/${clientId}/suspension`
   client.write(

@@ -150,6 +150,6 @@ t.test('Idempotency: the database alone cannot decrypt an answer', async (t) => 
   }
   t.match(JSON.parse(openWith(adminKey)), { clientSecret })
   t.ok(everything.length > 50)
-  // Also where the thief knows the idempotency key and the request.
+  // Even if the attacker knows the idempotency key and the request.
   for (const value of everything) t.throws(() => openWith(value))
 })

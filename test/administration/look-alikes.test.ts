@@ -64,7 +64,7 @@ t.test('Look-alikes: a client id is near another one with two slips at most, and
 })
 
 t.test('Look-alikes: a long text of quotes takes no longer than any other', async (t) => {
-  // Time that grows with the square of its length would be hours.
+  // Quadratic time would take hours.
   const quotes = `fGRB${"'".repeat(1_000_000)}x`
   t.notOk(nearTo(quotes)(ID))
   t.notOk(nearTo(ID)(quotes))

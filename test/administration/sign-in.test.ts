@@ -50,7 +50,7 @@ t.test('Sign-in: malformed and unknown admin keys are refused', async (t) => {
     t.strictSame(await signIn.authenticate(text), { reason: 'malformed key' })
   }
   await operators.remove('anna')
-  t.strictSame(await signIn.authenticate(adminKey), { reason: 'unknown key' }, 'it went with its operator')
+  t.strictSame(await signIn.authenticate(adminKey), { reason: 'unknown key' }, 'it was removed with its operator')
 })
 
 t.test('Sign-in: the last use of an admin key is known to within a minute', async (t) => {
@@ -194,7 +194,7 @@ t.test('Sign-in: a session is refused at once after it was ended or its operator
   const { code } = await operators.makeLoginCode('anna')
   await operators.remove('anna')
   t.equal(await signIn.findSession(second.reference), undefined)
-  t.equal(await signIn.logIn(code, FROM), 'used login link', 'it went with its operator')
+  t.equal(await signIn.logIn(code, FROM), 'used login link', 'it was removed with its operator')
 })
 
 t.test('Sign-in: operators can sign in even if the store is read-only', async (t) => {

@@ -345,7 +345,7 @@ t.test('Why: a client id that is nobody’s: what looks like it, and whose it ma
     /one of 31 characters that begins with "\w{4}"\. Compare what the partner sends with \w+ \(32 characters\)\.$/,
   )
   await token()
-  t.match(await diagnosis(), /^The last token was issued/, 'it was another one’s')
+  t.match(await diagnosis(), /^The last token was issued/, 'it belonged to another one')
   t.ok(administration)
 })
 
@@ -522,7 +522,7 @@ t.test('Why: the health is well, doubtful or wrong', async (t) => {
   t.equal(await health(), 'wrong')
   clock.time += MINUTE
   await token()
-  t.equal(await health(), 'well', 'one single refusal is nothing to worry about')
+  t.equal(await health(), 'well', 'a single refusal is harmless')
   t.match((await explain()).lines, [
     /^It works again: it got a token 0 s ago, .* Before its last token: wrong secret, once, 60 s ago, from 127\.0\.0\.1\.$/,
   ])
@@ -538,7 +538,7 @@ t.test('Why: the health is well, doubtful or wrong', async (t) => {
 
   t.equal(await health('store'), 'well')
   await post({ ...credentials, client_id: 'store' })
-  t.equal(await health('store'), 'doubtful', 'where it is taken for an application')
+  t.equal(await health('store'), 'doubtful', 'if its id is used for an application')
   await post({ token: 'x' }, { authorization: `Basic ${btoa('store:bad')}` }, '/v1/oauth/introspect')
   t.equal(await health('store'), 'wrong')
   clock.time += MINUTE

@@ -50,7 +50,7 @@ t.test('Audit: every change by a command is one line with who made it, on standa
     [['suites', 'remove', 'store'], { msg: 'suite removed', suite: 'store' }],
   ]
   const administrative = Object.entries(LINES).filter(([, { fields }]) => 'actor' in fields)
-  // Who logs in does that over HTTP.
+  // Logins happen over HTTP.
   const elsewhere = ['operator logged in', 'session ended']
   t.strictSame(
     [...changes.map(([, { msg }]) => msg), ...elsewhere].sort(),

@@ -296,7 +296,7 @@ t.test('Restore: a damaged database is replaced too, and kept with its -wal file
     await store.setStatus('new', 'suspended', AUDIT)
     const wal = readFileSync(`${options.file}-wal`)
     await store.close()
-    // As large as the database that the log is of: SQLite would not put that into a much smaller one.
+    // Must be as large as the log's database: SQLite does not apply a log to a much smaller one.
     const damaged = Buffer.alloc(statSync(options.file).size, 1)
     writeFileSync(options.file, damaged)
     if (isInUse) for (const suffix of ['-wal', '-shm']) writeFileSync(`${options.file}${suffix}`, wal)
@@ -402,7 +402,7 @@ t.test('Restore: operators and their keys are restored, sessions and login links
     t.match(await after.findAdminKey('key'), { operator: { name: 'anna', keys: [{ revokedAt: null }] } })
     t.equal(await after.findSession('session'), undefined)
     t.equal(await after.findLoginCode('code'), undefined)
-    // For the next round.
+    // For the next iteration.
     await after.addLoginCode('anna', { digest: 'used', ...times }, AUDIT)
     await after.addLoginCode('anna', { digest: 'code', ...times }, AUDIT)
     await after.beginSession('anna', 'used', session, AUDIT)

@@ -51,6 +51,6 @@ t.test('Admin keys: all characters are equally likely', async (t) => {
   }
   const expected = (2000 * 43) / 62
   t.equal(counts.size, 62)
-  // Seven standard deviations; of bytes modulo 62 eight characters would come a quarter too often.
+  // Seven standard deviations. With bytes modulo 62, eight characters would be a quarter too frequent.
   for (const [character, count] of counts) t.ok(Math.abs(count - expected) < 7 * Math.sqrt(expected), character)
 })

@@ -24,13 +24,13 @@ t.test('OpenAPI: schemathesis finds nothing that is not as it is described', { s
   const { body } = await ask({ method: 'POST', target, headers, body: new URLSearchParams(form).toString() })
 
   const config = join(import.meta.dirname, 'schemathesis.toml')
-  // What it sends depends neither on chance nor on the machine's speed.
+  // Makes its requests deterministic, whatever the speed of the machine.
   const bounds = ['--max-examples', '10', '--seed', '1', '--suppress-health-check', 'too_slow']
   const run = spawn(
     'schemathesis',
     ['--config-file', config, 'run', DESCRIPTION, '--url', address, ...bounds, '--warnings', 'off', '--no-color'],
     {
-      // It keeps what it found in the working directory.
+      // It stores its findings in the working directory.
       cwd: temporaryFolder(t),
       env: {
         ...process.env,

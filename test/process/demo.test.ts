@@ -47,7 +47,7 @@ t.test('Demo: it prints a login link and a curl command that gets a token, whate
   await until(async () => /wrong secret/.test(await pages('/')))
   const mine = `/applications/${new URLSearchParams(body).get('client_id')}`
   await until(async () => !/Last token never/.test(textOf(await pages(mine))))
-  t.notMatch(demo.out, /Enter/, 'where nobody can press a key, nobody is told to')
+  t.notMatch(demo.out, /Enter/, 'no hint to press Enter without a terminal')
 
   const second = await startDemo(t, env)
   t.notMatch(second.out, `${url} `, 'a second one finds a port of its own')

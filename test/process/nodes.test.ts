@@ -11,7 +11,7 @@ const { createDatabase } = await startDatabases(t)
 t.test('Nodes: servers on one PostgreSQL see each other, and which ones have stopped or were killed', async (t) => {
   const url = await createDatabase()
   const { env, startNode } = await createCluster(t, url)
-  // Each has a port, and so a name, of its own.
+  // Each has its own port, and so its own name.
   const admin = async (more = {}) => ({ ADMIN_ADDRESS: '127.0.0.1:0', PORT: String(await freePort()), ...more })
   const one = await startNode(await admin())
   const two = await startNode(await admin({ WORKERS: '2' }))
@@ -23,7 +23,7 @@ t.test('Nodes: servers on one PostgreSQL see each other, and which ones have sto
     const { nodes } = await (await fetch(address, { headers: { authorization } })).json()
     return nodes as { is_this: boolean; is_gone: boolean; workers: { expected: number } }[]
   }
-  // Who has no admin listener counts nothing that could be seen.
+  // Without an admin listener a node does not count traffic.
   for (const node of [one, two, three]) {
     await until(async () => (await seenBy(node)).length === 3)
     const seen = await seenBy(node)
@@ -42,7 +42,7 @@ t.test('Nodes: servers on one PostgreSQL see each other, and which ones have sto
     [false, false],
     'it may come back',
   )
-  // As if that was half a minute ago.
+  // Makes its last report half a minute old.
   await query(url, 'UPDATE nodes SET last_seen_at = last_seen_at - 31000')
   await until(async () => (await seenBy(one)).some(({ is_gone }) => is_gone))
   t.strictSame(

@@ -123,5 +123,5 @@ t.test('Purge: setting the clock back ends all sessions and login links; setting
   await until(async () => (await left()) === 0)
   await begin()
   await looked()
-  t.equal(await left(), 2, 'those that begin later go on')
+  t.equal(await left(), 2, 'sessions that start later are kept')
 })

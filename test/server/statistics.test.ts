@@ -94,7 +94,7 @@ t.test('Statistics: owners whose secrets end soon are listed, the next to end fi
   })
   await store.removeApplication(clientId, AUDIT)
   clock.monotonic += 14_999
-  t.equal((await read()).endingSecrets?.inADay, 1, 'it is not asked for again so soon')
+  t.equal((await read()).endingSecrets?.inADay, 1, 'it is not requested again so soon')
   clock.monotonic += 1
   t.equal((await read()).endingSecrets?.inADay, 0)
 })
@@ -121,7 +121,7 @@ t.test('Statistics: nodes on one PostgreSQL see each other, and which one was ki
     { name: 'web-2:80', isThis: false, isGone: false },
     { name: 'web-10:80', isThis: false, isGone: false },
   ]
-  t.strictSame(await seen(), [first], 'none has told yet')
+  t.strictSame(await seen(), [first], 'no other node has reported yet')
 
   clock.monotonic += 5000
   two.count({ type: 'token issued' } as Event)
@@ -152,5 +152,5 @@ t.test('Statistics: nodes on one PostgreSQL see each other, and which one was ki
   )
 
   one.figures.ofStore.open({ ...store, ping: () => Promise.reject(new Error('gone')) })
-  t.strictSame(await seen(), [first], 'while the store is away nobody can be seen')
+  t.strictSame(await seen(), [first], 'only this node is known while the store is away')
 })

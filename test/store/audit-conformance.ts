@@ -238,7 +238,7 @@ export function auditConformance(t: Test, { open, openTwo, openWithoutAudit }: H
     await store.register({ suites: [suite('x')], applications: [application('a'), application('b')] }, by('one', START))
     await store.setStatus('a', 'suspended', by('two', START + 10))
     await store.setStatus('a', 'active', by('one', START + 10))
-    // By a clock that is behind.
+    // The clock of this author is behind.
     await store.setStatus('b', 'suspended', by('two', START + 5))
     const all = await store.listAuditEvents(ALL)
     const named = all.map(({ action, subject }) => `${action} ${subject.id}`)

@@ -470,7 +470,7 @@ function suiteConformance(t: Test, { open }: Harness): void {
     t.strictSame(idsOf(await store.listApprovedApplications('store', { after: first[1]?.key, limit: 2 })), ['d'])
     t.strictSame(await store.listApprovedApplications('nowhere', PAGE), [])
     t.strictSame(await store.countApproved(['product-information', 'nowhere', 'store'], 100), [1, 0, 3])
-    t.strictSame(await store.countApproved(['store', 'product-information'], 2), [2, 1], 'no more than are asked for')
+    t.strictSame(await store.countApproved(['store', 'product-information'], 2), [2, 1], 'at most the limit')
     t.strictSame(await store.countApproved([], 2), [])
   })
 

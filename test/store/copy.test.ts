@@ -114,7 +114,7 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   t.strictSame(await target.listSecretUses([1, 2]), [{ secretId: 1, lastUsedAt: NOW }])
   const { sessions, loginLinks, ...anna } = (await store.findOperator('anna')) as Operator
   t.equal(sessions.length + loginLinks.length, 2)
-  t.strictSame(await target.findOperator('anna'), { ...anna, sessions: [], loginLinks: [] }, 'who logs in anew')
+  t.strictSame(await target.findOperator('anna'), { ...anna, sessions: [], loginLinks: [] }, 'a new login')
   t.match(await target.findAdminKey('second'), { id: 2, operator: { keys: [{ revokedAt: NOW }, { lastUsedAt: NOW }] } })
   const events = await store.listAuditEvents(PAGE)
   const earlier = await target.listAuditEvents(PAGE)

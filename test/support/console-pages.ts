@@ -32,7 +32,7 @@ export async function lookAtPages(t: Test, colorScheme: 'light' | 'dark', isFull
       const which = `${path}, ${width} px, ${colorScheme}`
       t.strictSame(await violations(page), [], which)
       t.equal(await sideways(page), 0, `${which}: the page does not scroll to the side`)
-      t.equal(await page.locator('[style], style').count(), 0, 'it has no style of its own')
+      t.equal(await page.locator('[style], style').count(), 0, 'no inline styles')
     }
   }
   t.strictSame(

@@ -48,7 +48,7 @@ t.test('API: an audit event has the fields before and after the change', async (
     { before: { name: 'A' }, after: { name: 'B' }, subject: { kind: 'application', id: 'a' } },
     { before: null, after: { name: 'A', client_id: 'a', secrets: [{ origin: 'generated' }] }, request_id: 'call-1' },
   ])
-  t.equal(audit_events.length, 2, 'what changes nothing is none')
+  t.equal(audit_events.length, 2, 'a call that changes nothing has no event')
 })
 
 t.test('API: audit events can be filtered, and are listed page by page, newest first', async (t) => {

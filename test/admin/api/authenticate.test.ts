@@ -25,7 +25,7 @@ t.test('RFC 6750 §3: a request without a key or with a wrong one is refused, an
   t.strictSame(await refused(`Bearer ${other.keys.admin}`), [invalid, 'unknown key'])
   await administration.operators.revokeKey('anna', id)
   t.strictSame(await refused(`Bearer ${adminKey}`), [invalid, 'revoked key'])
-  t.match(events.at(-1), { operator: 'anna', keyId: id }, 'for who looks for the program that still uses it')
+  t.match(events.at(-1), { operator: 'anna', keyId: id }, 'to find the program that still uses it')
   clock.time += 30 * DAY
   t.strictSame(await refused(`Bearer ${keys.admin}`), [invalid, 'expired key'])
   t.match(events.at(-1), { type: 'operator refused', remoteAddress: '127.0.0.1' })

@@ -35,7 +35,7 @@ t.test(
     t.strictSame(most(), { names: 250, whole: 20 })
     t.strictSame((await call('GET', '/applications?search=nobody')).body, { applications: [], next: null })
     t.equal((await call('GET', '/applications/client-20000/diagnosis')).status, 404)
-    t.strictSame(most(), { names: 250, whole: 1 }, 'also where it is looked for who may have been meant')
+    t.strictSame(most(), { names: 250, whole: 1 }, 'also while looking for similar client ids')
 
     let pages = 0
     for (let next: string | null = ''; next !== null; pages++) {

@@ -27,11 +27,11 @@ for (const options of KINDS) {
     const rotated = await shownCredentials(page)
     t.not(rotated.clientSecret, clientSecret)
     t.equal((await token(clientId, rotated.clientSecret)).status, 200, 'a new secret is valid')
-    t.equal((await token(clientId, clientSecret)).status, 200, 'and the old one, for as long as was chosen')
+    t.equal((await token(clientId, clientSecret)).status, 200, 'and the old one, during the overlap')
     await page.reload()
-    t.strictSame(await shownCredentials(page), rotated, 'the page that shows it can be loaded again')
+    t.strictSame(await shownCredentials(page), rotated, 'a reload shows it again')
     const secrets = await console.command('secrets', 'list', clientId)
-    t.equal(secrets.length, 2, 'and makes no other one')
+    t.equal(secrets.length, 2, 'and makes no second one')
 
     await page.goto(own)
     await page.getByLabel('Price feed').uncheck()
@@ -48,7 +48,7 @@ for (const options of KINDS) {
     t.equal((await token(clientId, clientSecret)).status, 401, 'a suspended one gets no token')
     await page.getByRole('button', { name: 'Resume' }).click()
     await page.locator('summary', { hasText: 'Suspend…' }).waitFor()
-    t.equal((await token(clientId, clientSecret)).status, 200, 'and one that is resumed does')
+    t.equal((await token(clientId, clientSecret)).status, 200, 'a resumed one gets one')
 
     const { body } = await token(clientId, clientSecret)
     const isGood = async () => {

@@ -168,5 +168,5 @@ t.test('Hostile texts: no browser renders a response of the API as a page', { sk
     await expectText(t, page, path)
   }
   await page.goto(`${console.origin}/admin/v1/applications/${encodeURIComponent(STRANGE_ID)}`)
-  t.equal(JSON.parse(await page.locator('body').innerText()).name, MARKUP, 'and has the text as it is')
+  t.equal(JSON.parse(await page.locator('body').innerText()).name, MARKUP, 'with the text unchanged')
 })

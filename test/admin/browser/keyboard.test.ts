@@ -61,17 +61,17 @@ t.test('Keyboard: Escape closes a confirmation dialog', { skip: NO_BROWSER }, as
   await tabTo(page, isSuspend)
   await page.keyboard.press('Enter')
   t.ok(await page.getByRole('dialog').isVisible())
-  t.match(await focused(page), { text: 'Cancel' }, 'who presses Enter once more has done nothing')
+  t.match(await focused(page), { text: 'Cancel' }, 'pressing Enter once more does nothing')
   for (let times = 0; times < 4; times++) {
     await page.keyboard.press('Tab')
     const isInside = await page.evaluate(
       () => document.activeElement === document.body || document.activeElement?.closest('dialog') !== null,
     )
-    t.ok(isInside, 'the focus stays in it')
+    t.ok(isInside, 'the focus stays inside')
   }
   await page.keyboard.press('Escape')
   t.notOk(await page.getByRole('dialog').isVisible())
-  t.ok(isSuspend(await focused(page)), 'and is back where it was')
+  t.ok(isSuspend(await focused(page)), 'and returns to where it was')
   t.match((await console.command('applications', 'show', clientId)).status, 'active')
 
   await page.keyboard.press('Enter')
@@ -82,7 +82,7 @@ t.test('Keyboard: Escape closes a confirmation dialog', { skip: NO_BROWSER }, as
   const done = page.getByRole('status').filter({ hasText: 'is suspended' })
   t.ok(await done.isVisible())
   await page.reload()
-  t.notOk(await done.isVisible(), 'what was done is said once')
+  t.notOk(await done.isVisible(), 'the result is shown once')
 })
 
 t.test(
@@ -118,7 +118,7 @@ t.test('Keyboard: every element reached with Tab has a visible focus', { skip: N
       await page.keyboard.press('Tab')
       const focus = await focused(page)
       if (focus.tag === 'body') break
-      // Chromium shows which part of a day has the focus in its own way.
+      // Chromium highlights the focused part of a date field in its own way.
       if (focus.type === 'date') continue
       t.ok(focus.isSeen, `${path}: ${focus.tag} ${focus.text.slice(0, 40)}`)
       seen.add(focus.tag)

@@ -14,7 +14,7 @@ t.test(
     const isDimmed = () => page.locator('body.stale').isVisible()
     await live.waitFor(PATIENCE)
     t.notOk(await isDimmed())
-    // Stopped, it keeps the connection and says nothing, as a proxy does that keeps the events to itself.
+    // A stopped server keeps the connection but sends nothing, like a buffering proxy.
     console.server.child.kill('SIGSTOP')
     await page.getByText(/^No new figures since \d?\d:\d\d:\d\d/).waitFor(PATIENCE)
     t.ok(await isDimmed())

@@ -17,6 +17,6 @@ t.test(
     const local = new Date(Date.parse(moment as string) + 9 * 3_600_000).toISOString()
     t.equal(text, local.slice(0, 16).replace('T', ' '))
     await page.goto(`${console.origin}/new-suite`)
-    t.notOk(await page.getByText('Times are in').isVisible(), 'but not where there are none')
+    t.notOk(await page.getByText('Times are in').isVisible(), 'but not if there are none')
   },
 )

@@ -47,7 +47,7 @@ t.test('Overview: a paused page does not change until it is resumed', { skip: NO
   const pause = page.locator('[data-live-pause]')
   await pause.click()
   await getTokens(console, 1)
-  // Another page knows it by now.
+  // By now another page shows it.
   const other = await page.context().newPage()
   await other.goto(console.origin)
   await figure(other, 'tokens-hour').filter({ hasText: /^1$/ }).waitFor()
@@ -67,7 +67,7 @@ t.test('Overview: when the session ends, the stream ends and the page says so', 
   t.equal(streams.length, 1)
   await page.bringToFront()
   await getTokens(console, 1)
-  t.equal(await figure(page, 'tokens-hour').textContent(), '0', 'what the server does is not shown any more')
+  t.equal(await figure(page, 'tokens-hour').textContent(), '0', 'no further updates are shown')
   await page.locator('[data-live-ended] a').click()
   await page.waitForURL('**/login*')
   t.equal(streams.length, 1, 'and it was not tried again')

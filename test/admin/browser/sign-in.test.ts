@@ -24,7 +24,7 @@ t.test(
     const second = await visit(browser)
     await second.page.goto(link)
     await second.page.getByText('This link was used already').waitFor()
-    t.strictSame(await second.context.cookies(), [], 'a second time it does not')
+    t.strictSame(await second.context.cookies(), [], 'not a second time')
   },
 )
 
@@ -100,7 +100,7 @@ t.test(
     await page.goto(await console.link())
     await page.getByText('Signed in as anna').waitFor()
     const second = await sessionOf(context)
-    t.not(second, first, 'each login has a session of its own')
+    t.not(second, first, 'each login has its own session')
     const thief = await visit(browser)
     await thief.context.addCookies([
       { name: sessionCookie(console), value: planted, domain: 'localhost', path: '/', secure: true, httpOnly: true },
@@ -140,7 +140,7 @@ t.test('Signing in: signing out ends the session in every window', { skip: NO_BR
   t.not(answer.status, 200, 'and the server has, too')
   t.strictSame(complaints, [])
   await page.goBack()
-  t.notOk(await page.getByText('Signed in as').isVisible(), 'the page before is not shown from memory')
+  t.notOk(await page.getByText('Signed in as').isVisible(), 'the previous page is not shown from the cache')
 })
 
 for (const [rule, columns] of [

@@ -4,13 +4,13 @@ import { violations } from '../../support/axe.ts'
 import { NO_BROWSER } from '../../support/browser.ts'
 import { registerApplication, sideways, signIn, startBoth, visit } from '../../support/console.ts'
 
-// Each state is looked at twice, which takes a while where much else is going on.
+// Each state is checked in both colour schemes, which takes a while on a busy machine.
 t.setTimeout(300_000)
 
 /** Checks the current state of a page with axe-core in both colour schemes, and that it fits a small window. */
 async function look(t: Test, page: Page, what: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
-    // Colours that change slowly are looked at when they have changed.
+    // Waits for colour transitions to finish.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     t.strictSame(await violations(page), [], `${what}, ${colorScheme}`)
   }

@@ -29,7 +29,7 @@ async function startSignedIn(t: Test, args?: string[]) {
 t.test('Other sites: their forms change nothing', { skip: NO_BROWSER }, async (t) => {
   const { console, page, clientId } = await startSignedIn(t)
   const paths = [`/applications/${clientId}/suspend`, `/applications/${clientId}/remove`, '/applications', '/logout']
-  // Another port is the same site, so that even a SameSite cookie comes along.
+  // Another port is still the same site, so even SameSite cookies are sent.
   const forms = paths.map((path) => `<form method="post" action="${console.origin}${path}"><button>go</button></form>`)
   const port = await startStranger(t, forms.join(''))
   for (const [index, path] of paths.entries()) {

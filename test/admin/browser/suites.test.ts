@@ -25,8 +25,8 @@ for (const javaScriptEnabled of [true, false]) {
     t.equal(clientId, 'store')
     t.ok(await mayAsk(console, 'store', first), 'a registered one may ask with what is shown')
     await page.reload()
-    t.equal((await shownCredentials(page)).clientSecret, first, 'the page that shows it can be loaded again')
-    t.equal((await command('suites', 'list')).length, 1, 'and registers no other one')
+    t.equal((await shownCredentials(page)).clientSecret, first, 'a reload shows it again')
+    t.equal((await command('suites', 'list')).length, 1, 'and registers no second one')
 
     const own = `${origin}/suites/store`
     await page.goto(own)
@@ -37,7 +37,7 @@ for (const javaScriptEnabled of [true, false]) {
 
     const { clientSecret: second } = await makeSecret(page)
     t.ok(await mayAsk(console, 'store', second), 'a new secret is valid')
-    t.ok(await mayAsk(console, 'store', first), 'and the old one for as long as was chosen')
+    t.ok(await mayAsk(console, 'store', first), 'and the old one during the overlap')
 
     await page.goto(own)
     const row = page.getByRole('row').filter({ hasText: /^1\b/ })
@@ -45,16 +45,16 @@ for (const javaScriptEnabled of [true, false]) {
     await page.locator('form:visible').getByRole('button', { name: 'Revoke', exact: true }).click()
     await untilDone(page)
     t.notOk(await mayAsk(console, 'store', first), 'a revoked secret is refused')
-    t.ok(await mayAsk(console, 'store', second), 'and no other one')
+    t.ok(await mayAsk(console, 'store', second), 'and no other')
 
     const { clientSecret: third } = await makeSecret(page, { overlap: '0' })
-    t.notOk(await mayAsk(console, 'store', second), 'where there is no overlap, the old one ends at once')
+    t.notOk(await mayAsk(console, 'store', second), 'without overlap, the old one ends at once')
 
     await page.goto(own)
     await page.locator('summary', { hasText: 'Revoke' }).click()
     const last = page.locator('form:visible').filter({ has: page.getByRole('checkbox') })
     await last.getByRole('button', { name: 'Revoke', exact: true }).click()
-    t.ok(await mayAsk(console, 'store', third), 'the last secret is revoked only by who says so twice')
+    t.ok(await mayAsk(console, 'store', third), 'revoking the last secret needs a second confirmation')
     await last.getByRole('checkbox').check()
     await last.getByRole('button', { name: 'Revoke', exact: true }).click()
     await untilDone(page)

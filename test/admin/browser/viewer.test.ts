@@ -33,7 +33,7 @@ t.test('Viewers: they see every page, but no form that makes a change', { skip: 
   }
   t.strictSame(complaints, [])
 
-  // As forms of the console's own would, and programs with a key, which the viewer makes by hand.
+  // Handmade requests, like those of the console's forms and of programs with a key.
   const { admin_key: key } = await command('operators', 'key', 'vera', '--expires', '1d')
   const { routes } = await createAdminWorld(t)
   await page.goto(`${origin}/about`)

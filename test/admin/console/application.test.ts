@@ -131,7 +131,7 @@ t.test('Application: only approvals that were ticked or unticked are changed', a
   const body = await page()
   t.strictSame(valuesOf(body, 'shown'), ['store'])
   t.strictSame(valuesOf(body, 'suite'), ['store', 'product', 'third'])
-  // Somebody else approves it for another suite, and removes one, before this form is sent.
+  // Before this form is sent, another operator adds and withdraws approvals.
   await administration.applications.approve(clientId, 'third')
   const form = { shown: ['store'], suite: ['product'] }
   const { statusCode, headers } = await browser(`${path}/approvals`, { form })
@@ -194,7 +194,7 @@ t.test('Application: a name with surrounding spaces is kept if it was not change
   t.equal((await browser(`${path}/names`, { form })).statusCode, 303)
   t.match(await show(), { name: ' Shop ', developerEmail: 'new@partner.example' })
   await administration.applications.update(clientId, { name: 'Theirs' })
-  t.equal((await browser(`${path}/names`, { form })).statusCode, 303, 'it is in the way of nobody')
+  t.equal((await browser(`${path}/names`, { form })).statusCode, 303, 'an unchanged field causes no conflict')
 })
 
 t.test('Application: if two operators change the name, the second one sees both and decides', async (t) => {

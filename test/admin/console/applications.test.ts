@@ -58,7 +58,7 @@ t.test('Applications: they are found by name, client id, developer email and sta
   t.strictSame(await found('search=A-0'), ['a-0'])
   t.strictSame(await found('search=dev1@'), ['a-1'])
   t.strictSame(await found('status=suspended'), ['a-1'])
-  t.strictSame(await found('status=else'), ['a-2', 'a-1', 'a-0'], 'what is no status is none')
+  t.strictSame(await found('status=else'), ['a-2', 'a-1', 'a-0'], 'an unknown status is ignored')
   const { body } = await browser('/applications?search=shop&status=suspended')
   t.match(body, 'name="search" type="search" value="shop"')
   t.match(body, '<option value="suspended" selected>')

@@ -41,14 +41,18 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   const { body } = await (await signIn())('/audit')
   const shown = (address: string, name: string, id: string) =>
     `<a href="${address}"><bdi class="name" title="${name}">${name}</bdi></a><div class="hint"><bdi class="cut" title="${id}">${id}</bdi></div>`
-  t.equal(body.split(shown('/applications/same-id', 'New', 'same-id')).length, 3, 'by the name that it has now')
+  t.equal(body.split(shown('/applications/same-id', 'New', 'same-id')).length, 3, 'with its current name')
   t.match(body, shown('/suites/store', 'Store API', 'store'))
   t.equal(body.split(shown('/applications/gone', 'Was here', 'gone')).length, 3)
   await administration.operators.add('same-id', 'viewer')
   await applications.update('same-id', { name: 'Newer' })
   await administration.operators.addKey('same-id', DAY)
   const both = (await (await signIn())('/audit?subject=same-id')).body
-  t.equal(both.split(shown('/applications/same-id', 'Newer', 'same-id')).length, 4, 'whatever operators are called')
+  t.equal(
+    both.split(shown('/applications/same-id', 'Newer', 'same-id')).length,
+    4,
+    'regardless of operators with the same id',
+  )
   t.equal(both.split('<a href="/operators#operator-same-id"><bdi class="cut" title="same-id">').length, 3)
   const { listAuditEvents } = context.store
   t.teardown(() => Object.assign(context.store, { listAuditEvents }))

@@ -54,7 +54,7 @@ t.test('Difference: of lists, only the differing entries are shown', async (t) =
 })
 
 t.test('Difference: very long lists are compared fast', async (t) => {
-  // Time that grows with the square of their length would be minutes.
+  // Quadratic time would take minutes.
   const many = Array.from({ length: 50_000 }, (_, n) => `suite-${n}`)
   t.strictSame(read({ suites: many }, { suites: [...many, 'new'] }), ['suite: [+new+]'])
 })

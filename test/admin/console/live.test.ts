@@ -62,7 +62,7 @@ t.test('Live: it ends with its session, and does not extend it', async (t) => {
   clock.time += 14 * 60_000
   const another = await open(cookie)
   t.equal(another.answer.status, 200)
-  // For longer than the session is looked for again.
+  // Longer than the interval at which the session is checked.
   const { length } = page.text()
   await until(() => page.text().length >= length + 7 * ':\n\n'.length)
   clock.time += 60_000

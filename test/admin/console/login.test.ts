@@ -212,7 +212,7 @@ t.test('Logout: it ends the session, and does not only delete the cookie', async
   t.match(events.at(-1), { type: 'session ended', operator: 'anna' })
   t.equal((await browser('/about')).statusCode, 303)
   t.match((await visit('/login?why=out')).body, 'You are signed out.')
-  t.equal((await browser('/logout', { form: {} })).statusCode, 303, 'who is signed out already stays so')
+  t.equal((await browser('/logout', { form: {} })).statusCode, 303, 'signing out twice is harmless')
 })
 
 t.test('Login: a User-Agent is not required', async (t) => {

@@ -32,7 +32,7 @@ t.test('New application: the form has every suite ticked, and a new request key 
   const { body } = await browser('/new-application')
   t.equal(body.match(/name="suite" value="[a-z]+" checked/g)?.length, 2)
   t.match(body, /<details><summary>Use an existing client id/)
-  t.match(body, /<input id="field-name"[^>]* autofocus/, 'one can type at once')
+  t.match(body, /<input id="field-name"[^>]* autofocus/, 'the first field has the focus')
   t.match(body, 'A suite is an API.')
   t.not((await form()).request_key, (await form()).request_key)
 })
@@ -111,7 +111,7 @@ t.test('New application: a form that is sent a day later registers nothing, beca
   clock.time += 25 * HOUR
   t.equal((await send(sent)).statusCode, 401)
   const other = await (await signIn())('/new-application', { form: { ...sent, client_id: 'mine' } })
-  t.equal(other.statusCode, 200, 'what was kept for a repetition is not kept for longer than a day')
+  t.equal(other.statusCode, 200, 'sealed answers are kept for a day at most')
   t.equal(await count(), 2)
 })
 

@@ -158,7 +158,7 @@ t.test('Overview: nodes that share a store are in a table, and gone nodes have a
     ['web-2:8080', 'gone', '1.2.4', '–', '–', '–', '–', moment(at)],
     ['&lt;b&gt;web-3&lt;/b&gt;', '1.2.3', '1 of 2', '3', '4', '5', moment(START)],
   ])
-  t.match(text, 'Together in the last minute: 6 tokens, 8 checks, 10 refusals.', 'of those that are not gone')
+  t.match(text, 'Together in the last minute: 6 tokens, 8 checks, 10 refusals.', 'only nodes that are not gone')
 })
 
 t.test('Overview: a single node has no table of nodes', async (t) => {

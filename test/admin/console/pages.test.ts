@@ -58,7 +58,7 @@ t.test('Console: a form of another site changes nothing', async (t) => {
       t.match(body, 'This was refused')
     }
   }
-  // Without Fetch Metadata the Origin says it.
+  // Without Fetch Metadata, the Origin is checked.
   for (const origin of [undefined, 'null', 'http://evil.example', 'http://localhost:1', 'https://localhost:80']) {
     const { statusCode } = await browser('/operators/viktor/remove', {
       method: 'POST',
@@ -69,7 +69,7 @@ t.test('Console: a form of another site changes nothing', async (t) => {
   t.equal((await administration.operators.list()).length, 2)
   t.equal((await browser('/about')).statusCode, 200)
 
-  // The session is of the port that the browser has signed in at.
+  // The session belongs to the port at which the browser signed in.
   const own = { ...form, host: 'localhost:80', origin: 'http://localhost:80' }
   const code = await codeFor('viewer')
   const login = await visit('/login', { method: 'POST', headers: own })
@@ -98,7 +98,7 @@ t.test('Console: unknown paths and methods are answered with a page', async (t) 
   const method = await browser('/about', { form: {} })
   t.strictSame([method.statusCode, method.headers.allow], [405, 'GET, HEAD'])
   t.match(method.body, 'This method is not allowed')
-  t.equal((await visit('/nowhere')).headers.location, '/login', 'nobody else learns what there is')
+  t.equal((await visit('/nowhere')).headers.location, '/login', 'nobody else learns which paths exist')
   t.equal((await visit('/assets/nothing.css')).statusCode, 404)
 })
 

@@ -113,7 +113,7 @@ t.test('Secrets: a form that is sent again with another overlap makes no second 
   t.match(textOf(body), 'This idempotency key was used for another request')
   t.equal((await list()).length, 2)
   const { request_key: _, ...without } = sent
-  t.equal((await rotate(without)).statusCode, 200, 'a form of somebody who reads no keys')
+  t.equal((await rotate(without)).statusCode, 200, 'a form without a request key is accepted')
 })
 
 t.test('Secrets: no secret is made for a removed owner', async (t) => {

@@ -35,7 +35,7 @@ t.test('Sessions: a program that sends its admin key to a page is pointed to the
     t.match(JSON.parse(body), { title: 'Not Found', status: 404, detail: 'The API is under /admin/v1/.' })
   }
   const person = await visit('/applications', { headers: { authorization: 'Bearer of.a.proxy' } })
-  t.equal(person.headers.location, '/login', 'a proxy may add a token for people')
+  t.equal(person.headers.location, '/login', 'a token added by a proxy is ignored')
 })
 
 t.test('Sessions: a form that is sent without one gets a page that says that nothing was changed', async (t) => {

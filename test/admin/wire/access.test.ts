@@ -38,7 +38,7 @@ t.test('Access: a change is refused if its operator is removed while the body ar
     const { cookie } = await signIn()
     clock.time += 2 * 60_000
     const anna = async () => (await administration.operators.list()).find(({ name }) => name === 'anna')
-    // Both are noted when a request has proved who sends it.
+    // Both are set when a request is authenticated.
     const hasBegun = async () =>
       (origin === 'API' ? (await anna())?.keys[0]?.lastUsedAt : (await anna())?.sessions[0]?.lastSeenAt) === clock.time
     const [path, type, text, credential] =

@@ -159,7 +159,7 @@ t.test('History: for the last ten minutes it has a 60-second window every ten se
   skip(25)
   pass(15)
   t.match(lately(), { 45: 0, 15: 0, 5: 0 })
-  t.notOk('25' in lately() || '35' in lately(), 'nobody looked')
+  t.notOk('25' in lately() || '35' in lately(), 'no samples')
   pass(600)
   t.equal(Object.keys(lately()).length, 61)
   t.equal(history.read().lately.length, 61)

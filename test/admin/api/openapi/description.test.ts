@@ -18,7 +18,7 @@ t.test('OpenAPI: exactly the routes of the administration API are described', as
   const described = operations.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
   t.strictSame(described.toSorted(), named(false))
   const reads = described.filter((one) => one.startsWith('GET ')).map((one) => one.replace('GET', 'HEAD'))
-  t.strictSame(reads.toSorted(), named(true), 'what answers GET answers HEAD')
+  t.strictSame(reads.toSorted(), named(true), 'HEAD is allowed wherever GET is')
 })
 
 t.test('OpenAPI: the description of the administration API has the version of this program', async (t) => {
