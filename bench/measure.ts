@@ -16,7 +16,7 @@ export interface Contender<Key extends string = string, Part extends string = st
   /** The groups by the words that are added to the row's name; without words if there is only one. */
   groups: Record<Part, Group>
   /** Background load at the same time. Comes after the groups in a turn, and gets no row. */
-  beside?: Group[] | undefined
+  background?: Group[] | undefined
   /** The contender that it is compared with. That one has the same groups. */
   base?: NoInfer<Key> | undefined
   /** Another version of the server, under the same load, in the same rounds. */
@@ -96,11 +96,11 @@ function inTurns(lanes: Lane[], round: number): Lane[] {
 }
 
 async function takeTurn(load: Load, contender: Contender, seconds: number): Promise<Turn> {
-  const { server, database, groups, beside = [] } = contender
+  const { server, database, groups, background = [] } = contender
   const startedAt = performance.now()
   const before = server.cpuTime()
   const databaseBefore = database?.cpuTime()
-  const run = await load.run({ ports: server.ports, seconds, groups: [...Object.values(groups), ...beside] })
+  const run = await load.run({ ports: server.ports, seconds, groups: [...Object.values(groups), ...background] })
   const cpu = server.cpuTime() - before
   const databaseCpu = database && database.cpuTime() - (databaseBefore as number)
   const answered = run.groups.reduce((sum, group) => sum + group.answered, 0)

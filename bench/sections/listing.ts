@@ -39,7 +39,7 @@ async function run(bench: Bench) {
       server,
       ...token,
       base: 'without',
-      beside: [operator],
+      background: [operator],
       after: ({ groups }) => void listings.push(...groups.slice(1)),
     },
   })
