@@ -4,7 +4,7 @@ import type { Suite } from '../../domain/suite.ts'
 import { approvalsPanel } from './components/approvals-panel.ts'
 import { changesPanel } from './components/changes-panel.ts'
 import { confirm } from './components/confirm.ts'
-import { diagnosisNote } from './components/diagnosis.ts'
+import { asOf, diagnosisNote } from './components/diagnosis.ts'
 import { statusBadge } from './components/names.ts'
 import { type ChangedNames, namesPanel } from './components/names-panel.ts'
 import { refusalsPanel } from './components/refusals-panel.ts'
@@ -48,7 +48,7 @@ export function applicationPage(shown: ShownApplicationPage): Page {
     actions: canChange && statusChange(application, base),
     content: html`${problem && note('bad', html`<p>${problem}</p>`)}
 ${!canChange && viewerNote()}
-${section('health', 'Status', html`${diagnosisNote(explanation)}${figures(application, now)}${factsOf(application)}`)}
+${section('health', 'Status', html`${diagnosisNote(explanation)}${figures(application, now)}${factsOf(application)}`, asOf(now, base))}
 ${lastTokenAt === undefined && use}
 ${refusalsPanel(explanation, now)}
 <div class="columns">

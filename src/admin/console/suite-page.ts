@@ -3,7 +3,7 @@ import type { Explanation } from '../../administration/why.ts'
 import type { Application } from '../../domain/application.ts'
 import type { AuditEvent } from '../../domain/audit-event.ts'
 import { changesPanel } from './components/changes-panel.ts'
-import { diagnosisNote } from './components/diagnosis.ts'
+import { asOf, diagnosisNote } from './components/diagnosis.ts'
 import { clientIdOf, developerOf, statusBadge } from './components/names.ts'
 import { type ChangedNames, namesPanel } from './components/names-panel.ts'
 import { refusalsPanel } from './components/refusals-panel.ts'
@@ -46,7 +46,7 @@ export function suitePage(shown: ShownSuitePage): Page {
     content: html`${problem && note('bad', html`<p>${problem}</p>`)}
 ${!canChange && viewerNote()}
 <div class="columns">
-${section('health', 'Status', html`${diagnosisNote(explanation)}${factsOf(suite)}`)}
+${section('health', 'Status', html`${diagnosisNote(explanation)}${factsOf(suite)}`, asOf(now, base))}
 ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
 </div>
 ${!isWell && refusalsPanel(explanation, now)}

@@ -49,21 +49,21 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   const { page, refuse, clock, administration, clientId } = await setting(t)
   t.match(
     textOf(await page()),
-    /Status No problem is known\. Nothing has been asked for with it yet\. .*still see errors\?/,
+    /Status As of \d\d:\d\d:00 UTC · Reload No problem is known\. Nothing has been asked for with it yet\. .*still see errors\?/,
   )
   await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
   clock.time += 3 * MINUTE
   const text = textOf(await page())
   t.match(
     text,
-    /Status There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret” below/,
+    /Status As of \d\d:\d\d:00 UTC · Reload There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret” below/,
   )
   t.match(text, /The secret does not match wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(text, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
   await administration.applications.suspend(clientId)
   t.match(
     textOf(await page()),
-    /suspended Resume Status There is a problem\. It is suspended: .* To allow it again: “Resume” above\./,
+    /suspended Resume Status As of \d\d:\d\d:00 UTC · Reload There is a problem\. It is suspended: .* To allow it again: “Resume” above\./,
   )
 })
 
@@ -77,6 +77,15 @@ t.test('Application: times in the diagnosis are time elements, which a browser s
   t.match(await page(), `it uses (${first?.id}) at <time datetime="${moment}">${moment.slice(0, 10)} `)
   await refuse({ reason: 'field missing', requestId: '9999-99-99T99:99:99.999Z' })
   t.match(textOf(await page()), 'search for 9999-99-99T99:99:99.999Z.', 'but not what only looks like one')
+})
+
+t.test('Application: its page says when it was made, and links to itself, because it does not change', async (t) => {
+  const { page, path } = await setting(t)
+  const reload = `<a href="${path}">Reload</a>`
+  t.match(
+    await page(),
+    `As of <time data-clock="seconds" datetime="2027-01-15T08:00:00.000Z">08:00:00 UTC</time> · ${reload}`,
+  )
 })
 
 t.test('Application: each reason for refusals has a line, newest first', async (t) => {

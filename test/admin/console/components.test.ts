@@ -91,12 +91,12 @@ t.test('Console: a time has a datetime attribute, and UTC as text', async (t) =>
   t.equal(time(undefined, 'no end').text, '<span class="quiet-text">no end</span>')
 })
 
-t.test('Console: an age has its time, and the attribute that lets the script update it', async (t) => {
+t.test('Console: an age has its time, and the attribute that keeps the script from replacing it', async (t) => {
   t.equal(
     age(1_800_000_000_000, 1_800_000_119_000).text,
-    '<time datetime="2027-01-15T08:00:00.000Z" data-age="119000" title="2027-01-15T08:00:00.000Z">2 min ago</time>',
+    '<time datetime="2027-01-15T08:00:00.000Z" data-age title="2027-01-15T08:00:00.000Z">2 min ago</time>',
   )
-  t.match(age(1_800_000_000_000, 1_700_000_000_000).text, 'data-age="0"', 'also if clocks differ')
+  t.match(age(1_800_000_000_000, 1_700_000_000_000).text, '>0 s ago<', 'also if clocks differ')
   t.equal(age(undefined, 0, 'not used yet').text, '<span class="quiet-text">not used yet</span>')
   t.equal(age(null, 0).text, '<span class="quiet-text">never</span>')
 })

@@ -10,7 +10,7 @@ function showLocalTimes(part) {
   for (const element of part.querySelectorAll('time')) {
     const moment = new Date(element.dateTime)
     element.title = `${whole.format(moment)}, ${element.dateTime}`
-    if (element.dataset.age) continue
+    if ('age' in element.dataset) continue
     const { clock } = element.dataset
     if (clock) {
       const parts = [moment.getHours(), moment.getMinutes(), ...(clock === 'seconds' ? [moment.getSeconds()] : [])]
@@ -36,27 +36,6 @@ function removeDone() {
   if (!url.searchParams.has('done')) return
   url.searchParams.delete('done')
   history.replaceState(history.state, '', url)
-}
-
-/** @type {[unit: string, length: number][]} */
-const UNITS = [
-  ['days', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1000],
-]
-
-/** Keeps ages such as “5 min ago” up to date, in the server's format. */
-function updateAges() {
-  const openedAt = Date.now()
-  setInterval(() => {
-    for (const element of document.querySelectorAll('time[data-age]')) {
-      if (!(element instanceof HTMLTimeElement)) continue
-      const age = Number(element.dataset.age) + Date.now() - openedAt
-      const [unit, length] = UNITS.find(([, length]) => age >= 1.5 * length) ?? ['s', 1000]
-      element.textContent = `${Math.round(age / length)} ${unit} ago`
-    }
-  }, 10_000)
 }
 
 /** Shows the copy buttons if the browser has a clipboard API. @param {ParentNode} part */
@@ -153,7 +132,6 @@ document.body.append(announcer)
 showLocalTimes(document)
 nameZone()
 removeDone()
-updateAges()
 enableCopyButtons(document)
 confirmInDialogs(document)
 sendOnce()

@@ -21,6 +21,12 @@ export function diagnosisNote({ health, lines, elsewhere }: Diagnosis): Html {
   return note(tone, html`${text}${more}`)
 }
 
+/** When the page was made, and a link to load it again: it does not change by itself. `base`: the path of the page. */
+export function asOf(now: number, base: string): Html {
+  const iso = new Date(now).toISOString()
+  return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time> · <a href="${base}">Reload</a></p>`
+}
+
 /** Turns timestamps in a text into `<time>` elements, which are shown in the reader's time zone. */
 function withTimes(text: string): Part[] {
   return text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/).map((part, at) => {

@@ -3,7 +3,7 @@ import { type Html, html } from '../html.ts'
 import { refusalsTable } from './refusals-table.ts'
 import { section } from './words.ts'
 
-const KNOWN = html`<p class="hint">Refusals are shown within 5 seconds, tokens and uses of secrets within a minute.</p>`
+const KNOWN = html`<p class="hint">Reload to see newer ones. Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
 const OF_APPLICATIONS = html`<p class="hint">An application that is refused at this suite has its refusals on its own page.</p>`
 

@@ -21,11 +21,11 @@ export function time(moment: number | null | undefined, never = 'never'): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`
 }
 
-/** How long ago a time was, with the time as tooltip. console.js keeps it up to date. Undefined: never. */
+/** How long before `now` a time was, with the time as tooltip. Undefined: never. */
 export function age(moment: number | null | undefined, now: number, never = 'never'): Html {
   if (moment === undefined || moment === null) return time(moment, never)
   const iso = new Date(moment).toISOString()
-  return html`<time datetime="${iso}" data-age="${Math.max(now - moment, 0)}" title="${iso}">${ago(moment, now)}</time>`
+  return html`<time datetime="${iso}" data-age title="${iso}">${ago(moment, now)}</time>`
 }
 
 /** A highlighted message. Screen readers announce a bad one as soon as the page has loaded. */
