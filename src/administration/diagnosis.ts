@@ -3,6 +3,7 @@ import type { RefusalCount } from '../domain/refusal-count.ts'
 import { isNotShownYet } from '../domain/secret.ts'
 import { visibleOnOneLine } from '../domain/visible.ts'
 import { ago } from './age.ts'
+import { withEndingSecret } from './ending-secret.ts'
 import type { Instructions } from './instructions.ts'
 import { type Owner, remedyOf } from './remedies.ts'
 import type { ListedSecret } from './secrets.ts'
@@ -40,6 +41,11 @@ const ELSEWHERE =
 
 /** What is most likely wrong with an application now, and what to do. */
 export function diagnose(findings: Findings): Diagnosis {
+  const { application, now, instructions } = findings
+  return withEndingSecret(diagnoseRequests(findings), { ...application, now, instructions })
+}
+
+function diagnoseRequests(findings: Findings): Diagnosis {
   const { application, refusals, now } = findings
   const state = wrongState(findings)
   if (state) return { health: 'wrong', lines: [state] }

@@ -1,8 +1,9 @@
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import { ago } from './age.ts'
 import { type Diagnosis, withoutSecret } from './diagnosis.ts'
+import { withEndingSecret } from './ending-secret.ts'
 import type { Instructions } from './instructions.ts'
-import { remedyOfOwner } from './remedies.ts'
+import { type Owner, remedyOfOwner } from './remedies.ts'
 import type { ShownSuite } from './suites.ts'
 import { howOften, RECENT_MS, type Trouble, troublesOf } from './troubles.ts'
 
@@ -18,9 +19,15 @@ interface SuiteFindings {
 }
 
 /** What is most likely wrong with a suite now: a suite's id, in the place of an application's. */
-export function diagnoseSuite({ suite, refusals, similarRefusals, now, instructions }: SuiteFindings): Diagnosis {
+export function diagnoseSuite(findings: SuiteFindings): Diagnosis {
+  const { suite, now, instructions } = findings
+  const owner = { clientId: suite.suiteId, secrets: suite.secrets, now, instructions }
+  return withEndingSecret(diagnoseRequests(findings, owner), owner)
+}
+
+function diagnoseRequests(findings: SuiteFindings, owner: Owner): Diagnosis {
+  const { suite, refusals, similarRefusals, now, instructions } = findings
   const { suiteId, secrets } = suite
-  const owner = { clientId: suiteId, secrets, now, instructions }
   const state = withoutSecret(owner)
   if (state) return { health: 'wrong', lines: [instructions.ofSuite(suiteId, state)] }
   const lastUsedAt = Math.max(...secrets.map(({ lastUsedAt = 0 }) => lastUsedAt))

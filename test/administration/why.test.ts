@@ -548,6 +548,33 @@ t.test('Why: the health is well, doubtful or wrong', async (t) => {
   t.equal(await health(id.toLowerCase()), 'wrong')
 })
 
+t.test('Why: where the last active secret ends within 7 days, that is said with the remedy', async (t) => {
+  const { administration, explain, clock, id, token, post, credentials } = await createAskedWorld(t)
+  const week = 7 * 24 * 60 * MINUTE
+  const ending = async (owner: string) => (await explain(owner)).lines.at(-1) as string
+  await token()
+  for (const owner of [id, 'store']) {
+    await administration.rotateSecret(owner, week)
+    t.notMatch(await ending(owner), 'Its last secret', 'a newer one does not end')
+    const [first, second] = await administration.listSecrets(owner)
+    await administration.revokeSecret(owner, second?.id as number)
+    t.equal((await explain(owner)).health, 'doubtful')
+    t.equal(
+      await ending(owner),
+      `Its last secret (${first?.id}) ends at 2027-01-22T08:00:00.000Z. After that, all its requests are refused. ` +
+        `"secrets rotate ${owner}" makes a new one: hand it over before that.`,
+    )
+    clock.time -= 1
+    t.notMatch(await ending(owner), 'Its last secret', 'there is more than a week')
+    clock.time += 1
+  }
+  await post({ ...credentials, client_secret: 'wrong' })
+  t.match(await ending(id), 'Its last secret')
+  t.equal((await explain()).health, 'wrong')
+  clock.time += week
+  t.match(await ending(id), 'None of its secrets is valid')
+})
+
 t.test('Why: remedies are worded for the command line, the API or the console', async (t) => {
   const { administration, post, credentials, id, explain } = await createAskedWorld(t)
   await post({ ...credentials, client_secret: 'wrong' })

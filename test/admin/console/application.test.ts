@@ -116,7 +116,7 @@ t.test('Application: its page shows refused client ids that look like its own', 
   const sent = `${clientId.slice(0, 4).toLowerCase()}... (33 characters)`
   await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
   const text = textOf(await page())
-  t.match(text, 'There may be a problem. Nothing of it is refused, but an unknown client id that looks like it is')
+  t.match(text, 'This may need attention. Nothing of it is refused, but an unknown client id that looks like it is')
   t.match(text, `No application or suite has this client id unknown client ${sent}`)
 })
 

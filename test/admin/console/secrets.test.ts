@@ -167,6 +167,31 @@ t.test('Secrets: state, end, age, origin and last use are shown, newest first', 
   t.match(text, /1 generated active, ends \S+ \S+ UTC \S+ \S+ UTC 3 days ago \d+ \w+ ago/)
 })
 
+t.test('Secrets: who revokes one is told which was used last, and how long the others stay valid', async (t) => {
+  const { path, browser, administration, store, list, clock } = await setting(t, 'application')
+  /** What is said before a secret is revoked, oldest secret first. */
+  const questions = async () => {
+    const text = textOf((await browser(path)).body)
+    return [...text.matchAll(/This cannot be undone\. (.*?) Revoke Cancel/g)].map(([, question]) => question).reverse()
+  }
+  await administration.secrets.rotate('client', DAY)
+  const [first, second] = (await list()).map(({ id }) => id) as [number, number]
+  const none = 'None of the active secrets was used yet.'
+  const tomorrow = '2027-01-16 08:00 UTC'
+  t.match(await questions(), [
+    `${none} Secret ${second} stays valid.`,
+    `${none} Secret ${first} stays valid until ${tomorrow} .`,
+  ])
+  await store.recordSecretUses([{ secretId: first, lastUsedAt: clock.time }])
+  clock.time += MINUTE
+  const [ofFirst, ofSecond] = await questions()
+  t.match(ofFirst, /^This secret was used last, 60 s ago \. /)
+  t.match(ofSecond, new RegExp(`^Secret ${first} was used last, 60 s ago \\. Secret ${first} stays valid until`))
+  await administration.secrets.rotate('client', HOUR)
+  t.match((await questions())[0], 'The 2 others stay valid.')
+  t.match((await questions())[2], 'The 2 others stay valid until 2027-01-15 09:01 UTC at the latest.')
+})
+
 t.test('Secrets: a secret that was never shown is marked as such', async (t) => {
   const { administration, browser } = await setting(t, 'application')
   const seeds = { suites: [], applications: [{ name: 'Seeded', developerEmail: 'a@b.example', clientId: 'seeded' }] }

@@ -4,7 +4,7 @@ import { note, type Tone, time } from './words.ts'
 
 const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
   well: ['good', 'No problem is known.'],
-  doubtful: ['warn', 'There may be a problem.'],
+  doubtful: ['warn', 'This may need attention.'],
   wrong: ['bad', 'There is a problem.'],
 }
 

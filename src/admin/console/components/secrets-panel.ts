@@ -47,9 +47,10 @@ function stateBadge(secret: ListedSecret): Html {
 }
 
 /** The button that revokes a secret. For the last active one, a checkbox must be ticked as well. */
-function revocation({ id, state }: ListedSecret, { base, secrets }: SecretsPanel): Html | undefined {
+function revocation({ id, state }: ListedSecret, { base, secrets, now }: SecretsPanel): Html | undefined {
   if (state !== 'active') return
-  const isLast = secrets.filter((secret) => secret.state === 'active').length === 1
+  const active = secrets.filter((secret) => secret.state === 'active')
+  const isLast = active.length === 1
   return confirm({
     label: 'Revoke',
     action: `${base}/secrets/${id}/revoke`,
@@ -58,6 +59,21 @@ function revocation({ id, state }: ListedSecret, { base, secrets }: SecretsPanel
     consequences: isLast
       ? html`<p>This is the last active secret. Without it, all requests are refused until you create a new one.</p>
 <label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last secret</span></label>`
-      : html`<p>Requests with this secret are refused from now on. This cannot be undone.</p>`,
+      : html`<p>Requests with this secret are refused from now on. This cannot be undone.</p><p>${whatRemains(id, active, now)}</p>`,
   })
+}
+
+/** Which active secret was used last, and how long the others stay valid. */
+function whatRemains(id: number, active: readonly ListedSecret[], now: number): Html {
+  const [used] = active.toSorted((one, other) => (other.lastUsedAt ?? 0) - (one.lastUsedAt ?? 0))
+  const who = used?.id === id ? 'This secret' : `Secret ${used?.id}`
+  const use = used?.lastUsedAt
+    ? html`${who} was used last, ${age(used.lastUsedAt, now)}.`
+    : 'None of the active secrets was used yet.'
+  const others = active.filter((secret) => secret.id !== id)
+  const ends = others.map(({ endsAt }) => endsAt)
+  const rest = others.length === 1 ? `Secret ${others[0]?.id} stays valid` : `The ${others.length} others stay valid`
+  return ends.includes(null)
+    ? html`${use} ${rest}.`
+    : html`${use} ${rest} until ${time(Math.max(...ends.map(Number)))}${others.length > 1 && ' at the latest'}.`
 }
