@@ -84,7 +84,8 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
 })
 
 t.test('Doctor: what is wrong with .env is found, and so is all else', async (t) => {
-  const { env, file } = temporaryDatabase(t)
+  const { env: database, file } = temporaryDatabase(t)
+  const env = { ...database, PORT: `${await freePort()}` }
   await register(env)
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, '.env'), `DATABASE_URL=sqlite:${file}\nPORT=0\nPROT=1\nCOMPOSE_FILE=x\n`)
