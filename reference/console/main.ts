@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
+import { chromium, type Page } from 'playwright-core'
 import { picturesOf } from './pictures.ts'
 import { startWorld } from './world.ts'
 
@@ -27,9 +27,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
   await page.getByText('Signed in as').waitFor()
   const pictures = picturesOf(world.shown)
   // One screenshot of the dark scheme is enough.
-  for (const { name, path, before, height = HEIGHT } of colorScheme === 'light' ? pictures : pictures.slice(0, 1)) {
+  for (const { name, path, form, height = HEIGHT } of colorScheme === 'light' ? pictures : pictures.slice(0, 1)) {
     await page.goto(world.origin + path)
-    await before?.(page)
+    if (form) await register(page, form)
     const file = join(FOLDER, `${name}${colorScheme === 'dark' ? '-dark' : ''}.png`)
     const whole = await page.evaluate(() => document.documentElement.scrollHeight)
     await page.screenshot({
@@ -42,3 +42,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
 }
 await browser.close()
 process.exit()
+
+async function register(page: Page, form: Record<string, string>): Promise<void> {
+  for (const [label, value] of Object.entries(form)) await page.getByLabel(label).fill(value)
+  await page.getByRole('button', { name: 'Register' }).click()
+  await page.getByRole('group', { name: 'New credentials' }).waitFor()
+}

@@ -19,5 +19,7 @@ export async function* stepsOfNames(
     if (names.length < size) return
     last = names.at(-1)?.key
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    // On a busy machine the next timer may be due already: without this it would fire before waiting requests are read.
+    await new Promise(setImmediate)
   }
 }

@@ -10,8 +10,8 @@ import { type JsonOption, printOnce, type Terminal, withJson } from './shared/te
 /** Local port of the SSH tunnel to a Unix socket. */
 const FORWARDED_PORT = 8081
 
-/** Addresses that the name localhost resolves to. */
-const LOCALHOST = ['localhost', '127.0.0.1', '::1']
+/** Where a browser on this machine needs no forwarding. */
+const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1']
 
 /** `console [NAME]`: prints a one-time login link. */
 export function consoleCommand(terminal: Terminal): Command {
@@ -64,18 +64,23 @@ function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL }: Pick<Config, 'ADMIN_ADDRE
   return ADMIN_URL === undefined ? localAccess(place) : { base: ADMIN_URL, worksHere: true }
 }
 
-/** Without a proxy. Uses `localhost`, because without TLS browsers accept the Secure cookie only there. */
+/**
+ * Without a proxy. The link has the address itself rather than `localhost` (RFC 8252 §8.3): another user of the machine could
+ * listen on the other address that this name resolves to.
+ */
 function localAccess(place: AdminPlace): ConsoleAccess {
-  if ('socket' in place) return localhost(FORWARDED_PORT, place.socket, false)
+  if ('socket' in place) return forwarded(FORWARDED_PORT, place.socket)
   const { port } = place
   if (port === 0)
     throw new OperatorError('ADMIN_ADDRESS has the port 0: the address is in the line "ready" of the log.')
   const host = loopbackFor(place.host)
-  return localhost(port, `${hostInUrl(host)}:${port}`, LOCALHOST.includes(host))
+  const address = `${hostInUrl(host)}:${port}`
+  const access = forwarded(port, address)
+  return LOCAL_HOSTS.includes(host) ? { ...access, base: `http://${address}`, worksHere: true } : access
 }
 
-function localhost(port: number, target: string, worksHere: boolean): ConsoleAccess {
-  return { base: `http://localhost:${port}`, forward: `ssh -N -L ${port}:${target} HOST`, worksHere }
+function forwarded(port: number, target: string): ConsoleAccess {
+  return { base: `http://127.0.0.1:${port}`, forward: `ssh -N -L ${port}:${target} HOST`, worksHere: false }
 }
 
 /** Replaces the wildcard addresses 0.0.0.0 and :: by the loopback address. */

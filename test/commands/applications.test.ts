@@ -278,6 +278,7 @@ t.test('Commands: the last active secret is revoked only where that is forced', 
   t.match(await runJson(['secrets', 'list', 'a'], options), [{ state: 'revoked' }, { state: 'active' }])
   t.equal((await run(['secrets', 'revoke', 'a', '1'], options)).status, 0, 'again')
   t.equal((await run(['secrets', 'revoke', 'a', '2', '--force'], options)).status, 0)
+  t.match(await run(['secrets', 'revoke', 'a', '9'], options), { status: 1, err: /secret 9/ })
   t.match(await runJson(['secrets', 'list', 'a'], options), [{ state: 'revoked' }, { state: 'revoked' }])
 })
 

@@ -24,7 +24,7 @@ t.test('Console: the link signs the operator in, once', async (t) => {
   t.match([operator, forward], ['bert', 'ssh -N -L 8081:127.0.0.1:8081 HOST'])
   const lasts = Date.parse(ends_at) - Date.now()
   t.ok(lasts > 5 * 60_000 && lasts <= 10 * 60_000)
-  const [, code] = /^http:\/\/localhost:8081\/login#(\w{44})$/.exec(url) ?? []
+  const [, code] = /^http:\/\/127\.0\.0\.1:8081\/login#(\w{44})$/.exec(url) ?? []
 
   const store = await openStore(parseDatabaseUrl(env.DATABASE_URL), { lockTimeout: 2000 })
   t.teardown(() => store.close())
@@ -37,12 +37,12 @@ t.test('Console: the link signs the operator in, once', async (t) => {
 t.test('Console: the link has an address at which a browser can reach the listener', async (t) => {
   const { at } = await startConsole(t, 'anna')
   const entrances: [address: string, base: string, forward: string | undefined, url?: string][] = [
-    ['127.0.0.1:8081', 'http://localhost:8081', '8081:127.0.0.1:8081'],
+    ['127.0.0.1:8081', 'http://127.0.0.1:8081', '8081:127.0.0.1:8081'],
     ['localhost:9000', 'http://localhost:9000', '9000:localhost:9000'],
-    ['[::1]:8081', 'http://localhost:8081', '8081:[::1]:8081'],
-    ['0.0.0.0:8081', 'http://localhost:8081', '8081:127.0.0.1:8081'],
-    ['[::]:8081', 'http://localhost:8081', '8081:[::1]:8081'],
-    ['[0::0]:8081', 'http://localhost:8081', '8081:[::1]:8081'],
+    ['[::1]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
+    ['0.0.0.0:8081', 'http://127.0.0.1:8081', '8081:127.0.0.1:8081'],
+    ['[::]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
+    ['[0::0]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
     ['127.0.0.1:8081', 'https://console.example', undefined, 'https://console.example'],
     ['unix:/run/admin.sock', 'https://console.example:8443', undefined, 'https://console.example:8443'],
   ]
@@ -69,7 +69,7 @@ t.test(
       const [, command, , sentence, url = '', , last] = (await at(address)).out.split('\n')
       t.equal(command, `  ssh -N -L ${forward} HOST`)
       t.equal(sentence, 'Then open this link there:')
-      t.equal(url.split('#')[0], `http://localhost:${forward.split(':')[0]}/login`)
+      t.equal(url.split('#')[0], `http://127.0.0.1:${forward.split(':')[0]}/login`)
       t.match(last, /^It signs in anna once, until \S+Z\.$/)
     }
   },

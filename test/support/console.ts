@@ -18,7 +18,7 @@ export async function startConsole(t: Test, settings: NodeJS.ProcessEnv = {}) {
   await run(['migrate'], { env })
   await command('operators', 'add', 'anna', '--role', 'admin')
   const server = await startServer(t, env)
-  const origin = `http://localhost:${port}`
+  const origin = `http://127.0.0.1:${port}`
 
   /** The one-time link that `token-server console` prints. */
   async function link(name = 'anna'): Promise<string> {

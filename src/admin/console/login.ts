@@ -119,9 +119,9 @@ function cookieLostPage(how: Part): Page {
   return {
     title: 'Your browser did not keep the session',
     content: html`<div class="panel prose">
-<p>The code was right, but the browser did not keep the cookie that the console needs. It keeps it on HTTPS, and on plain HTTP where the address is <code>http://localhost</code>.</p>
+<p>The code was right, but the browser did not keep the cookie that the console needs. It keeps it on HTTPS, and on plain HTTP where the address is <code>127.0.0.1</code> or <code>localhost</code>.</p>
 <ul>
-<li>Through SSH: <code>ssh -L 8081:localhost:8081 SERVER</code>, and then <code>http://localhost:8081</code>. Safari does not keep it even there: take another browser, or HTTPS.</li>
+<li>Through SSH: <code>ssh -L 8081:127.0.0.1:8081 SERVER</code>, and then <code>http://127.0.0.1:8081</code>. Safari does not keep it even there: use another browser, or HTTPS.</li>
 <li>Behind a proxy with HTTPS: set <code>ADMIN_URL</code> to the address that operators open.</li>
 <li>Where cookies are blocked: allow them for this address.</li>
 </ul>

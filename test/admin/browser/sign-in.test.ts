@@ -103,14 +103,14 @@ t.test(
     t.not(second, first, 'each login has its own session')
     const thief = await visit(browser)
     await thief.context.addCookies([
-      { name: sessionCookie(console), value: planted, domain: 'localhost', path: '/', secure: true, httpOnly: true },
+      { name: sessionCookie(console), value: planted, domain: '127.0.0.1', path: '/', secure: true, httpOnly: true },
     ])
     await thief.page.goto(console.origin)
     t.equal(new URL(thief.page.url()).pathname, '/login')
   },
 )
 
-t.test('Signing in: two servers on localhost do not sign each other out', { skip: NO_BROWSER }, async (t) => {
+t.test('Signing in: two servers at 127.0.0.1 do not sign each other out', { skip: NO_BROWSER }, async (t) => {
   const { browser, console } = await startBoth(t)
   const other = await startConsole(t)
   const { page } = await signIn(browser, console)

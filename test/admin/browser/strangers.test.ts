@@ -33,7 +33,7 @@ t.test('Other sites: their forms change nothing', { skip: NO_BROWSER }, async (t
   const forms = paths.map((path) => `<form method="post" action="${console.origin}${path}"><button>go</button></form>`)
   const port = await startStranger(t, forms.join(''))
   for (const [index, path] of paths.entries()) {
-    await page.goto(`http://localhost:${port}/`)
+    await page.goto(`http://127.0.0.1:${port}/`)
     const answer = page.waitForResponse((response) => response.url() === console.origin + path)
     await page.getByRole('button').nth(index).click()
     t.equal((await answer).status(), 403, path)
@@ -44,7 +44,7 @@ t.test('Other sites: their forms change nothing', { skip: NO_BROWSER }, async (t
 t.test('Other sites: their scripts can neither change nor read anything', { skip: NO_BROWSER }, async (t) => {
   const { console, page, clientId } = await startSignedIn(t)
   const port = await startStranger(t, '<p>hello')
-  await page.goto(`http://localhost:${port}/`)
+  await page.goto(`http://127.0.0.1:${port}/`)
   const outcomes = await page.evaluate(
     async ([origin, id]) => {
       const ask = (path: string, options: RequestInit) =>
@@ -71,7 +71,7 @@ t.test('Other sites: their scripts can neither change nor read anything', { skip
 t.test('Other sites: they cannot frame the console', { skip: NO_BROWSER }, async (t) => {
   const { console, page } = await startSignedIn(t)
   const port = await startStranger(t, `<iframe src="${console.origin}/applications"></iframe>`)
-  await page.goto(`http://localhost:${port}/`)
+  await page.goto(`http://127.0.0.1:${port}/`)
   const frame = page.frames()[1]
   await frame?.waitForLoadState().catch(() => {})
   t.notOk(await frame?.getByText('Signed in as').count())
