@@ -19,6 +19,17 @@ export interface RefusalCount {
   readonly traceId: string | undefined
 }
 
+/** An application or a suite that was refused, and its last refusal. */
+export interface RefusedClient {
+  readonly kind: 'application' | 'suite'
+  /** Client id or suite id. */
+  readonly id: string
+  readonly name: string
+  readonly reason: string
+  /** Milliseconds since the epoch. */
+  readonly lastAt: number
+}
+
 /** How many of them are kept of an application or a suite, and of all client ids that are not registered. */
 export const MAX_REFUSALS = { known: 20, unknown: 100 }
 

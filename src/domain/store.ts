@@ -8,7 +8,7 @@ import type {
 import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
 import type { ServerNode } from './node.ts'
 import type { NewAdminKey, NewLoginCode, NewOperator, NewSession, Operator, Session } from './operator.ts'
-import type { RefusalCount } from './refusal-count.ts'
+import type { RefusalCount, RefusedClient } from './refusal-count.ts'
 import type { NewSecret } from './secret.ts'
 import type { EndingSecret } from './statistics.ts'
 import type { NewSuite, Suite, SuiteChanges, SuiteKey } from './suite.ts'
@@ -221,6 +221,8 @@ export interface Refusals {
    * kept under this text, which is the beginning and the length of one. Undefined: those of all unknown client ids.
    */
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
+  /** The applications and suites that were refused most recently, at most `limit`, newest first. */
+  listLastRefused(limit: number): Promise<RefusedClient[]>
   /** Deletes at most `limit` that happened last before this time, oldest first. Resolves to how many. */
   purgeRefusals(before: number, limit: number): Promise<number>
 }

@@ -757,6 +757,28 @@ function refusalConformance(t: Test, { open }: Harness): void {
     t.equal((await store.listRefusals('y')).length, 15)
   })
 
+  t.test('Store: those that were refused last are listed once each, with their last reason', async (t) => {
+    const store = await open(t)
+    await store.register({ suites: [suite('s')], applications: ['a', 'b', 'c'].map((id) => application(id)) }, AUDIT)
+    const at = (clientId: string, time: number, more: Partial<RefusalCount> = {}) =>
+      refusal(clientId, { firstAt: START + time, lastAt: START + time, ...more })
+    const ofA = Array.from({ length: 20 }, (_, n) => at('a', 10 + n, { reason: `reason ${n}` }))
+    const unknown = Array.from({ length: 20 }, (_, n) => at(`x${n}`, 50 + n, { isKnown: false }))
+    await store.recordRefusals([...ofA, ...unknown, at('b', 1), at('c', 2), at('s', 3, { reason: 'wrong secret' })])
+    const listed = async (limit: number) =>
+      (await store.listLastRefused(limit)).map(({ lastAt, ...one }) => ({ ...one, at: lastAt - START }))
+    const [a, s] = [
+      { kind: 'application', id: 'a', name: (await store.findApplication('a'))?.name, reason: 'reason 19', at: 29 },
+      { kind: 'suite', id: 's', name: (await store.findSuite('s'))?.name, reason: 'wrong secret', at: 3 },
+    ]
+    t.strictSame(await listed(2), [a, s], 'however many rows the first one has')
+    t.match(await listed(9), [{ id: 'a' }, { id: 's' }, { id: 'c' }, { id: 'b' }])
+    await store.removeApplication('c', AUDIT)
+    await store.removeSuite('s', AUDIT)
+    t.match(await listed(9), [{ id: 'a' }, { id: 'b' }])
+    t.equal((await listed(9)).length, 2, 'removed ones are left out')
+  })
+
   t.test('Store: a refusal of an application that was removed is left out, and its namesake has none', async (t) => {
     const store = await open(t)
     await register(store, [application('a'), application('b')])
@@ -1454,6 +1476,7 @@ function failureConformance(t: Test, { openFragile }: Harness): void {
         purgeTokenCounts: () => store.purgeTokenCounts(1, 1),
         recordRefusals: () => store.recordRefusals([refusal('owner')]),
         listRefusals: () => store.listRefusals('owner'),
+        listLastRefused: () => store.listLastRefused(1),
         purgeRefusals: () => store.purgeRefusals(START, 1),
         listAuditEvents: () => store.listAuditEvents({ limit: 1 }),
         purgeAuditEvents: () => store.purgeAuditEvents(START, 1),

@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify'
+import type { RefusedClient } from '../../domain/refusal-count.ts'
 import type { EndingSecrets, Statistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
 import { chart, type LiveValues, text } from './chart.ts'
+import { asOf } from './components/diagnosis.ts'
+import { reasonInWords } from './components/reason.ts'
 import { table } from './components/table.ts'
 import { badge, card, emptyState, name, note, section, time } from './components/words.ts'
 import { count, duration } from './figures.ts'
@@ -13,13 +16,26 @@ import { nodesSection } from './overview-nodes.ts'
 import { showPage } from './page.ts'
 import { canChange } from './viewers.ts'
 
-/** /: the overview. */
-export function overviewPage(console: FastifyInstance, { statistics }: AdminContext): void {
-  console.get('/', async (request, reply) => showPage(reply, overview(await statistics.read(), canChange(request))))
+const MAX_REFUSED = 5
+
+interface Shown {
+  /** Those that were refused last. Undefined if the store does not answer. */
+  refused: readonly RefusedClient[] | undefined
+  /** Whether to offer registering an application. */
+  canChange: boolean
 }
 
-/** The figures of the server, kept up to date by live.js. `canChange`: whether to offer registering an application. */
-export function overview(statistics: Statistics, canChange: boolean): Page {
+/** /: the overview. */
+export function overviewPage(console: FastifyInstance, { statistics, store }: AdminContext): void {
+  console.get('/', async (request, reply) => {
+    // The page also works while the store does not.
+    const refused = store.listLastRefused(MAX_REFUSED).catch(() => undefined)
+    return showPage(reply, overview(await statistics.read(), { refused: await refused, canChange: canChange(request) }))
+  })
+}
+
+/** The figures of the server, kept up to date by live.js. */
+export function overview(statistics: Statistics, { refused, canChange }: Shown): Page {
   const now = overviewLiveValues(statistics)
   const charts = overviewCharts(statistics)
   const only = (condition: string, content: Part) => onlyIf(condition, now, content)
@@ -42,6 +58,7 @@ ${charts.slice(0, 3).map((one) => section(`${one.id}-heading`, one.title, chart(
 ${section('reasons', 'Refusals by reason', html`${only('no-refusals', html`<p class="quiet-text">Nothing was refused in the last hour.</p>`)}${reasons(now)}<p class="hint">Token checks, in which a gateway or an API asks whether a token is valid, are not counted here but under <a href="#checks-heading">Token checks per minute</a>.</p>`)}
 ${charts.slice(3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
 </div>
+${section('refused', 'Refused most recently', refusedTable(refused), asOf(statistics.at, '/'))}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
 ${section('ending', 'Secrets that end within 7 days', endingTable(statistics.endingSecrets))}
@@ -87,6 +104,27 @@ function reasons(now: LiveValues): Html {
   })}</ul>`
 }
 
+/** The applications and suites to look at first. Not updated live. */
+function refusedTable(refused: Shown['refused']): Html {
+  if (!refused) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
+  if (refused.length === 0)
+    return html`<p class="quiet-text">No application or suite was refused in the last 30 days.</p>`
+  const rows = refused.map(({ kind, id, name: called, reason, lastAt }) => [
+    ownerLink(kind, id, called),
+    reasonInWords(reason) ?? reason,
+    time(lastAt),
+  ])
+  return table(
+    'Applications and suites that were refused most recently',
+    [{ label: 'Name' }, { label: 'Reason' }, { label: 'Last refused', kind: 'line' }],
+    rows,
+  )
+}
+
+function ownerLink(kind: RefusedClient['kind'], id: string, called: string): Html {
+  return html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`
+}
+
 /** All known minutes, newest first. */
 function figuresTable({ minutes, at }: Statistics): Html {
   const columns = [
@@ -120,7 +158,7 @@ function endingTable(ending: EndingSecrets | undefined): Html {
   if (ending.next.length === 0)
     return html`<p class="quiet-text">No application or suite loses its last secret within 7 days.</p>`
   const rows = ending.next.map(({ kind, id, name: called, endsAt }) => [
-    html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`,
+    ownerLink(kind, id, called),
     kind,
     time(endsAt),
   ])

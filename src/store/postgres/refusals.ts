@@ -1,4 +1,4 @@
-import { MAX_REFUSALS, type RefusalCount } from '../../domain/refusal-count.ts'
+import { MAX_REFUSALS, type RefusalCount, type RefusedClient } from '../../domain/refusal-count.ts'
 import type { Refusals } from '../../domain/store.ts'
 import type { Commands } from './commands.ts'
 import * as sql from './statements/refusals.ts'
@@ -20,6 +20,12 @@ export function createRefusals({ askInBackground, askNumberInBackground, transac
         clientId === undefined ? null : storable(clientId),
       ])
       return rows.map(toRefusal)
+    },
+
+    async listLastRefused(limit) {
+      type Row = [kind: RefusedClient['kind'], id: string, name: string, reason: string, lastAt: number]
+      const rows = await askInBackground<Row>(sql.listLastRefused, [limit * MAX_REFUSALS.known, limit])
+      return rows.map(([kind, id, name, reason, lastAt]) => ({ kind, id, name, reason, lastAt }))
     },
 
     purgeRefusals: (before, limit) => askNumberInBackground(sql.purgeRefusals, [before, limit]),

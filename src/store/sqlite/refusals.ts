@@ -1,4 +1,4 @@
-import { MAX_REFUSALS, type RefusalCount } from '../../domain/refusal-count.ts'
+import { MAX_REFUSALS, type RefusalCount, type RefusedClient } from '../../domain/refusal-count.ts'
 import type { Refusals } from '../../domain/store.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/refusals.ts'
@@ -8,6 +8,7 @@ export function createRefusals({ db, read, write }: Context): Refusals {
   const recordRefusal = db.prepare(sql.recordRefusal).pluck()
   const keepNewestRefusals = db.prepare(sql.keepNewestRefusals)
   const listRefusals = db.prepare<{ clientId: string | null }, RefusalRow>(sql.listRefusals)
+  const listLastRefused = db.prepare<{ rows: number; limit: number }, RefusedClient>(sql.listLastRefused)
   const purgeRefusals = db.prepare(sql.purgeRefusals)
 
   const recordAll = db.transaction((refusals: readonly RefusalCount[]) => {
@@ -19,6 +20,7 @@ export function createRefusals({ db, read, write }: Context): Refusals {
   return {
     recordRefusals: (refusals) => write(() => recordAll(refusals)),
     listRefusals: (clientId) => read(() => listRefusals.all({ clientId: clientId ?? null }).map(toRefusal)),
+    listLastRefused: (limit) => read(() => listLastRefused.all({ rows: limit * MAX_REFUSALS.known, limit })),
     purgeRefusals: (before, limit) => write(() => purgeRefusals.run(before, limit).changes),
   }
 }

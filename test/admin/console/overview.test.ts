@@ -3,6 +3,8 @@ import { layout } from '../../../src/admin/console/layout.ts'
 import { overview } from '../../../src/admin/console/overview.ts'
 import { overviewLiveValues } from '../../../src/admin/console/overview-live-values.ts'
 import type { Statistics } from '../../../src/domain/statistics.ts'
+import { createConsoleWorld } from '../../support/console-world.ts'
+import { textOf } from '../../support/pages.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { NO_TRAFFIC, statisticsOf, traffic } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
@@ -24,8 +26,10 @@ const BUSY = statisticsOf({
   },
 })
 
-const page = (statistics: Statistics) =>
-  layout(overview(statistics, false), { operator: { name: 'anna', role: 'viewer' } })
+const page = (statistics: Statistics, shown: Partial<Parameters<typeof overview>[1]> = {}) =>
+  layout(overview(statistics, { refused: [], canChange: false, ...shown }), {
+    operator: { name: 'anna', role: 'viewer' },
+  })
 
 /** The text of the live element with this name. */
 const shown = (text: string, name: string) => new RegExp(`data-live="${name}"[^>]*>([^<]*)<`).exec(text)?.[1]
@@ -244,4 +248,41 @@ t.test('Overview: a database in memory says so, and offers no backup', async (t)
 t.test('Overview: browser requests such as /favicon.ico are named as such', async (t) => {
   const refusals = [{ kind: 'request' as const, reason: 'no such endpoint', count: 2 }]
   t.equal(shown(page(statisticsOf({ refusals })), 'reason-0'), 'no such endpoint, such as /favicon.ico')
+})
+
+t.test('Overview: those that were refused most recently are linked, with the reason', async (t) => {
+  const refused = [
+    { kind: 'application' as const, id: 'a/b', name: '<b>Shop', reason: 'wrong secret', lastAt: START },
+    { kind: 'suite' as const, id: 'store', name: 'Store', reason: 'made up', lastAt: START - 60_000 },
+  ]
+  const text = page(statisticsOf(), { refused })
+  t.match(text, '<a href="/applications/a%2Fb">')
+  t.match(text, '<a href="/suites/store">')
+  t.match(
+    textOf(text),
+    /Refused most recently As of 08:00:00 UTC · Reload .* <b>Shop The secret does not match 2027-01-15 08:00 UTC Store made up 2027-01-15 07:59 UTC/,
+  )
+  t.match(page(statisticsOf()), 'No application or suite was refused in the last 30 days.')
+})
+
+t.test('Overview: at most five refused ones are listed, and the page works if the store does not', async (t) => {
+  const { signIn, store, administration, clock } = await createConsoleWorld(t)
+  const browser = await signIn()
+  const ids = [1, 2, 3, 4, 5, 6].map((n) => `app-${n}`)
+  for (const [n, clientId] of ids.entries()) {
+    await administration.applications.register({ clientId, name: clientId, developerEmail: 'a@b.example' })
+    const lastAt = clock.time + n
+    const what = { isKnown: true, reason: 'wrong secret', endpoint: '/', suite: undefined, remoteAddress: '192.0.2.1' }
+    const last = { count: 1, firstAt: lastAt, lastAt, requestId: undefined, traceId: undefined }
+    await store.recordRefusals([{ clientId, ...what, ...last }])
+  }
+  const { body } = await browser('/')
+  const linked = [...body.matchAll(/href="\/applications\/(app-\d)"/g)].map(([, id]) => id)
+  t.strictSame(linked, ids.slice(1).toReversed())
+  store.listLastRefused = async () => {
+    throw new Error('no store')
+  }
+  const without = await browser('/')
+  t.equal(without.statusCode, 200)
+  t.match(without.body, 'Not known, because the database does not answer.')
 })

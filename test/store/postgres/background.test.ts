@@ -40,6 +40,7 @@ const QUESTIONS: { name: string; table: string; ask: (store: Opened) => Promise<
     table: 'nodes',
     ask: (store) => store.nodes?.remove(serverNode().id) ?? Promise.resolve(),
   },
+  { name: 'who was refused last', table: 'refusals', ask: (store) => store.listLastRefused(1) },
   { name: 'a purge of refusals', table: 'refusals', ask: (store) => store.purgeRefusals(1, 1) },
   { name: 'a purge of counts', table: 'token_counts', ask: (store) => store.purgeTokenCounts(1, 1) },
 ]

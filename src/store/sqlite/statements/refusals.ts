@@ -32,6 +32,28 @@ export const listRefusals = `
      AND (client_id = @clientId OR @clientId IS NULL)
    ORDER BY last_at DESC`
 
+// Of an owner, at most MAX_REFUSALS.known rows are kept, so the newest rows contain the owners that were refused last. Owners
+// that were removed are left out.
+export const listLastRefused = `
+  SELECT CASE WHEN r.owner_id > 0 THEN 'application' ELSE 'suite' END AS kind,
+         r.client_id AS id,
+         coalesce(a.name, s.name) AS name,
+         r.reason,
+         r.last_at AS "lastAt"
+    FROM (SELECT owner_id, client_id, reason, last_at,
+                 row_number() OVER (PARTITION BY owner_id ORDER BY last_at DESC) AS place
+            FROM (SELECT owner_id, client_id, reason, last_at
+                    FROM refusals
+                   WHERE owner_id <> 0
+                   ORDER BY last_at DESC
+                   LIMIT @rows) newest) r
+    LEFT JOIN applications a ON a.id = r.owner_id
+    LEFT JOIN suites s ON s.id = -r.owner_id
+   WHERE r.place = 1
+     AND (a.id IS NOT NULL OR s.id IS NOT NULL)
+   ORDER BY r.last_at DESC
+   LIMIT @limit`
+
 export const purgeRefusals = `
   DELETE FROM refusals
    WHERE rowid IN (SELECT rowid FROM refusals WHERE last_at < ? ORDER BY last_at LIMIT ?)`
