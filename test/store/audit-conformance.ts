@@ -1,14 +1,12 @@
 import type { Test } from 'tap'
-import type { NewApplication } from '../../src/domain/application.ts'
 import type { Audit, AuditEvent } from '../../src/domain/audit-event.ts'
 import { NOT_SHOWN_YET } from '../../src/domain/secret.ts'
 import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
-import type { NewSuite } from '../../src/domain/suite.ts'
 import { AUDIT } from '../support/audit.ts'
+import { application, DIGEST, suite } from '../support/newcomers.ts'
 import { START } from '../support/world.ts'
 import type { Harness } from './conformance.ts'
 
-const DIGEST = '$sha256$DIGESTAAAA'
 const IMPORTED = '$scrypt$ln=14,r=8,p=5$DIGESTAAAA$AAAA'
 const SECRET = { digest: DIGEST, createdAt: START + 1 }
 const TIME = new Date(START).toISOString()
@@ -16,23 +14,6 @@ const ALL = { limit: 1000 }
 
 /** The public fields of a secret that was created at the start. */
 const GENERATED = { id: Number, origin: 'generated', created_at: TIME, ends_at: null, revoked_at: null }
-
-function application(clientId: string, more: Partial<NewApplication> = {}): NewApplication {
-  return {
-    clientId,
-    name: `Application ${clientId}`,
-    developerEmail: 'developer@partner.example',
-    createdAt: START,
-    secret: { digest: DIGEST, createdAt: START },
-    suites: [],
-    skipNamesake: false,
-    ...more,
-  }
-}
-
-function suite(suiteId: string): NewSuite {
-  return { suiteId, name: `Suite ${suiteId}`, createdAt: START, secret: { digest: DIGEST, createdAt: START } }
-}
 
 /** An action of an operator, and the event it causes. */
 type Case = [make: () => Promise<unknown>, event: Partial<AuditEvent> | undefined]

@@ -6,11 +6,11 @@ import type { Operator } from '../../src/domain/operator.ts'
 import type { RefusalCount } from '../../src/domain/refusal-count.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../src/domain/secret.ts'
 import { type Nodes, type Store, StoreUnavailable } from '../../src/domain/store.ts'
-import type { NewSuite } from '../../src/domain/suite.ts'
 import { firstTokenIdAt, mintToken, type StoredToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { AUDIT } from '../support/audit.ts'
 import { isReady } from '../support/is-ready.ts'
+import { application, DIGEST, suite } from '../support/newcomers.ts'
 import { refusal } from '../support/refusal.ts'
 import { serverNode } from '../support/server-node.ts'
 import { until } from '../support/until.ts'
@@ -39,27 +39,9 @@ export interface Harness {
   openHanging?: (t: Test) => Promise<{ store: Store; hang: () => void; recover: () => void }>
 }
 
-const GENERATED = '$sha256$AAAA'
 const IMPORTED = '$scrypt$ln=14,r=8,p=5$AAAA$AAAA'
 const SECRET = { digest: '$sha256$BBBB', createdAt: START + 1 }
 const PAGE = { limit: 100 }
-
-function application(clientId: string, more: Partial<NewApplication> = {}): NewApplication {
-  return {
-    clientId,
-    name: `Application ${clientId}`,
-    developerEmail: 'developer@partner.example',
-    createdAt: START,
-    secret: { digest: GENERATED, createdAt: START },
-    suites: [],
-    skipNamesake: false,
-    ...more,
-  }
-}
-
-function suite(suiteId: string): NewSuite {
-  return { suiteId, name: `Suite ${suiteId}`, createdAt: START, secret: { digest: GENERATED, createdAt: START } }
-}
 
 async function register(store: Store, applications: NewApplication[]) {
   return (await store.register({ suites: [], applications }, AUDIT)).applications
@@ -111,7 +93,7 @@ function registryConformance(t: Test, { open }: Harness): void {
       suites: [],
     })
     t.type(secrets[0]?.id, 'number')
-    t.strictSame(secrets, [{ id: secrets[0]?.id, digest: GENERATED, createdAt: START, endsAt: null, revokedAt: null }])
+    t.strictSame(secrets, [{ id: secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }])
     for (const stranger of ['A', 'a\0', 'a'.repeat(10_000), '\ud800']) {
       t.equal(await store.findApplication(stranger), undefined, 'a client id is compared byte by byte')
       t.equal(await store.findSuite(stranger), undefined)
@@ -264,7 +246,7 @@ function registryConformance(t: Test, { open }: Harness): void {
 
   t.test('Store: a secret that is not shown yet begins when that is said, and no other secret does', async (t) => {
     const store = await open(t)
-    const secret = { digest: GENERATED, createdAt: START, endsAt: NOT_SHOWN_YET }
+    const secret = { digest: DIGEST, createdAt: START, endsAt: NOT_SHOWN_YET }
     const suites = [{ ...suite('store'), secret }]
     await store.register({ suites, applications: [application('a', { secret }), application('b', { secret })] }, AUDIT)
     await store.addSecret('a', { ...SECRET, endsAt: START + 5 }, AUDIT)
@@ -400,7 +382,7 @@ function suiteConformance(t: Test, { open }: Harness): void {
       suiteId: 'store',
       name: 'Suite store',
       createdAt: START,
-      secrets: [{ id: found?.secrets[0]?.id, digest: GENERATED, createdAt: START, endsAt: null, revokedAt: null }],
+      secrets: [{ id: found?.secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }],
     })
     t.not(found?.key, undefined)
     const listed = await store.listSuites(PAGE)

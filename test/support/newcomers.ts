@@ -1,0 +1,25 @@
+import type { NewApplication } from '../../src/domain/application.ts'
+import type { NewSuite } from '../../src/domain/suite.ts'
+import { START } from './world.ts'
+
+/** The digest of a generated secret; no text that a store shows contains it by chance. */
+export const DIGEST = '$sha256$DIGESTAAAA'
+
+/** What is registered of an application in the tests of stores. */
+export function application(clientId: string, more: Partial<NewApplication> = {}): NewApplication {
+  return {
+    clientId,
+    name: `Application ${clientId}`,
+    developerEmail: 'developer@partner.example',
+    createdAt: START,
+    secret: { digest: DIGEST, createdAt: START },
+    suites: [],
+    skipNamesake: false,
+    ...more,
+  }
+}
+
+/** What is registered of a suite in the tests of stores. */
+export function suite(suiteId: string): NewSuite {
+  return { suiteId, name: `Suite ${suiteId}`, createdAt: START, secret: { digest: DIGEST, createdAt: START } }
+}
