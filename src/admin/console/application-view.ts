@@ -5,7 +5,7 @@ import { callerOf } from '../wire/caller.ts'
 import { applicationPage, type ShownApplicationPage } from './application-page.ts'
 import { unchangedNames } from './components/names-panel.ts'
 import { newRotation } from './components/rotation.ts'
-import { CONSOLE_INSTRUCTIONS } from './instructions.ts'
+import { CONSOLE_INSTRUCTIONS, VIEWER_INSTRUCTIONS } from './instructions.ts'
 import { showPage } from './page.ts'
 import { settingOf } from './settings.ts'
 import { MAX_CHOICES } from './suite-choices.ts'
@@ -49,7 +49,8 @@ export function createApplicationView(context: AdminContext) {
     request: FastifyRequest,
   ): Promise<Explanation | (Unknown & { application: undefined })> {
     try {
-      return await administration(callerOf(request).author).why(clientId, CONSOLE_INSTRUCTIONS)
+      const instructions = canChange(request) ? CONSOLE_INSTRUCTIONS : VIEWER_INSTRUCTIONS
+      return await administration(callerOf(request).author).why(clientId, instructions)
     } catch (error) {
       if (!(error instanceof NothingKnown)) throw error
       const { similarApplications } = error

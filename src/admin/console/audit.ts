@@ -10,6 +10,7 @@ import { fieldsOf } from './fields.ts'
 import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
 import { showPage } from './page.ts'
+import { canChange } from './viewers.ts'
 
 const PAGE_SIZE = 50
 
@@ -36,9 +37,13 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
       limit: PAGE_SIZE + 1,
     })
     const names = await namesOf(store, events)
-    return showPage(reply, page({ events, names, filter, error, isFirst: before === undefined }), {
-      status: error ? 422 : 200,
-    })
+    return showPage(
+      reply,
+      page({ events, names, filter, error, isFirst: before === undefined, canChange: canChange(request) }),
+      {
+        status: error ? 422 : 200,
+      },
+    )
   })
 }
 
@@ -74,9 +79,11 @@ interface Shown {
   /** Why the date is invalid. */
   error: string | undefined
   isFirst: boolean
+  /** Whether to offer registering an application. */
+  canChange: boolean
 }
 
-function page({ events, names, filter, error, isFirst }: Shown): Page {
+function page({ events, names, filter, error, isFirst, canChange }: Shown): Page {
   const shown = events.slice(0, PAGE_SIZE)
   const isFiltered = Object.values(filter).some((value) => value !== '')
   return {
@@ -84,7 +91,7 @@ function page({ events, names, filter, error, isFirst }: Shown): Page {
     section: '/audit',
     lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
     content: html`${filterForm(filter, error, isFiltered)}
-${shown.length > 0 ? eventTable(shown, { names }) : nothing(isFiltered)}
+${shown.length > 0 ? eventTable(shown, { names }) : nothing(isFiltered, canChange)}
 ${pager({
   newest: isFirst ? undefined : auditPath(filter),
   older: events.length > PAGE_SIZE ? auditPath(filter, shown.at(-1)) : undefined,
@@ -100,12 +107,12 @@ function filterForm({ since, actor, subject }: Filter, error: string | undefined
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 
-function nothing(isFiltered: boolean): Html {
+function nothing(isFiltered: boolean, canChange: boolean): Html {
   if (isFiltered)
     return emptyState('No changes match', html`<p>Try an earlier day, or <a href="/audit">show all changes</a>.</p>`)
   return emptyState(
     'No changes yet',
-    html`<p>Whatever operators change is listed here, whether they do it in the console, through the API or on the command line. <a href="/new-application">Register an application</a> to begin.</p>`,
+    html`<p>Whatever operators change is listed here, whether they do it in the console, through the API or on the command line.${canChange && html` <a href="/new-application">Register an application</a> to begin.`}</p>`,
   )
 }
 

@@ -8,3 +8,11 @@ export const CONSOLE_INSTRUCTIONS: Instructions = {
   list: 'the list of applications',
   ofSuite: (_, said) => said,
 }
+
+/** The same for viewers, who have none of these elements. */
+export const VIEWER_INSTRUCTIONS: Instructions = {
+  ...CONSOLE_INSTRUCTIONS,
+  resume: () => 'ask an admin to resume it',
+  rotate: () => '“Rotate secret” (ask an admin)',
+  approve: (_, suites) => `ask an admin to approve it for ${suites.length > 0 ? suites.join(', ') : 'a suite'}`,
+}

@@ -49,7 +49,7 @@ export function overview(statistics: Statistics, { refused, canChange }: Shown):
 <div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>
 ${only('store-down', note('bad', html`<p>The database does not answer, so no tokens can be issued or checked. <code>token-server doctor</code> and the log say why.</p>`))}
 ${only('workers-missing', note('warn', html`<p>Some processes do not answer requests. One that has ended is replaced within seconds; look for <code>worker exited unexpectedly</code> in the log.</p>`))}
-${only('no-tokens', emptyState('No tokens were issued in the last hour', html`<p><a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}
+${only('no-tokens', emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, times and processes are those of this node; live tokens, secrets and the database are those of all nodes.</p>`}
 <div class="cards by-four">${cards(now)}</div>
 ${nodesSection(statistics)}

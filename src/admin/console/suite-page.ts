@@ -52,7 +52,7 @@ ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
 ${!isWell && refusalsPanel(explanation, now)}
 ${secretsPanel({ base, secrets: suite.secrets, now, canChange, rotation: shown.rotation })}
 ${section('gateway', 'How tokens are checked', howToCheckTokens(suite.suiteId, publicUrl, docsUrl))}
-${approvedPanel(base, approved)}
+${approvedPanel(base, approved, canChange)}
 ${isWell && refusalsPanel(explanation, now)}
 ${changesPanel(suite.suiteId, events)}
 ${canChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a></div>`)}`,
@@ -68,7 +68,11 @@ function factsOf({ suiteId, createdAt }: ShownSuite): Html {
 
 const COLUMNS = ['Application', 'Client id', 'Developer', 'Status'].map((label) => ({ label }))
 
-function approvedPanel(base: string, { applications, count, next, isFirst }: ShownSuitePage['approved']): Html {
+function approvedPanel(
+  base: string,
+  { applications, count, next, isFirst }: ShownSuitePage['approved'],
+  canChange: boolean,
+): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`
   if (count === 0) {
     return section(
@@ -76,7 +80,8 @@ function approvedPanel(base: string, { applications, count, next, isFirst }: Sho
       title,
       emptyState(
         'No application is approved yet',
-        html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`,
+        canChange &&
+          html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`,
       ),
     )
   }

@@ -5,7 +5,7 @@ import { LAST_CHANGES, type PageOverrides } from './application-view.ts'
 import { unchangedNames } from './components/names-panel.ts'
 import { newRotation } from './components/rotation.ts'
 import { fieldsOf } from './fields.ts'
-import { CONSOLE_INSTRUCTIONS } from './instructions.ts'
+import { CONSOLE_INSTRUCTIONS, VIEWER_INSTRUCTIONS } from './instructions.ts'
 import { showPage } from './page.ts'
 import { settingOf } from './settings.ts'
 import { suitePage } from './suite-page.ts'
@@ -26,7 +26,7 @@ export function createSuiteView(context: AdminContext) {
     const after = fieldsOf(request.query).text('after') || undefined
     const { rows, next } = await suites.listApprovedPage(suiteId, { after, limit: PAGE_SIZE })
     const page = suitePage({
-      explanation: await why(suiteId, CONSOLE_INSTRUCTIONS),
+      explanation: await why(suiteId, canChange(request) ? CONSOLE_INSTRUCTIONS : VIEWER_INSTRUCTIONS),
       suite,
       approved: { applications: rows, count: await suites.countApproved(suiteId), next, isFirst: after === undefined },
       events: await store.listAuditEvents({ subject: suiteId, kind: 'suite', limit: LAST_CHANGES }),

@@ -294,6 +294,25 @@ t.test('Application: viewers get the page without forms, and their changes are r
   t.match(textOf((await viewer(path)).body), 'Not approved for any suite, so its tokens are not valid anywhere.')
 })
 
+t.test('Application: the status tells a viewer to ask an admin', async (t) => {
+  const { path, signIn, administration, clientId, refuse, clock } = await setting(t)
+  const viewer = await signIn('viewer')
+  const status = async () => textOf((await viewer(path)).body)
+  await refuse(
+    { lastAt: clock.time - MINUTE },
+    { reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' },
+  )
+  t.match(await status(), 'If it should be: ask an admin to approve it for third.')
+  t.match(await status(), 'If the secret is lost, use “Rotate secret” (ask an admin) and hand over the new one.')
+  await administration.applications.withdraw(clientId, 'store')
+  t.match(await status(), 'its tokens are valid nowhere: ask an admin to approve it for a suite.')
+  await administration.applications.suspend(clientId)
+  t.match(await status(), 'To allow it again: ask an admin to resume it.')
+  const [secret] = await administration.secrets.list('store')
+  await administration.secrets.revoke('store', secret?.id as number, { force: true })
+  t.match(textOf((await viewer('/suites/store')).body), '“Rotate secret” (ask an admin) makes a new one')
+})
+
 t.test('Application: for an unknown client id it suggests similar ones', async (t) => {
   const { browser, clientId, refuse } = await setting(t)
   const asked = `/applications/${clientId.slice(0, -1)}`

@@ -140,7 +140,10 @@ t.test('Audit: an empty list says why it is empty, and what to do', async (t) =>
   const { listAuditEvents } = store
   t.teardown(() => Object.assign(store, { listAuditEvents }))
   Object.assign(store, { listAuditEvents: async () => [] })
-  t.match((await browser('/audit')).body, 'No changes yet')
+  const { body } = await browser('/audit')
+  t.match(body, 'No changes yet')
+  t.match(body, '/new-application')
+  t.notMatch((await (await signIn('viewer'))('/audit')).body, '/new-application')
 })
 
 t.test('Audit: events of a database have no link', async (t) => {

@@ -41,9 +41,10 @@ const isShown = (text: string, condition: string) => {
 }
 
 t.test('Overview: an empty server says what to do next', async (t) => {
-  const text = page(statisticsOf())
+  const text = page(statisticsOf(), { canChange: true })
   t.ok(isShown(text, 'no-tokens'))
   t.match(text, '<a href="/new-application">Register an application</a>')
+  t.notMatch(page(statisticsOf()), '/new-application', 'but not a viewer, who would be refused')
   t.ok(isShown(text, 'no-refusals'))
   t.match(text, 'No application or suite loses its last secret')
   t.match(text, 'up for less than a minute')

@@ -187,6 +187,8 @@ t.test('Suite: viewers get the page without forms, and their changes are refused
   const { body } = await viewer('/suites/store')
   t.strictSame(actionsOf(body), [])
   t.match(textOf(body), 'You are a viewer')
+  t.match(textOf(body), 'No application is approved yet')
+  t.notMatch(textOf(body), 'tick it under')
   const before = await administration.suites.show('store')
   for (const page of ['/new-suite', '/suites/store/remove']) t.equal((await viewer(page)).statusCode, 403, page)
   for (const what of ['new', 'store/names', 'store/remove', 'store/secrets', 'store/secrets/1/revoke']) {
