@@ -53,15 +53,17 @@ export function scanEnvFile(file: string): ScannedFile {
   }
 }
 
-/** A sentence for each setting that is there twice, and for each value that a # ends, as in the middle of an address. */
+/** A sentence for each setting that has two values, and for each value that a # ends, as in the middle of an address. */
 function doubtful(text: string, file: string): string[] {
-  const seen = new Set<string>()
+  const seen = new Map<string, string | undefined>()
   return Array.from(text.matchAll(ENTRY)).flatMap(([entry, name = '']) => {
     if (!Object.hasOwn(settings, name)) return []
     const warnings = []
-    if (seen.has(name)) warnings.push(`${name} is more than once in ${file}: the last one counts.`)
+    const value = parseEnv(entry)[name]
+    if (seen.has(name) && seen.get(name) !== value)
+      warnings.push(`${name} has several values in ${file}: the last one counts.`)
     if (CUT_OFF.test(entry)) warnings.push(`${name} in ${file} ends at its #, for a comment begins there: use quotes.`)
-    seen.add(name)
+    seen.set(name, value)
     return warnings
   })
 }

@@ -57,14 +57,16 @@ t.test('.env: a name that looks like a misspelt setting is told; those of other 
   ])
 })
 
-t.test('.env: a name that is there twice, and a value that a # ends, are told', async (t) => {
+t.test('.env: a name that has several values, and a value that a # ends, are told', async (t) => {
   const file = envFile(t, 'PORT=1 # 1#2\nHOST="a#b"\nPUBLIC_URL=https://a.example#b\nPORT=2\n#PORT=3\nA=b#c\nA=b\n')
   const { settings, warnings } = readEnvFile(file)
   t.match(settings, { PORT: '2', PUBLIC_URL: 'https://a.example' })
   t.strictSame(warnings, [
     `PUBLIC_URL in ${file} ends at its #, for a comment begins there: use quotes.`,
-    `PORT is more than once in ${file}: the last one counts.`,
+    `PORT has several values in ${file}: the last one counts.`,
   ])
+  const repeated = envFile(t, 'PORT=1\nexport PORT="1" # again\n')
+  t.strictSame(readEnvFile(repeated).warnings, [], 'the same value twice is none')
 })
 
 t.test('Environment: a long name that is one letter away from a setting is told; others are not', async (t) => {
