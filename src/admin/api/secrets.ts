@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { secretView, timestamp } from '../../administration/views.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import type { AdminContext } from '../context.ts'
 import { idOf } from '../wire/id.ts'
 import { administrationOf } from './administration.ts'
@@ -71,9 +72,15 @@ export function secrets(api: FastifyInstance, context: AdminContext): void {
         } = administrationOf(context, request)
         const { owner, id } = request.params
         await show(owner)
-        await secrets.revoke(owner, idOf(id), { force: flagOf('force', request.query) })
+        await secrets.revoke(owner, idOf(id), { force: flagOf('force', request.query) }).catch(withForce)
         return reply.code(204).send()
       },
     )
   }
+}
+
+/** Adds to a conflict error which parameter overrides it. */
+function withForce(error: unknown): never {
+  if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
+  throw new OperatorError(`${error.message} The query parameter for that is force=true.`, { kind: 'conflict' })
 }
