@@ -21,7 +21,7 @@ export function backupCommand(terminal: Terminal): Command {
       const { backUpStore } = await import('../store/open.ts')
       const withoutTokens = options.withoutTokens === true
       const contents = await backUpStore(DATABASE_URL, targetOf(terminal, file), { withoutTokens, now: Date.now })
-      const observe = commandLog(terminal, LOG_LEVEL)
+      const observe = await commandLog(terminal, LOG_LEVEL)
       observe({ type: 'backup made', file, withoutTokens, ...commandAuthor() })
       const out = file === '-' ? { ...terminal, stdout: terminal.stderr } : terminal
       await print(out, options, { file, ...contentsView(contents) }, `Backed up to ${file}: ${contentsText(contents)}.`)

@@ -27,7 +27,7 @@ export function restoreCommand(terminal: Terminal): Command {
       const source = file === '-' ? terminal.stdin : file
       const restored = await restoreStore(DATABASE_URL, source, { revokeAllTokens, now: Date.now, author })
       const { replaced, wasLocked } = restored
-      const observe = commandLog(terminal, LOG_LEVEL)
+      const observe = await commandLog(terminal, LOG_LEVEL)
       observe({ type: 'database restored', file, replaced, revokeAllTokens, ...author })
       const result = { file, ...contentsView(restored), replaced: replaced ?? null, was_locked: wasLocked }
       await print(terminal, options, result, restoredText(locationText(DATABASE_URL), file, restored, revokeAllTokens))

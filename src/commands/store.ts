@@ -37,7 +37,7 @@ export function storeCommand(terminal: Terminal): Command {
       const database = locationText(from)
       const movedTo = locationText(to)
       const { applications, suites, tokens } = copied
-      const observe = commandLog(terminal, LOG_LEVEL)
+      const observe = await commandLog(terminal, LOG_LEVEL)
       observe({
         type: 'database copied',
         database,
@@ -60,7 +60,7 @@ export function storeCommand(terminal: Terminal): Command {
       const audit = { author, at: Date.now() }
       const movedTo = await reopenStore(sourceOf(DATABASE_URL), audit, { lockTimeout: LOCK_TIMEOUT_MS })
       if (movedTo !== undefined) {
-        const observe = commandLog(terminal, LOG_LEVEL)
+        const observe = await commandLog(terminal, LOG_LEVEL)
         observe({ type: 'database reopened', database, movedTo, ...author })
       }
       await print(terminal, options, { database, moved_to: movedTo ?? null }, reopenedText(database, movedTo))

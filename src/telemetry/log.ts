@@ -1,5 +1,5 @@
 import { fstatSync, openSync, writeSync } from 'node:fs'
-import { type LevelWithSilent, type Logger, pino } from 'pino'
+import { type LevelWithSilent, type Logger, type LoggerOptions, pino } from 'pino'
 import { visible } from '../domain/visible.ts'
 import { createLogStream, type Dropping } from './log-stream.ts'
 
@@ -21,16 +21,18 @@ export async function createLog(
   level: LevelWithSilent,
   { isTTY, shared = false, destination = STANDARD_OUTPUT, ...dropping }: LogOptions,
 ): Promise<Logger> {
-  const options = { level, formatters: { level: (label: string) => ({ level: label }) } }
   const fd = typeof destination === 'number' ? destination : openSync(destination, 'a')
-  if (isTTY) {
-    const { prettyFactory } = await import('pino-pretty')
-    const format = prettyFactory({ colorize: true, ignore: 'pid,hostname' })
-    return pino(options, { write: (line) => void writeSync(fd, format(showing(line))) })
-  }
+  if (isTTY) return createTerminalLog(level, (text) => writeSync(fd, text))
   const stream = createLogStream(fd, { ...dropping, ...(shared && !fstatSync(fd).isFile() && { chunk: PIPE_BUF }) })
   process.once('exit', stream.flushSync)
-  return pino(options, stream)
+  return pino(withNames(level), stream)
+}
+
+/** A log on a terminal: coloured lines for people, each written at once. */
+export async function createTerminalLog(level: LevelWithSilent, write: (text: string) => unknown): Promise<Logger> {
+  const { prettyFactory } = await import('pino-pretty')
+  const format = prettyFactory({ colorize: true, ignore: 'pid,hostname' })
+  return pino(withNames(level), { write: (line) => void write(format(showing(line))) })
 }
 
 /** What a line says, with texts that command no terminal. */
@@ -38,12 +40,14 @@ function showing(line: string): object {
   return JSON.parse(line, (_, value) => (typeof value === 'string' ? visible(value) : value))
 }
 
-/** The log of a command: JSON lines, each written at once. */
+/** JSON lines, each written at once. */
 export function createLineLog(level: LevelWithSilent, write: (line: string) => unknown): Logger {
-  return pino(
-    { level, formatters: { level: (label) => ({ level: label }) } },
-    { write: (line) => void write(visible(line)) },
-  )
+  return pino(withNames(level), { write: (line) => void write(visible(line)) })
+}
+
+/** Levels are written as names, not as pino's numbers. */
+function withNames(level: LevelWithSilent): LoggerOptions {
+  return { level, formatters: { level: (label) => ({ level: label }) } }
 }
 
 /** Resolves when all that was logged is written, or could not be. */

@@ -204,3 +204,10 @@ t.test('Commands: audit list refuses an invalid time or limit', async (t) => {
     t.equal((await run(['audit', 'list', '--limit', limit], options)).status, 2, limit)
   }
 })
+
+t.test('Audit: on a terminal the line of a change is one for people, as those of the server are', async (t) => {
+  const { status, err, events } = await run(REGISTER, { ...temporaryDatabase(t), isTTY: true })
+  t.equal(status, 0)
+  t.match(err, /INFO.* \(A\): .*application registered.*\n +.*client_id.*: "a"\n/)
+  t.strictSame(events, [], 'none of it is JSON')
+})

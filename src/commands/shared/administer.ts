@@ -7,7 +7,7 @@ import { isInMemory } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { createAuditLog } from '../../telemetry/audit-log.ts'
-import { createLineLog } from '../../telemetry/log.ts'
+import { createLineLog, createTerminalLog } from '../../telemetry/log.ts'
 import type { Terminal } from './terminal.ts'
 
 /** How long a command waits for a server that is writing. */
@@ -35,8 +35,8 @@ export async function administer<Result>(
 ): Promise<Result> {
   const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
   const { openStore } = await import('../../store/open.ts')
+  const observe = await commandLog(terminal, LOG_LEVEL)
   const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create })
-  const observe = commandLog(terminal, LOG_LEVEL)
   try {
     return await action(createAdministration({ store, now: Date.now, observe, author: commandAuthor() }))
   } finally {
@@ -51,9 +51,10 @@ export function readCommandConfig({ env }: Terminal): Config {
   throw new OperatorError('DATABASE_URL names a store in memory, which ends with its command: name a file.')
 }
 
-/** The log of what commands change: JSON lines on standard error. */
-export function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL']): Observer {
-  return createAuditLog(createLineLog(level, (line) => stderr.write(line)))
+/** The log of what commands change, on standard error: JSON lines; coloured lines for people on a terminal. */
+export async function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL']): Promise<Observer> {
+  const create = stderr.isTTY ? createTerminalLog : createLineLog
+  return createAuditLog(await create(level, (text) => stderr.write(text)))
 }
 
 /** The author of changes made by a command. */
