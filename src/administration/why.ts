@@ -70,7 +70,7 @@ export function createWhy(context: Context) {
     for await (const names of stepsOfNames(store, { size: COMPARED_AT_A_TIME })) {
       similarApplications.unshift(...names.filter((one) => isNear(one.clientId)).reverse())
     }
-    if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications)
+    if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications, instructions.list)
     const found = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now(), instructions })
     const nobody = { application, suite: undefined, refusals: [] }
     return { clientId, ...found, ...nobody, similarRefusals, similarApplications, knownUntil }
@@ -89,11 +89,12 @@ export class NothingKnown extends OperatorError {
   /** Applications with a similar client id. */
   readonly similarApplications: ApplicationNames[]
 
-  constructor(clientId: string, similarApplications: ApplicationNames[]) {
+  /** `list`: where all applications are. */
+  constructor(clientId: string, similarApplications: ApplicationNames[], list: string) {
     const ids = similarApplications.map((application) => application.clientId).join(', ')
     super(
       `There is no application with the client id ${clientId}, and no refusal of one like it is known. ` +
-        (ids ? `Is it ${ids}?` : 'Look for its name in the list of applications.'),
+        (ids ? `Is it ${ids}?` : `Look for its name in ${list}.`),
       { kind: 'not found' },
     )
     this.similarApplications = similarApplications

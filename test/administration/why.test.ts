@@ -318,7 +318,7 @@ t.test('Why: a client id that is nobody’s: what looks like it, and whose it ma
     name: 'OperatorError',
     message: new RegExp(`no application with the client id ${cut}, .* Is it ${id}\\?$`),
   })
-  await t.rejects(explain('nobody'), { message: /Look for its name in the list of applications/ })
+  await t.rejects(explain('nobody'), { message: /Look for its name in "applications list"\.$/ })
   await post({ ...credentials, client_id: cut })
   await post({ ...credentials, client_id: 'xyz' })
   clock.time += 3 * MINUTE

@@ -102,7 +102,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
     t.match(await run(['why', 'nobody'], { env }), {
       status: 1,
       out: '',
-      err: /^There is no application with the client id nobody/,
+      err: /^There is no application with the client id nobody, .* Look for its name in "applications list"\.\n$/,
     })
   })
 
