@@ -64,16 +64,19 @@ const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string>
 }
 
 function wrongSecret({ clientId, secrets, now, instructions }: Owner, { lastAt }: Trouble): string {
-  const active = secrets.filter(({ state }) => state === 'active')
-  const lastUsedAt = Math.max(...active.map(({ lastUsedAt = 0 }) => lastUsedAt))
+  const lastUsedAt = lastUse(secrets)
   const known =
     lastUsedAt === 0
       ? `The secret that it sends is wrong, and the right one was not used yet (${LATE}).`
       : `The secret that it sends is wrong; the right one was last used ${ago(lastUsedAt, now)}.`
   const often = 'Often a secret is cut off, quoted, or not percent-encoded in the form.'
-  // Who has used the right one since has it.
-  if (lastUsedAt > lastAt) return `${known} ${often}`
+  // Who has used the present one since has it.
+  if (lastUse(secrets.filter(({ state }) => state === 'active')) > lastAt) return `${known} ${often}`
   return `${known} ${often} If the secret is lost, use ${instructions.rotate(clientId)} and hand over the new one.`
+}
+
+function lastUse(secrets: readonly ListedSecret[]): number {
+  return Math.max(...secrets.map(({ lastUsedAt = 0 }) => lastUsedAt))
 }
 
 function endedSecret({ clientId, secrets, now, instructions }: Owner, state: 'expired' | 'revoked'): string {
@@ -108,6 +111,6 @@ function usedAt({ lastUsedAt = 0 }: ListedSecret): number {
 
 /** A request that breaks a rule of the contract. */
 function malformed({ reason, last: { requestId, endpoint } }: Trouble): string {
-  const where = requestId === undefined ? '' : `, and the log what it is about: search for ${requestId}`
-  return `Its request to ${endpoint} breaks a rule (${reason}): docs/contract.md has the rules${where}.`
+  const log = requestId === undefined ? '' : ` So does the server’s log: search it for ${requestId}.`
+  return `Its request to ${endpoint} breaks a rule: ${reason}. The error_description in the answer that it got says more.${log}`
 }

@@ -5,7 +5,7 @@ import { withEndingSecret } from './ending-secret.ts'
 import type { Instructions } from './instructions.ts'
 import { type Owner, remedyOfOwner } from './remedies.ts'
 import type { ShownSuite } from './suites.ts'
-import { howOften, RECENT_MS, type Trouble, troublesOf } from './troubles.ts'
+import { howOften, RECENT_MS, refusalText, type Trouble, troublesOf } from './troubles.ts'
 
 interface SuiteFindings {
   suite: ShownSuite
@@ -47,8 +47,7 @@ function diagnoseRequests(findings: SuiteFindings, owner: Owner): Diagnosis {
 }
 
 function whatHappens(trouble: Trouble, { lastUsedAt, now }: { lastUsedAt: number; now: number }): string {
-  const often = howOften(trouble, now)
-  if (lastUsedAt <= trouble.lastAt) return `Its requests are refused, ${often}.`
+  if (lastUsedAt <= trouble.lastAt) return refusalText(trouble, now)
   const nothing = `It works again: it was authenticated ${ago(lastUsedAt, now)}.`
-  return `${nothing} If it runs in several places, one of them may still be wrong. Before that: ${trouble.reason}, ${often}.`
+  return `${nothing} If it runs in several places, one of them may still be wrong. Before that: ${trouble.reason}, ${howOften(trouble, now)}.`
 }

@@ -44,7 +44,7 @@ function rank({ reason }: Trouble): number {
   return CONSEQUENCES.has(reason) ? 1 : 0
 }
 
-export function isOfTokens(reason: string): boolean {
+function isOfTokens(reason: string): boolean {
   return TOKEN_REASONS.has(reason)
 }
 
@@ -69,9 +69,20 @@ export function hasTokenSince({ lastAt }: Trouble, { lastTokenAt }: ApplicationI
   return lastTokenAt !== undefined && lastTokenAt > lastAt
 }
 
+/** `One of its requests was refused 3 min ago, from 192.0.2.1`, or `Its tokens are refused, 17 times, …`. `how`: as in ` with 429`. */
+export function refusalText(trouble: Trouble, now: number, how = ''): string {
+  const what = isOfTokens(trouble.reason) ? 'tokens' : 'requests'
+  if (trouble.count > 1) return `Its ${what} are refused${how}, ${howOften(trouble, now)}.`
+  return `One of its ${what} was refused${how} ${ago(trouble.lastAt, now)}, ${fromWhere(trouble)}.`
+}
+
 /** `17 times, first 2 h ago, last 3 min ago, from 192.0.2.1`. */
-export function howOften({ count, firstAt, lastAt, addresses }: Trouble, now: number): string {
-  const from = addresses.size === 1 ? `from ${[...addresses][0]}` : `from ${addresses.size} addresses`
-  if (count === 1) return `once, ${ago(lastAt, now)}, ${from}`
-  return `${count} times, first ${ago(firstAt, now)}, last ${ago(lastAt, now)}, ${from}`
+export function howOften(trouble: Trouble, now: number): string {
+  const { count, firstAt, lastAt } = trouble
+  if (count === 1) return `once, ${ago(lastAt, now)}, ${fromWhere(trouble)}`
+  return `${count} times, first ${ago(firstAt, now)}, last ${ago(lastAt, now)}, ${fromWhere(trouble)}`
+}
+
+function fromWhere({ addresses }: Trouble): string {
+  return addresses.size === 1 ? `from ${[...addresses][0]}` : `from ${addresses.size} addresses`
 }

@@ -1,16 +1,14 @@
 import { ago } from './age.ts'
 import type { Findings } from './diagnosis.ts'
-import { howOften, isBeforeToken, isOfTokens, type Trouble } from './troubles.ts'
+import { howOften, isBeforeToken, refusalText, type Trouble } from './troubles.ts'
 import { timestamp } from './views.ts'
 
 /** Reasons that developers know by their HTTP status, 429. */
 const TOO_MANY = new Set(['too many failures', 'token quota exceeded'])
 
 export function whatHappens(trouble: Trouble, { application, now }: Findings): string {
-  const often = howOften(trouble, now)
-  if (isOfTokens(trouble.reason)) return `Its tokens are refused, ${often}.`
-  if (isBeforeToken(trouble, application)) return `Before its last token: ${trouble.reason}, ${often}.`
-  return `Its requests are refused${TOO_MANY.has(trouble.reason) ? ' with 429' : ''}, ${often}.`
+  if (isBeforeToken(trouble, application)) return `Before its last token: ${trouble.reason}, ${howOften(trouble, now)}.`
+  return refusalText(trouble, now, TOO_MANY.has(trouble.reason) ? ' with 429' : '')
 }
 
 /** The text for an application of which nothing is refused now. */

@@ -43,7 +43,7 @@ t.test('Why: a wrong secret is told from one that was right before', async (t) =
   clock.time += 3 * MINUTE
   t.match(
     await diagnosis(),
-    /^Its requests are refused, once, 3 min ago, from 127\.0\.0\.1\. The secret that it sends is wrong, and the right one was not used yet \(/,
+    /^One of its requests was refused 3 min ago, from 127\.0\.0\.1\. The secret that it sends is wrong, and the right one was not used yet \(/,
   )
   await token()
   clock.time += MINUTE
@@ -59,6 +59,17 @@ t.test('Why: a wrong secret is told from one that was right before', async (t) =
   t.match(refusals, [{ reason: 'wrong secret', endpoint: '/v1/oauth/accesstoken', requestId: 'mine', count: 2 }])
 })
 
+t.test('Why: a secret that was right before a rotation counts as used', async (t) => {
+  const { diagnosis, post, credentials, clock, token, administration, id } = await createAskedWorld(t)
+  await token()
+  clock.time += MINUTE
+  await post({ ...credentials, client_secret: 'wrong' })
+  await administration.rotateSecret(id, 0)
+  clock.time += 1
+  t.match(await diagnosis(), 'The secret that it sends is wrong; the right one was last used 60 s ago.')
+  t.match(await diagnosis(), `"secrets rotate ${id}"`)
+})
+
 t.test('Why: each reason has a line with its remedy, newest first', async (t) => {
   const { diagnosis, post, credentials, clock, token, verify } = await createAskedWorld(t)
   const old = await token()
@@ -68,7 +79,7 @@ t.test('Why: each reason has a line with its remedy, newest first', async (t) =>
   await verify(old)
   t.match(
     await diagnosis(),
-    /^Its tokens are refused, once, 0 s ago, .* has to ask for a new one .*\nIts requests are refused, once, 60 s ago, .* The secret that it sends is wrong/,
+    /^One of its tokens was refused 0 s ago, .* has to ask for a new one .*\nOne of its requests was refused 60 s ago, .* The secret that it sends is wrong/,
   )
 })
 
@@ -203,7 +214,7 @@ t.test('Why: tokens that are refused at a suite that it is not approved for, or 
   t.equal((await verify(await token(), '/product-information')).statusCode, 403)
   t.match(
     await diagnosis(),
-    /^Its tokens are refused, once, .* It is not approved for product-information\. If it should be: "applications approve \w+ --suite product-information"\.$/,
+    /^One of its tokens was refused .* It is not approved for product-information\. If it should be: "applications approve \w+ --suite product-information"\.$/,
   )
   await administration.approve(id, 'product-information')
   t.match(
@@ -221,7 +232,7 @@ t.test('Why: tokens that are used for too long, or after they were revoked', asy
   const first = await token()
   clock.time += 65 * MINUTE
   await verify(first)
-  t.match(await diagnosis(), /^Its tokens are refused, once, .*longer than their 60 minutes: .* issued 65 min ago\.$/)
+  t.match(await diagnosis(), /^One of its tokens was refused .*longer than their 60 minutes: .* issued 65 min ago\.$/)
   const second = await token()
   await administration.revokeAllTokens(id)
   clock.time += 5 * MINUTE
@@ -236,7 +247,7 @@ t.test('Why: tokens that are used for too long, or after they were revoked', asy
   await post({ ...theirs, token: fourth }, {}, '/v1/oauth/revoke')
   await verify(fourth)
   clock.time += 1
-  t.match(await diagnosis(other.clientId), /Its tokens are refused, once.*It uses a token that it has revoked itself/)
+  t.match(await diagnosis(other.clientId), /One of its tokens was refused.*It uses a token that it has revoked itself/)
   t.equal((await verify(third)).statusCode, 200)
 })
 
@@ -282,7 +293,7 @@ t.test('Why: where only too many failures are known, the way out is said', async
   await store.recordRefusals([{ ...row, ...at, remoteAddress: '192.0.2.1', reason: 'field missing' }])
   t.match(
     await diagnosis(),
-    /Its request to \/ breaks a rule \(field missing\): docs\/contract\.md has the rules\.\nIts requests are refused with 429, 2 /,
+    /Its request to \/ breaks a rule: field missing\. The error_description in the answer that it got says more\.\nIts requests are refused with 429, 2 /,
   )
   const expired = { ...row, ...at, remoteAddress: '192.0.2.1', reason: 'expired token' }
   const other = await createAskedWorld(t)
@@ -295,7 +306,7 @@ t.test('Why: requests that break a rule', async (t) => {
     [{ grant_type: 'password' }, /Its grant_type is not client_credentials\./],
     [
       { client_secret: '' },
-      /Its request to \/v1\/oauth\/accesstoken breaks a rule \(field empty\).*search for [\w-]+\.$/,
+      /Its request to \/v1\/oauth\/accesstoken breaks a rule: field empty\. .* So does the server’s log: search it for [\w-]+\.$/,
     ],
   ] as const) {
     const { diagnosis, post, credentials } = await createAskedWorld(t)
@@ -438,7 +449,7 @@ t.test('Why: a suite whose secret has ended, that sends what breaks a rule, or t
   await post({}, { authorization: basic }, '/v1/oauth/introspect')
   t.match(
     await diagnosis('store'),
-    /Its requests are refused, once, .* \/v1\/oauth\/introspect breaks a rule \(field missing\)/,
+    /One of its requests was refused .* \/v1\/oauth\/introspect breaks a rule: field missing/,
   )
   await administration.rotateSecret('store', MINUTE)
   clock.time += 2 * MINUTE
@@ -469,13 +480,13 @@ t.test('Why: every current problem is named, newest first', async (t) => {
   clock.time += MINUTE
   t.match(
     await diagnosis(),
-    /^Its requests are refused, 2 times.* that it sends is wrong.*\nIts requests are refused, once, 2 min ago.* grant_type .*\nIts tokens are refused, once, 2 min ago.* not approved for product-information\. .*$/,
+    /^Its requests are refused, 2 times.* that it sends is wrong.*\nOne of its requests was refused 2 min ago.* grant_type .*\nOne of its tokens was refused 2 min ago.* not approved for product-information\. .*$/,
   )
   await token()
   clock.time += MINUTE
   t.match(
     await diagnosis(),
-    /^Its tokens are refused, once, 3 min ago.*\nBefore its last token: wrong secret, 2 times, .* last 2 min ago.*\nBefore its last token: unsupported grant type, once.*$/,
+    /^One of its tokens was refused 3 min ago.*\nBefore its last token: wrong secret, 2 times, .* last 2 min ago.*\nBefore its last token: unsupported grant type, once.*$/,
   )
   await administration.withdraw(id, 'store')
   t.match(await diagnosis(), /\nIt is approved for no suite, so its tokens are valid nowhere: .*$/)

@@ -70,17 +70,18 @@ function errorPage({ status, detail }: Problem, { id }: FastifyRequest): Page {
 /** Redirects page views to the login. A form gets a page that says nothing was changed. */
 function askToSignIn(context: AdminContext, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const hadSession = sessionReferenceIn(request) !== undefined
-  const isPage = isSafe(request.method) && /text\/html|^$/.test(request.headers.accept ?? '')
+  const isView = isSafe(request.method)
+  const isPage = isView && /text\/html|^$/.test(request.headers.accept ?? '')
   if (isPage) return reply.redirect(loginPath(hadSession ? 'ended' : undefined), 303)
-  return showPage(reply, notSignedIn(hadSession, loginInstructions(context)), { status: 401 })
+  return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context)), { status: 401 })
 }
 
-function notSignedIn(hadSession: boolean, how: Part): Page {
+function notSignedIn({ hadSession, isView }: { hadSession: boolean; isView: boolean }, how: Part): Page {
   return {
     title: hadSession ? 'Your session has ended' : 'You are not signed in',
-    content: html`<div class="panel prose"><p>Nothing was changed.${
+    content: html`<div class="panel prose">${!isView && html`<p>Nothing was changed.</p>`}${
       hadSession &&
-      ' Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.'
-    }</p>${how}<p>A browser shows what you wrote again when you go back.</p></div>`,
+      html`<p>Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.</p>`
+    }${how}${!isView && html`<p>Your browser shows what you wrote again when you go back.</p>`}</div>`,
   }
 }

@@ -4,5 +4,5 @@ import { type Html, html } from './html.ts'
 /** How to get a login link. */
 export function loginInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
   if (howToSignIn !== undefined) return html`<p>${howToSignIn}</p>`
-  return html`<p>Run <code>token-server console</code> where the server’s database can be reached, and open the link it prints.</p>`
+  return html`<p>Run <code>token-server console NAME</code> with your operator name where the server’s database can be reached, and open the link it prints.</p>`
 }

@@ -10,6 +10,8 @@ interface NewSecret {
   clientSecret: string
   /** When all previous secrets have ended. Milliseconds since the epoch. */
   othersEndAt: number
+  /** Milliseconds since the epoch. */
+  now: number
   /** The path of the owner's page. */
   base: string
   section: Section
@@ -18,7 +20,16 @@ interface NewSecret {
 }
 
 /** Shows a new secret, once. */
-export function newSecretPage({ owner, ownerName, clientSecret, othersEndAt, base, section, use }: NewSecret): Page {
+export function newSecretPage({
+  owner,
+  ownerName,
+  clientSecret,
+  othersEndAt,
+  now,
+  base,
+  section,
+  use,
+}: NewSecret): Page {
   return {
     title: `A new secret for ${ownerName}`,
     heading: html`<span>A new secret for ${name(ownerName)}</span>`,
@@ -29,7 +40,7 @@ export function newSecretPage({ owner, ownerName, clientSecret, othersEndAt, bas
         { id: 'client-id', label: 'Client id', value: owner },
         { id: 'client-secret', label: 'Client secret', value: clientSecret },
       ],
-      html`<p><strong>The secret is shown this once.</strong> Pass it on in a safe way. The previous secrets work until ${time(othersEndAt)} at the latest.</p>`,
+      html`<p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. Pass it on in a safe way. ${othersEndAt > now ? html`The previous secrets work until ${time(othersEndAt)} at the latest.` : 'The previous secrets do not work any more.'}</p>`,
     )}
 ${use}
 <div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,

@@ -143,17 +143,19 @@ function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html 
     html`<span class="cut" title="${session.userAgent}">${browserName(session.userAgent) ?? session.userAgent}</span>`,
     time(session.createdAt),
     time(session.lastSeenAt),
-    mayEnd && sessionEnding(name, session),
+    mayEnd && sessionEnding(name, session, session.id === viewer.sessionId),
   ])
   return table(`Sessions of ${name}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
 }
 
-function sessionEnding(name: string, { id }: Session): Html {
+function sessionEnding(name: string, { id }: Session, isOwn: boolean): Html {
   return confirm({
     label: 'End',
     subject: `session ${id} of ${name}`,
     action: path`/operators/${name}/sessions/${id}/end`,
     isSmall: true,
-    consequences: html`<p>This browser is signed out at once.</p>`,
+    consequences: isOwn
+      ? html`<p>You are signed out at once.</p>`
+      : html`<p>The browser of this session is signed out at once.</p>`,
   })
 }

@@ -68,7 +68,7 @@ function ofServer({ workers, store, endingSecrets }: Statistics): LiveValues {
     }
   })
   const isInMemory = store.databaseBytes === 0
-  const log = isInMemory || store.logBytes === undefined ? '' : `, log ${size(store.logBytes)}`
+  const log = isInMemory || store.logBytes === undefined ? '' : `, write-ahead log ${size(store.logBytes)}`
   return {
     workers: expected === 1 ? count(serving) : `${count(serving)} of ${count(expected)}`,
     'workers-missing': state(serving < expected),

@@ -21,7 +21,7 @@ export function registeredApplicationPage(
         { id: 'client-id', label: 'Client id', value: clientId },
         { id: 'client-secret', label: 'Client secret', value: clientSecret },
       ],
-      html`<p><strong>The secret is shown this once.</strong> Send both to the developer in a safe way. If the secret is lost, rotate it to get a new one.</p>`,
+      html`<p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. Send both to the developer in a safe way. If the secret is lost, rotate it to get a new one.</p>`,
     )}
 ${suites.length === 0 && note('warn', html`<p>It is not approved for any suite yet, so its tokens are not valid anywhere.</p>`)}
 ${tryIt({ clientId, clientSecret, suites, publicUrl })}

@@ -26,7 +26,7 @@ export function registeredSuitePage({ suite, publicUrl, docsUrl }: Registered): 
         { id: 'client-id', label: 'Client id', value: suiteId },
         { id: 'client-secret', label: 'Client secret', value: clientSecret },
       ],
-      html`<p><strong>The secret is shown this once.</strong> It is needed for introspection, not for the gateway check.</p>`,
+      html`<p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. It is needed for introspection, not for the gateway check.</p>`,
     )}
 ${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). Tick it under Approvals of each that may use it.</p>`)}
 ${section('gateway', 'How tokens are checked', howToCheckTokens(suiteId, publicUrl, docsUrl))}

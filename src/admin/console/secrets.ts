@@ -35,7 +35,7 @@ const MAX_HOURS = 8760
 
 /** Handles the forms that rotate and revoke secrets. */
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
-  const { administration } = context
+  const { administration, now } = context
   const { section, find, show } = owners
   const publicUrl = settingOf(context, 'PUBLIC_URL')
 
@@ -58,7 +58,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
       const use = suites && tryIt({ clientId: id, clientSecret: made.clientSecret, suites, publicUrl })
       const base = `${section}${path`/${id}`}`
-      return showPage(reply, newSecretPage({ owner: id, ownerName, base, section, use, ...made }))
+      return showPage(reply, newSecretPage({ owner: id, ownerName, base, section, use, now: now(), ...made }))
     } catch (error) {
       if (!(error instanceof OperatorError) || error.kind !== 'idempotency key reused') throw error
       return show(id, reply, { problem: error.message, status: statusOf(error) })

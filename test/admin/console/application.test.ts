@@ -76,7 +76,7 @@ t.test('Application: times in the diagnosis are time elements, which a browser s
   const moment = new Date(clock.time).toISOString()
   t.match(await page(), `it uses (${first?.id}) at <time datetime="${moment}">${moment.slice(0, 10)} `)
   await refuse({ reason: 'field missing', requestId: '9999-99-99T99:99:99.999Z' })
-  t.match(textOf(await page()), 'search for 9999-99-99T99:99:99.999Z.', 'but not what only looks like one')
+  t.match(textOf(await page()), 'search it for 9999-99-99T99:99:99.999Z.', 'but not what only looks like one')
 })
 
 t.test('Application: its page says when it was made, and links to itself, because it does not change', async (t) => {

@@ -106,7 +106,7 @@ t.test('Login: the page has a form that works without JavaScript, and says how t
   t.equal(statusCode, 200)
   t.match(body, '<form class="form" method="post" action="/login" data-login>')
   t.match(body, '<label for="field-code">Code</label>')
-  t.match(body, 'token-server console')
+  t.match(body, 'token-server console NAME')
   t.match((await visit('/login?why=ended')).body, 'Your session has ended')
   t.notMatch((await visit('/login?why=toString')).body, 'class="note')
 })

@@ -59,7 +59,7 @@ t.test(
       copyOf(body, 'use'),
       `curl -i 'http://localhost:8080/v1/oauth/verify/store' \\\n  -H "Authorization: Bearer ACCESS_TOKEN"`,
     )
-    t.match(textOf(body), 'The secret is shown this once.')
+    t.match(textOf(body), 'Copy the secret now. When you leave this page, it cannot be shown again.')
     t.match(body, `href="/applications/${clientId}"`)
     t.match(await administration.applications.show(clientId), {
       name: 'Shop',

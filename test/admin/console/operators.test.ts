@@ -85,6 +85,10 @@ t.test('Operators: a viewer can only end their own sessions, and other changes a
   const [own] = (await administration.operators.show('viktor')).sessions
   const [other] = (await administration.operators.show('anna')).sessions
   t.strictSame(actions, ['/logout', `/operators/viktor/sessions/${own?.id}/end`])
+  t.match(body, 'You are signed out at once.')
+  t.notMatch(body, 'The browser of this session', 'which is said of other sessions only')
+  await signIn('viewer')
+  t.match((await browser('/operators')).body, 'The browser of this session is signed out at once.')
 
   const refused = [
     '/operators/anna/remove',

@@ -49,6 +49,10 @@ t.test('Sessions: a form that is sent without one gets a page that says that not
   const never = await visit('/operators/viktor/remove', { form: {} })
   t.equal(never.statusCode, 401)
   t.match(never.body, 'You are not signed in')
+  t.match(never.body, 'shows what you wrote again')
+  const program = await visit('/applications', { headers: { accept: '*/*' } })
+  t.equal(program.statusCode, 401)
+  t.notMatch(program.body, /Nothing was changed|what you wrote/, 'but not if nothing was sent')
   t.equal((await administration.operators.list()).length, 2)
 })
 
