@@ -101,7 +101,7 @@ ${pager({
 
 function filterForm({ since, actor, subject }: Filter, error: string | undefined, isFiltered: boolean): Html {
   return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Filter the changes">${[
-    field({ label: 'Since (UTC)', name: 'since', type: 'date', value: since, error }),
+    field({ label: 'Since (00:00 UTC)', name: 'since', type: 'date', value: since, error }),
     field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Operator' }),
     field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Client id, suite or operator' }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
@@ -149,7 +149,7 @@ function eventCells(event: AuditEvent, names: Names) {
 }
 
 function sourceOf({ origin, remoteAddress, requestId }: AuditEvent): Html {
-  return html`<div class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, <span class="cut" title="Request id ${requestId}">${requestId}</span>`}</div>`
+  return html`<div class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, request <span class="cut" title="Request id ${requestId}">${requestId}</span>`}</div>`
 }
 
 function sentence(action: string): string {

@@ -88,7 +88,7 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 function listOf(value: unknown): unknown[] {
-  return value === undefined ? [] : [value]
+  return value === undefined || value === null ? [] : [value]
 }
 
 function shown(value: unknown): Part {

@@ -43,7 +43,7 @@ export interface Visit {
 }
 
 const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo.</strong> Everything in it is gone when it stops. Try this:</p>
-<ol><li><a href="/new-application">Register an application</a></li><li>Get a token with the command shown there</li><li>Send a wrong secret and see why it fails on <a href="/applications">its page</a></li></ol></aside>`
+<ol><li><a href="/new-application">Register an application</a></li><li>Get a token with the command shown there</li><li>Change a letter of the secret in that command, run it again, and see why it fails: on its page, under <a href="/applications">Applications</a></li></ol></aside>`
 
 /** The HTML document of a page. */
 export function layout({ title, heading = title, section, ...page }: Page, { operator, done, isDemo }: Visit): string {

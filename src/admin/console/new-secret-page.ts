@@ -15,8 +15,8 @@ interface NewSecret {
   /** The path of the owner's page. */
   base: string
   section: Section
-  /** How to get a token with it. Undefined for suites, which get none. */
-  use: Html | undefined
+  /** How to get a token with it, or to introspect one. */
+  use: Html
 }
 
 /** Shows a new secret, once. */

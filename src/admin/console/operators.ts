@@ -12,6 +12,7 @@ import { badge, note, section, time } from './components/words.ts'
 import { donePath } from './done.ts'
 import { type Html, html, path } from './html.ts'
 import type { Page } from './layout.ts'
+import { IN_A_CLONE } from './login-instructions.ts'
 import { showPage } from './page.ts'
 
 /** The operator who views the page. */
@@ -77,6 +78,7 @@ ${howToSignIn !== undefined && html`<p>These commands do not work here, because 
 token-server operators add NAME --role viewer
 token-server operators key NAME --expires 90d
 token-server console NAME</code></pre>
+<p>${IN_A_CLONE}</p>
 <p>An admin can change everything, a viewer can only look. A key is for a program that uses the API. The last command prints a link that signs a person in to this console.</p>
 </div>`
 }

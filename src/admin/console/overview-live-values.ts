@@ -13,11 +13,21 @@ const WORDS: Record<string, string> = { 'no such endpoint': 'no such endpoint, s
 export function overviewLiveValues(statistics: Statistics): LiveValues {
   return {
     at: new Date(statistics.at).toISOString(),
+    version: statistics.version,
+    uptime: uptime(statistics),
     ...ofTraffic(statistics),
     ...ofReasons(statistics),
     ...ofServer(statistics),
     ...Object.assign({}, ...overviewCharts(statistics).map(drawChart)),
   }
+}
+
+function uptime({ at, startedAt }: Statistics): string {
+  const minutes = Math.floor(Math.max(at - startedAt, 0) / 60_000)
+  if (minutes < 1) return 'less than a minute'
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`
 }
 
 function ofTraffic({ lastMinute, lastHour, liveTokens }: Statistics): LiveValues {

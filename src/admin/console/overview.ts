@@ -43,7 +43,7 @@ export function overview(statistics: Statistics, { refused, canChange }: Shown):
     title: 'Overview',
     section: '/',
     scripts: ['live.js'],
-    lead: html`Version ${statistics.version}, up for ${uptime(statistics)}. Figures as of <time data-live="at" data-clock="seconds" datetime="${now.at}">${now.at?.slice(11, 19)} UTC</time>.`,
+    lead: html`Version ${text('version', now)}, up for ${text('uptime', now)}. Figures as of <time data-live="at" data-clock="seconds" datetime="${now.at}">${now.at?.slice(11, 19)} UTC</time>.`,
     actions: html`<span class="badge good" data-live-state role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="/" data-live-reload>Reload</a>${canChange && html`<a class="button primary small" href="/new-application">Register an application</a>`}`,
     content: html`
 <div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>
@@ -199,12 +199,4 @@ ${isSqlite && store.databaseBytes !== 0 && html`<div><dt>Last backup</dt><dd>${t
 /** The same as onlyIf, inline. */
 function state(condition: string, values: LiveValues, content: Part): Html {
   return html`<span data-live-if="${condition}"${values[condition] === '' && html` hidden`}>${content}</span>`
-}
-
-function uptime({ at, startedAt }: Statistics): string {
-  const minutes = Math.floor(Math.max(at - startedAt, 0) / 60_000)
-  if (minutes < 1) return 'less than a minute'
-  if (minutes < 60) return `${minutes} min`
-  const hours = Math.floor(minutes / 60)
-  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`
 }

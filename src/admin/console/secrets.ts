@@ -4,7 +4,7 @@ import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
 import { idOf } from '../wire/id.ts'
 import { OVERLAPS, type Rotation } from './components/rotation.ts'
-import { tryIt } from './components/try-it.ts'
+import { introspectionCommand, tryIt } from './components/try-it.ts'
 import { donePath } from './done.ts'
 import { fieldsOf } from './fields.ts'
 import { statusOf } from './form-errors.ts'
@@ -56,7 +56,8 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
     const { secrets } = administration(callerOf(request).author)
     try {
       const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
-      const use = suites && tryIt({ clientId: id, clientSecret: made.clientSecret, suites, publicUrl })
+      const client = { clientId: id, clientSecret: made.clientSecret, publicUrl }
+      const use = suites ? tryIt({ ...client, suites }) : introspectionCommand(client)
       const base = `${section}${path`/${id}`}`
       return showPage(reply, newSecretPage({ owner: id, ownerName, base, section, use, now: now(), ...made }))
     } catch (error) {

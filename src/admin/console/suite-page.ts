@@ -51,7 +51,7 @@ ${namesPanel({ action: `${base}/names`, form: shown.names, canChange })}
 </div>
 ${!isWell && refusalsPanel(explanation, now)}
 ${secretsPanel({ base, secrets: suite.secrets, now, canChange, rotation: shown.rotation })}
-${section('gateway', 'How tokens are checked', howToCheckTokens(suite.suiteId, publicUrl, docsUrl))}
+${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId: suite.suiteId, publicUrl, docsUrl }))}
 ${approvedPanel(base, approved, canChange)}
 ${isWell && refusalsPanel(explanation, now)}
 ${changesPanel(suite.suiteId, events)}

@@ -24,7 +24,7 @@ t.test('Audit: changes are listed newest first, with author, origin and differen
   const text = read(body)
   t.match(text, /Application updated .* Application registered/)
   t.match(body, 'name: <del><bdi>Old</bdi></del> → <ins><bdi>New</bdi></ins>')
-  t.match(text, 'bert API, 192.0.2.1, request-1')
+  t.match(text, 'bert API, 192.0.2.1, request request-1')
   t.match(body, `<a href="/applications/${clientId}">`)
   t.match(body, '<a href="/audit?actor=bert">')
 })

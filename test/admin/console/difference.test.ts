@@ -16,9 +16,7 @@ function read(...[before, after]: Parameters<typeof difference>): string[] {
 
 t.test('Difference: a changed value is shown before and after', async (t) => {
   t.strictSame(read({ name: 'A', status: 'active' }, { name: 'B', status: 'active' }), ['name: [-A-] → [+B+]'])
-  t.strictSame(read({ ends_at: null }, { ends_at: '2027-01-15T08:00:00.000Z' }), [
-    'ends at: [-none-] → [+2027-01-15 08:00 UTC+]',
-  ])
+  t.strictSame(read({ ends_at: null }, { ends_at: '2027-01-15T08:00:00.000Z' }), ['ends at: [+2027-01-15 08:00 UTC+]'])
   t.strictSame(read({ a: 1, b: true }, { a: 2, b: { c: 1 } }), ['a: [-1-] → [+2+]', 'b: [-true-] → [+c 1+]'])
 })
 
@@ -63,7 +61,7 @@ t.test('Difference: secrets and keys are compared by id, field by field', async 
   const secret = { id: 1, origin: 'generated', ends_at: null }
   t.strictSame(
     read({ secrets: [secret] }, { secrets: [{ ...secret, ends_at: '2027-01-15T08:00:00.000Z' }, { id: 2 }] }),
-    ['secret: [+2+]', 'secret 1 ends at: [-none-] → [+2027-01-15 08:00 UTC+]'],
+    ['secret: [+2+]', 'secret 1 ends at: [+2027-01-15 08:00 UTC+]'],
   )
   t.strictSame(read({ secrets: [secret] }, { secrets: [] }), ['secret: [-1-]'])
   t.strictSame(read({ secrets: [secret] }, { secrets: [secret] }), [])

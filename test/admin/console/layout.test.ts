@@ -45,6 +45,7 @@ t.test('Console: every page of the demo says that it is a demo, and what to try'
   const browser = await signIn()
   for (const path of ['/', '/about'])
     t.match(textOf((await browser(path)).body), 'This is a demo. Everything in it is gone')
+  t.match(textOf((await browser('/')).body), 'see why it fails: on its page, under Applications')
   t.notMatch((await visit('/login')).body, 'This is a demo', 'but not before signing in')
   const other = await createConsoleWorld(t)
   t.notMatch((await (await other.signIn())('/')).body, 'This is a demo')

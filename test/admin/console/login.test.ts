@@ -107,6 +107,7 @@ t.test('Login: the page has a form that works without JavaScript, and says how t
   t.match(body, '<form class="form" method="post" action="/login" data-login>')
   t.match(body, '<label for="field-code">Code</label>')
   t.match(body, 'token-server console NAME')
+  t.match(body, 'npm run -s token-server --')
   t.match((await visit('/login?why=ended')).body, 'Your session has ended')
   t.notMatch((await visit('/login?why=toString')).body, 'class="note')
 })

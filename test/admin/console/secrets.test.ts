@@ -41,6 +41,8 @@ for (const kind of ['application', 'suite'] as const) {
     const curl = kind === 'application' ? `'client_secret=${secret}'` : ''
     t.ok(copyOf(body, 'curl').endsWith(curl), 'an application gets tokens with it')
     t.equal(copyOf(body, 'curl') === '', kind === 'suite')
+    const introspection = kind === 'suite' ? `'client_secret=${secret}'` : ''
+    t.ok(copyOf(body, 'introspect-curl').endsWith(introspection), 'a suite introspects tokens with it')
     clock.time += MINUTE
     t.equal((await rotate(sent)).body, body, 'a reload')
     const [old, young] = await list()

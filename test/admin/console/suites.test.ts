@@ -114,7 +114,8 @@ t.test('New suite: errors are shown at their fields, and input is kept', async (
 })
 
 t.test('Suite: its instructions link to the documentation if DOCS_URL is set', async (t) => {
-  const docs = (docsUrl: string | undefined) => howToCheckTokens('store', 'https://token.example', docsUrl).text
+  const docs = (docsUrl: string | undefined) =>
+    howToCheckTokens({ suiteId: 'store', publicUrl: 'https://token.example', docsUrl }).text
   t.match(docs('https://docs.example'), '<a href="https://docs.example" rel="noreferrer">Read more</a>')
   t.notMatch(docs(undefined), 'Read more')
 })

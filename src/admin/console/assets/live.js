@@ -84,7 +84,7 @@ function watchForStale(start) {
     if (Date.now() - start < STALE_MS) return
     document.body.classList.add('stale')
     const isOpen = source?.readyState === EventSource.OPEN
-    const since = new Date(lastUpdateAt).toLocaleTimeString()
+    const since = new Date(lastUpdateAt).toLocaleTimeString('en-GB')
     say(`${isOpen ? 'No new figures' : 'Not connected'} since ${since}`, 'bad')
   }, 1000)
 }

@@ -2,14 +2,17 @@ import { type Html, html, path } from '../html.ts'
 import { copyable } from './secret-box.ts'
 import { section } from './words.ts'
 
-interface TryIt {
+interface Client {
   clientId: string
   /** Undefined unless the secret is new: it is shown only once. */
   clientSecret?: string | undefined
-  /** The ids of the approved suites. */
-  suites: readonly string[]
   /** The URL at which clients reach this server. */
   publicUrl: string
+}
+
+interface TryIt extends Client {
+  /** The ids of the approved suites. */
+  suites: readonly string[]
 }
 
 /** Commands that get a token, and check it at the first approved suite. */
@@ -22,11 +25,25 @@ ${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the acces
   )
 }
 
+/** The command that introspects a token. `clientId`: of the suite. */
+export function introspectionCommand({ publicUrl, ...credentials }: Client): Html {
+  const command = curl(`${publicUrl}/v1/oauth/introspect`, 'token=ACCESS_TOKEN', credentials)
+  return copyable('introspect-curl', 'Try it in a terminal, with the token of an approved application', command)
+}
+
+function tokenCommand({ publicUrl, ...credentials }: Client): string {
+  return curl(`${publicUrl}/v1/oauth/accesstoken`, 'grant_type=client_credentials', credentials)
+}
+
 /** Quoted and URL-encoded, because a client id that was registered elsewhere may have any ASCII character. */
-function tokenCommand({ clientId, clientSecret = 'CLIENT_SECRET', publicUrl }: Omit<TryIt, 'suites'>): string {
+function curl(
+  url: string,
+  data: string,
+  { clientId, clientSecret = 'CLIENT_SECRET' }: Omit<Client, 'publicUrl'>,
+): string {
   return [
-    `curl ${quoted(`${publicUrl}/v1/oauth/accesstoken`)}`,
-    "-d 'grant_type=client_credentials'",
+    `curl ${quoted(url)}`,
+    `-d ${quoted(data)}`,
     `--data-urlencode ${quoted(`client_id=${clientId}`)}`,
     `--data-urlencode ${quoted(`client_secret=${clientSecret}`)}`,
   ].join(' \\\n  ')
