@@ -115,7 +115,9 @@ t.test('Application: its page shows refused client ids that look like its own', 
   const { page, refuse, clientId } = await setting(t)
   const sent = `${clientId.slice(0, 4).toLowerCase()}... (33 characters)`
   await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
-  const text = textOf(await page())
+  const body = await page()
+  t.match(body, `<span class="code">${sent}</span>`, 'which wraps where the table is too wide, unlike <code>')
+  const text = textOf(body)
   t.match(text, 'This may need attention. Nothing of it is refused, but an unknown client id that looks like it is')
   t.match(text, `No application or suite has this client id unknown client ${sent}`)
 })

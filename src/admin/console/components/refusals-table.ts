@@ -32,7 +32,7 @@ export function refusalsTable(
     const { reason, endpoint, suite, remoteAddress, count, lastAt, requestId } = refusal
     return [
       reasonOf(reason),
-      ...(withClient ? [html`<code>${refusal.clientId}</code>`] : []),
+      ...(withClient ? [html`<span class="code">${refusal.clientId}</span>`] : []),
       count.toLocaleString('en'),
       html`${age(lastAt, now)}<div class="hint">${time(lastAt)}</div>`,
       html`<code>${endpoint}</code>${suite !== undefined && html` <code>${suite}</code>`}`,
