@@ -345,9 +345,11 @@ t.test('Application: its page and forms work with every allowed client id', asyn
 })
 
 t.test('Application: if an approval is missing, it says where to add it', async (t) => {
-  const { page, refuse } = await setting(t)
+  const { page, refuse, administration, clientId } = await setting(t)
   await refuse({ reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' })
   t.match(textOf(await page()), 'It is not approved for third. If it should be: tick third under Approvals.')
+  await administration.applications.withdraw(clientId, 'store')
+  t.match(textOf(await page()), 'its tokens are valid nowhere: tick a suite under Approvals.')
 })
 
 t.test('Application: it says if all of its changes have been purged', async (t) => {
