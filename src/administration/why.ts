@@ -28,9 +28,6 @@ export interface Explanation extends Diagnosis {
   knownUntil: { refusals: number; tokens: number }
 }
 
-/** Client ids compared per step, before other requests run. */
-const COMPARED_AT_A_TIME = 200
-
 export interface ApplicationInTrouble extends ShownApplication {
   /** In this hour of the clock so far. */
   tokensThisHour: number
@@ -67,7 +64,7 @@ export function createWhy(context: Context) {
     }
     const similarApplications: ApplicationNames[] = []
     const isNear = nearTo(clientId)
-    for await (const names of stepsOfNames(store, { size: COMPARED_AT_A_TIME })) {
+    for await (const names of stepsOfNames(store)) {
       similarApplications.unshift(...names.filter((one) => isNear(one.clientId)).reverse())
     }
     if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications, instructions.list)

@@ -4,7 +4,7 @@ import type { Instructions } from '../../administration/instructions.ts'
 export const CONSOLE_INSTRUCTIONS: Instructions = {
   resume: () => '“Resume” above',
   rotate: () => '“Rotate secret” below',
-  approve: (_, suites) => `tick ${suites.length > 0 ? suites.join(', ') : 'a suite'} under Approvals`,
+  approve: (_, suites) => `tick ${namesOf(suites)} under Approvals`,
   list: 'the list of applications',
   ofSuite: (_, said) => said,
 }
@@ -14,5 +14,9 @@ export const VIEWER_INSTRUCTIONS: Instructions = {
   ...CONSOLE_INSTRUCTIONS,
   resume: () => 'ask an admin to resume it',
   rotate: () => '“Rotate secret” (ask an admin)',
-  approve: (_, suites) => `ask an admin to approve it for ${suites.length > 0 ? suites.join(', ') : 'a suite'}`,
+  approve: (_, suites) => `ask an admin to approve it for ${namesOf(suites)}`,
+}
+
+function namesOf(suites: readonly string[]): string {
+  return suites.length > 0 ? suites.join(', ') : 'a suite'
 }
