@@ -78,7 +78,7 @@ function figures(application: ApplicationInTrouble, now: number): Html {
   const { lastTokenAt, tokensThisHour, refusedThisHour, suites, secrets } = application
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
-${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'It shows up within a minute.' : time(lastTokenAt))}
+${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'A new one shows up within a minute.' : time(lastTokenAt))}
 ${card('Tokens this hour', tokensThisHour.toLocaleString('en'), refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} more refused by the quota`)}
 ${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
 ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}

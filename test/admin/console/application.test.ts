@@ -102,7 +102,7 @@ t.test('Application: its page explains how to get a token, right below the statu
   const before = await page()
   t.match(copyOf(before, 'curl'), `'client_id=${clientId}' \\\n  --data-urlencode 'client_secret=CLIENT_SECRET'`)
   t.ok(before.indexOf('id="try"') < before.indexOf('id="refusals"'))
-  t.match(textOf(before), 'Last token never It shows up within a minute.')
+  t.match(textOf(before), 'Last token never A new one shows up within a minute.')
   const { key } = await administration.applications.show(clientId)
   await store.addTokenCounts([{ applicationKey: key, hour: 0, issued: 1, refused: 0, lastTokenAt: clock.time }])
   const after = await page()
