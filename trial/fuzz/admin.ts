@@ -104,7 +104,7 @@ async function logIn(data: Data, name: string, port: number): Promise<string> {
     headers: { 'sec-fetch-site': 'same-origin' },
     body: new URLSearchParams({ code: new URL(String(url)).hash.slice(1) }),
   })
-  const [, reference] = /^__Host-session=(\w+);/.exec(answer.headers.get('set-cookie') ?? '') ?? []
+  const [, reference] = /^__Host-session-\d+=(\w+);/.exec(answer.headers.get('set-cookie') ?? '') ?? []
   if (reference === undefined) throw new Error(`No login: ${answer.status}`)
   return reference
 }
