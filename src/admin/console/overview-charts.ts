@@ -1,4 +1,4 @@
-import type { Statistics, Traffic } from '../../domain/statistics.ts'
+import type { Latency, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Chart, Series } from './chart.ts'
 import { duration, short } from './figures.ts'
 
@@ -19,7 +19,15 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     figures: minutes.map(({ traffic }) => traffic && of(traffic)),
   })
   const counted = { moments, write: short, step: 1 }
-  const timed = { moments, write: duration, step: 0.0001 }
+  const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency | undefined): Chart => ({
+    moments,
+    write: duration,
+    step: 0.0001,
+    id,
+    title,
+    description: `How long requests take, ${span}: half of them are faster than the median, 99 % faster than p99.`,
+    series: [series('p99', (traffic) => of(traffic)?.p99), series('Median', (traffic) => of(traffic)?.p50)],
+  })
   return [
     {
       ...counted,
@@ -45,26 +53,8 @@ export function overviewCharts(statistics: Statistics): Chart[] {
       description: `Requests that were refused or failed, ${span}.`,
       series: [series('Refusals', ({ refusals }) => refusals)],
     },
-    {
-      ...timed,
-      id: 'token-latency',
-      title: 'Response time: tokens',
-      description: `How long requests take, ${span}: half of them are faster than the median, 99 % faster than p99.`,
-      series: [
-        series('p99', ({ tokenLatency }) => tokenLatency?.p99),
-        series('Median', ({ tokenLatency }) => tokenLatency?.p50),
-      ],
-    },
-    {
-      ...timed,
-      id: 'check-latency',
-      title: 'Response time: checks',
-      description: `How long requests take, ${span}: half of them are faster than the median, 99 % faster than p99.`,
-      series: [
-        series('p99', ({ checkLatency }) => checkLatency?.p99),
-        series('Median', ({ checkLatency }) => checkLatency?.p50),
-      ],
-    },
+    latencies('token-latency', 'Response time: tokens', ({ tokenLatency }) => tokenLatency),
+    latencies('check-latency', 'Response time: checks', ({ checkLatency }) => checkLatency),
   ]
 }
 
