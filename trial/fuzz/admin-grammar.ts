@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http'
 import type { Random } from '../random.ts'
+import { SUFFIXES } from './grammar.ts'
 import { CANARY } from './known.ts'
 
 /** What the fuzzer knows of the admin listener. Its requests never change the operators that it uses. */
@@ -72,22 +73,6 @@ const OPEN = [
 ]
 const NOWHERE = ['/admin', '/admin/v1', '/admin/v2/suites', '/live', '/live/x', '*', '/nothing']
 
-const SUFFIXES = [
-  '/',
-  '//',
-  '/..',
-  '/%2e%2e/',
-  '/%',
-  '/%zz',
-  '/%00',
-  '#',
-  '#%',
-  '%23',
-  ';a=b',
-  '/a/b/c',
-  '\\',
-  '/%c0%af',
-]
 const QUERIES = [
   'limit=1',
   'limit=0',

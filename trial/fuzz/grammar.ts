@@ -23,11 +23,8 @@ const PATHS = [
   '/v1/oauth',
   '*',
 ]
-const BEHIND = [
-  '',
-  '',
-  '',
-  '',
+/** Put behind a path, each makes another target of it. */
+export const SUFFIXES = [
   '/',
   '//',
   '/..',
@@ -44,6 +41,7 @@ const BEHIND = [
   '\\',
   '/%c0%af',
 ]
+const BEHIND = ['', '', '', '', ...SUFFIXES]
 const VERSIONS = ['1.1', '1.1', '1.1', '1.1', '1.1', '1.1', '1.0', '2.0', '0.9', '1.9']
 const TYPES = [
   'application/x-www-form-urlencoded',

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { RefusalCount } from '../../../src/domain/refusal-count.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
+import { refusal } from '../../support/refusal.ts'
 
 const MINUTE = 60_000
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
@@ -27,21 +28,10 @@ async function setting(t: Test, options?: Parameters<typeof createConsoleWorld>[
   }
   const show = () => administration.applications.show(clientId)
   /** Records refusals of the application, as a server does. */
-  const refuse = (...refusals: Partial<RefusalCount>[]) => store.recordRefusals(refusals.map((one) => refusal(one)))
-  const refusal = (one: Partial<RefusalCount>): RefusalCount => ({
-    clientId,
-    isKnown: true,
-    reason: 'wrong secret',
-    endpoint: '/v1/oauth/accesstoken',
-    suite: undefined,
-    remoteAddress: '192.0.2.1',
-    count: 1,
-    firstAt: clock.time,
-    lastAt: clock.time,
-    requestId: 'request-1',
-    traceId: undefined,
-    ...one,
-  })
+  const refuse = (...refusals: Partial<RefusalCount>[]) => {
+    const common = { firstAt: clock.time, lastAt: clock.time, requestId: 'request-1' }
+    return store.recordRefusals(refusals.map((one) => refusal(clientId, { ...common, ...one })))
+  }
   return { ...world, clientId, browser, path, page, names, show, refuse }
 }
 
