@@ -6,7 +6,7 @@ import {
   shownApplicationView,
 } from '../../administration/views.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from './administration.ts'
+import { administrationOf } from '../wire/administration.ts'
 import { repeatable, sendCreated } from './created.ts'
 import { API_INSTRUCTIONS } from './instructions.ts'
 import { choiceOf, pageOptions, type Query } from './query.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from './administration.ts'
+import { administrationOf } from '../wire/administration.ts'
 
 interface OneApproval {
   Params: { client_id: string; suite_id: string }

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import type { AdminContext } from '../context.ts'
-import { callerOf } from '../wire/caller.ts'
+import { administrationOf } from '../wire/administration.ts'
 import { applicationPage, type ShownApplicationPage } from './application-page.ts'
 import { unchangedNames } from './components/names-panel.ts'
 import { newRotation } from './components/rotation.ts'
-import { CONSOLE_INSTRUCTIONS, VIEWER_INSTRUCTIONS } from './instructions.ts'
+import { instructionsFor } from './instructions.ts'
 import { showPage } from './page.ts'
 import { settingOf } from './settings.ts'
 import { MAX_CHOICES } from './suite-choices.ts'
@@ -20,7 +20,7 @@ export type PageOverrides = Partial<Pick<ShownApplicationPage, 'rotation' | 'nam
 
 /** Returns a function that answers with the page of an application, or 404. */
 export function createApplicationView(context: AdminContext) {
-  const { store, administration, now } = context
+  const { store, now } = context
   const publicUrl = settingOf(context, 'PUBLIC_URL')
 
   return async (clientId: string, reply: FastifyReply, { status = 200, ...overrides }: PageOverrides = {}) => {
@@ -49,8 +49,7 @@ export function createApplicationView(context: AdminContext) {
     request: FastifyRequest,
   ): Promise<Explanation | (Unknown & { application: undefined })> {
     try {
-      const instructions = canChange(request) ? CONSOLE_INSTRUCTIONS : VIEWER_INSTRUCTIONS
-      return await administration(callerOf(request).author).why(clientId, instructions)
+      return await administrationOf(context, request).why(clientId, instructionsFor(request))
     } catch (error) {
       if (!(error instanceof NothingKnown)) throw error
       const { similarApplications } = error

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AdminContext } from '../context.ts'
-import { callerOf } from '../wire/caller.ts'
+import { administrationOf } from '../wire/administration.ts'
 import { createApplicationView } from './application-view.ts'
 import { donePath } from './done.ts'
 import { fieldsOf } from './fields.ts'
@@ -16,7 +16,7 @@ type Route = { Params: { id: string } }
 /** The page of an application, and its forms. */
 export function application(console: FastifyInstance, context: AdminContext): void {
   const { store } = context
-  const actions = (request: FastifyRequest) => context.administration(callerOf(request).author)
+  const actions = (request: FastifyRequest) => administrationOf(context, request)
   const show = createApplicationView(context)
   const pathOf = ({ params }: FastifyRequest<Route>) => path`/applications/${params.id}`
 

@@ -1,7 +1,9 @@
+import type { FastifyRequest } from 'fastify'
 import type { Instructions } from '../../administration/instructions.ts'
+import { canChange } from './viewers.ts'
 
 /** Instructions that refer to elements on the pages of applications and suites. */
-export const CONSOLE_INSTRUCTIONS: Instructions = {
+const CONSOLE_INSTRUCTIONS: Instructions = {
   resume: () => '“Resume” above',
   rotate: () => '“Rotate secret” below',
   approve: (_, suites) => `tick ${namesOf(suites)} under Approvals`,
@@ -10,11 +12,16 @@ export const CONSOLE_INSTRUCTIONS: Instructions = {
 }
 
 /** The same for viewers, who have none of these elements. */
-export const VIEWER_INSTRUCTIONS: Instructions = {
+const VIEWER_INSTRUCTIONS: Instructions = {
   ...CONSOLE_INSTRUCTIONS,
   resume: () => 'ask an admin to resume it',
   rotate: () => '“Rotate secret” (ask an admin)',
   approve: (_, suites) => `ask an admin to approve it for ${namesOf(suites)}`,
+}
+
+/** What the operator who sent the request is told to do. */
+export function instructionsFor(request: FastifyRequest): Instructions {
+  return canChange(request) ? CONSOLE_INSTRUCTIONS : VIEWER_INSTRUCTIONS
 }
 
 function namesOf(suites: readonly string[]): string {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { AdminContext } from '../context.ts'
-import { callerOf } from '../wire/caller.ts'
+import { administrationOf } from '../wire/administration.ts'
 import { fieldsOf } from './fields.ts'
 import { errorsOf, statusOf } from './form-errors.ts'
 import { idempotencyOf, keyForRetry, newRequestKey } from './idempotency.ts'
@@ -14,7 +14,7 @@ import { assertCanChange } from './viewers.ts'
 
 /** /new-application: the form that registers an application. */
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
-  const { store, administration } = context
+  const { store } = context
   const publicUrl = settingOf(context, 'PUBLIC_URL')
 
   console.get('/new-application', async (request, reply) => {
@@ -28,7 +28,7 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
   console.post('/new-application', async (request, reply) => {
     const form = formIn(request.body)
     const { name, developerEmail, clientId, suites } = form
-    const { applications } = administration(callerOf(request).author)
+    const { applications } = administrationOf(context, request)
     const registration = { name, developerEmail, suites: [...suites], clientId: clientId || undefined }
     try {
       const registered = await applications.register(registration, { idempotency: idempotencyOf(request) })

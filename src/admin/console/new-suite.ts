@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { AdminContext } from '../context.ts'
-import { callerOf } from '../wire/caller.ts'
+import { administrationOf } from '../wire/administration.ts'
 import { fieldsOf } from './fields.ts'
 import { errorsOf, statusOf } from './form-errors.ts'
 import { idempotencyOf, keyForRetry, newRequestKey } from './idempotency.ts'
@@ -26,7 +26,7 @@ export function newSuite(console: FastifyInstance, context: AdminContext): void 
   console.post('/new-suite', async (request, reply) => {
     const fields = fieldsOf(request.body)
     const [suiteId, name] = [fields.text('suite_id'), fields.text('name')]
-    const { suites } = context.administration(callerOf(request).author)
+    const { suites } = administrationOf(context, request)
     try {
       const suite = await suites.register({ suiteId, name }, { idempotency: idempotencyOf(request) })
       return showPage(reply, registeredSuitePage({ suite, ...urls }))

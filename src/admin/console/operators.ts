@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ListedAdminKey, ListedOperator } from '../../administration/operators.ts'
 import type { Session } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
+import { administrationOf } from '../wire/administration.ts'
 import { callerOf } from '../wire/caller.ts'
 import { idOf } from '../wire/id.ts'
 import { RefusedOperator } from '../wire/refused-operator.ts'
@@ -25,11 +26,11 @@ interface Viewer {
 type Route = { Params: { name: string; id: string } }
 
 /** /operators: operators with their keys and sessions, and the forms that end them. They are added on the command line only. */
-export function operatorPages(console: FastifyInstance, { administration, howToSignIn }: AdminContext): void {
-  const actions = (request: FastifyRequest) => administration(callerOf(request).author).operators
+export function operatorPages(console: FastifyInstance, context: AdminContext): void {
+  const actions = (request: FastifyRequest) => administrationOf(context, request).operators
 
   console.get('/operators', async (request, reply) => {
-    return showPage(reply, page(await actions(request).list(), viewerOf(request), howToSignIn))
+    return showPage(reply, page(await actions(request).list(), viewerOf(request), context.howToSignIn))
   })
 
   console.post<Route>('/operators/:name/remove', async (request, reply) => {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { AdminContext } from '../context.ts'
-import { callerOf } from '../wire/caller.ts'
+import { administrationOf } from '../wire/administration.ts'
 import { idOf } from '../wire/id.ts'
 import { OVERLAPS, type Rotation } from './components/rotation.ts'
 import { introspectionCommand, tryIt } from './components/try-it.ts'
@@ -35,7 +35,7 @@ const MAX_HOURS = 8760
 
 /** Handles the forms that rotate and revoke secrets. */
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
-  const { administration, now } = context
+  const { now } = context
   const { section, find, show } = owners
   const publicUrl = settingOf(context, 'PUBLIC_URL')
 
@@ -53,7 +53,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       const error = { field: 'hours', message: `It must be a whole number of hours: 1 to ${MAX_HOURS}.` }
       return show(id, reply, { rotation: { ...form, error }, status: 422 })
     }
-    const { secrets } = administration(callerOf(request).author)
+    const { secrets } = administrationOf(context, request)
     try {
       const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
       const client = { clientId: id, clientSecret: made.clientSecret, publicUrl }
@@ -72,7 +72,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       const { id, secret_id } = request.params
       await find(id, request)
       const force = fieldsOf(request.body).text('force') === 'yes'
-      const { secrets } = administration(callerOf(request).author)
+      const { secrets } = administrationOf(context, request)
       try {
         await secrets.revoke(id, idOf(secret_id), { force })
       } catch (error) {

@@ -1,11 +1,11 @@
 import type { FastifyReply } from 'fastify'
 import type { AdminContext } from '../context.ts'
-import { callerOf } from '../wire/caller.ts'
+import { administrationOf } from '../wire/administration.ts'
 import { LAST_CHANGES, type PageOverrides } from './application-view.ts'
 import { unchangedNames } from './components/names-panel.ts'
 import { newRotation } from './components/rotation.ts'
 import { fieldsOf } from './fields.ts'
-import { CONSOLE_INSTRUCTIONS, VIEWER_INSTRUCTIONS } from './instructions.ts'
+import { instructionsFor } from './instructions.ts'
 import { showPage } from './page.ts'
 import { settingOf } from './settings.ts'
 import { suitePage } from './suite-page.ts'
@@ -16,17 +16,17 @@ const PAGE_SIZE = 20
 
 /** Returns a function that answers with the page of a suite. */
 export function createSuiteView(context: AdminContext) {
-  const { store, administration, now } = context
+  const { store, now } = context
   const urls = { publicUrl: settingOf(context, 'PUBLIC_URL'), docsUrl: settingOf(context, 'DOCS_URL') }
 
   return async (suiteId: string, reply: FastifyReply, { status = 200, ...overrides }: PageOverrides = {}) => {
     const { request } = reply
-    const { suites, why } = administration(callerOf(request).author)
+    const { suites, why } = administrationOf(context, request)
     const suite = await suites.show(suiteId)
     const after = fieldsOf(request.query).text('after') || undefined
     const { rows, next } = await suites.listApprovedPage(suiteId, { after, limit: PAGE_SIZE })
     const page = suitePage({
-      explanation: await why(suiteId, canChange(request) ? CONSOLE_INSTRUCTIONS : VIEWER_INSTRUCTIONS),
+      explanation: await why(suiteId, instructionsFor(request)),
       suite,
       approved: { applications: rows, count: await suites.countApproved(suiteId), next, isFirst: after === undefined },
       events: await store.listAuditEvents({ subject: suiteId, kind: 'suite', limit: LAST_CHANGES }),

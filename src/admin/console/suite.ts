@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AdminContext } from '../context.ts'
-import { callerOf } from '../wire/caller.ts'
+import { administrationOf } from '../wire/administration.ts'
 import { donePath } from './done.ts'
 import { changeNames } from './names.ts'
 import { showPage } from './page.ts'
@@ -13,7 +13,7 @@ type Route = { Params: { id: string } }
 
 /** The page of a suite, and its forms. */
 export function suite(console: FastifyInstance, context: AdminContext): void {
-  const actions = (request: FastifyRequest) => context.administration(callerOf(request).author).suites
+  const actions = (request: FastifyRequest) => administrationOf(context, request).suites
   const show = createSuiteView(context)
 
   console.get<Route>('/suites/:id', (request, reply) => show(request.params.id, reply))
