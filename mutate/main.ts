@@ -14,6 +14,7 @@ const ENOUGH = 0.95
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: ROOMS },
+    tests: { type: 'string', default: '.' },
     sample: { type: 'string', default: '500' },
     seed: { type: 'string', default: String(Date.now() % 1e6) },
     all: { type: 'boolean', default: false },
@@ -34,7 +35,7 @@ const explained: Explained[] = JSON.parse(readFileSync(join(import.meta.dirname,
 const copies = Array.from({ length: Number(values.jobs) }, () => copyOf(REPOSITORY))
 process.on('SIGINT', () => process.exit(130))
 
-const tests = await measureAll(testFiles(REPOSITORY))
+const tests = await measureAll(testFiles(REPOSITORY, values.tests.split(',')))
 console.log(`${queue.length} of ${every.length} mutants${values.all ? '' : `, --seed ${values.seed}`}`)
 const results = await tryAll(queue)
 report(results)

@@ -23,10 +23,11 @@ interface Range {
   count: number
 }
 
-/** Every test file but those that start processes or need other programs: they are slow. */
-export function testFiles(repository: string): string[] {
-  return globSync('test/**/*.test.ts', { cwd: repository })
-    .filter((file) => !/^test\/(process|interop)\//.test(file))
+/** The test files below some folders, but the nightly ones and those that start processes or need other programs. */
+export function testFiles(repository: string, folders: string[]): string[] {
+  return folders
+    .flatMap((folder) => globSync(`test/${folder}/**/*.test.ts`, { cwd: repository }))
+    .filter((file) => !/^test\/(process|interop|admin\/browser)\/|\.nightly\.test/.test(file))
     .sort()
 }
 
@@ -73,7 +74,8 @@ export function stillPasses(copy: string, { file, time }: PassedTest): Promise<b
 async function passes(copy: string, file: string, timeout: number, env: NodeJS.ProcessEnv): Promise<boolean> {
   const test = spawn(process.execPath, [file], {
     cwd: copy,
-    env: { ...process.env, TAP_BAIL: '1', ...env },
+    // TAP: all of them share one PostgreSQL server.
+    env: { ...process.env, TAP: '1', TAP_BAIL: '1', ...env },
     stdio: 'ignore',
     // With a group of its own, so that what it started ends with it.
     detached: true,

@@ -50,7 +50,7 @@ t.test('Unused: every function, constant and class that is exported is imported 
 t.test('Unused: every file is imported, or is started by itself', async (t) => {
   const imported = new Set(IMPORTS.map(({ target }) => target))
   const isStarted = (file: string) =>
-    /\.test\.ts$|(^|\/)main\.ts$|^bench\/(servers\/|load\/program\.ts)|^trial\/flood\/attacker\.ts$/.test(file)
+    /\.test\.ts$|(^|\/)(main|all)\.ts$|^bench\/(servers\/|load\/program\.ts)|^trial\/flood\/attacker\.ts$/.test(file)
   for (const file of FILES) t.ok(isStarted(file) || imported.has(file), file)
 })
 

@@ -37,7 +37,7 @@ async function startAdministration(t: Test, url: string) {
   return { ...as('anna'), as, store, clock, events }
 }
 
-const stores = [SQLITE, await startPostgresStore(t)]
+const stores = [SQLITE, await startPostgresStore()]
 
 for (const { name, createEnv } of stores) {
   t.test(`Idempotency: a repeated call changes nothing and gets the same answer (${name})`, async (t) => {

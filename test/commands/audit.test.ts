@@ -9,7 +9,7 @@ import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const REGISTER = ['apps', 'register', '--create', '--name', 'A', '--developer-email', 'a@b.example', '--client-id', 'a']
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 t.test('Audit: every change by a command is one line with who made it, on standard error', async (t) => {
   const url = new URL(await createDatabase())

@@ -2,7 +2,7 @@ import t from 'tap'
 import { run, runJson } from '../support/run.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 
-for (const { name, latest, createEnv } of [SQLITE, await startPostgresStore(t)]) {
+for (const { name, latest, createEnv } of [SQLITE, await startPostgresStore()]) {
   t.test(`Migrate on ${name}: it reports the version before and after`, async (t) => {
     const options = { env: await createEnv(t) }
     t.strictSame(await runJson(['migrate'], options), { from: 0, to: latest })

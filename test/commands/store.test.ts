@@ -4,7 +4,7 @@ import { register } from '../support/register.ts'
 import { run, runJson } from '../support/run.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 /** A store with an application, and a database without a password in its address. */
 async function createStore(t: Test) {

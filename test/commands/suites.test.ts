@@ -131,7 +131,7 @@ t.test(
   },
 )
 
-for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
+for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
   t.test(
     `Suites on ${name}: where there is no store the first one is refused, unless --create makes one`,
     async (t) => {

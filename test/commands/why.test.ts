@@ -8,7 +8,7 @@ import { register } from '../support/register.ts'
 import { run, runJson } from '../support/run.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 
-for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
+for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
   t.test(`why, on ${name}: the diagnosis comes first, then what is known, in words and as JSON`, async (t) => {
     const PORT = await freePort()
     const env = { ...(await createEnv(t)), PORT: String(PORT) }

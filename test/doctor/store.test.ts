@@ -36,7 +36,7 @@ async function exec(url: string, sql: string): Promise<void> {
   db.close()
 }
 
-for (const { name, latest, createEnv } of [SQLITE, await startPostgresStore(t)]) {
+for (const { name, latest, createEnv } of [SQLITE, await startPostgresStore()]) {
   /** A store, and what is found in it that is not all right. */
   async function createStore(t: Test) {
     const env = await createEnv(t)
@@ -260,7 +260,7 @@ t.test(
 )
 
 t.test('Doctor: a store that has moved, and the previous one of a store, are said', async (t) => {
-  const { createDatabase } = await startDatabases(t)
+  const { createDatabase } = await startDatabases()
   const { env, file } = temporaryDatabase(t)
   const { client_id } = await register(env)
   const location: SqliteLocation = { kind: 'sqlite', file }

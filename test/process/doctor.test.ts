@@ -117,7 +117,7 @@ t.test('Doctor: what is wrong with .env is found, and so is all else', async (t)
 })
 
 t.test('Doctor: on PostgreSQL nothing is wrong but that no server runs, and a password is not said', async (t) => {
-  const { createDatabase } = await startDatabases(t)
+  const { createDatabase } = await startDatabases()
   const DATABASE_URL = await createDatabase()
   const { password } = new URL(DATABASE_URL)
   const env = { DATABASE_URL, PORT: '0', PUBLIC_URL: 'https://token.example', TRUST_PROXY: '127.0.0.1' }

@@ -35,7 +35,7 @@ const SLOW: Record<string, { sql: string; isAtWork: (url: string) => Promise<boo
   },
 }
 
-for (const { name, folder, latest, createEnv } of [SQLITE, await startPostgresStore(t)]) {
+for (const { name, folder, latest, createEnv } of [SQLITE, await startPostgresStore()]) {
   t.test(`Migrations of ${name}: of several processes that start at once, one migrates and all go on`, async (t) => {
     const env = await createEnv(t)
     const results = await Promise.all(Array.from({ length: 5 }, () => command(t, ['migrate', '--json'], env)))

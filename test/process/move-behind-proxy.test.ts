@@ -5,7 +5,7 @@ import { startDatabases } from '../support/postgres/postgres.ts'
 import { startServer } from '../support/spawn.ts'
 import { startTokenLoad } from '../support/token-load.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 t.test('Moving, behind a proxy with two nodes: the same, and every request is answered', async (t) => {
   const { after, owners, copy, old } = await startToMove(t, await createDatabase(), { PORT: '0' })

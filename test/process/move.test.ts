@@ -5,7 +5,7 @@ import { startDatabases } from '../support/postgres/postgres.ts'
 import { startServer } from '../support/spawn.ts'
 import { startTokenLoad } from '../support/token-load.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 t.test('Moving, with a restart: no valid token stops working, no revoked one comes back', async (t) => {
   const PORT = String(await quietPort())

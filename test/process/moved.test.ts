@@ -8,7 +8,7 @@ import { run, runJson } from '../support/run.ts'
 import { command, startServer } from '../support/spawn.ts'
 import { until } from '../support/until.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 t.test(
   'Moving: from the copy on commands refuse the old store, its server warns, and the way back is open',

@@ -6,7 +6,7 @@ import { startDatabases } from '../support/postgres/postgres.ts'
 import { command } from '../support/spawn.ts'
 import { until } from '../support/until.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 t.test('Nodes: servers on one PostgreSQL see each other, and which ones have stopped or were killed', async (t) => {
   const url = await createDatabase()

@@ -4,7 +4,7 @@ import { createCluster } from '../support/postgres/nodes.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { command } from '../support/spawn.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 /** Asks over a few connections that stay open. Resolves to the status and the body. */
 function createClient(t: Test, address: string) {

@@ -2,4 +2,4 @@ import t from 'tap'
 import { testRollingUpgrades } from '../support/rolling-upgrade.ts'
 import { startPostgresStore } from '../support/stores.ts'
 
-testRollingUpgrades(t, await startPostgresStore(t))
+testRollingUpgrades(t, await startPostgresStore())

@@ -5,7 +5,7 @@ import { startServer } from '../support/spawn.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
-for (const { name, createEnv } of [SQLITE, await startPostgresStore(t)]) {
+for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
   t.test(`why, on ${name}: what several workers have refused is known soon, and all of it at their end`, async (t) => {
     const env = { ...(await createEnv(t)), WORKERS: '2' }
     const credentials = await register(env)

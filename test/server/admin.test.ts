@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 import { createWorld } from '../support/world.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 async function start(t: Test, env: NodeJS.ProcessEnv) {
   const { store } = await createWorld(t, env.DATABASE_URL ? { databaseUrl: env.DATABASE_URL } : {})

@@ -9,7 +9,7 @@ import { startDatabases } from '../support/postgres/postgres.ts'
 import { serverNode } from '../support/server-node.ts'
 import { until } from '../support/until.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 /** The nodes of an empty database, and one that counts its reports. */
 async function open(t: Test) {

@@ -99,7 +99,7 @@ t.test('Statistics: owners whose secrets end soon are listed, the next to end fi
   t.equal((await read()).endingSecrets?.inADay, 0)
 })
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 t.test('Statistics: nodes on one PostgreSQL see each other, and which one was killed', async (t) => {
   const world = await createWorld(t, { databaseUrl: await createDatabase() })

@@ -22,7 +22,7 @@ const SECRET = { digest: '$sha256$AAAA', createdAt: NOW }
 const IMPORTED = { digest: '$scrypt$ln=14,r=8,p=5$AAAA$AAAA', createdAt: NOW, endsAt: NOW + 1 }
 const PAGE = { limit: 1000 }
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 function application(clientId: string): NewApplication {
   const name = `Ünï "quoted" {${clientId}}, ✓ \\`

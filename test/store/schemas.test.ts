@@ -13,7 +13,7 @@ const ONLY_POSTGRES = [
   ...NODES.split(' ').map((column) => `nodes ${column}`),
 ]
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 t.test('Schemas: SQLite and PostgreSQL have the same tables with the same columns', async (t) => {
   const db = openDatabase(':memory:', (db) => db)

@@ -21,8 +21,8 @@ export const SQLITE: TestedStore = {
   createEnv: async (t) => temporaryDatabase(t).env,
 }
 
-export async function startPostgresStore(t: Test): Promise<TestedStore> {
-  const { createDatabase } = await startDatabases(t)
+export async function startPostgresStore(): Promise<TestedStore> {
+  const { createDatabase } = await startDatabases()
   return {
     name: 'PostgreSQL',
     folder: 'postgres',

@@ -227,4 +227,4 @@ const flow = (tested: TestedStore) => async (t: Test) => {
 
 t.test('Secrets, approvals and lists: all of it works on SQLite', flow(SQLITE))
 
-t.test('Secrets, approvals and lists: all of it works on PostgreSQL', async (t) => flow(await startPostgresStore(t))(t))
+t.test('Secrets, approvals and lists: all of it works on PostgreSQL', async (t) => flow(await startPostgresStore())(t))

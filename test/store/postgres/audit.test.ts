@@ -5,7 +5,7 @@ import { query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 const ROWS = 20_000
 

@@ -11,7 +11,7 @@ import { startDatabases } from '../../support/postgres/postgres.ts'
 import { refusal } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 async function open(t: Test, url: string) {
   const events: Event[] = []

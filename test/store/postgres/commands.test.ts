@@ -7,7 +7,7 @@ import { holdOpen, query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 const SECRET = { digest: '$sha256$AAAA', createdAt: 1 }
 const suite = (suiteId: string) => ({ suiteId, name: 'S', createdAt: 1, secret: SECRET })

@@ -7,7 +7,7 @@ import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases, startPostgres } from '../../support/postgres/postgres.ts'
 import { START } from '../../support/world.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 t.test('Measurements: each statement is said with its kind, and each transaction of tokens', async (t) => {
   const events: Event[] = []

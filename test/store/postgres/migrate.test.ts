@@ -11,7 +11,7 @@ import { startDatabases, startPostgres } from '../../support/postgres/postgres.t
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { until } from '../../support/until.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 const locationOf = (url: string) => parseDatabaseUrl(url) as PostgresLocation
 

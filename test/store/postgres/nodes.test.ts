@@ -6,7 +6,7 @@ import { openStore } from '../../../src/store/open.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 /** Several nodes' stores on an empty database, opened at once. */
 async function openStores(t: Test, count: number) {

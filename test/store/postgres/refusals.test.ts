@@ -5,7 +5,7 @@ import { query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 /** Twenty rows for each of a thousand applications, and a hundred newer ones of unknown client ids. */
 const FILL = `

@@ -7,7 +7,7 @@ import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 import { serverNode } from '../../support/server-node.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 /** Two stores on one empty database. */
 async function openTwo(t: Test) {

@@ -6,7 +6,7 @@ import { startDatabases } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { storeConformance } from '../conformance.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 async function open(t: Test, url: string) {
   const store = await openStore(parseDatabaseUrl(url) as DatabaseLocation, { lockTimeout: 2000 })

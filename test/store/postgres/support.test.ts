@@ -30,7 +30,7 @@ async function hangs(promise: Promise<unknown>): Promise<boolean> {
 }
 
 t.test('A test server: databases are apart, and their owner has no other rights', async (t) => {
-  const { createDatabase } = await startDatabases(t)
+  const { createDatabase } = await startDatabases()
   const [one, two] = await Promise.all([createDatabase(), createDatabase()])
   await query(one, 'CREATE TABLE things (id int)')
   await t.rejects(query(two, 'SELECT FROM things'), { code: '42P01' })

@@ -9,7 +9,7 @@ import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 import { refusal } from '../../support/refusal.ts'
 
-const { createDatabase } = await startDatabases(t)
+const { createDatabase } = await startDatabases()
 
 const SECRET = { digest: '$sha256$AAAA', createdAt: 1 }
 

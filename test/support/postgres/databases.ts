@@ -1,14 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { Test } from 'tap'
+import { parseDatabaseUrl } from '../../../src/domain/database-location.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { schemaHash } from '../migrations.ts'
 
 /** Runs a statement on a connection of its own, and resolves to its rows. */
 // biome-ignore lint/suspicious/noExplicitAny: the rows of any statement
 export async function query(url: string, text: string, values: unknown[] = []): Promise<any[]> {
+  return connected(url, async (client) => (await client.query(text, values)).rows)
+}
+
+async function connected<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    return (await client.query(text, values)).rows
+    return await work(client)
   } finally {
     await client.end()
   }
@@ -23,21 +30,43 @@ export async function holdOpen(t: Test, url: string, statements: string): Promis
   return async () => void (await client.query('ROLLBACK'))
 }
 
-/** An empty database that belongs to a role without other rights, which logs in by a password, and how to remove both. */
-export async function createDatabase(superuserUrl: string) {
+/**
+ * A database that belongs to a role of its own without other rights, which logs in by a password: empty, or a copy of
+ * `template`.
+ */
+export async function createDatabase(superuserUrl: string, template?: string): Promise<string> {
   const name = `token_server_${randomBytes(6).toString('hex')}`
   const password = randomUUID()
-  await query(superuserUrl, `CREATE ROLE ${name} LOGIN PASSWORD '${password}'`)
-  await query(superuserUrl, `CREATE DATABASE ${name} OWNER ${name}`)
+  await connected(superuserUrl, async (client) => {
+    await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`)
+    await client.query(`CREATE DATABASE ${name} OWNER ${name}${template ? ` TEMPLATE ${template}` : ''}`)
+  })
   const url = new URL(superuserUrl)
+  url.pathname = name
+  if (template) await query(url.href, `REASSIGN OWNED BY ${template} TO ${name}`)
   url.username = name
   url.password = password
-  url.pathname = name
-  return {
-    url: url.href,
-    async remove() {
-      await query(superuserUrl, `DROP DATABASE ${name} WITH (FORCE)`)
-      await query(superuserUrl, `DROP ROLE ${name}`)
-    },
-  }
+  return url.href
+}
+
+/** The name of a migrated database without rows. The first process that asks makes it. */
+export async function findTemplate(superuserUrl: string): Promise<string> {
+  const name = `token_server_template_${schemaHash('postgres')}`
+  await connected(superuserUrl, async (client) => {
+    await client.query("SELECT pg_advisory_lock(hashtext('token server template'))")
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name])
+    if (rowCount) return
+    const password = randomUUID()
+    await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`)
+    await client.query(`CREATE DATABASE ${name}_new OWNER ${name}`)
+    const url = new URL(superuserUrl)
+    Object.assign(url, { pathname: `${name}_new`, username: name, password })
+    const location = parseDatabaseUrl(url.href)
+    if (!location) throw new Error(`${url.href} names no database`)
+    const store = await openStore(location, { lockTimeout: 30_000 })
+    await store.close()
+    // From now on it is complete. A process that was killed before leaves a database that nobody looks for.
+    await client.query(`ALTER DATABASE ${name}_new RENAME TO ${name}`)
+  })
+  return name
 }

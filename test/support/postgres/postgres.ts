@@ -1,9 +1,10 @@
 import type { Test } from 'tap'
-import { createDatabase } from './databases.ts'
+import { createDatabase, findTemplate } from './databases.ts'
 import { runPair } from './pair.ts'
 import { type PostgresOptions, runPostgres } from './server.ts'
+import { sharedServer } from './shared.ts'
 
-/** A PostgreSQL server that ends with the test. */
+/** A PostgreSQL server that ends with the test: for tests that break or configure it. */
 export async function startPostgres(t: Test, options?: PostgresOptions) {
   const server = await runPostgres(options)
   t.teardown(() => server.stop())
@@ -17,18 +18,12 @@ export async function startPair(t: Test, options?: PostgresOptions) {
   return pair
 }
 
-/**
- * Where tests that need nothing but databases get them: from the server that TEST_POSTGRES_URL names, as a superuser, or
- * from one that ends with the test.
- */
-export async function startDatabases(t: Test): Promise<{ createDatabase(): Promise<string> }> {
-  const named = process.env.TEST_POSTGRES_URL
-  if (!named) return startPostgres(t)
+/** Databases on the server that all tests of a run share: migrated ones. */
+export async function startDatabases() {
+  const url = await sharedServer()
+  const template = await findTemplate(url)
   return {
-    async createDatabase() {
-      const { url, remove } = await createDatabase(named)
-      t.teardown(remove)
-      return url
-    },
+    createDatabase: () => createDatabase(url, template),
+    createEmptyDatabase: () => createDatabase(url),
   }
 }

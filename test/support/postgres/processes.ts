@@ -40,23 +40,35 @@ export function signalTo(pid: number, signal: NodeJS.Signals | 0): boolean {
 
 // Also what was stopped by SIGSTOP has to end. The number of tries is limited: nobody may wait for the process.
 const END = `
-cat >/dev/null
+if [ "$2" ]; then while kill -0 "$2" 2>/dev/null; do sleep 0.2; done; else cat >/dev/null; fi
 if pid=$(head -n 1 "$1/data/postmaster.pid"); then
   kill -CONT $pid $(cat /proc/$pid/task/$pid/children)
   kill -QUIT $pid
   tries=100
   while kill -0 $pid && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done
 fi
-rm -rf "$1"
+shift 2
+rm -rf "$folder" "$@"
 `
 
-/** Ends the server in a folder, and removes the folder: when it is told so, and when this process dies in whatever way. */
-export function endWithThisProcess(folder: string): { end(): Promise<void> } {
-  const watcher: ChildProcess = spawn('sh', ['-c', END, 'sh', folder], {
-    ...AS_USER,
+/** The process that a server ends with, and files to remove then. */
+export interface EndWith {
+  pid: number
+  files: string[]
+}
+
+/**
+ * Ends the server in a folder, and removes the folder: when `end` is called, and when this process, or another one, ends in
+ * whatever way.
+ */
+export function endWithProcess(folder: string, other?: EndWith): { end(): Promise<void> } {
+  const { pid = '', files = [] } = other ?? {}
+  const watcher: ChildProcess = spawn('sh', ['-c', `folder=$1${END}`, 'sh', folder, String(pid), ...files], {
+    // Only who started the other process may ask about it.
+    ...(other ? { cwd: '/' } : AS_USER),
     // Signals to the process group of the test do not reach it.
     detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
+    stdio: [other ? 'ignore' : 'pipe', 'ignore', 'ignore'],
   })
   // It keeps no test from ending.
   watcher.unref()

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { until } from '../until.ts'
-import { findBinaries } from './binaries.ts'
+import { findBinaries, versionOf } from './binaries.ts'
 import { createDatabase, query } from './databases.ts'
 import { quietPort } from './ports.ts'
-import { childrenOf, endWithThisProcess, isAlive, signalTo } from './processes.ts'
+import { childrenOf, type EndWith, endWithProcess, isAlive, signalTo } from './processes.ts'
 import { makeTemplate, temporaryFolderOfUser } from './template.ts'
 import { AS_USER, runAsUser } from './user.ts'
 
@@ -18,6 +18,8 @@ export interface PostgresOptions {
   settings?: Record<string, string>
   /** The folder of the binaries. */
   binaries?: string
+  /** The process that it ends with, where that is not this one. */
+  endWith?: EndWith
 }
 
 export type Postgres = Awaited<ReturnType<typeof runPostgres>>
@@ -30,12 +32,12 @@ export async function runPostgres(options: PostgresOptions = {}) {
 }
 
 /** The same, not started yet. */
-export async function preparePostgres({ durable = false, settings = {}, binaries: found }: PostgresOptions) {
+export async function preparePostgres({ durable = false, settings = {}, binaries: found, endWith }: PostgresOptions) {
   const { binaries, folder: template } = makeTemplate(found ?? findBinaries())
   const folder = temporaryFolderOfUser(join(tmpdir(), 'token-server-postgres-'))
   const data = join(folder, 'data')
   const log = join(folder, 'log')
-  const watcher = endWithThisProcess(folder)
+  const watcher = endWithProcess(folder, endWith)
   runAsUser('cp', ['-R', join(template, 'data'), data])
   const password = readFileSync(join(template, 'password'), 'utf8')
   const port = await quietPort()
@@ -45,6 +47,8 @@ export async function preparePostgres({ durable = false, settings = {}, binaries
     unix_socket_directories: '',
     fsync: durable ? 'on' : 'off',
     shared_buffers: '16MB',
+    // Logging in costs a few milliseconds otherwise.
+    ...(Number.parseInt(versionOf(binaries), 10) >= 16 && { scram_iterations: '1' }),
     // Nothing is left in /dev/shm by a kill.
     dynamic_shared_memory_type: 'mmap',
     ...settings,
@@ -115,7 +119,7 @@ export async function preparePostgres({ durable = false, settings = {}, binaries
     /** Runs a statement as the superuser, on a connection of its own, and resolves to its rows. */
     query: (text: string, values?: unknown[], database?: string) => query(url(database), text, values),
     /** The address of an empty database that belongs to a role without other rights, which logs in by a password. */
-    createDatabase: async () => (await createDatabase(url())).url,
+    createDatabase: () => createDatabase(url()),
     /** What it wrote. */
     log: () => readFileSync(log, 'utf8'),
     /** Ends it for good. Its data is removed. */
