@@ -1,5 +1,10 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { requestIdOf } from '../domain/request-id.ts'
+import { COUNTED } from '../listener/answer.ts'
+import { countClosedConnections } from '../listener/closed-connections.ts'
+import { limitConnections } from '../listener/connection-limits.ts'
+import { watchConnections } from '../listener/connections.ts'
+import { malformedReason } from '../listener/malformed.ts'
 import { adminApi } from './api/api.ts'
 import { adminConsole } from './console/console.ts'
 import type { AdminContext } from './context.ts'
@@ -7,7 +12,7 @@ import { limitAccess } from './wire/access.ts'
 import { decorateRequests } from './wire/caller.ts'
 import { ANSWER_HEADERS } from './wire/headers.ts'
 import { createHostCheck, originForm } from './wire/host.ts'
-import { createMalformedAnswers } from './wire/malformed.ts'
+import { answerMalformed } from './wire/malformed.ts'
 import { sendProblem } from './wire/problem.ts'
 import { reportError } from './wire/report-error.ts'
 import { refuseUnstorable } from './wire/storable.ts'
@@ -37,13 +42,17 @@ const MAX_PARAM_LENGTH = 1024
  */
 export async function buildAdminApp(context: AdminContext): Promise<FastifyInstance> {
   const { observe, trustProxy } = context
-  const malformed = createMalformedAnswers()
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: IDLE_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { headersTimeout: REQUEST_TIMEOUT_MS, connectionsCheckingInterval: 1000, requireHostHeader: false },
+    http: {
+      ...COUNTED,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 1000,
+      requireHostHeader: false,
+    },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     trustProxy,
     return503OnClosing: false,
@@ -53,13 +62,18 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
       reply.headers({ ...ANSWER_HEADERS, 'x-request-id': request.id })
       sendProblem(reply, reportError(observe, error, request))
     },
-    clientErrorHandler: (error, socket) => malformed.answer(error, socket),
+    clientErrorHandler: (error, socket) => answerMalformed(malformedReason(error), socket),
     genReqId: ({ headers }) => requestIdOf(headers),
     rewriteUrl: ({ url = '' }) => originForm(url),
   })
-  Object.assign(app.server, { maxConnections: MAX_CONNECTIONS, dropMaxConnection: true })
-  malformed.watch(app)
-  app.addHook('preClose', async () => void setTimeout(() => app.server.closeAllConnections(), CLOSE_MS))
+  const closed = countClosedConnections(observe, { listener: 'admin' })
+  const { drain, stop } = watchConnections(app.server, { closed, answerMalformed, drainTimeout: CLOSE_MS })
+  limitConnections(app.server, { perPrefix: MAX_CONNECTIONS, total: MAX_CONNECTIONS, isShared: () => false, closed })
+  app.addHook('preClose', async () => drain())
+  app.addHook('onClose', async () => {
+    stop()
+    closed.end()
+  })
   app.removeAllContentTypeParsers()
   app.setErrorHandler((error, request, reply) => sendProblem(reply, reportError(observe, error, request)))
 

@@ -182,7 +182,7 @@ export type Change =
   /** By an operator, before it expired. */
   | { type: 'session ended'; operator: string; sessionId: number }
 
-/** Why connections are closed, new ones at once. */
+/** Why connections are closed. */
 export const CLOSING_REASONS = [
   'too many connections',
   'too many connections of one address',
@@ -191,6 +191,9 @@ export const CLOSING_REASONS = [
 ] as const
 
 export type ClosingReason = (typeof CLOSING_REASONS)[number]
+
+/** A listener besides the public one. */
+export type ListenerName = 'admin' | 'ops'
 
 type ServerEvent =
   /** `database`: the store's place. `previous`: that of the one that is asked, too. `workers` is there where there are several. */
@@ -221,6 +224,8 @@ type ServerEvent =
   | {
       type: 'connections closed'
       reason: ClosingReason
+      /** Undefined: the public one. */
+      listener?: ListenerName | undefined
       connections: number
       remoteAddress: string | undefined
     }

@@ -1,19 +1,21 @@
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import formbody from '@fastify/formbody'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import { requestIdOf } from '../domain/request-id.ts'
 import type { Issuer } from '../issuer/issuer.ts'
+import { COUNTED } from '../listener/answer.ts'
+import { countClosedConnections } from '../listener/closed-connections.ts'
+import { limitConnections } from '../listener/connection-limits.ts'
+import { watchConnections } from '../listener/connections.ts'
+import { type MalformedReason, malformedReason } from '../listener/malformed.ts'
 import { accessToken } from './access-token.ts'
 import { health } from './health.ts'
 import { introspect } from './introspect.ts'
 import { metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
 import { verify } from './verify.ts'
-import { COUNTED } from './wire/answer.ts'
-import { countClosedConnections } from './wire/closed-connections.ts'
-import { limitConnections } from './wire/connection-limits.ts'
-import { watchConnections } from './wire/connections.ts'
 import { BODY_LIMIT, formRefusal } from './wire/form.ts'
 import { createLateAnswers } from './wire/late-answers.ts'
 import { answerMalformed } from './wire/malformed.ts'
@@ -60,6 +62,8 @@ export async function buildApp({
   publicUrl,
   docsUrl,
 }: AppOptions): Promise<FastifyInstance> {
+  const answerInvalid = (reason: MalformedReason, socket: Socket, request?: IncomingMessage) =>
+    answerMalformed({ observe, measure }, reason, socket, request)
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -79,7 +83,7 @@ export async function buildApp({
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     schemaErrorFormatter: formRefusal,
     frameworkErrors: (error, request, reply) => refuse({ observe, issuer }, error, request, reply),
-    clientErrorHandler: (error, socket) => answerMalformed({ observe, measure }, error, socket),
+    clientErrorHandler: (error, socket) => answerInvalid(malformedReason(error), socket),
     genReqId: ({ headers }) => requestIdOf(headers),
     rewriteUrl: (request) => withoutForeignPath(originForm(request.url as string)),
   })
@@ -89,15 +93,13 @@ export async function buildApp({
   const late = createLateAnswers(proxies)
   app.addHook('preClose', async () => late.giveAll())
   app.setErrorHandler((error, request, reply) => refuse({ observe, issuer, late }, error, request, reply))
-  // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  // Node.js would close the connection without an answer.
-  app.server.on('connect', (request, socket: Socket) =>
-    answerMalformed({ observe, measure }, new Error('CONNECT'), socket, request),
-  )
   const closed = countClosedConnections(observe, { measure })
-  watchConnections(app, closed, { connections })
-  limitConnections(app, { perPrefix: connectionLimit, isShared: proxies.isShared, closed })
+  const { drain, stop } = watchConnections(app.server, { closed, answerMalformed: answerInvalid, connections })
+  app.addHook('preClose', async () => drain())
+  app.addHook('onClose', async () => stop())
+  if (connectionLimit !== Infinity) {
+    limitConnections(app.server, { perPrefix: connectionLimit, isShared: proxies.isShared, closed })
+  }
   app.addHook('onClose', async () => closed.end())
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(ANSWER_HEADERS)

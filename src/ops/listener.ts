@@ -1,7 +1,13 @@
 import http from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { hostInUrl } from '../domain/address.ts'
+import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { COUNTED } from '../listener/answer.ts'
+import { countClosedConnections } from '../listener/closed-connections.ts'
+import { limitConnections } from '../listener/connection-limits.ts'
+import { watchConnections } from '../listener/connections.ts'
+import { MALFORMED_STATUSES, type MalformedReason, malformedReason, sendFinal } from '../listener/malformed.ts'
 
 export interface Page {
   status?: number
@@ -14,13 +20,16 @@ export interface Page {
 /** What is at each path. A page that rejects is answered with 500. */
 export type Pages = Record<string, () => Page | Promise<Page>>
 
-/** Few ask, and each asks seldom: a connection for each request, and so many at once. */
+/** Few tools ask, and each asks seldom: one connection for each request. */
 const MAX_CONNECTIONS = 64
 
-/** How long a request may take to arrive, and how long its answer may take until all of it is sent. */
+/** Connections of one address. */
+const MAX_PER_PREFIX = 32
+
+/** How long a request may take to arrive, and how long its response may stay unread. */
 const TIMEOUT_MS = 5000
 
-/** How long answers may take after the listener began to close. */
+/** How long responses may take after the listener began to close. */
 const CLOSE_MS = 250
 
 const METHODS = ['GET', 'HEAD']
@@ -28,33 +37,37 @@ const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosnif
 const TEXT = 'text/plain; charset=utf-8'
 
 /**
- * Answers operators and their tools on a port of its own. It has nothing secret, and nothing that changes anything. Resolves
- * when it listens; throws OperatorError where it cannot. Does not keep the process alive.
+ * Answers operators and their tools on a port of its own. Nothing there is secret, and nothing changes anything. Resolves when it
+ * listens; throws OperatorError if it cannot. Does not keep the process alive.
  */
 export async function listenForOperators(
   { host, port }: { host: string; port: number },
   pages: Pages,
+  observe: Observer,
 ): Promise<{ address: string; close: () => Promise<void> }> {
   const server = http.createServer({
+    ...COUNTED,
     requestTimeout: TIMEOUT_MS,
     headersTimeout: TIMEOUT_MS,
     connectionsCheckingInterval: 1000,
+    requireHostHeader: false,
   })
-  Object.assign(server, { maxConnections: MAX_CONNECTIONS, dropMaxConnection: true })
-  const asked = new WeakSet<Socket>()
+  const closed = countClosedConnections(observe, { listener: 'ops' })
+  const watched = { closed, answerMalformed, drainTimeout: CLOSE_MS, stallTimeout: TIMEOUT_MS }
+  const { drain, stop } = watchConnections(server, watched)
+  limitConnections(server, { perPrefix: MAX_PER_PREFIX, total: MAX_CONNECTIONS, isShared: () => false, closed })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+    answerMalformed(malformedReason(error), socket as Socket),
+  )
   server.on('request', async (request, response) => {
-    // More requests may have been sent on the connection: each of them would keep its answer in memory until it is taken.
-    if (asked.has(request.socket)) return
-    asked.add(request.socket)
-    const late = setTimeout(() => request.socket.destroy(), TIMEOUT_MS)
-    request.socket.once('close', () => clearTimeout(late))
+    // The parser stops here: each request behind it would keep its response in memory until it is read.
+    response.shouldKeepAlive = false
     const { status = 200, type, headers, body } = await answer(request, pages)
     const allow = status === 405 ? { allow: METHODS.join(', ') } : {}
     response.writeHead(status, {
       ...HEADERS,
       ...headers,
       ...allow,
-      connection: 'close',
       'content-type': type,
       'content-length': Buffer.byteLength(body),
     })
@@ -72,11 +85,19 @@ export async function listenForOperators(
   return {
     address: `http://${hostInUrl(address)}:${bound}`,
     async close() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      setTimeout(() => server.closeAllConnections(), CLOSE_MS)
-      await closed
+      const ended = new Promise((resolve) => server.close(resolve))
+      drain()
+      await ended
+      stop()
+      closed.end()
     },
   }
+}
+
+/** Answers what is not a valid request, and ends the connection. */
+function answerMalformed(reason: MalformedReason, socket: Socket): void {
+  const headers = { ...HEADERS, 'content-type': TEXT }
+  sendFinal(socket, { status: MALFORMED_STATUSES[reason], headers, body: `Refused: ${reason}.\n` })
 }
 
 async function answer({ method, url = '' }: http.IncomingMessage, pages: Pages): Promise<Page> {

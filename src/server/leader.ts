@@ -99,7 +99,7 @@ export async function runLeader(
   })
 
   async function begin(): Promise<void> {
-    ops = await startOps(config, figures)
+    ops = await startOps(config, { figures, observe })
     store = await open()
     figures?.ofStore.open(store)
     admin = await startAdmin(config, { store, observe, figures })

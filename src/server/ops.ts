@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import type { Observer } from '../domain/events.ts'
 import { listenForOperators, type Page, type Pages } from '../ops/listener.ts'
 import { referencePages } from '../ops/reference.ts'
 import type { Measured } from '../telemetry/metrics/exposition.ts'
@@ -25,7 +26,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  */
 export async function startOps(
   { OPS_ADDRESS: place, DATABASE_URL }: OpsConfig,
-  figures: ServerFigures | undefined,
+  { figures, observe }: { figures: ServerFigures | undefined; observe: Observer },
 ): Promise<Ops> {
   if (!place || !figures) return OFF
   const { numbers, fleet, ofStore } = figures
@@ -45,7 +46,7 @@ export async function startOps(
     '/health/ready': async () => health(serving() > 0 && (await ofStore.isUp())),
     ...referencePages(),
   }
-  return listenForOperators(place, pages)
+  return listenForOperators(place, pages, observe)
 }
 
 function ofFleet(fleet: Fleet): Measured {

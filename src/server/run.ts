@@ -47,7 +47,7 @@ export async function run(
 
   async function start() {
     const figures = numbers && createServerFigures(numbers, { expected: 1, serving: () => (isServing ? 1 : 0) })
-    const ops = await startOps(config, figures)
+    const ops = await startOps(config, { figures, observe })
     const store = await open()
     figures?.ofStore.open(store)
     admin = await startAdmin(config, { store, observe, figures })

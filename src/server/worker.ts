@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../domain/store.ts'
-import { retire } from '../http/wire/connections.ts'
+import { retire } from '../listener/connections.ts'
 import { endProcess, untilFilesRest } from './end-process.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { onLeaderMessage, tellLeader } from './messages.ts'

@@ -112,7 +112,10 @@ export const LINES: Lines = {
     level: 'warn',
     fields: { prefix: 'prefix', count: 'count', throttled: 'throttled', seconds: 'seconds' },
   },
-  'connections closed': { level: 'warn', fields: { reason: 'reason', connections: 'connections', ...remote } },
+  'connections closed': {
+    level: 'warn',
+    fields: { listener: 'listener', reason: 'reason', connections: 'connections', ...remote },
+  },
   'proxy not trusted': { level: 'warn', fields: { ...remote, setting: 'setting' } },
   restarting: { level: 'info', fields: {} },
   restarted: { level: 'info', fields: {} },

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import type { Observer } from '../../domain/events.ts'
-import { CountedAnswer } from './answer.ts'
-import { type Measured, pipelineOf } from './pipeline.ts'
+import { CountedAnswer } from '../../listener/answer.ts'
+import { type Measured, pipelineOf } from '../../listener/pipeline.ts'
 
 /** The endpoint of what has no route. */
 export const OTHER = 'other'
@@ -18,22 +18,22 @@ export function measuredAnswer(measure: Observer): typeof CountedAnswer {
   {
     endpoint = OTHER
     readonly #begun = turn()
-    #isSaid = false
+    #isReported = false
 
     override detachSocket(socket: Socket): void {
       super.detachSocket(socket)
-      this.say(this.statusCode)
+      this.report(this.statusCode)
     }
 
-    say(status: number): void {
-      if (this.#isSaid) return
-      this.#isSaid = true
+    report(status: number): void {
+      if (this.#isReported) return
+      this.#isReported = true
       measure({ type: 'request answered', endpoint: this.endpoint, status, seconds: this.#seconds() })
     }
 
     abandon(): void {
-      if (this.#isSaid) return
-      this.#isSaid = true
+      if (this.#isReported) return
+      this.#isReported = true
       measure({ type: 'request abandoned', endpoint: this.endpoint, seconds: this.#seconds() })
     }
 

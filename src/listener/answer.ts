@@ -1,10 +1,12 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { endConnection } from './ending.ts'
-import { BODY_LIMIT } from './form.ts'
 import { BoundedRequest, pipelineOf } from './pipeline.ts'
 
-/** An answer that is counted on its connection, without a listener for each, which is expensive (docs/performance). */
+/** The rest of a longer body is not read after the response: the connection is closed. Bytes. */
+const MAX_UNREAD_BYTES = 8 * 1024
+
+/** A response that is counted on its connection. A listener for each would be expensive (docs/performance). */
 export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   constructor(request: Request) {
     super(request)
@@ -14,19 +16,22 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
   }
 
   /**
-   * This answer is the last where the body is too long to be read for nothing. Where the server ends, every answer says
-   * that it is; it is so only if no other request has come behind it.
+   * Closes the connection after this response if the body is too long to be read for nothing, or if the parser has stopped
+   * behind the request. While the server closes, every response has `Connection: close`; it is kept only if no other request
+   * has arrived.
    */
   override writeHead(status: number, message?: unknown, headers?: unknown): this {
-    if (!this.req.complete && isLong(this.req)) this.shouldKeepAlive = false
+    const { req } = this
+    if ((!req.complete && isLong(req)) || (req instanceof BoundedRequest && req.asksForUpgrade))
+      this.shouldKeepAlive = false
     else if (this.hasHeader('connection')) {
-      if (pipelineOf(this.req.socket).last === this) this.shouldKeepAlive = false
+      if (pipelineOf(req.socket).last === this) this.shouldKeepAlive = false
       else this.removeHeader('connection')
     }
     return super.writeHead(status, message as string, headers as OutgoingHttpHeaders)
   }
 
-  /** Node.js calls this when all of the answer has left. */
+  /** Node.js calls this when the kernel has the whole response. */
   override detachSocket(socket: Socket): void {
     super.detachSocket(socket)
     const pipeline = pipelineOf(socket)
@@ -37,10 +42,10 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
   }
 }
 
-/** The classes of a server whose requests and answers are counted on each connection. */
+/** The classes of a server that counts the requests and responses of each connection. */
 export const COUNTED = { IncomingMessage: BoundedRequest, ServerResponse: CountedAnswer }
 
-/** Whether more may come than a form can have. */
+/** Whether the body may be longer than what is worth reading. */
 function isLong({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > BODY_LIMIT
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > MAX_UNREAD_BYTES
 }

@@ -1,0 +1,84 @@
+import { IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type FramingFault, faultOf } from './framing.ts'
+
+/** Unanswered requests on one connection. The next one ends it. */
+const MAX_UNANSWERED = 32
+
+const PIPELINE = Symbol('pipeline')
+
+/** A response that reports its status and duration, once. */
+export interface Measured {
+  /** The pattern of its route. */
+  endpoint: string
+  report(status: number): void
+  abandon(): void
+}
+
+/** The requests of a connection that are being handled. A response counts as sent when the kernel has all of it. */
+export interface Pipeline {
+  unanswered: number
+  /** How many checks in a row have found the connection stalled. */
+  stalls: number
+  /** The response to the last request. */
+  last: (Pick<ServerResponse, 'req' | 'shouldKeepAlive' | 'writableEnded'> & Partial<Measured>) | undefined
+  /** No other request is read from it. */
+  isEnding: boolean
+  /** Called after each response. */
+  onAnswer: (() => void) | undefined
+}
+
+/** The pipeline of a connection. */
+export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline {
+  socket[PIPELINE] ??= { unanswered: 0, stalls: 0, last: undefined, isEnding: false, onAnswer: undefined }
+  return socket[PIPELINE]
+}
+
+/** The number of requests that are being handled on these connections. */
+export function countUnanswered(connections: Iterable<Socket>): number {
+  let count = 0
+  for (const connection of connections) count += pipelineOf(connection).unanswered
+  return count
+}
+
+/** Whether a connection has as many unanswered requests as it may have. */
+export function isFull({ unanswered }: Pipeline): boolean {
+  return unanswered >= MAX_UNANSWERED
+}
+
+/** Whether the server waits for the client: no request has arrived whole that is still unanswered. */
+export function isIdle({ unanswered, last }: Pipeline): boolean {
+  return unanswered === 0 || (unanswered === 1 && last?.req.complete === false)
+}
+
+/**
+ * A request that Node.js takes for an upgrade if the connection has too many unanswered requests, if the response before it
+ * was the last one, or if its framing is invalid. This is the only way to stop the parser in the middle of a chunk, which
+ * may hold thousands of requests: the server emits `upgrade`, and the connection has no parser any more. Real upgrades are
+ * ignored (RFC 9110 §7.8).
+ */
+export class BoundedRequest extends IncomingMessage {
+  /** Whether the parser stops behind this request: what the client sent in the same chunk is lost. */
+  asksForUpgrade = false
+  readonly #isExcess: boolean
+
+  constructor(socket: Socket) {
+    super(socket)
+    const pipeline = pipelineOf(socket)
+    this.#isExcess = isFull(pipeline) || pipeline.last?.shouldKeepAlive === false
+  }
+
+  /** Why the request cannot be answered as it stands; undefined if it can. */
+  get fault(): FramingFault | undefined {
+    return faultOf(this)
+  }
+
+  get upgrade(): boolean {
+    return this.#isExcess || this.method === 'CONNECT' || this.fault !== undefined
+  }
+
+  /** The parser sets what it makes of the headers. */
+  set upgrade(isUpgrade: boolean) {
+    if (isUpgrade) this.asksForUpgrade = true
+  }
+}
