@@ -1,23 +1,14 @@
-import type { Audit, Author } from '../domain/audit-event.ts'
+import type { Author } from '../domain/audit-event.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { Change, Observer } from '../domain/events.ts'
+import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { createApplications } from './applications.ts'
+import type { Context } from './context.ts'
 import { createOperators } from './operators.ts'
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
 import { createSuites } from './suites.ts'
 import { createWhy } from './why.ts'
-
-/** What the parts of administration work with. */
-export interface Context {
-  store: Store
-  now: Clock
-  /** The author and time of a change, for the store's audit trail. */
-  audit: () => Audit
-  /** Says what was changed, when it is durable. */
-  report: (change: Change) => void
-}
 
 export interface AdministrationOptions {
   store: Store

@@ -20,7 +20,7 @@ import {
   secretState,
 } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
-import type { Context } from './administration.ts'
+import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid } from './rules.ts'
 import { createSearch } from './search.ts'

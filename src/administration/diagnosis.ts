@@ -1,38 +1,30 @@
 import { ABBREVIATED } from '../domain/application.ts'
+import { timestamp } from '../domain/public-fields.ts'
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import { isNotShownYet } from '../domain/secret.ts'
 import { visibleOnOneLine } from '../domain/visible.ts'
 import { ago } from './age.ts'
-import { withEndingSecret } from './ending-secret.ts'
+import type { Diagnosis, Findings, Owner } from './findings.ts'
 import type { Instructions } from './instructions.ts'
-import { type Owner, remedyOf } from './remedies.ts'
+import { remedyOf, remedyOfOwner } from './remedies.ts'
 import type { ListedSecret } from './secrets.ts'
-import { hasTokenSince, howOften, isBeforeToken, isOver, type Trouble, troublesOf } from './troubles.ts'
-import { timestamp } from './views.ts'
-import { nothingHappens, whatHappens } from './what-happens.ts'
-import type { ApplicationInTrouble } from './why.ts'
+import type { ShownSuite } from './suites.ts'
+import {
+  hasTokenSince,
+  howOften,
+  isBeforeToken,
+  isOver,
+  RECENT_MS,
+  refusalText,
+  type Trouble,
+  troublesOf,
+} from './troubles.ts'
 
-/** What is known of an application. Newest refusals first; `now` in milliseconds since the epoch. */
-export interface Findings {
-  application: ApplicationInTrouble
-  refusals: readonly RefusalCount[]
-  similarRefusals: readonly RefusalCount[]
-  /** Whether there is any suite: else tokens are checked without one. */
-  hasSuites: boolean
-  now: number
-  instructions: Instructions
-}
+/** Reasons that developers know by their HTTP status, 429. */
+const TOO_MANY = new Set(['too many failures', 'token quota exceeded'])
 
-/** `doubtful`: no request is refused now, but something may still be wrong. */
-export type Health = 'well' | 'doubtful' | 'wrong'
-
-export interface Diagnosis {
-  health: Health
-  /** One line per likely cause, with its remedy: newest first, but causes from before the last token come last. */
-  lines: string[]
-  /** Where else to look if the partner still sees errors although nothing is refused now. */
-  elsewhere?: string
-}
+/** 7 days, as on the overview. */
+const SOON_MS = 7 * 24 * 60 * 60 * 1000
 
 const ELSEWHERE =
   'If the partner still sees errors, its requests may not reach this server (DNS, TLS, a gateway in between), may be answered with 503 ' +
@@ -95,7 +87,7 @@ function wrongState({ application, now, instructions }: Findings): string | unde
 }
 
 /** What is to be said where no secret is valid. */
-export function withoutSecret({ clientId, secrets, now, instructions }: Owner): string | undefined {
+function withoutSecret({ clientId, secrets, now, instructions }: Owner): string | undefined {
   if (secrets.some(({ state }) => state === 'active')) return undefined
   const rotate = `${instructions.rotate(clientId)} makes a new one: hand it over.`
   if (secrets.length === 0) return `It has no secret: ${rotate}`
@@ -147,4 +139,83 @@ export function diagnoseUnknown(
     : `Compare it with ${instructions.list}; another database? a removed application?`
   const refused = `One like it was refused, ${howOften(trouble, now)}.`
   return { health: 'wrong', lines: [`No application has the client id ${clientId}. ${refused} ${advice}`] }
+}
+
+function whatHappens(trouble: Trouble, { application, now }: Findings): string {
+  if (isBeforeToken(trouble, application)) return `Before its last token: ${trouble.reason}, ${howOften(trouble, now)}.`
+  return refusalText(trouble, now, TOO_MANY.has(trouble.reason) ? ' with 429' : '')
+}
+
+/** The text for an application of which nothing is refused now. */
+function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }: Findings): string {
+  const refusal = last && `${last.reason}, ${ago(last.lastAt, now)}`
+  if (lastTokenAt === undefined) {
+    return last
+      ? `It has not got a token yet. Its last refusal (${refusal}) is over.`
+      : 'Nothing has been asked for with it yet.'
+  }
+  const issued = `The last token was issued ${ago(lastTokenAt, now)}`
+  if (!last) return `${issued}, and nothing was refused.`
+  if (lastTokenAt <= last.lastAt) return `${issued}. Its last refusal (${refusal}) is over.`
+  return `It works again: it got a token ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
+}
+
+/** Adds to a diagnosis that the last active secret ends soon. */
+function withEndingSecret(found: Diagnosis, { clientId, secrets, now, instructions }: Owner): Diagnosis {
+  const active = secrets.filter(({ state }) => state === 'active')
+  const [last] = active.toSorted((one, other) => endsAtOf(other) - endsAtOf(one))
+  if (!last || endsAtOf(last) > now + SOON_MS) return found
+  const line =
+    `Its last secret (${last.id}) ends at ${timestamp(endsAtOf(last))}. After that, all its requests are refused. ` +
+    `${instructions.rotate(clientId)} makes a new one: hand it over before that.`
+  return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
+}
+
+function endsAtOf({ endsAt }: Owner['secrets'][number]): number {
+  return endsAt ?? Number.POSITIVE_INFINITY
+}
+
+interface SuiteFindings {
+  suite: ShownSuite
+  /** Those of the suite, newest first. */
+  refusals: readonly RefusalCount[]
+  /** Those of client ids like it that no application has, newest first. */
+  similarRefusals: readonly RefusalCount[]
+  /** Milliseconds since the epoch. */
+  now: number
+  instructions: Instructions
+}
+
+/** What is most likely wrong with a suite now: a suite's id, in the place of an application's. */
+export function diagnoseSuite(findings: SuiteFindings): Diagnosis {
+  const { suite, now, instructions } = findings
+  const owner = { clientId: suite.suiteId, secrets: suite.secrets, now, instructions }
+  return withEndingSecret(diagnoseSuiteRequests(findings, owner), owner)
+}
+
+function diagnoseSuiteRequests(findings: SuiteFindings, owner: Owner): Diagnosis {
+  const { suite, refusals, similarRefusals, now, instructions } = findings
+  const { suiteId, secrets } = suite
+  const state = withoutSecret(owner)
+  if (state) return { health: 'wrong', lines: [instructions.ofSuite(suiteId, state)] }
+  const lastUsedAt = Math.max(...secrets.map(({ lastUsedAt = 0 }) => lastUsedAt))
+  const present = troublesOf(refusals).filter(({ lastAt }) => lastUsedAt <= lastAt || lastAt >= now - RECENT_MS)
+  const [first, ...others] = present.map(
+    (trouble) => `${whatHappensToSuite(trouble, { lastUsedAt, now })} ${remedyOfOwner(trouble, owner)}`,
+  )
+  if (first) {
+    const isRefused = present.some(({ lastAt }) => lastUsedAt <= lastAt)
+    return { health: isRefused ? 'wrong' : 'doubtful', lines: [instructions.ofSuite(suiteId, first), ...others] }
+  }
+  const [trouble] = troublesOf(similarRefusals)
+  const refused = trouble
+    ? `A client id like this was refused, ${howOften(trouble, now)}.`
+    : 'None of its requests is refused now.'
+  return { health: trouble ? 'doubtful' : 'well', lines: [instructions.ofSuite(suiteId, refused, { isWell: true })] }
+}
+
+function whatHappensToSuite(trouble: Trouble, { lastUsedAt, now }: { lastUsedAt: number; now: number }): string {
+  if (lastUsedAt <= trouble.lastAt) return refusalText(trouble, now)
+  const nothing = `It works again: it was authenticated ${ago(lastUsedAt, now)}.`
+  return `${nothing} If it runs in several places, one of them may still be wrong. Before that: ${trouble.reason}, ${howOften(trouble, now)}.`
 }

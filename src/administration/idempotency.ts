@@ -3,7 +3,7 @@ import type { Audit } from '../domain/audit-event.ts'
 import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../domain/idempotency.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated } from '../domain/secret.ts'
-import type { Context } from './administration.ts'
+import type { Context } from './context.ts'
 
 /** A call that may be retried, because its response contains a secret and can get lost. */
 export interface RepeatableCall {

@@ -11,10 +11,10 @@ import {
   unknownOperator,
 } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { timestamp } from '../domain/public-fields.ts'
 import { digestGenerated } from '../domain/secret.ts'
-import type { Context } from './administration.ts'
+import type { Context } from './context.ts'
 import { operatorSchema, valid } from './rules.ts'
-import { timestamp } from './views.ts'
 
 /** The longest lifetime of an admin key. 365 days, in milliseconds. */
 const LONGEST_KEY_MS = 365 * 24 * 60 * 60 * 1000

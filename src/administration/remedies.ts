@@ -1,23 +1,13 @@
+import { timestamp } from '../domain/public-fields.ts'
 import { isNotShownYet } from '../domain/secret.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import { ago } from './age.ts'
-import type { Findings } from './diagnosis.ts'
-import type { Instructions } from './instructions.ts'
+import type { Findings, Owner } from './findings.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { Trouble } from './troubles.ts'
-import { timestamp } from './views.ts'
 
 /** Why the most recent uses may be missing. */
 const LATE = 'uses of secrets show up after a minute'
-
-/** Who authenticates: an application or a suite. */
-export interface Owner {
-  clientId: string
-  secrets: readonly ListedSecret[]
-  /** Milliseconds since the epoch. */
-  now: number
-  instructions: Instructions
-}
 
 /** Why an application is refused, and what to do, in a sentence or two. */
 export function remedyOf(trouble: Trouble, findings: Findings): string {

@@ -1,10 +1,10 @@
 import type { Clock } from '../domain/clock.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { timestamp } from '../domain/public-fields.ts'
 import { digestGenerated, generateSecret, type Secret, type SecretState, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
-import type { Context } from './administration.ts'
+import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
-import { timestamp } from './views.ts'
 
 /** A secret that has ended is kept this long, so that the log can tell an expired one from a wrong one. 30 days. */
 const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Registration } from './applications.ts'
 import { fields } from './rules.ts'
-import { nameAndDeveloper, type Seeds, seedProblems } from './seed-plan.ts'
+import { nameAndDeveloper } from './seed-lookup.ts'
+import { type Seeds, seedProblems } from './seed-plan.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 const application = z

@@ -1,7 +1,6 @@
 import type { Application } from '../domain/application.ts'
 import type { Store } from '../domain/store.ts'
 import type { Registration } from './applications.ts'
-import { nameAndDeveloper } from './seed-plan.ts'
 
 /** An entry of a seed file, and what there is of it. */
 interface LookedUp {
@@ -57,4 +56,9 @@ export function createSeedLookup(store: Store, file: readonly Registration[]) {
   function isInFile(application: Application): boolean {
     return clientIds.has(application.clientId) || identities.has(nameAndDeveloper(application))
   }
+}
+
+/** What tells an application without a client id from others, in the store and in a seed file. */
+export function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 'developerEmail'>): string {
+  return JSON.stringify([name, developerEmail])
 }

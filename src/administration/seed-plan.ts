@@ -6,7 +6,7 @@ import { type Suite, unknownSuite } from '../domain/suite.ts'
 import type { Registration } from './applications.ts'
 import { allPages, chunksOf } from './pages.ts'
 import { takenId } from './rules.ts'
-import { createSeedLookup } from './seed-lookup.ts'
+import { createSeedLookup, nameAndDeveloper } from './seed-lookup.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 export interface Seeds {
@@ -104,11 +104,6 @@ export async function planSeed(store: Store, file: string, seeds: Seeds): Promis
 /** The error of an operator who gives a file with these problems. */
 export function seedProblems(file: string, problems: string[]): OperatorError {
   return new OperatorError(`Nothing was changed. Problems in ${file}:\n  ${problems.join('\n  ')}`)
-}
-
-/** What tells an application without a client id from others, in the store and in a seed file. */
-export function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 'developerEmail'>): string {
-  return JSON.stringify([name, developerEmail])
 }
 
 function isUnfinished({ secrets }: { secrets: readonly Secret[] }): boolean {

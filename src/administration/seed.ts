@@ -1,11 +1,11 @@
 import { digestGenerated, generateSecret, NOT_SHOWN_YET } from '../domain/secret.ts'
-import type { Context } from './administration.ts'
 import {
   applicationRegistered,
   prepareApplication,
   type RegisteredApplication,
   type Registration,
 } from './applications.ts'
+import type { Context } from './context.ts'
 import { chunksOf } from './pages.ts'
 import { planSeed, type SeedPlan, type Seeds } from './seed-plan.ts'
 import { prepareSuite, type RegisteredSuite } from './suites.ts'

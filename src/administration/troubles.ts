@@ -1,6 +1,6 @@
 import type { RefusalCount } from '../domain/refusal-count.ts'
 import { ago } from './age.ts'
-import type { ApplicationInTrouble } from './why.ts'
+import type { ApplicationInTrouble } from './findings.ts'
 
 /** Refusals for one reason: the rows of all endpoints, suites and addresses. */
 export interface Trouble {

@@ -2,13 +2,13 @@ import type { ApplicationNames } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal-count.ts'
 import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
-import type { Context } from './administration.ts'
-import { createApplications, type ShownApplication } from './applications.ts'
-import { type Diagnosis, diagnose, diagnoseUnknown } from './diagnosis.ts'
+import { createApplications } from './applications.ts'
+import type { Context } from './context.ts'
+import { diagnose, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
+import type { ApplicationInTrouble, Diagnosis } from './findings.ts'
 import { COMMANDS, type Instructions } from './instructions.ts'
 import { looksLike, nearTo } from './look-alikes.ts'
 import { stepsOfNames } from './names.ts'
-import { diagnoseSuite } from './suite-diagnosis.ts'
 import { createSuites, type ShownSuite } from './suites.ts'
 
 /** Why a client is refused, as far as is known. */
@@ -26,13 +26,6 @@ export interface Explanation extends Diagnosis {
   similarApplications: ApplicationNames[]
   /** What happened later, servers may not have stored yet. Milliseconds since the epoch; `tokens`: and uses of secrets. */
   knownUntil: { refusals: number; tokens: number }
-}
-
-export interface ApplicationInTrouble extends ShownApplication {
-  /** In this hour of the clock so far. */
-  tokensThisHour: number
-  /** In this hour, because they were more than its quota. */
-  refusedThisHour: number
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import type { BackupTarget, CopyContents } from '../store/open.ts'
+import type { BackupTarget, CopyContents } from '../store/opened.ts'
 import { commandAuthor, commandLog, readCommandConfig } from './shared/administer.ts'
 import { type OutputFailed, print, type Terminal, withJson, write } from './shared/terminal.ts'
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { locationText } from '../domain/database-location.ts'
-import type { Restored } from '../store/open.ts'
+import type { Restored } from '../store/opened.ts'
 import { contentsText, contentsView } from './backup.ts'
 import { commandAuthor, commandLog, readCommandConfig } from './shared/administer.ts'
 import { print, type Terminal, withJson } from './shared/terminal.ts'

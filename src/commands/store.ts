@@ -7,7 +7,7 @@ import {
   type SqliteLocation,
 } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import type { Copied } from '../store/open.ts'
+import type { Copied } from '../store/copy.ts'
 import { commandAuthor, commandLog, LOCK_TIMEOUT_MS, readCommandConfig } from './shared/administer.ts'
 import { type JsonOption, print, say, type Terminal, withJson } from './shared/terminal.ts'
 

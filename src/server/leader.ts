@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Observer } from '../domain/events.ts'
-import type { Opened } from '../store/open.ts'
+import type { Opened } from '../store/opened.ts'
 import type { Member } from '../telemetry/metrics/fleet.ts'
 import { VERSION } from '../version.ts'
 import { type Admin, type AdminConfig, startAdmin } from './admin.ts'

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
-import { type Opened, type OpenOptions, openPrevious, openStore } from '../store/open.ts'
+import { openPrevious, openStore } from '../store/open.ts'
+import type { Opened, OpenOptions } from '../store/opened.ts'
 import { withPrevious } from '../store/previous.ts'
 
 /**

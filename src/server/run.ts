@@ -1,4 +1,4 @@
-import type { Opened } from '../store/open.ts'
+import type { Opened } from '../store/opened.ts'
 import { type Admin, type AdminConfig, startAdmin } from './admin.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { type OpsConfig, startOps } from './ops.ts'

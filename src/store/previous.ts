@@ -3,7 +3,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Observer } from '../domain/events.ts'
 import type { FoundToken, Store } from '../domain/store.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
-import type { Opened } from './open.ts'
+import type { Opened } from './opened.ts'
 
 /** The store that was copied to the present one. Of the present one's tokens it knows the older ones. */
 export interface Previous extends Pick<Store, 'findToken' | 'ping' | 'close'> {

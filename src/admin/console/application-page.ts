@@ -1,4 +1,5 @@
-import type { ApplicationInTrouble, Explanation } from '../../administration/why.ts'
+import type { ApplicationInTrouble } from '../../administration/findings.ts'
+import type { Explanation } from '../../administration/why.ts'
 import type { AuditEvent } from '../../domain/audit-event.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { approvalsPanel } from './components/approvals-panel.ts'

@@ -2,7 +2,7 @@ import { closeSync, createReadStream, openSync, renameSync, statSync } from 'nod
 import { dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
-import type { BackupTarget, CopyContents } from '../open.ts'
+import type { BackupTarget, CopyContents } from '../opened.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
 import { belongsTo } from './files.ts'
 import { assertNotMissing, realPlace } from './place.ts'

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
-import type { CopyContents } from '../open.ts'
+import type { CopyContents } from '../opened.ts'
 import { isExpected } from './connection.ts'
 import { explain } from './explain.ts'
 import { newestTokenAt } from './statements/figures.ts'

@@ -1,4 +1,4 @@
-import type { Diagnosis, Health } from '../../../administration/diagnosis.ts'
+import type { Diagnosis, Health } from '../../../administration/findings.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { note, type Tone, time } from './words.ts'
 

@@ -1,0 +1,54 @@
+import type { Author } from '../domain/audit-event.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Observer } from '../domain/events.ts'
+import type { Store } from '../domain/store.ts'
+
+export interface OpenOptions {
+  /** How long a call waits for another process's lock, without blocking. Milliseconds. */
+  lockTimeout: number
+  /** Whether a store is made where there is none; true by default. */
+  create?: boolean
+  /**
+   * Whether all that it has is brought to the disk first, unless another process uses it; false by default. For the first
+   * process of a server. Where an fsync has failed it is always done, and refused where another process uses the store.
+   */
+  recover?: boolean
+  /** Is told what is measured, and when the connection to the store is lost and found again; nobody by default. */
+  observe?: Observer
+}
+
+/** An open store, and what opening it did. */
+export interface Opened extends Store {
+  /** Its place, for the log: the path of a file, or a URL without user and password. */
+  database: string
+  /** The version of its schema before and after. */
+  migrated: { from: number; to: number }
+  /** Where it was copied to, for people; undefined: it was not. Its registry does not change any more. */
+  movedTo?: string | undefined
+  /** The place of the store that is asked for tokens, too; undefined: there is none. */
+  previous?: string
+}
+
+/** What a backup has in it. */
+export interface CopyContents {
+  bytes: number
+  applications: number
+  /** When its newest token was issued, in milliseconds since the epoch; undefined: there is none. */
+  newestTokenAt: number | undefined
+}
+
+/** The name of a file, or what takes the backup piece by piece. */
+export type BackupTarget = string | ((chunk: Uint8Array) => Promise<void>)
+
+export interface RestoreOptions {
+  revokeAllTokens: boolean
+  now: Clock
+  author: Author
+}
+
+export interface Restored extends CopyContents {
+  /** Where that is what the backup has replaced; undefined: there was nothing. */
+  replaced: string | undefined
+  /** Whether it was certain that nobody used what was replaced. */
+  wasLocked: boolean
+}
