@@ -1,4 +1,4 @@
-import type { Results } from './report/results.ts'
+import type { Results, TargetResult } from './report/results.ts'
 import { table } from './report/table.ts'
 import type { Row } from './row.ts'
 
@@ -7,13 +7,6 @@ export interface Target<Rows, Figures> {
   asked: string
   value: (rows: Rows, figures: Figures) => number | null
   isMet: (value: number) => boolean
-}
-
-export interface TargetResult {
-  asked: string
-  /** Null: not measured. */
-  value: number | null
-  isMet: boolean
 }
 
 export const atLeast = (limit: number) => (value: number) => value >= limit

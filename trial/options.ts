@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseCommandLine, UsageError, whole } from './command-line.ts'
-import type { Trial } from './trial.ts'
+import type { Trial, WorldOptions } from './trial.ts'
 import { trials } from './trials/index.ts'
 
 export const HELP = `Usage: npm run trial -- [options] [trials]
@@ -21,20 +21,8 @@ ${trials.map(({ name, title }) => `  ${name.padEnd(8)} ${title}`).join('\n')}
 
 The exit status is 1 if anything was lost or a trial failed, and 2 for a wrong option.`
 
-/** How large the trials are. */
-export interface Sizes {
-  kills: number
-  cuts: number
-  requests: number
-}
-
-export interface Options {
+export interface Options extends WorldOptions {
   trials: Trial[]
-  quick: boolean
-  seed: number
-  sizes: Sizes
-  /** An installed checkout of this repository: the server that is tried. */
-  program: string
   keep: boolean
 }
 

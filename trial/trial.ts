@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Options } from './options.ts'
 import { createRandom } from './random.ts'
 
 /** One line of the table at the end. `unsaid`: this machine cannot tell. */
@@ -23,11 +22,27 @@ export class Skipped extends Error {}
 /** What to undo when the program ends, however it ends. Synchronous: nothing is awaited at exit. */
 export type Cleanup = Set<() => void>
 
+/** How large the trials are. */
+export interface Sizes {
+  kills: number
+  cuts: number
+  requests: number
+}
+
+/** How all trials of a run are made. */
+export interface WorldOptions {
+  quick: boolean
+  seed: number
+  sizes: Sizes
+  /** An installed checkout of this repository: the server that is tried. */
+  program: string
+}
+
 /** What a trial works with. */
 export type World = ReturnType<typeof openWorld>
 
 /** Opens the world of one trial: a folder, random choices of its own, and a place for what it finds. */
-export function openWorld(name: string, options: Options, { root, cleanup }: { root: string; cleanup: Cleanup }) {
+export function openWorld(name: string, options: WorldOptions, { root, cleanup }: { root: string; cleanup: Cleanup }) {
   const folder = join(root, name)
   mkdirSync(folder)
   const findings: Finding[] = []

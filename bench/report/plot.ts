@@ -1,12 +1,5 @@
 import type { Row } from '../row.ts'
-import type { Results } from './results.ts'
-
-/** A picture of a section's rows: a bar for the requests per second of each, or three for its latency. */
-export interface Plot {
-  file: string
-  title: string
-  bars: 'speed' | 'latency'
-}
+import type { Plot, Results } from './results.ts'
 
 const WIDTH = 760
 const LABELS = 190

@@ -1,8 +1,6 @@
 import { cpus, release, totalmem } from 'node:os'
 import type { Times } from '../measure.ts'
 import type { Row } from '../row.ts'
-import type { TargetResult } from '../targets.ts'
-import type { Plot } from './plot.ts'
 
 /** What is written to the JSON file. */
 export interface Results {
@@ -26,6 +24,21 @@ export interface SectionResult {
   targets: TargetResult[]
   /** Whether it ended early; its notes say why. */
   failed: boolean
+}
+
+/** A picture of a section's rows: a bar for the requests per second of each, or three for its latency. */
+export interface Plot {
+  file: string
+  title: string
+  bars: 'speed' | 'latency'
+}
+
+/** What became of a target. */
+export interface TargetResult {
+  asked: string
+  /** Null: not measured. */
+  value: number | null
+  isMet: boolean
 }
 
 /** What figures depend on. Those of different machines cannot be compared. */
