@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { addressOf, ask } from '../doctor/ask.ts'
+import { addressOf, ask } from '../doctor/listeners.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { print, type Terminal, withJson } from './shared/terminal.ts'
 

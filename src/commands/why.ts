@@ -16,7 +16,7 @@ export function whyCommand(terminal: Terminal): Command {
     .description('say why a client is refused, and what to do')
     .argument('<client-id>', 'as the partner tells it')
     .action(async (clientId: string, options) => {
-      const { examineServer } = await import('../doctor/server.ts')
+      const { examineServer } = await import('../doctor/listeners.ts')
       const config = readCommandConfig(terminal)
       const [explanation, [server]] = await Promise.all([
         administer(terminal, ({ why }) => why(clientId)),

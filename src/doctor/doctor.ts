@@ -1,20 +1,18 @@
 import type { Clock } from '../domain/clock.ts'
 import { isInMemory } from '../domain/database-location.ts'
-import { examineSocketFolder } from './admin.ts'
-import { examineAdminListener } from './admin-listener.ts'
-import { examineClock } from './clock.ts'
-import { examineCombinations } from './combinations.ts'
-import { examineDisk } from './disk.ts'
+import { examinePassword, examineSocketFolder } from './access.ts'
 import { type Check, type Diagnosis, examine } from './examine.ts'
-import { examineFiles } from './files.ts'
-import { examineLostDatabase } from './lost-database.ts'
-import { examineOps } from './ops.ts'
-import { examinePassword } from './password.ts'
-import { examinePrevious } from './previous.ts'
-import { examineLimits, examineProgram } from './program.ts'
-import { examineServer } from './server.ts'
-import { examineSettings, type ReadSettings, readSettings, type SettingsSource } from './settings.ts'
-import { examineStore } from './store.ts'
+import { examineFiles, examineLostDatabase } from './files.ts'
+import { examineAdminListener, examineOps, examineServer } from './listeners.ts'
+import { examineClock, examineDisk, examineLimits, examineProgram } from './machine.ts'
+import {
+  examineCombinations,
+  examineSettings,
+  type ReadSettings,
+  readSettings,
+  type SettingsSource,
+} from './settings.ts'
+import { examinePrevious, examineStore } from './store.ts'
 
 /** Looks at everything that can be looked at from outside, and changes nothing. Resolves to what was found. */
 export async function diagnose(source: SettingsSource, now: Clock): Promise<Diagnosis[]> {

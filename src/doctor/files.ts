@@ -1,10 +1,12 @@
 import { access, constants } from 'node:fs/promises'
+import type { Config } from '../config.ts'
 import type { SqliteLocation } from '../domain/database-location.ts'
+import { READY_PATH } from '../http/health.ts'
 import type { LookedAt, StoreFiles } from '../store/inspect.ts'
 import { FULL_LOG, LARGE_LOG } from '../store/log-limits.ts'
 import { lookAtStore } from '../store/open.ts'
-import { error, type Finding, note, ok, warning } from './finding.ts'
-import { sizeText } from './words.ts'
+import { error, type Finding, note, ok, sizeText, warning } from './finding.ts'
+import { addressOf, ask } from './listeners.ts'
 
 const { R_OK, W_OK, X_OK } = constants
 
@@ -93,4 +95,23 @@ function log({ log, index, isUnsound }: StoreFiles): Finding[] {
   if (size >= LARGE_LOG) return [warning(`${text}.`, 'Something keeps it from being copied: end it, or mend the disk.')]
   if (size > 0 && !index) return [note(`${text}, which the next start copies: what follows is from before.`)]
   return [ok(`${text}.`)]
+}
+
+/** Whether a server of these settings runs though its database is missing: a start would make an empty one. */
+export async function examineLostDatabase(
+  { file }: SqliteLocation,
+  { HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>,
+): Promise<Finding[]> {
+  const { database } = await lookAtStore({ kind: 'sqlite', file })
+  if (database?.size || PORT === 0) return []
+  const address = addressOf(HOST, PORT)
+  const answer = await ask(`${address}${READY_PATH}`)
+  // One that hangs may have the database open, too.
+  if (answer.status === undefined && answer.code !== undefined) return []
+  return [
+    error(
+      `A server runs at ${address}, and there is no database at ${file}: it is gone, or the settings are not the server's.`,
+      'Do not start, restart or migrate: that makes an empty one. Put it back, or restore a backup: docs/operations.md, "Restore".',
+    ),
+  ]
 }

@@ -1,17 +1,17 @@
 import type { Config } from '../config.ts'
 import type { Clock } from '../domain/clock.ts'
-import { type DatabaseLocation, locationText } from '../domain/database-location.ts'
+import { type DatabaseLocation, locationText, type SqliteLocation } from '../domain/database-location.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import { NOT_SHOWN_YET } from '../domain/secret.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
-import type { Inspector, Schema } from '../store/inspect.ts'
+import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
 import { NoStore } from '../store/no-store.ts'
 import { inspectStore, lookAtStore } from '../store/open.ts'
 import { isAtLeast } from '../store/versions.ts'
-import { examineOperators } from './admin.ts'
-import { examineStoreClock } from './clock.ts'
+import { examineOperators } from './access.ts'
 import { type Check, type Diagnosis, examine } from './examine.ts'
-import { error, type Finding, note, ok, warning } from './finding.ts'
-import { examineSecrets } from './secrets.ts'
-import { timeText } from './words.ts'
+import { error, type Finding, note, ok, timeText, warning } from './finding.ts'
+import { examineStoreClock } from './machine.ts'
 
 /** The oldest PostgreSQL that it was tried with. */
 const OLDEST_POSTGRES = '15'
@@ -105,4 +105,79 @@ async function examineBackup(inspector: Inspector, now: number): Promise<Finding
   if (madeAt === undefined) return [warning('No backup was made by `token-server backup` yet.', advice)]
   const text = `The last backup was made at ${timeText(madeAt)}.`
   return [now - madeAt > BACKUP_OLD_MS ? warning(text, advice) : ok(text)]
+}
+
+/** The store that was copied to the present one, and whether it is still needed. */
+export async function examinePrevious(location: SqliteLocation, now: Clock): Promise<Finding[]> {
+  const inspector = await inspectStore(location).catch((cause) => {
+    // Its advice is for a store that may be made.
+    throw cause instanceof NoStore
+      ? new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
+      : cause
+  })
+  try {
+    const move = await inspector.move()
+    if (move === undefined || move.copiedAt === null) {
+      return [
+        error(`PREVIOUS_DATABASE_URL: ${location.file} was not copied, or not to the end.`, 'Take the setting away.'),
+      ]
+    }
+    const newestAt = (await inspector.tokens())?.newestAt ?? 0
+    const isNeeded = newestAt + TOKEN_LIFETIME > now()
+    return [
+      isNeeded
+        ? ok(`PREVIOUS_DATABASE_URL: ${location.file} still has tokens that are valid.`)
+        : note(
+            `PREVIOUS_DATABASE_URL is no longer needed: every token in ${location.file} has expired.`,
+            'Take it away.',
+          ),
+    ]
+  } finally {
+    inspector.close()
+  }
+}
+
+const SOON_MS = 7 * 24 * 60 * 60_000
+
+/** So many are named. */
+const NAMED = 10
+
+/** Who is without a secret, or will be in a week. */
+export async function examineSecrets(inspector: Inspector, now: number): Promise<Finding[]> {
+  const owners = await inspector.ownersWithoutSecret(now + SOON_MS)
+  if (owners.length === 0)
+    return [ok('Every application and every suite has a secret that is active for a week and more.')]
+  // Those that can still be helped in time come first.
+  const [ending, ended] = [
+    owners.filter((owner) => isActive(owner, now)),
+    owners.filter((owner) => !isActive(owner, now)),
+  ]
+  const all = [...ending, ...ended]
+  const more = all.length - NAMED
+  return [
+    ...all.slice(0, NAMED).map((owner) => judge(owner, now)),
+    ...(more > 0 ? [warning(`There are ${more} more whose secrets have ended or end within a week.`)] : []),
+  ]
+}
+
+function isActive({ endsAt }: SecretOwner, now: number): boolean {
+  return endsAt !== null && endsAt > now
+}
+
+function judge(owner: SecretOwner, now: number): Finding {
+  const { kind, id, name, endsAt } = owner
+  const who = `The ${kind} ${name} (${id})`
+  const rotate = `secrets rotate ${id}`
+  if (isActive(owner, now)) {
+    return warning(
+      `${who} has no secret after ${timeText(endsAt as number)}.`,
+      `"${rotate}" makes one; then it has to be told.`,
+    )
+  }
+  const consequence = kind === 'suite' ? 'cannot introspect' : 'gets no tokens'
+  if (endsAt === null || endsAt === NOT_SHOWN_YET) {
+    return warning(`${who} has no secret that was ever valid, and ${consequence}.`, `"${rotate}", or seed again.`)
+  }
+  const advice = kind === 'suite' ? `"${rotate}" makes one.` : `"${rotate}" makes one; or suspend or remove it.`
+  return warning(`${who} has no secret since ${timeText(endsAt)}, and ${consequence}.`, advice)
 }

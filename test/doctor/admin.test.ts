@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { examineOperators, examineSocketFolder } from '../../src/doctor/admin.ts'
+import { examineOperators, examineSocketFolder } from '../../src/doctor/access.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const DAY = 24 * 60 * 60_000

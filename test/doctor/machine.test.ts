@@ -1,10 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { examineClock } from '../../src/doctor/clock.ts'
-import { examineDisk, judgeDisk } from '../../src/doctor/disk.ts'
-import { examineLimits, examineProgram, judgeNode, judgeSqlite } from '../../src/doctor/program.ts'
-import { sizeText } from '../../src/doctor/words.ts'
+import { sizeText } from '../../src/doctor/finding.ts'
+import {
+  examineClock,
+  examineDisk,
+  examineLimits,
+  examineProgram,
+  judgeDisk,
+  judgeNode,
+  judgeSqlite,
+} from '../../src/doctor/machine.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const MIB = 1024 ** 2

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { examineOps } from '../../src/doctor/ops.ts'
-import { examineServer } from '../../src/doctor/server.ts'
+import { examineOps, examineServer } from '../../src/doctor/listeners.ts'
 import { VERSION } from '../../src/version.ts'
 import { freePort } from '../support/free-port.ts'
 import { startRecorder } from '../support/recorder.ts'

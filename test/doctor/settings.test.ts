@@ -1,7 +1,6 @@
 import t from 'tap'
 import { settings } from '../../src/config.ts'
-import { examineCombinations } from '../../src/doctor/combinations.ts'
-import { examineSettings, readSettings } from '../../src/doctor/settings.ts'
+import { examineCombinations, examineSettings, readSettings } from '../../src/doctor/settings.ts'
 
 const sourceOf = (env: NodeJS.ProcessEnv, file = {}) => ({ env, file, fileName: '.env', warnings: [], errors: [] })
 
