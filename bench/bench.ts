@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { READY_PATH } from '../src/http/health.ts'
+import { READY_PATH } from '../src/http/metadata.ts'
 import type { Load } from './load/client.ts'
 import type { Group } from './load/protocol.ts'
 import { type Contender, measure, type Rows, type Times } from './measure.ts'

@@ -1,7 +1,7 @@
 import formbody from '@fastify/formbody'
 import fastify from 'fastify'
 import { ACCESS_TOKEN_PATH, tokenRequest, tokenResponse } from '../../src/http/access-token.ts'
-import { READY_PATH } from '../../src/http/health.ts'
+import { READY_PATH } from '../../src/http/metadata.ts'
 import { INTROSPECT_PATH, introspectionRequest, introspectionResponse } from '../../src/http/introspect.ts'
 import { ANSWER_HEADERS } from '../../src/http/wire/refuse.ts'
 import { VERIFY_PATH } from '../../src/http/wire/target.ts'

@@ -1,7 +1,7 @@
 import type { Administration } from '../administration/administration.ts'
 import type { SignIn } from '../administration/sign-in.ts'
 import type { Author } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { StatisticsSource } from '../domain/statistics.ts'
 import type { Store } from '../domain/store.ts'

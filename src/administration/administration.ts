@@ -1,5 +1,5 @@
 import type { Author } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { createApplications } from './applications.ts'

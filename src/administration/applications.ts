@@ -4,7 +4,7 @@ import {
   generateClientId,
   type NewApplication,
 } from '../domain/application.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Change } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import {

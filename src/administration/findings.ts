@@ -1,4 +1,4 @@
-import type { RefusalCount } from '../domain/refusal-count.ts'
+import type { RefusalCount } from '../domain/refusal.ts'
 import type { ShownApplication } from './applications.ts'
 import type { Instructions } from './instructions.ts'
 import type { ListedSecret } from './secrets.ts'

@@ -1,5 +1,5 @@
 import { ABBREVIATED, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
-import type { RefusalCount } from '../domain/refusal-count.ts'
+import type { RefusalCount } from '../domain/refusal.ts'
 
 /** So many characters may be wrong, missing or too many. */
 const MAX_SLIPS = 2

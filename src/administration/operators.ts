@@ -1,5 +1,5 @@
-import { generateAdminKey } from '../domain/admin-key.ts'
-import { generateLoginCode } from '../domain/login-code.ts'
+import { generateAdminKey } from '../domain/operator-keys.ts'
+import { generateLoginCode } from '../domain/operator-keys.ts'
 import {
   type AdminKey,
   type AdminKeyState,

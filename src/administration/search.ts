@@ -1,5 +1,5 @@
 import type { Application, ApplicationKey, ApplicationNames } from '../domain/application.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import { inSteps } from '../domain/in-steps.ts'
 import type { Store } from '../domain/store.ts'
 import { hourOf } from '../domain/usage.ts'

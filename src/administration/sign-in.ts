@@ -1,8 +1,8 @@
-import { isAdminKey } from '../domain/admin-key.ts'
+import { isAdminKey } from '../domain/operator-keys.ts'
 import type { Author } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
-import { endOfLoginCode } from '../domain/login-code.ts'
+import { endOfLoginCode } from '../domain/operator-keys.ts'
 import {
   type AdminKey,
   adminKeyState,

@@ -1,5 +1,5 @@
 import type { Application } from '../domain/application.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Page, Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
 import { cursorOf, keyOf } from './cursor.ts'

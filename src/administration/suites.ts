@@ -1,5 +1,5 @@
 import type { Application } from '../domain/application.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import { digestGenerated, generateSecret, NOT_SHOWN_YET } from '../domain/secret.ts'
 import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
 import type { Context } from './context.ts'

@@ -1,4 +1,4 @@
-import type { RefusalCount } from '../domain/refusal-count.ts'
+import type { RefusalCount } from '../domain/refusal.ts'
 import { ago } from './age.ts'
 import type { ApplicationInTrouble } from './findings.ts'
 

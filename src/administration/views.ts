@@ -8,7 +8,7 @@ import {
   suiteFields,
   timestamp,
 } from '../domain/public-fields.ts'
-import type { RefusalCount } from '../domain/refusal-count.ts'
+import type { RefusalCount } from '../domain/refusal.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
 import type { Diagnosis } from './findings.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'

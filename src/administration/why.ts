@@ -1,6 +1,6 @@
 import type { ApplicationNames } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal-count.ts'
+import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
 import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { createApplications } from './applications.ts'
 import type { Context } from './context.ts'

@@ -4,7 +4,7 @@ import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, show, type Terminal, withJson } from './shared/terminal.ts'
 import { table } from './shared/text.ts'
-import { moment } from './shared/times.ts'
+import { moment } from './shared/text.ts'
 
 interface ListOptions extends JsonOption {
   since?: number

@@ -26,9 +26,9 @@ async function demo(terminal: Terminal): Promise<void> {
   const { run } = await import('../server/run.ts')
   const { createTelemetry } = await import('../server/telemetry.ts')
   const { openStore } = await import('../store/open.ts')
-  const { explain } = await import('./demo/explain.ts')
-  const { printLinkOnEnter, makeLink } = await import('./demo/link.ts')
-  const { makeTraffic } = await import('./demo/traffic.ts')
+  const { explain } = await import('./demo/world.ts')
+  const { printLinkOnEnter, makeLink } = await import('./demo/world.ts')
+  const { makeTraffic } = await import('./demo/world.ts')
   const { createDemoWorld } = await import('./demo/world.ts')
 
   // Log lines would push the login link off the screen; the console shows what happens.

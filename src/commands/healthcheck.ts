@@ -8,7 +8,7 @@ import { print, type Terminal, withJson } from './shared/terminal.ts'
 export function healthcheckCommand(terminal: Terminal): Command {
   const command = withJson(new Command('healthcheck')).description('ask the running server whether it is ready')
   return command.action(async (options) => {
-    const { READY_PATH } = await import('../http/health.ts')
+    const { READY_PATH } = await import('../http/metadata.ts')
     const { HOST, PORT } = readConfig(terminal.env)
     if (PORT === 0) throw new OperatorError('PORT is 0, so nobody knows which port the server has: give it one.')
     const address = addressOf(HOST, PORT)

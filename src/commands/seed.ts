@@ -6,7 +6,7 @@ import { parseSeedFile } from '../administration/seed-file.ts'
 import type { SeedPlan } from '../administration/seed-plan.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { createSeedOutput } from './seed-output.ts'
-import { createSeedProgress, printPlan, warnOfPlan } from './seed-plan.ts'
+import { createSeedProgress, printPlan, warnOfPlan } from './seed-output.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, OutputFailed, readInput, type Terminal, withJson } from './shared/terminal.ts'
 

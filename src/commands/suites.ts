@@ -3,7 +3,7 @@ import { registeredSuiteView, secretView, suiteView } from '../administration/vi
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
 import { table } from './shared/text.ts'
-import { registeredSuiteText, SHOWN_ONCE, secretsTable } from './shared/words.ts'
+import { registeredSuiteText, SHOWN_ONCE, secretsTable } from './shared/text.ts'
 
 /** So many of the applications that are approved for a suite are named. */
 const NAMED = 10

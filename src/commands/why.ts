@@ -4,11 +4,11 @@ import type { ApplicationInTrouble } from '../administration/findings.ts'
 import { diagnosisText, explanationView, secretView, timestamp } from '../administration/views.ts'
 import type { Explanation } from '../administration/why.ts'
 import type { Finding } from '../doctor/finding.ts'
-import type { RefusalCount } from '../domain/refusal-count.ts'
+import type { RefusalCount } from '../domain/refusal.ts'
 import { administer, readCommandConfig } from './shared/administer.ts'
 import { show, type Terminal, withJson } from './shared/terminal.ts'
 import { table } from './shared/text.ts'
-import { secretsTable } from './shared/words.ts'
+import { secretsTable } from './shared/text.ts'
 
 /** `why`: what is wrong with a client, for whoever has its developer on the phone. */
 export function whyCommand(terminal: Terminal): Command {

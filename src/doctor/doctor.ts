@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import { examinePassword, examineSocketFolder } from './access.ts'
 import { type Check, type Diagnosis, examine } from './examine.ts'

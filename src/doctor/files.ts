@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import type { SqliteLocation } from '../domain/database-location.ts'
-import { READY_PATH } from '../http/health.ts'
+import { READY_PATH } from '../http/metadata.ts'
 import type { LookedAt, StoreFiles } from '../store/inspect.ts'
 import { FULL_LOG, LARGE_LOG } from '../store/log-limits.ts'
 import { lookAtStore } from '../store/open.ts'

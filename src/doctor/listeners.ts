@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { AdminPlace, Config } from '../config.ts'
 import { hostInUrl } from '../domain/address.ts'
-import { READY_PATH } from '../http/health.ts'
+import { READY_PATH } from '../http/metadata.ts'
 import { VERSION } from '../version.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { CLOCK_TOLERANCE } from '../domain/clock.ts'
+import { CLOCK_TOLERANCE } from '../domain/time.ts'
 import type { SqliteLocation } from '../domain/database-location.ts'
 import type { Inspector } from '../store/inspect.ts'
 import { lookAtStore, sqliteVersion } from '../store/open.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import { type DatabaseLocation, locationText, type SqliteLocation } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { NOT_SHOWN_YET } from '../domain/secret.ts'

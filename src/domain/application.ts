@@ -1,4 +1,3 @@
-import type { Key } from './key.ts'
 import { randomString } from './random.ts'
 import type { NewSecret, Secret } from './secret.ts'
 
@@ -60,3 +59,8 @@ export function abbreviated(clientId: string): string {
 
 /** What `abbreviated` makes: the beginning and the length. */
 export const ABBREVIATED = /^(.{0,4})\.\.\. \((\d+) characters\)$/s
+
+declare const owner: unique symbol
+
+/** The store's own key of a row. Opaque: compare it, hand it back to the store that gave it, and nothing else. */
+export type Key<Row extends string> = { readonly [owner]: Row }

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Clock } from './clock.ts'
+import type { Clock } from './time.ts'
 
 /** 16 bytes each, 1 MiB in all. */
 const SLOTS = 65_536

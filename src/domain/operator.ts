@@ -1,4 +1,4 @@
-import type { Key } from './key.ts'
+import type { Key } from './application.ts'
 import { OperatorError } from './operator-error.ts'
 
 /** An admin may do everything, a viewer may only read. */

@@ -1,4 +1,4 @@
-import type { Key } from './key.ts'
+import type { Key } from './application.ts'
 import { OperatorError } from './operator-error.ts'
 import type { NewSecret, Secret } from './secret.ts'
 

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { ACCESS_TOKEN_PATH } from './access-token.ts'
 import { INTROSPECT_PATH } from './introspect.ts'
 import { REVOKE_PATH } from './revoke.ts'
+import type { Issuer } from '../issuer/issuer.ts'
 
 /** What clients can find out about this server by themselves, RFC 8414 §2. The only answer that may be cached. */
 export function metadata(
@@ -22,5 +23,17 @@ export function metadata(
       revocation_endpoint_auth_methods_supported: ['client_secret_post'],
       service_documentation: docsUrl,
     }
+  })
+}
+
+export const READY_PATH = '/health/ready'
+
+/** Live: the process answers. Ready: the store can be used, too; 503 where it cannot. */
+export function health(app: FastifyInstance, { issuer }: { issuer: Issuer }): void {
+  app.get('/health/live', async () => ({ status: 'ok' }))
+
+  app.get(READY_PATH, async () => {
+    await issuer.ready()
+    return { status: 'ok' }
   })
 }

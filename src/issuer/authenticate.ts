@@ -1,12 +1,12 @@
 import { type Application, abbreviated, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import { type AuthenticationReason, AuthenticationRefused } from '../domain/refusal.ts'
 import { DECOY, findGenerated, importedCandidates, type Secret, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { Failures } from './failures.ts'
 import type { ImportedSecrets } from './imported-secrets.ts'
-import type { SecretUses } from './secret-uses.ts'
+import type { SecretUses } from './token-counts.ts'
 
 export interface Credentials {
   clientId: string

@@ -1,6 +1,6 @@
 import { prefixOf } from '../domain/address.ts'
 import { type Budget, createBudgets } from '../domain/budgets.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import { AuthenticationRefused, RequestRefused } from '../domain/refusal.ts'
 
 /** Failures with one client id from one prefix. */

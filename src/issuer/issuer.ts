@@ -1,5 +1,5 @@
 import type { Application } from '../domain/application.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { authenticate, authenticateSuite, type Credentials, findApplication } from './authenticate.ts'
@@ -7,8 +7,8 @@ import { check } from './check.ts'
 import type { Failures } from './failures.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
 import { issue } from './issue.ts'
-import { revoke } from './revoke.ts'
-import { createSecretUses } from './secret-uses.ts'
+import { revoke } from './check.ts'
+import { createSecretUses } from './token-counts.ts'
 import { createTokenCounts } from './token-counts.ts'
 
 export type Issuer = ReturnType<typeof createIssuer>

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { describe } from './about.ts'
-import { startPresence } from './presence.ts'
+import { startPresence } from './statistics.ts'
 import type { ServerFigures } from './server-figures.ts'
 import { startStatistics } from './statistics.ts'
 

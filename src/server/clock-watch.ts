@@ -1,4 +1,6 @@
-import type { Clock } from '../domain/clock.ts'
+import { type Clock, CLOCK_TOLERANCE } from '../domain/time.ts'
+import type { Observer } from '../domain/events.ts'
+import type { Store } from '../domain/store.ts'
 
 /** Less than this is not a jump: NTP slews, and a process may be stopped between two readings. */
 const TOLERANCE_MS = 60_000
@@ -13,5 +15,38 @@ export function watchClock({ now, monotonic }: { now: Clock; monotonic: Clock })
     const jump = now() - monotonic() - ahead
     ahead += jump
     return Math.abs(jump) > TOLERANCE_MS ? jump : 0
+  }
+}
+
+/** Between two lines of the log that say the same. Milliseconds. */
+const OFFSET_REPEAT_MS = 60_000
+
+interface OffsetOptions {
+  store: Pick<Store, 'clockOffset'>
+  /** Milliseconds of a clock that nobody sets. */
+  monotonic: Clock
+  observe: Observer
+}
+
+/**
+ * Returns a function, to be called often, that tells whether the system's clock and the store's agree, and says when they do
+ * not, and do again.
+ */
+export function watchClockOffset({ store, monotonic, observe }: OffsetOptions): () => boolean {
+  let nextLine: number | undefined
+
+  return () => {
+    const offset = store.clockOffset()
+    if (offset === undefined) return false
+    if (Math.abs(offset) <= CLOCK_TOLERANCE) {
+      if (nextLine !== undefined) observe({ type: 'clock agrees' })
+      nextLine = undefined
+      return true
+    }
+    if (nextLine === undefined || monotonic() >= nextLine) {
+      observe({ type: 'clock differs', seconds: Math.round(offset / 1000) })
+      nextLine = monotonic() + OFFSET_REPEAT_MS
+    }
+    return false
   }
 }

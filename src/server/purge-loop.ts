@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import { purge } from '../issuer/purge.ts'
-import { watchBacklog } from './backlog-watch.ts'
-import { watchClockOffset } from './clock-offset-watch.ts'
-import { watchClock } from './clock-watch.ts'
+import { watchClockOffset, watchClock } from './clock-watch.ts'
 
 /** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance has why. */
 const BUSY_DELAY_MS = 15
@@ -67,5 +65,37 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
       stopping.abort()
       await running
     },
+  }
+}
+
+/** Between two looks, and between two lines of the log that say the same. Milliseconds. */
+const LOOK_MS = 10_000
+const BACKLOG_REPEAT_MS = 60_000
+
+interface BacklogOptions {
+  store: Store
+  /** Milliseconds of a clock that nobody sets. */
+  monotonic: Clock
+  observe: Observer
+}
+
+/** Returns a function, to be called often, that lets a store tidy up now and then, and says when it cannot, and can again. */
+export function watchBacklog({ store, monotonic, observe }: BacklogOptions): () => Promise<void> {
+  let nextLook = monotonic()
+  let nextLine: number | undefined
+
+  return async () => {
+    if (monotonic() < nextLook) return
+    nextLook = monotonic() + LOOK_MS
+    // A store that cannot be used is said by whoever needs it.
+    const backlog = await store.backlog().catch(() => 'unknown' as const)
+    if (backlog === 'unknown') return
+    if (backlog === undefined) {
+      if (nextLine !== undefined) observe({ type: 'store backlog cleared' })
+      nextLine = undefined
+    } else if (nextLine === undefined || monotonic() >= nextLine) {
+      observe({ type: 'store backlog', ...backlog })
+      nextLine = monotonic() + BACKLOG_REPEAT_MS
+    }
   }
 }

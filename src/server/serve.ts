@@ -2,11 +2,14 @@ import cluster from 'node:cluster'
 import type { Config } from '../config.ts'
 import { VERSION } from '../version.ts'
 import { type LeaderOptions, runLeader } from './leader.ts'
-import { openStores } from './open-stores.ts'
 import { run } from './run.ts'
 import { createTelemetry } from './telemetry.ts'
-import { keepTicksFast } from './ticks.ts'
 import { runWorker } from './worker.ts'
+import type { Observer } from '../domain/events.ts'
+import { openPrevious, openStore } from '../store/open.ts'
+import type { Opened, OpenOptions } from '../store/opened.ts'
+import { withPrevious } from '../store/previous.ts'
+import { executionAsyncResource } from 'node:async_hooks'
 
 /** How long a request waits for another process that has locked the store; then it gets a 503. */
 const LOCK_TIMEOUT_MS = 2000
@@ -29,4 +32,31 @@ export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions
   if (workers === 1) telemetry.observe({ type: 'ready', version: VERSION, ...(await run(open, telemetry, config)) })
   else await runLeader(open, telemetry, { workers, settingsNow, config })
   void telemetry.flush()
+}
+
+/**
+ * Opens the store of a server; with the one that was copied to it, where that is to be asked for tokens, too. `observe` is told
+ * what one process of the server says for all.
+ */
+export async function openStores(
+  { DATABASE_URL, PREVIOUS_DATABASE_URL }: Pick<Config, 'DATABASE_URL' | 'PREVIOUS_DATABASE_URL'>,
+  options: OpenOptions,
+  observe: Observer,
+): Promise<Opened> {
+  const previous = PREVIOUS_DATABASE_URL && (await openPrevious(PREVIOUS_DATABASE_URL, options))
+  const store = await openStore(DATABASE_URL, options)
+  const { movedTo } = store
+  if (movedTo !== undefined) observe({ type: 'database has moved', movedTo })
+  return previous ? withPrevious(store, previous, { now: Date.now, observe }) : store
+}
+
+const kept = new Set<object>()
+
+/**
+ * Keeps process.nextTick fast, which Node.js calls several times per request. Where V8 collects garbage while no tick is
+ * pending, it drops the hidden class of the objects that stand for them, and makes all later ones in a slow way from
+ * then on (docs/performance). An object that is kept alive keeps the class.
+ */
+export function keepTicksFast(): void {
+  process.nextTick(() => kept.add(executionAsyncResource()))
 }

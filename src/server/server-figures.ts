@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
 import type { Numbers } from '../telemetry/metrics/numbers.ts'
 import { createStoreFigures } from './store-figures.ts'

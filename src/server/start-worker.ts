@@ -1,9 +1,9 @@
-import cluster, { type Worker } from 'node:cluster'
+import cluster from 'node:cluster'
+import type { Worker } from 'node:cluster'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { passOnLostConnections } from './lost-connections.ts'
 import { onWorkerMessage, tellWorker } from './messages.ts'
-import { gatherOutput } from './worker-output.ts'
+import type { Readable } from 'node:stream'
 
 /** How a worker ended, and what it said of that. */
 export interface Exit {
@@ -70,4 +70,77 @@ function failure(reason: string): OperatorError {
 function withoutStack<E extends Error>(error: E): E {
   error.stack = ''
   return error
+}
+
+interface Handle {
+  close(): void
+}
+
+/**
+ * Mends what Node.js leaves open: it hands a connection to a worker and keeps its own handle until the worker says that it
+ * has got it. Where a worker ends before that, the handle stays in the leader, open and unanswered for ever. Here such a
+ * connection goes to another worker, as one does that a worker gives back; nobody has read from it. Where there is no other
+ * worker, it is closed.
+ *
+ * This knows the messages of Node.js's cluster module (lib/internal/cluster). Where they change, nothing is found here, and
+ * such connections stay open as before.
+ */
+export function passOnLostConnections(worker: Worker, isAnotherListening: () => boolean): void {
+  const { process: child } = worker
+  const handed = new Map<number, Handle>()
+
+  const send = child.send as (...args: unknown[]) => boolean
+  child.send = (...args: unknown[]) => {
+    const [message, handle] = args as [{ act?: unknown; seq?: unknown }, Handle | undefined]
+    if (message.act === 'newconn' && typeof message.seq === 'number' && handle) handed.set(message.seq, handle)
+    return send.apply(child, args)
+  }
+  child.on('internalMessage', ({ ack }: { ack?: number }) => {
+    if (ack !== undefined) handed.delete(ack)
+  })
+
+  // By then all that it had said is read. Not 'disconnect', which does not come while a connection is on its way.
+  child.once('close', () => {
+    // Otherwise it may get connections still.
+    worker.disconnect()
+    for (const [seq, handle] of handed) {
+      if (isAnotherListening()) child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: seq, accepted: false })
+      else handle.close()
+    }
+  })
+}
+
+/** How much of it is kept, in characters: the beginning, where the reason is. */
+const LIMIT = 2000
+
+/** How long a worker that has written something may take to end of it. */
+const QUIET_MS = 1000
+
+/**
+ * Gathers what a worker writes to standard error, where it tells people why it did not start, Node.js why it died, and
+ * libraries what they please. It is text, so it is said within a line of the log: that of the worker's end, or a line of its
+ * own (`say`) if the worker goes on after it and `isReady`.
+ */
+export function gatherOutput(
+  stream: Readable | null | undefined,
+  { say, isReady }: { say: (text: string) => void; isReady: () => boolean },
+) {
+  let text = ''
+  let timer: NodeJS.Timeout | undefined
+
+  stream?.setEncoding('utf8').on('data', (chunk: string) => {
+    text = (text + chunk).slice(0, LIMIT)
+    if (isReady()) timer ??= setTimeout(() => say(take()), QUIET_MS).unref()
+  })
+
+  /** What was written and not said yet. */
+  function take(): string {
+    clearTimeout(timer)
+    timer = undefined
+    const taken = text.trim()
+    text = ''
+    return taken
+  }
+
+  return { take }
 }

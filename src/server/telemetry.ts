@@ -6,7 +6,7 @@ import { createLineLog, createLog, flushLog, type LogOptions } from '../telemetr
 import type { Dropping } from '../telemetry/log-stream.ts'
 import { createEventCounter } from '../telemetry/metrics/count-events.ts'
 import { createNumbers, type Numbers } from '../telemetry/metrics/numbers.ts'
-import { createRepeats } from '../telemetry/repeats.ts'
+import { createRepeats } from '../telemetry/floods.ts'
 
 /** What the running server says what happens to. */
 export interface Telemetry {

@@ -1,5 +1,5 @@
 import type { Audit, Author } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'

@@ -1,5 +1,5 @@
 import type { Audit } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { DatabaseLocation, PostgresLocation, SqliteLocation } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Copied, CopyOptions } from './copy.ts'

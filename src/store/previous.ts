@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../domain/clock.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { FoundToken, Store } from '../domain/store.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'

@@ -1,7 +1,7 @@
 import { write, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { visible } from '../domain/visible.ts'
+import { visible } from '../domain/text.ts'
 
 /** Lines are written when this many bytes are buffered, or after this many milliseconds. */
 const CHUNK_BYTES = 64 * 1024

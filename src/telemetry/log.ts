@@ -1,6 +1,6 @@
 import { fstatSync, openSync, writeSync } from 'node:fs'
 import { type LevelWithSilent, type Logger, type LoggerOptions, pino } from 'pino'
-import { visible } from '../domain/visible.ts'
+import { visible } from '../domain/text.ts'
 import { createLogStream, type Dropping } from './log-stream.ts'
 
 const STANDARD_OUTPUT = 1

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readConfig } from '../../src/config.ts'
-import type { RefusalCount } from '../../src/domain/refusal-count.ts'
+import type { RefusalCount } from '../../src/domain/refusal.ts'
 import { openStore } from '../../src/store/open.ts'
 import { freePort } from '../support/free-port.ts'
 import { startRecorder } from '../support/recorder.ts'

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { generateAdminKey, isAdminKey } from '../../src/domain/admin-key.ts'
+import { generateAdminKey, isAdminKey } from '../../src/domain/operator-keys.ts'
 
 const KNOWN = `otsa_${'A'.repeat(43)}`
 /** Its CRC-32 is 1083878949. */

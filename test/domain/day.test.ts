@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isDay } from '../../src/domain/day.ts'
+import { isDay } from '../../src/domain/time.ts'
 
 t.test('Days: only dates that exist are days', async (t) => {
   for (const day of ['2026-01-31', '2028-02-29', '0000-01-01', '9999-12-31']) t.ok(isDay(day), day)

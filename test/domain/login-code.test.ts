@@ -1,5 +1,5 @@
 import t from 'tap'
-import { endOfLoginCode, generateLoginCode } from '../../src/domain/login-code.ts'
+import { endOfLoginCode, generateLoginCode } from '../../src/domain/operator-keys.ts'
 
 const END = Date.UTC(2027, 0, 15, 8, 10, 30)
 

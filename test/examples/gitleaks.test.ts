@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { generateAdminKey } from '../../src/domain/admin-key.ts'
+import { generateAdminKey } from '../../src/domain/operator-keys.ts'
 
 const RULES = readFileSync(join(import.meta.dirname, '../../examples/gitleaks/rules.toml'), 'utf8')
 const [, regex = ''] = /^regex = '''(.+)'''$/m.exec(RULES) ?? []

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Registry } from '@prometheus-io/client'
 import { parse } from 'yaml'
 import { CATALOGUE, type Metric, PREFIX } from '../../src/telemetry/metrics/catalogue.ts'
-import { collectProcessMetrics } from '../../src/telemetry/metrics/process-metrics.ts'
+import { collectProcessMetrics } from '../../src/telemetry/metrics/exposition.ts'
 import { finds, readExpression } from './promql.ts'
 
 export const EXAMPLES = join(import.meta.dirname, '../../examples')

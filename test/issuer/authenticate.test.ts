@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Refusal } from '../../src/domain/refusal.ts'
 import { authenticate } from '../../src/issuer/authenticate.ts'
 import { createImportedSecrets, type ImportedSecrets } from '../../src/issuer/imported-secrets.ts'
-import { createSecretUses } from '../../src/issuer/secret-uses.ts'
+import { createSecretUses } from '../../src/issuer/token-counts.ts'
 import { failures } from '../support/failures.ts'
 import { createWorld } from '../support/world.ts'
 

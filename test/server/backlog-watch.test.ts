@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import { type Backlog, type Store, StoreUnavailable } from '../../src/domain/store.ts'
-import { watchBacklog } from '../../src/server/backlog-watch.ts'
+import { watchBacklog } from '../../src/server/purge-loop.ts'
 
 t.test('Backlog: it is said once a minute while it lasts, and once when it is over', async (t) => {
   let answer: Backlog | Error | undefined

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
-import { watchClockOffset } from '../../src/server/clock-offset-watch.ts'
+import { watchClockOffset } from '../../src/server/clock-watch.ts'
 
 t.test(
   'Clock: that it differs from the database by more than a second is said once a minute, and when it is over',

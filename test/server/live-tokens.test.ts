@@ -1,5 +1,5 @@
 import t from 'tap'
-import { countLiveTokens } from '../../src/server/live-tokens.ts'
+import { countLiveTokens } from '../../src/server/store-figures.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 60 * 60 * 1000

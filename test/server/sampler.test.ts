@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { startSampling } from '../../src/server/sampler.ts'
+import { startSampling } from '../../src/server/reporting.ts'
 import type { Sample } from '../../src/telemetry/metrics/fleet.ts'
 import { until } from '../support/until.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { shareFigure } from '../../src/server/shared-figure.ts'
+import { shareFigure } from '../../src/server/store-figures.ts'
 
 /** A figure whose questions are answered when a test says so. */
 function createFigure(maxAge: number, patience = 10) {

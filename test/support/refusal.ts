@@ -1,4 +1,4 @@
-import type { RefusalCount } from '../../src/domain/refusal-count.ts'
+import type { RefusalCount } from '../../src/domain/refusal.ts'
 import { START } from './world.ts'
 
 /** A refusal of a client, as a store keeps it; of an application, and for a wrong secret, where nothing else is said. */

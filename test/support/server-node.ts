@@ -1,4 +1,4 @@
-import type { ServerNode } from '../../src/domain/node.ts'
+import type { ServerNode } from '../../src/domain/statistics.ts'
 
 /** A node's report, with some fields overridden. */
 export function serverNode(more: Partial<ServerNode> = {}): ServerNode {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
-import type { RefusalCount } from '../../src/domain/refusal-count.ts'
+import type { RefusalCount } from '../../src/domain/refusal.ts'
 import { createRefusals } from '../../src/telemetry/refusals.ts'
 import { heapUsed } from '../support/heap-used.ts'
 import { START } from '../support/world.ts'

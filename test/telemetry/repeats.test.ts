@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
-import { createRepeats } from '../../src/telemetry/repeats.ts'
+import { createRepeats } from '../../src/telemetry/floods.ts'
 import { until } from '../support/until.ts'
 
 function failure(err: unknown, reason: 'store unavailable' | 'unexpected error' = 'store unavailable'): Event {

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import { verifyRequest } from '../../bench/world/requests.ts'
 import { ACCESS_TOKEN_PATH } from '../../src/http/access-token.ts'
-import { READY_PATH } from '../../src/http/health.ts'
+import { READY_PATH } from '../../src/http/metadata.ts'
 import { INTROSPECT_PATH } from '../../src/http/introspect.ts'
 import { REVOKE_PATH } from '../../src/http/revoke.ts'
 import { VERIFY_PATH } from '../../src/http/wire/target.ts'

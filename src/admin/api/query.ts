@@ -1,5 +1,5 @@
 import { isCursor } from '../../administration/cursor.ts'
-import { isDay } from '../../domain/day.ts'
+import { isDay } from '../../domain/time.ts'
 import { ProblemError } from '../wire/problem.ts'
 
 /** Query parameters by name. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { AuditEvent } from '../../domain/audit-event.ts'
-import { isDay } from '../../domain/day.ts'
+import { isDay } from '../../domain/time.ts'
 import type { AdminContext } from '../context.ts'
 import { field } from './components/forms.ts'
 import { pager, table } from './components/table.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isAdminKey } from '../../domain/admin-key.ts'
+import { isAdminKey } from '../../domain/operator-keys.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
 import { type Problem, sendProblem } from '../wire/problem.ts'

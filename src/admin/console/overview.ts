@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { RefusedClient } from '../../domain/refusal-count.ts'
+import type { RefusedClient } from '../../domain/refusal.ts'
 import type { EndingSecrets, Statistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
 import { chart, type LiveValues, text } from './chart.ts'

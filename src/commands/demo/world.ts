@@ -1,4 +1,8 @@
 import type { Administration } from '../../administration/administration.ts'
+import type { Terminal } from '../shared/terminal.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ACCESS_TOKEN_PATH } from '../../http/access-token.ts'
+import { VERIFY_PATH } from '../../http/wire/target.ts'
 
 export interface Credentials {
   clientId: string
@@ -40,4 +44,122 @@ export async function createDemoWorld({ applications, suites }: Administration):
     const registered = await applications.register({ name, developerEmail, ...(approved && { suites: approved }) })
     return { clientId: registered.clientId, clientSecret: registered.clientSecret as string }
   }
+}
+
+const OPERATOR = 'demo'
+
+/** A one-time login link to the console. Adds the operator first if it is missing: it can be removed in the console. */
+export async function makeLink({ operators }: Administration, console: string): Promise<string> {
+  const isThere = (await operators.list()).some(({ name }) => name === OPERATOR)
+  if (!isThere) await operators.add(OPERATOR, 'admin')
+  const { code } = await operators.makeLoginCode(OPERATOR)
+  return `${console}/login#${code}`
+}
+
+/** Prints a new link each time Enter is pressed. Does nothing if stdin is not a terminal. */
+export async function printLinkOnEnter({ stdin, stdout }: Terminal, link: () => Promise<string>): Promise<void> {
+  if (!stdin.isTTY) return
+  for await (const _line of stdin)
+    stdout.write(
+      `Another link, for one sign-in within 10 minutes. Unused earlier links still work for 10 minutes each.\n\n  ${await link()}\n\n`,
+    )
+}
+
+const PAUSE_MS = 400
+
+/** How often each token is checked. */
+const CHECKS = 3
+
+/**
+ * Simulates partners that request and use tokens, a few requests per second, some of which are refused. Resolves without an
+ * error when the server at this address stops. Does not keep the process alive.
+ */
+export async function makeTraffic(
+  address: string,
+  { partners }: Pick<DemoWorld, 'partners'>,
+  pause = () => sleep(PAUSE_MS, undefined, { ref: false }),
+): Promise<void> {
+  const { busy, notApproved, suspended, wrongSecret } = partners
+  try {
+    // The secret worked once, so that the diagnosis can say when it was last used.
+    await ask({ ...wrongSecret, clientSecret: wrongSecret.rightSecret })
+    while (true) {
+      for (const partner of busy) await useToken(partner, 'store')
+      await useToken(notApproved, 'invoices')
+      await ask(suspended)
+      for (const partner of busy) await useToken(partner, 'invoices')
+      await ask(wrongSecret)
+      await check('store', 'no-token-of-this-server')
+    }
+  } catch {}
+
+  async function useToken(partner: Credentials, suite: string): Promise<void> {
+    const accessToken = await ask(partner)
+    for (let times = 0; accessToken && times < CHECKS; times++) await check(suite, accessToken)
+  }
+
+  /** Requests a token; undefined: it was refused. */
+  async function ask({ clientId, clientSecret }: Credentials): Promise<string | undefined> {
+    await pause()
+    const body = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    })
+    const answer = await fetch(address + ACCESS_TOKEN_PATH, { method: 'POST', body })
+    return ((await answer.json()) as { access_token?: string }).access_token
+  }
+
+  /** Checks a token for a suite, as a gateway does. */
+  async function check(suite: string, accessToken: string): Promise<void> {
+    await pause()
+    const answer = await fetch(`${address}${VERIFY_PATH}/${suite}`, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    })
+    await answer.text()
+  }
+}
+
+/** What the demo prints first: a login link, and requests to try. */
+export function explain({
+  address,
+  link,
+  application: { clientId, clientSecret },
+  isTTY,
+}: {
+  address: string
+  link: string
+  application: Credentials
+  /** Whether someone can press Enter. */
+  isTTY: boolean
+}): string {
+  const token = `curl -s ${address}${ACCESS_TOKEN_PATH} \\
+    -d 'grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}'`
+  return `
+Open the console in a browser. The link signs you in once, within 10 minutes.${isTTY ? ' Press Enter for another link.' : ''}
+
+  ${link}
+
+The server itself answers programs at ${address}. Press Ctrl-C to stop: everything in the demo is gone then.
+
+To try it in another terminal:
+
+  1. An application gets a token.
+
+  TOKEN=$(${token} |
+    sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/'); echo $TOKEN
+
+  2. A gateway asks whether a request with that token may pass to the store suite: 200, it may.
+
+  curl -i ${address}${VERIFY_PATH}/store -H "Authorization: Bearer $TOKEN"
+
+  3. Without a token: 401.
+
+  curl -i ${address}${VERIFY_PATH}/store
+
+  4. With something that is no token: 401.
+
+  curl -i ${address}${VERIFY_PATH}/store -H 'Authorization: Bearer nonsense'
+
+`
 }

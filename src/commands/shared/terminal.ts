@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { visible } from '../../domain/visible.ts'
+import { visible } from '../../domain/text.ts'
 import { decodeText } from './text.ts'
 
 type Output = { write(data: string | Uint8Array, done?: (error?: Error | null) => void): unknown; isTTY?: boolean }

@@ -1,6 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { visibleOnOneLine } from '../../domain/visible.ts'
+import { visibleOnOneLine } from '../../domain/text.ts'
+import { InvalidArgumentError } from 'commander'
+import { isDay } from '../../domain/time.ts'
+import type { RegisteredApplication } from '../../administration/applications.ts'
+import type { RegisteredSuite } from '../../administration/suites.ts'
+import { type SecretView, timestamp } from '../../administration/views.ts'
+import { NOT_SHOWN_YET } from '../../domain/secret.ts'
 
 /** Bytes as text, without a byte order mark. Throws OperatorError with the place where they are not UTF-8. */
 export function decodeText(file: string, content: Buffer): string {
@@ -41,4 +47,90 @@ export function table(heading: string[], rows: string[][]): string {
         .trimEnd(),
     )
     .join('\n')
+}
+
+const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** RFC 3339, but the time of day, its seconds and its zone are optional. */
+const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
+
+/** Parses a duration such as `90s`, `30m`, `24h`, `7d` or `0`. Returns milliseconds. Throws a usage error. */
+export function duration(text: string): number {
+  if (text === '0') return 0
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (!count || !unit) throw new InvalidArgumentError('It must be 0, or a number and s, m, h or d: 90s, 30m, 24h, 7d.')
+  return Number(count) * UNITS[unit as keyof typeof UNITS]
+}
+
+/**
+ * Parses a date with an optional time (UTC unless it has a zone), or a duration before now. Returns milliseconds since the
+ * epoch. Throws a usage error for any other text.
+ */
+export function moment(text: string, now = Date.now()): number {
+  if (!MOMENT.test(text)) return ago(text, now)
+  const time = Date.parse(/T.*(Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes('T') ? text : `${text}Z`)
+  if (Number.isNaN(time) || !isDay(text.slice(0, 10))) throw new InvalidArgumentError('There is no such day or time.')
+  return time
+}
+
+function ago(text: string, now: number): number {
+  try {
+    return now - duration(text)
+  } catch {
+    throw new InvalidArgumentError(
+      'It must be a date and a time, or how long ago: 2026-11-22, 2026-11-22T06:30Z, 90s, 24h, 7d.',
+    )
+  }
+}
+
+/** A duration of at most 365 days, in milliseconds. Throws a usage error. */
+export function upToAYear(text: string): number {
+  const time = duration(text)
+  if (time > 365 * UNITS.d) throw new InvalidArgumentError('It may be 365d at most.')
+  return time
+}
+
+// What several commands say to people.
+
+export const SHOWN_ONCE = 'A generated secret is shown this once and cannot be shown again.'
+
+/** A registered application with its credentials. */
+export function registeredApplicationText(application: RegisteredApplication): string {
+  const { clientId, clientSecret, name, developerEmail } = application
+  return [
+    `${name} (${developerEmail})`,
+    `  client_id      ${clientId}`,
+    `  client_secret  ${clientSecret ?? 'the imported one'}`,
+  ].join('\n')
+}
+
+/** A registered suite with its credentials. */
+export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredSuite): string {
+  return [`${name} (suite)`, `  client_id      ${suiteId}`, `  client_secret  ${clientSecret}`].join('\n')
+}
+
+/** Secrets as a table: all but the secrets themselves. `unused`: what is said of one whose use is not known. */
+export function secretsTable(secrets: readonly SecretView[], unused = 'never'): string {
+  // Who has another secret gets none from the seed.
+  const canSeedAgain = secrets.every(isNotShownYet)
+  const rows = secrets.map((row) => [
+    String(row.id),
+    row.origin,
+    row.created_at,
+    row.last_used_at ?? unused,
+    stateText(row, canSeedAgain),
+  ])
+  return table(['secret', 'origin', 'created', 'last used', 'state'], rows)
+}
+
+function isNotShownYet({ ends_at }: SecretView): boolean {
+  return ends_at === timestamp(NOT_SHOWN_YET)
+}
+
+function stateText(secret: SecretView, canSeedAgain: boolean): string {
+  const { state, ends_at, revoked_at } = secret
+  if (state === 'revoked') return `revoked at ${revoked_at}`
+  if (isNotShownYet(secret)) return canSeedAgain ? 'not shown yet: run the seed again' : 'never shown'
+  if (state === 'expired') return `expired at ${ends_at}`
+  return ends_at === null ? 'active' : `ends at ${ends_at}`
 }

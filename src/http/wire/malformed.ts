@@ -7,7 +7,7 @@ import { pipelineOf } from '../../listener/pipeline.ts'
 import { OTHER } from './measured-answers.ts'
 import { errorBody, REFUSALS } from './refusals.ts'
 import { ANSWER_HEADERS, JSON_TYPE } from './refuse.ts'
-import { traceIdOf } from './trace-context.ts'
+import { traceIdOf } from './request.ts'
 
 /**
  * Answers what is not a valid request, and ends the connection. The event has none of its bytes: they may be a secret. Of a

@@ -1,4 +1,4 @@
-import { NODE_FORGOTTEN_MS, type ServerNode } from '../../domain/node.ts'
+import { NODE_FORGOTTEN_MS, type ServerNode } from '../../domain/statistics.ts'
 import type { Nodes } from '../../domain/store.ts'
 import type { Commands } from './commands.ts'
 import * as sql from './statements/nodes.ts'

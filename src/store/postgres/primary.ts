@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../../domain/clock.ts'
+import type { Clock } from '../../domain/time.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
 import { StoreUnavailable } from '../../domain/store.ts'

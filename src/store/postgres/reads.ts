@@ -1,5 +1,5 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
-import type { Clock } from '../../domain/clock.ts'
+import type { Clock } from '../../domain/time.ts'
 import { type FoundToken, StoreUnavailable } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { tokenIdText } from '../../domain/token.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/clock.ts'
+import type { Clock } from '../../domain/time.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import type { Measurement, Observer } from '../../domain/events.ts'
 import { type Connection, connect } from './connection.ts'

@@ -1,4 +1,4 @@
-import { CLOCK_TOLERANCE } from '../../domain/clock.ts'
+import { CLOCK_TOLERANCE } from '../../domain/time.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import { locationText } from '../../domain/database-location.ts'
 import { StoreUnavailable } from '../../domain/store.ts'

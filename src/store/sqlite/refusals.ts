@@ -1,4 +1,4 @@
-import { MAX_REFUSALS, type RefusalCount, type RefusedClient } from '../../domain/refusal-count.ts'
+import { MAX_REFUSALS, type RefusalCount, type RefusedClient } from '../../domain/refusal.ts'
 import type { Refusals } from '../../domain/store.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/refusals.ts'

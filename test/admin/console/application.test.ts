@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { RefusalCount } from '../../../src/domain/refusal-count.ts'
+import type { RefusalCount } from '../../../src/domain/refusal.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
 import { refusal } from '../../support/refusal.ts'

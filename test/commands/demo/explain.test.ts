@@ -1,5 +1,5 @@
 import t from 'tap'
-import { explain } from '../../../src/commands/demo/explain.ts'
+import { explain } from '../../../src/commands/demo/world.ts'
 
 const SHOWN = {
   address: 'http://localhost:8080',

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { createAdministration } from '../../../src/administration/administration.ts'
-import { makeLink, printLinkOnEnter } from '../../../src/commands/demo/link.ts'
+import { makeLink, printLinkOnEnter } from '../../../src/commands/demo/world.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { AUDIT } from '../../support/audit.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { holdSignals } from '../../../src/commands/shared/held-signals.ts'
+import { holdSignals } from '../../../src/commands/shared/process.ts'
 
 t.test('Signals: what came before anybody listened is handed to the first who does, as often as it came', async (t) => {
   const before = process.listenerCount('SIGHUP')

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import t from 'tap'
-import { duration, moment } from '../../../src/commands/shared/times.ts'
+import { duration, moment } from '../../../src/commands/shared/text.ts'
 
 t.test('Times: a duration is a number with a unit, or 0', async (t) => {
   t.strictSame(['0', '90s', '30m', '24h', '7d'].map(duration), [0, 90_000, 30 * 60_000, 24 * 3_600_000, 7 * 86_400_000])

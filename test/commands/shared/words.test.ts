@@ -1,6 +1,6 @@
 import t from 'tap'
 import { secretView } from '../../../src/administration/views.ts'
-import { secretsTable } from '../../../src/commands/shared/words.ts'
+import { secretsTable } from '../../../src/commands/shared/text.ts'
 import { NOT_SHOWN_YET } from '../../../src/domain/secret.ts'
 import { START } from '../../support/world.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { traceIdOf } from '../../../src/http/wire/trace-context.ts'
+import { traceIdOf } from '../../../src/http/wire/request.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'

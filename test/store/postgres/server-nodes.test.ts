@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { NODE_FORGOTTEN_MS, type ServerNode } from '../../../src/domain/node.ts'
+import { NODE_FORGOTTEN_MS, type ServerNode } from '../../../src/domain/statistics.ts'
 import type { Nodes } from '../../../src/domain/store.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { locationOf } from '../../support/postgres/location.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { quantile } from '../../../src/telemetry/metrics/quantile.ts'
+import { quantile } from '../../../src/telemetry/metrics/history.ts'
 
 const BOUNDS = [1, 2, 4]
 

@@ -1,4 +1,4 @@
-import type { RefusalCount } from '../../../domain/refusal-count.ts'
+import type { RefusalCount } from '../../../domain/refusal.ts'
 import { type Html, html } from '../html.ts'
 import { reasonInWords } from './reason.ts'
 import { type Column, table } from './table.ts'

@@ -1,3 +1,9 @@
+
+/** The same text in memory of its own: a part of a request's text would keep all of that. */
+export function ownText(text: string): string {
+  return ` ${text}`.slice(1)
+}
+
 /** Control characters but line breaks and tabs, what makes a terminal write from right to left, and other line breaks. */
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 

@@ -1,3 +1,10 @@
+
+/** Tells the time in milliseconds since the epoch. Always an argument, so that a test can set it. */
+export type Clock = () => number
+
+/** How far apart the clocks of nodes and their database may be, in milliseconds. */
+export const CLOCK_TOLERANCE = 1000
+
 /** Whether a text is an existing date such as `2026-01-31`. Date.parse alone turns February 30 into March 2. */
 export function isDay(text: string): boolean {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
