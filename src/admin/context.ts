@@ -1,10 +1,10 @@
 import type { Administration } from '../administration/administration.ts'
 import type { SignIn } from '../administration/sign-in.ts'
 import type { Author } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { StatisticsSource } from '../domain/statistics.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 
 /** What the API and the console need from the server. */
 export interface AdminContext {

@@ -1,7 +1,7 @@
 import type { Author } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { createApplications } from './applications.ts'
 import type { Context } from './context.ts'
 import { createOperators } from './operators.ts'

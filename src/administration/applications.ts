@@ -4,7 +4,6 @@ import {
   generateClientId,
   type NewApplication,
 } from '../domain/application.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Change } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import {
@@ -20,6 +19,7 @@ import {
   secretState,
 } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid } from './rules.ts'

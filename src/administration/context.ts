@@ -1,7 +1,7 @@
 import type { Audit } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Change } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 
 /** What the parts of administration work with. */
 export interface Context {

@@ -4,11 +4,7 @@ import type { RefusalCount } from '../domain/refusal.ts'
 import { isNotShownYet } from '../domain/secret.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
 import { ago } from './age.ts'
-import type { Diagnosis, Findings, Owner } from './findings.ts'
-import type { Instructions } from './instructions.ts'
-import { remedyOf, remedyOfOwner } from './remedies.ts'
-import type { ListedSecret } from './secrets.ts'
-import type { ShownSuite } from './suites.ts'
+import type { Diagnosis, Findings, Instructions, Owner } from './findings.ts'
 import {
   hasTokenSince,
   howOften,
@@ -16,9 +12,13 @@ import {
   isOver,
   RECENT_MS,
   refusalText,
+  remedyOf,
+  remedyOfOwner,
   type Trouble,
   troublesOf,
-} from './troubles.ts'
+} from './remedies.ts'
+import type { ListedSecret } from './secrets.ts'
+import type { ShownSuite } from './suites.ts'
 
 /** Reasons that developers know by their HTTP status, 429. */
 const TOO_MANY = new Set(['too many failures', 'token quota exceeded'])

@@ -1,5 +1,3 @@
-import { generateAdminKey } from '../domain/operator-keys.ts'
-import { generateLoginCode } from '../domain/operator-keys.ts'
 import {
   type AdminKey,
   type AdminKeyState,
@@ -11,6 +9,7 @@ import {
   unknownOperator,
 } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { generateAdminKey, generateLoginCode } from '../domain/operator-keys.ts'
 import { timestamp } from '../domain/public-fields.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import type { Context } from './context.ts'

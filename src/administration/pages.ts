@@ -1,4 +1,6 @@
-import type { Page } from '../domain/store.ts'
+import type { ApplicationKey, ApplicationNames } from '../domain/application.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import type { Page, Store } from '../domain/store.ts'
 
 const PAGE_SIZE = 500
 
@@ -28,4 +30,50 @@ export function* chunksOf<Row>(rows: readonly Row[], size: number, weigh: (row: 
     weight += weigh(row)
   }
   if (chunk.length > 0) yield chunk
+}
+
+// Opaque pagination cursors.
+
+/** The cursor for a row, given its numeric key in the store. */
+export function cursorOf(key: unknown): string {
+  return Buffer.from(String(key)).toString('base64url')
+}
+
+/** Whether a text is a well-formed cursor. */
+export function isCursor(text: string): boolean {
+  const key = textOf(text)
+  return /^[1-9]\d{0,15}$/.test(key) && cursorOf(key) === text
+}
+
+/** The key that a cursor was made from. Throws OperatorError if the cursor is malformed. */
+export function keyOf<RowKey>(cursor: string): RowKey {
+  if (isCursor(cursor)) return Number(textOf(cursor)) as RowKey
+  throw new OperatorError('This is not a valid cursor. Leave it out to start at the first page.', { kind: 'invalid' })
+}
+
+function textOf(cursor: string): string {
+  return Buffer.from(cursor, 'base64url').toString()
+}
+
+/** Names read and compared per step: 0.1 ms of work. */
+export const NAMES_AT_A_TIME = 100
+
+/** Pause between steps, so that a search takes at most a tenth of the CPU: the same process may be issuing tokens. */
+const PAUSE_MS = 1
+
+/** The names of all applications, newest first, in steps that let other requests run in between. */
+export async function* stepsOfNames(
+  store: Pick<Store, 'listNames'>,
+  { after = undefined as ApplicationKey | undefined, size = NAMES_AT_A_TIME } = {},
+): AsyncGenerator<ApplicationNames[]> {
+  let last = after
+  for (;;) {
+    const names = await store.listNames({ after: last, limit: size })
+    yield names
+    if (names.length < size) return
+    last = names.at(-1)?.key
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    // On a busy machine the next timer may be due already: without this it would fire before waiting requests are read.
+    await new Promise(setImmediate)
+  }
 }

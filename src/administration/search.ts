@@ -1,10 +1,9 @@
 import type { Application, ApplicationKey, ApplicationNames } from '../domain/application.ts'
-import type { Clock } from '../domain/time.ts'
 import { inSteps } from '../domain/in-steps.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { hourOf } from '../domain/usage.ts'
-import { cursorOf, keyOf } from './cursor.ts'
-import { NAMES_AT_A_TIME, stepsOfNames } from './names.ts'
+import { cursorOf, keyOf, NAMES_AT_A_TIME, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
   /** Part of the client id, the name or the developer email, in any case. Empty or omitted: matches all. */

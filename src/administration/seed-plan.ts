@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Application } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { NOT_SHOWN_YET, type Secret } from '../domain/secret.ts'
@@ -5,8 +6,7 @@ import type { Store } from '../domain/store.ts'
 import { type Suite, unknownSuite } from '../domain/suite.ts'
 import type { Registration } from './applications.ts'
 import { allPages, chunksOf } from './pages.ts'
-import { takenId } from './rules.ts'
-import { createSeedLookup, nameAndDeveloper } from './seed-lookup.ts'
+import { fields, takenId } from './rules.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 export interface Seeds {
@@ -108,4 +108,138 @@ export function seedProblems(file: string, problems: string[]): OperatorError {
 
 function isUnfinished({ secrets }: { secrets: readonly Secret[] }): boolean {
   return secrets.length > 0 && secrets.every(({ endsAt }) => endsAt === NOT_SHOWN_YET)
+}
+
+/** An entry of a seed file, and what there is of it. */
+interface LookedUp {
+  entry: Registration
+  /** The application that it is: the one with its client id or, where it has none, with its name and developer. */
+  existing: Application | undefined
+  /** Where there is none: an application of the same name that is in no entry of the file. */
+  namesake: Application | undefined
+}
+
+/** The applications of one name. */
+interface Namesakes {
+  byDeveloper: Map<string, Application>
+  stranger: Application | undefined
+}
+
+/** Looks entries of a file up, many at once: one query for the names of all, and each name once for the whole file. */
+export function createSeedLookup(store: Store, file: readonly Registration[]) {
+  const clientIds = new Set(file.map(({ clientId }) => clientId))
+  const identities = new Set(file.map(nameAndDeveloper))
+  const byName = new Map<string, Namesakes>()
+
+  return async function lookUp(entries: readonly Registration[]): Promise<LookedUp[]> {
+    await readNames(entries)
+    return Promise.all(
+      entries.map(async (entry) => {
+        const namesakes = byName.get(entry.name)
+        const existing =
+          entry.clientId === undefined
+            ? namesakes?.byDeveloper.get(entry.developerEmail)
+            : await store.findApplication(entry.clientId)
+        return {
+          entry,
+          existing,
+          namesake: entry.clientId === undefined && !existing ? namesakes?.stranger : undefined,
+        }
+      }),
+    )
+  }
+
+  async function readNames(entries: readonly Registration[]): Promise<void> {
+    const names = new Set(entries.filter(({ clientId }) => clientId === undefined).map(({ name }) => name))
+    const unread = [...names].filter((name) => !byName.has(name))
+    for (const name of unread) byName.set(name, { byDeveloper: new Map(), stranger: undefined })
+    for (const application of await store.findNamesakes(unread)) {
+      const namesakes = byName.get(application.name) as Namesakes
+      const { byDeveloper } = namesakes
+      if (!byDeveloper.has(application.developerEmail)) byDeveloper.set(application.developerEmail, application)
+      if (!isInFile(application)) namesakes.stranger ??= application
+    }
+  }
+
+  function isInFile(application: Application): boolean {
+    return clientIds.has(application.clientId) || identities.has(nameAndDeveloper(application))
+  }
+}
+
+/** What tells an application without a client id from others, in the store and in a seed file. */
+export function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 'developerEmail'>): string {
+  return JSON.stringify([name, developerEmail])
+}
+
+const application = z
+  .strictObject({
+    name: fields.name,
+    developer_email: fields.developerEmail,
+    client_id: fields.clientId.optional(),
+    client_secret: fields.clientSecret.optional(),
+    suites: z.array(fields.suiteId).optional(),
+  })
+  .transform(
+    (row): Registration => ({
+      name: row.name,
+      developerEmail: row.developer_email,
+      clientId: row.client_id,
+      clientSecret: row.client_secret,
+      suites: row.suites,
+    }),
+  )
+
+const suite = z
+  .strictObject({ id: fields.newSuiteId, name: fields.name })
+  .transform(({ id, name }): SuiteRegistration => ({ suiteId: id, name }))
+
+const seedFile = z.strictObject({
+  suites: z
+    .array(suite)
+    .default([])
+    .superRefine(assertDistinct('suites', ({ suiteId }) => ['id', suiteId])),
+  applications: z
+    .array(application)
+    .default([])
+    .superRefine(
+      assertDistinct('applications', (registration) =>
+        registration.clientId === undefined
+          ? ['name and developer_email', nameAndDeveloper(registration)]
+          : ['client_id', registration.clientId],
+      ),
+    ),
+})
+
+/** What a seed file asks for. Throws OperatorError with every problem and its place; it repeats no value. */
+export function parseSeedFile(file: string, content: string): Seeds {
+  const result = seedFile.safeParse(parseJson(file, content))
+  if (result.success) return result.data
+  const problems = result.error.issues.map(({ path, message }) => `${z.core.toDotPath(path) || 'the file'}: ${message}`)
+  throw seedProblems(file, problems)
+}
+
+function parseJson(file: string, content: string): unknown {
+  try {
+    return JSON.parse(content)
+  } catch (error) {
+    // The message itself quotes the text, and with it perhaps a secret.
+    const [where] = /\(line \d+ column \d+\)/.exec((error as Error).message) ?? ['']
+    throw new OperatorError(`${file} is not JSON ${where}`.trimEnd().concat('.'))
+  }
+}
+
+/** `identity`: the fields that no two entries may have in common, and their values. */
+function assertDistinct<Row>(list: string, identity: (row: Row) => [fields: string, values: string]) {
+  return (rows: Row[], context: z.RefinementCtx) => {
+    const seen = new Map<string, number>()
+    for (const [index, row] of rows.entries()) {
+      const [fields, values] = identity(row)
+      const first = seen.get(`${fields} ${values}`)
+      if (first === undefined) seen.set(`${fields} ${values}`, index)
+      else {
+        const message = `It has the same ${fields} as ${list}[${first}]`
+        context.addIssue({ code: 'custom', path: [index], message })
+      }
+    }
+  }
 }

@@ -1,8 +1,5 @@
-import { isAdminKey } from '../domain/operator-keys.ts'
 import type { Author } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
-import { endOfLoginCode } from '../domain/operator-keys.ts'
 import {
   type AdminKey,
   adminKeyState,
@@ -16,9 +13,11 @@ import {
   sessionEnd,
   USE_INTERVAL,
 } from '../domain/operator.ts'
+import { endOfLoginCode, isAdminKey } from '../domain/operator-keys.ts'
 import { randomString } from '../domain/random.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import { type Store, StoreUnavailable } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 
 /** 256 bits. */
 const REFERENCE_LENGTH = 43

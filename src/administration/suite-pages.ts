@@ -1,8 +1,8 @@
 import type { Application } from '../domain/application.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Page, Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
-import { cursorOf, keyOf } from './cursor.ts'
+import type { Clock } from '../domain/time.ts'
+import { cursorOf, keyOf } from './pages.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 interface PageQuery {

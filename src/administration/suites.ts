@@ -1,7 +1,7 @@
 import type { Application } from '../domain/application.ts'
-import type { Clock } from '../domain/time.ts'
 import { digestGenerated, generateSecret, NOT_SHOWN_YET } from '../domain/secret.ts'
 import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { allPages } from './pages.ts'

@@ -14,8 +14,7 @@ import {
   type Terminal,
   withJson,
 } from './shared/terminal.ts'
-import { table } from './shared/text.ts'
-import { registeredApplicationText, SHOWN_ONCE, secretsTable } from './shared/text.ts'
+import { registeredApplicationText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
 
 const WITHOUT_SUITES =
   'It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.'

@@ -3,8 +3,7 @@ import { auditEventView } from '../administration/views.ts'
 import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, show, type Terminal, withJson } from './shared/terminal.ts'
-import { table } from './shared/text.ts'
-import { moment } from './shared/text.ts'
+import { moment, table } from './shared/text.ts'
 
 interface ListOptions extends JsonOption {
   since?: number

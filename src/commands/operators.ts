@@ -4,8 +4,7 @@ import { adminKeyView, operatorView, sessionView, timestamp } from '../administr
 import { ROLES, type Role } from '../domain/operator.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import { type JsonOption, print, printOnce, show, type Terminal, withJson } from './shared/terminal.ts'
-import { table } from './shared/text.ts'
-import { upToAYear } from './shared/text.ts'
+import { table, upToAYear } from './shared/text.ts'
 
 const NAME = 'the name of the operator'
 

@@ -3,8 +3,7 @@ import { secretView, timestamp } from '../administration/views.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
-import { upToAYear } from './shared/text.ts'
-import { secretsTable } from './shared/text.ts'
+import { secretsTable, upToAYear } from './shared/text.ts'
 
 const ID = 'the client id of an application, or the id of a suite'
 

@@ -1,11 +1,11 @@
+import { availableParallelism } from 'node:os'
 import type { RegisteredApplication } from '../administration/applications.ts'
 import type { Seeded } from '../administration/seed.ts'
-import type { SeedPlan, RenamedSuite, Resemblance } from '../administration/seed-plan.ts'
+import type { RenamedSuite, Resemblance, SeedPlan } from '../administration/seed-plan.ts'
 import type { RegisteredSuite } from '../administration/suites.ts'
 import { registeredApplicationView, registeredSuiteView } from '../administration/views.ts'
-import { type JsonOption, type Terminal, write, say, show } from './shared/terminal.ts'
+import { type JsonOption, say, show, type Terminal, write } from './shared/terminal.ts'
 import { registeredApplicationText, registeredSuiteText, SHOWN_ONCE } from './shared/text.ts'
-import { availableParallelism } from 'node:os'
 
 /** What a run has done until now. */
 interface Totals {

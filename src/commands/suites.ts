@@ -2,8 +2,7 @@ import { Command } from 'commander'
 import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
-import { table } from './shared/text.ts'
-import { registeredSuiteText, SHOWN_ONCE, secretsTable } from './shared/text.ts'
+import { registeredSuiteText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
 
 /** So many of the applications that are approved for a suite are named. */
 const NAMED = 10

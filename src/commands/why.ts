@@ -7,8 +7,7 @@ import type { Finding } from '../doctor/finding.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { administer, readCommandConfig } from './shared/administer.ts'
 import { show, type Terminal, withJson } from './shared/terminal.ts'
-import { table } from './shared/text.ts'
-import { secretsTable } from './shared/text.ts'
+import { secretsTable, table } from './shared/text.ts'
 
 /** `why`: what is wrong with a client, for whoever has its developer on the phone. */
 export function whyCommand(terminal: Terminal): Command {

@@ -1,5 +1,5 @@
-import type { Clock } from '../domain/time.ts'
 import { isInMemory } from '../domain/database-location.ts'
+import type { Clock } from '../domain/time.ts'
 import { examinePassword, examineSocketFolder } from './access.ts'
 import { type Check, type Diagnosis, examine } from './examine.ts'
 import { examineFiles, examineLostDatabase } from './files.ts'

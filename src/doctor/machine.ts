@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { readFile, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { CLOCK_TOLERANCE } from '../domain/time.ts'
 import type { SqliteLocation } from '../domain/database-location.ts'
+import { CLOCK_TOLERANCE } from '../domain/time.ts'
 import type { Inspector } from '../store/inspect.ts'
+import { isAtLeast, OLDEST_SQLITE } from '../store/migrations.ts'
 import { lookAtStore, sqliteVersion } from '../store/open.ts'
-import { isAtLeast, OLDEST_SQLITE } from '../store/versions.ts'
 import { NODE_VERSION, OLDEST_NODE, VERSION } from '../version.ts'
 import { error, type Finding, ok, sizeText, warning } from './finding.ts'
 

@@ -1,5 +1,5 @@
-import { randomString } from './random.ts'
 import { crc32 } from 'node:zlib'
+import { randomString } from './random.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

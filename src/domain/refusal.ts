@@ -1,4 +1,3 @@
-
 /** Why a client is not authenticated. For the log: the wire does not tell them apart. */
 export const AUTHENTICATION_REASONS = [
   'not a suite',

@@ -1,4 +1,3 @@
-
 /** The state and traffic of a server. Times are milliseconds since the epoch. */
 export interface Statistics {
   readonly at: number

@@ -6,11 +6,10 @@ import type {
   NewApplication,
 } from './application.ts'
 import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
-import type { ServerNode } from './statistics.ts'
 import type { NewAdminKey, NewLoginCode, NewOperator, NewSession, Operator, Session } from './operator.ts'
 import type { RefusalCount, RefusedClient } from './refusal.ts'
 import type { NewSecret } from './secret.ts'
-import type { EndingSecret } from './statistics.ts'
+import type { EndingSecret, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteChanges, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
 import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './usage.ts'

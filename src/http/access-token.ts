@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { askedBy } from './wire/request.ts'
 import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
+import { askedBy } from './wire/request.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
 

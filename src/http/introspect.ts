@@ -5,10 +5,10 @@ import type { Suite } from '../domain/suite.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
 import type { ActiveToken } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { askedBy, askedFor } from './wire/request.ts'
 import { authorizationOf, basicCredentials } from './wire/authorization.ts'
 import { assertForm, formSchema } from './wire/form.ts'
 import type { RouteConfig } from './wire/refuse.ts'
+import { askedBy, askedFor } from './wire/request.ts'
 
 export const INTROSPECT_PATH = '/v1/oauth/introspect'
 

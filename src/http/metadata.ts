@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import type { Issuer } from '../issuer/issuer.ts'
 import { ACCESS_TOKEN_PATH } from './access-token.ts'
 import { INTROSPECT_PATH } from './introspect.ts'
 import { REVOKE_PATH } from './revoke.ts'
-import type { Issuer } from '../issuer/issuer.ts'
 
 /** What clients can find out about this server by themselves, RFC 8414 §2. The only answer that may be cached. */
 export function metadata(

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { askedBy } from './wire/request.ts'
 import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
+import { askedBy } from './wire/request.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
 

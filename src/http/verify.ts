@@ -5,11 +5,11 @@ import { CHECK_PASSED, type Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { ActiveToken, Verdict } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { askedBy, askedFor } from './wire/request.ts'
 import { bearerToken } from './wire/authorization.ts'
 import { headerValue } from './wire/header-value.ts'
 import { type ErrorAnswer, INVALID_TOKEN, NO_SUCH_SUITE, NOT_APPROVED } from './wire/refusals.ts'
 import { sendError } from './wire/refuse.ts'
+import { askedBy, askedFor } from './wire/request.ts'
 import { VERIFY_PATH } from './wire/target.ts'
 
 interface VerifyRequest {

@@ -1,7 +1,7 @@
 import type { Application } from '../domain/application.ts'
-import type { Clock } from '../domain/time.ts'
 import type { InactiveReason } from '../domain/refusal.ts'
 import type { FoundToken, Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { expiresAt, isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
 
 /** What a check comes to. */

@@ -1,7 +1,7 @@
 import { prefixOf } from '../domain/address.ts'
 import { type Budget, createBudgets } from '../domain/budgets.ts'
-import type { Clock } from '../domain/time.ts'
 import { AuthenticationRefused, RequestRefused } from '../domain/refusal.ts'
+import type { Clock } from '../domain/time.ts'
 
 /** Failures with one client id from one prefix. */
 const PER_CLIENT: Budget = { atOnce: 10, interval: 6000 }

@@ -1,6 +1,6 @@
 import type { Application } from '../domain/application.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { mintToken, TOKEN_LIFETIME, tokenIdText } from '../domain/token.ts'
 import type { TokenCounts } from './token-counts.ts'
 

@@ -1,15 +1,13 @@
 import type { Application } from '../domain/application.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { authenticate, authenticateSuite, type Credentials, findApplication } from './authenticate.ts'
-import { check } from './check.ts'
+import { check, revoke } from './check.ts'
 import type { Failures } from './failures.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
 import { issue } from './issue.ts'
-import { revoke } from './check.ts'
-import { createSecretUses } from './token-counts.ts'
-import { createTokenCounts } from './token-counts.ts'
+import { createSecretUses, createTokenCounts } from './token-counts.ts'
 
 export type Issuer = ReturnType<typeof createIssuer>
 

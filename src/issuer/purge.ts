@@ -1,7 +1,7 @@
-import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import { IDEMPOTENCY_LIFETIME } from '../domain/idempotency.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 

@@ -1,12 +1,11 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { describe } from './about.ts'
-import { startPresence } from './statistics.ts'
 import type { ServerFigures } from './server-figures.ts'
-import { startStatistics } from './statistics.ts'
+import { startPresence, startStatistics } from './statistics.ts'
 
 export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 'TRUST_PROXY' | 'DATABASE_URL'> & {
   /** See AdminContext. */

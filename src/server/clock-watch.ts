@@ -1,6 +1,6 @@
-import { type Clock, CLOCK_TOLERANCE } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
+import { CLOCK_TOLERANCE, type Clock } from '../domain/time.ts'
 
 /** Less than this is not a jump: NTP slews, and a process may be stopped between two readings. */
 const TOLERANCE_MS = 60_000

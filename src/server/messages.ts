@@ -1,5 +1,5 @@
-import cluster from 'node:cluster'
 import type { Worker } from 'node:cluster'
+import cluster from 'node:cluster'
 import type { Report } from '../telemetry/metrics/fleet.ts'
 
 /**

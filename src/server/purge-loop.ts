@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import { purge } from '../issuer/purge.ts'
-import { watchClockOffset, watchClock } from './clock-watch.ts'
+import { watchClock, watchClockOffset } from './clock-watch.ts'
 
 /** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance has why. */
 const BUSY_DELAY_MS = 15

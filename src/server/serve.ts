@@ -1,15 +1,15 @@
+import { executionAsyncResource } from 'node:async_hooks'
 import cluster from 'node:cluster'
 import type { Config } from '../config.ts'
+import type { Observer } from '../domain/events.ts'
+import { openPrevious, openStore } from '../store/open.ts'
+import type { Opened, OpenOptions } from '../store/opened.ts'
+import { withPrevious } from '../store/previous.ts'
 import { VERSION } from '../version.ts'
 import { type LeaderOptions, runLeader } from './leader.ts'
 import { run } from './run.ts'
 import { createTelemetry } from './telemetry.ts'
 import { runWorker } from './worker.ts'
-import type { Observer } from '../domain/events.ts'
-import { openPrevious, openStore } from '../store/open.ts'
-import type { Opened, OpenOptions } from '../store/opened.ts'
-import { withPrevious } from '../store/previous.ts'
-import { executionAsyncResource } from 'node:async_hooks'
 
 /** How long a request waits for another process that has locked the store; then it gets a 503. */
 const LOCK_TIMEOUT_MS = 2000

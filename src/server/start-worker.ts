@@ -1,9 +1,9 @@
-import cluster from 'node:cluster'
 import type { Worker } from 'node:cluster'
+import cluster from 'node:cluster'
+import type { Readable } from 'node:stream'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { onWorkerMessage, tellWorker } from './messages.ts'
-import type { Readable } from 'node:stream'
 
 /** How a worker ended, and what it said of that. */
 export interface Exit {

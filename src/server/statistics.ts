@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { NODE_GONE_MS, type ServerNode, type NodeStatistics, type Statistics, type StatisticsSource, type WorkerStatistics, NODE_INTERVAL_MS } from '../domain/statistics.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  NODE_GONE_MS,
+  NODE_INTERVAL_MS,
+  type NodeStatistics,
+  type ServerNode,
+  type Statistics,
+  type StatisticsSource,
+  type WorkerStatistics,
+} from '../domain/statistics.ts'
+import type { Nodes } from '../domain/store.ts'
 import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
 import { VERSION } from '../version.ts'
 import type { ServerFigures } from './server-figures.ts'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Nodes } from '../domain/store.ts'
 
 const SECOND_MS = 1000
 

@@ -1,9 +1,9 @@
-import type { Clock } from '../domain/time.ts'
-import type { Figures, Store } from '../domain/store.ts'
-import { TOKEN_LIFETIME, firstTokenIdAt } from '../domain/token.ts'
-import type { Measured } from '../telemetry/metrics/exposition.ts'
 import type { LiveTokens } from '../domain/statistics.ts'
+import type { Figures, Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
+import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
+import type { Measured } from '../telemetry/metrics/exposition.ts'
 
 /** How long a scrape waits for the store, which may hang. Milliseconds. */
 const PATIENCE_MS = 1000

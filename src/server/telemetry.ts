@@ -1,12 +1,11 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import { createAuditLog, isCheap } from '../telemetry/audit-log.ts'
-import { createFloods } from '../telemetry/floods.ts'
+import { createFloods, createRepeats } from '../telemetry/floods.ts'
 import { createLineLog, createLog, flushLog, type LogOptions } from '../telemetry/log.ts'
 import type { Dropping } from '../telemetry/log-stream.ts'
 import { createEventCounter } from '../telemetry/metrics/count-events.ts'
 import { createNumbers, type Numbers } from '../telemetry/metrics/numbers.ts'
-import { createRepeats } from '../telemetry/floods.ts'
 
 /** What the running server says what happens to. */
 export interface Telemetry {

@@ -1,11 +1,11 @@
 import type { Audit } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/time.ts'
 import type { DatabaseLocation, PostgresLocation, SqliteLocation } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import type { Clock } from '../domain/time.ts'
 import type { Copied, CopyOptions } from './copy.ts'
 import type { Inspector, StoreFiles } from './inspect.ts'
-import { NoStore } from './no-store.ts'
 import type { BackupTarget, CopyContents, Opened, OpenOptions, Restored, RestoreOptions } from './opened.ts'
+import { NoStore } from './opened.ts'
 import type { Previous } from './previous.ts'
 
 /**
@@ -88,7 +88,7 @@ export async function backUpStore(
   switch (location.kind) {
     case 'sqlite': {
       const { backUpSqlite } = await import('./sqlite/backup.ts')
-      const { recordBackup } = await import('./sqlite/record-backup.ts')
+      const { recordBackup } = await import('./sqlite/backup.ts')
       const madeAt = now()
       const contents = await backUpSqlite(location.file, target, options)
       await recordBackup(location.file, madeAt)
@@ -131,13 +131,13 @@ export async function inspectStore(location: DatabaseLocation): Promise<Inspecto
 
 /** Looks at the files of a store, and opens none. Rejects with the file system's error. */
 export async function lookAtStore({ file }: SqliteLocation): Promise<StoreFiles> {
-  const { lookAtFiles } = await import('./sqlite/look.ts')
+  const { lookAtFiles } = await import('./sqlite/files.ts')
   return lookAtFiles(file)
 }
 
 /** The version of the SQLite that the program brings along, whichever store it uses. */
 export async function sqliteVersion(): Promise<string> {
-  const { libraryVersion } = await import('./sqlite/version.ts')
+  const { libraryVersion } = await import('./sqlite/connection.ts')
   return libraryVersion()
 }
 

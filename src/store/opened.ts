@@ -1,7 +1,8 @@
 import type { Author } from '../domain/audit-event.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
+import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 
 export interface OpenOptions {
   /** How long a call waits for another process's lock, without blocking. Milliseconds. */
@@ -51,4 +52,14 @@ export interface Restored extends CopyContents {
   replaced: string | undefined
   /** Whether it was certain that nobody used what was replaced. */
   wasLocked: boolean
+}
+
+/** There is no store where one is named, and none is to be made. `what` is a sentence that says so, without its end. */
+export class NoStore extends OperatorError {
+  constructor(what: string) {
+    // The first thought is to make one: beside a store that is only misnamed or lost that would hide what happened.
+    const should = 'If there should be a store, DATABASE_URL or the working directory is wrong, or it is gone'
+    const make = '`token-server serve`, `token-server migrate`, and `register` and `operators add` with --create'
+    super(`${what}. ${should}: put it back, or restore a backup. Only where there never was one: ${make} make it.`)
+  }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../domain/time.ts'
 import type { Observer } from '../domain/events.ts'
 import type { FoundToken, Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import type { Opened } from './opened.ts'
 

@@ -1,8 +1,8 @@
 import { prefixOf } from '../domain/address.ts'
 import { type Budget, createBudgets } from '../domain/budgets.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Event, Observer } from '../domain/events.ts'
 import { ownText } from '../domain/text.ts'
+import type { Clock } from '../domain/time.ts'
 
 type Refusal = Extract<Event, { type: Refused }>
 

@@ -1,9 +1,9 @@
-import type { Clock } from '../domain/time.ts'
 import type { Event, Observer } from '../domain/events.ts'
 import { inSteps } from '../domain/in-steps.ts'
-import { ownText } from '../domain/text.ts'
 import { MAX_REFUSALS, type RefusalCount } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
+import { ownText } from '../domain/text.ts'
+import type { Clock } from '../domain/time.ts'
 
 /** How many clients are told apart between two flushes. */
 const MAX_CLIENTS = 1000

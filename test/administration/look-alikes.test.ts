@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ago } from '../../src/administration/age.ts'
-import { looksLike, nearTo } from '../../src/administration/look-alikes.ts'
+import { looksLike, nearTo } from '../../src/administration/why.ts'
 import { abbreviated } from '../../src/domain/application.ts'
 
 const ID = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'

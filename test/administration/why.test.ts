@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { COMMANDS, type Instructions } from '../../src/administration/instructions.ts'
+import { COMMANDS, type Instructions } from '../../src/administration/findings.ts'
 import { diagnosisText } from '../../src/administration/views.ts'
 import { AUDIT } from '../support/audit.ts'
 import { createWorldOfSuites } from '../support/suites.ts'

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { main } from '../../src/commands/program.ts'
-import { isAdminKey } from '../../src/domain/operator-keys.ts'
 import { parseDatabaseUrl } from '../../src/domain/database-location.ts'
+import { isAdminKey } from '../../src/domain/operator-keys.ts'
 import { openStore } from '../../src/store/open.ts'
 import { AUDIT } from '../support/audit.ts'
 import { run, runJson } from '../support/run.ts'

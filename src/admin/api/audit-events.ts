@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { cursorOf, keyOf } from '../../administration/cursor.ts'
+import { cursorOf, keyOf } from '../../administration/pages.ts'
 import { auditEventView } from '../../administration/views.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/administration.ts'

@@ -1,4 +1,4 @@
-import { aboutSuite, COMMANDS, type Instructions } from '../../administration/instructions.ts'
+import { aboutSuite, COMMANDS, type Instructions } from '../../administration/findings.ts'
 
 const APPLICATIONS = '/admin/v1/applications'
 

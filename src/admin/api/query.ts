@@ -1,4 +1,4 @@
-import { isCursor } from '../../administration/cursor.ts'
+import { isCursor } from '../../administration/pages.ts'
 import { isDay } from '../../domain/time.ts'
 import { ProblemError } from '../wire/problem.ts'
 

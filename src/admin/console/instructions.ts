@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Instructions } from '../../administration/instructions.ts'
+import type { Instructions } from '../../administration/findings.ts'
 import { canChange } from './viewers.ts'
 
 /** Instructions that refer to elements on the pages of applications and suites. */

@@ -1,8 +1,8 @@
-import type { Administration } from '../../administration/administration.ts'
-import type { Terminal } from '../shared/terminal.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Administration } from '../../administration/administration.ts'
 import { ACCESS_TOKEN_PATH } from '../../http/access-token.ts'
 import { VERIFY_PATH } from '../../http/wire/target.ts'
+import type { Terminal } from '../shared/terminal.ts'
 
 export interface Credentials {
   clientId: string

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
-import { OperatorError } from '../../domain/operator-error.ts'
-import { visibleOnOneLine } from '../../domain/text.ts'
 import { InvalidArgumentError } from 'commander'
-import { isDay } from '../../domain/time.ts'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import type { RegisteredSuite } from '../../administration/suites.ts'
 import { type SecretView, timestamp } from '../../administration/views.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import { NOT_SHOWN_YET } from '../../domain/secret.ts'
+import { visibleOnOneLine } from '../../domain/text.ts'
+import { isDay } from '../../domain/time.ts'
 
 /** Bytes as text, without a byte order mark. Throws OperatorError with the place where they are not UTF-8. */
 export function decodeText(file: string, content: Buffer): string {

@@ -3,12 +3,11 @@ import type { Event, Observer } from '../../domain/events.ts'
 import { AuthenticationRefused, type RequestReason, RequestRefused } from '../../domain/refusal.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { Issuer } from '../../issuer/issuer.ts'
-import { askedFor } from './request.ts'
 import { basicClientId } from './authorization.ts'
 import type { LateAnswers } from './late-answers.ts'
 import { nameEndpoint } from './measured-answers.ts'
 import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
-import { tellRequestId } from './request.ts'
+import { askedFor, tellRequestId } from './request.ts'
 
 /** What every answer says: no cache keeps it (RFC 6749 §5.1), and its type is the one that it has. */
 export const ANSWER_HEADERS = { 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' }

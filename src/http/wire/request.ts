@@ -1,8 +1,8 @@
-import type { FastifyRequest, FastifyReply } from 'fastify'
-import { shownPath } from './target.ts'
-import { sentId } from '../../domain/request-id.ts'
-import { addressIn, withoutZone } from '../../domain/address.ts'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { addressIn, withoutZone } from '../../domain/address.ts'
+import { sentId } from '../../domain/request-id.ts'
+import { shownPath } from './target.ts'
 
 /** Who asked, and how the request is found again: what every event that it causes has. */
 export function askedBy(request: FastifyRequest) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { RequestRefused } from '../../domain/refusal.ts'
 import type { FastifyInstance } from 'fastify'
+import { RequestRefused } from '../../domain/refusal.ts'
 
 /** Where gateways ask; what they append behind the suite is cut off before the request is routed. */
 export const VERIFY_PATH = '/v1/oauth/verify'

@@ -2,7 +2,7 @@ import { StoreUnavailable } from '../../domain/store.ts'
 import type { Ask } from './connection.ts'
 import type { Primary } from './primary.ts'
 import type { Session } from './session.ts'
-import * as sql from './statements/transactions.ts'
+import * as sql from './statements/session.ts'
 
 export type Commands = ReturnType<typeof createCommands>
 

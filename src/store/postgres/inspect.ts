@@ -3,9 +3,9 @@ import { type Inspector, judgeSchema, type SecretOwner } from '../inspect.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary } from './find-primary.ts'
 import { latestVersion } from './migrate.ts'
+import * as sql from './statements/figures.ts'
 import { oldestTokenAt } from './statements/figures.ts'
-import * as sql from './statements/inspection.ts'
-import * as migrations from './statements/migrations.ts'
+import * as migrations from './statements/session.ts'
 
 /** How long a statement may take, in milliseconds. */
 const TIMEOUT_MS = 5000

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
-import { NoStore } from '../no-store.ts'
+import { NoStore } from '../opened.ts'
 import type { Connection } from './connection.ts'
 import { isLockedOut } from './explain.ts'
-import * as sql from './statements/migrations.ts'
-import { begin, commit, rollback, setLockTimeout } from './statements/transactions.ts'
+import * as sql from './statements/session.ts'
+import { begin, commit, rollback, setLockTimeout } from './statements/session.ts'
 
 const FOLDER = new URL('../../../migrations/postgres/', import.meta.url)
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../../domain/time.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import type { Clock } from '../../domain/time.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { openSession, type Session } from './session.ts'
 

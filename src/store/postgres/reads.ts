@@ -1,7 +1,7 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
-import type { Clock } from '../../domain/time.ts'
 import { type FoundToken, StoreUnavailable } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
+import type { Clock } from '../../domain/time.ts'
 import { tokenIdText } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
 import type { Ask } from './connection.ts'
@@ -9,7 +9,7 @@ import type { Primary } from './primary.ts'
 import { readRegistry, type Wanted } from './read-registry.ts'
 import type { RegistryView } from './registry-cache.ts'
 import { type Session, TIMEOUT_MS } from './session.ts'
-import * as sql from './statements/reads.ts'
+import * as sql from './statements/tokens.ts'
 import { arrayOf } from './values.ts'
 
 /** How many turns of the event loop a round trip waits for more reads: it costs as much as dozens of them. */

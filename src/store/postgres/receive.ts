@@ -1,13 +1,12 @@
 import { locationText, type PostgresLocation } from '../../domain/database-location.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import type { ReadPage, Row } from '../copied.ts'
-import type { Target } from '../copy.ts'
+import type { ReadPage, Row, Target } from '../copy.ts'
 import { record } from './audit.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary } from './find-primary.ts'
 import { migrate } from './migrate.ts'
 import * as sql from './statements/copy.ts'
-import { begin, commit, lockRegistry, setLockTimeout } from './statements/transactions.ts'
+import { begin, commit, lockRegistry, setLockTimeout } from './statements/session.ts'
 
 const ENDED = new PostgresUnavailable('the copy has ended')
 

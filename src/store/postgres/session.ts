@@ -1,6 +1,6 @@
-import type { Clock } from '../../domain/time.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import type { Measurement, Observer } from '../../domain/events.ts'
+import type { Clock } from '../../domain/time.ts'
 import { type Connection, connect } from './connection.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary, isDurable } from './find-primary.ts'

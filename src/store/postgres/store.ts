@@ -1,7 +1,7 @@
-import { CLOCK_TOLERANCE } from '../../domain/time.ts'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import { locationText } from '../../domain/database-location.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import { CLOCK_TOLERANCE } from '../../domain/time.ts'
 import type { Opened, OpenOptions } from '../opened.ts'
 import { createAuditedChange, createAuditTrail } from './audit.ts'
 import { createCommands } from './commands.ts'

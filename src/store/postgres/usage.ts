@@ -2,7 +2,7 @@ import type { ApplicationKey } from '../../domain/application.ts'
 import type { Usage } from '../../domain/store.ts'
 import type { TokenCount } from '../../domain/usage.ts'
 import type { Commands } from './commands.ts'
-import * as sql from './statements/usage.ts'
+import * as sql from './statements/tokens.ts'
 import { arrayOf } from './values.ts'
 
 type CountRow = [applicationKey: ApplicationKey, hour: number, issued: number, refused: number]

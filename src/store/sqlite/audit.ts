@@ -10,8 +10,7 @@ import {
   type StoredKind,
   toAuditEvent,
 } from '../audited.ts'
-import type { Change } from './change.ts'
-import type { Context } from './context.ts'
+import type { Change, Context } from './context.ts'
 import * as sql from './statements/audit.ts'
 import { findOperator } from './statements/operators.ts'
 import { findApplication, findSuite } from './statements/registry.ts'

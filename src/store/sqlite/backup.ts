@@ -2,11 +2,15 @@ import { closeSync, createReadStream, openSync, renameSync, statSync } from 'nod
 import { dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
 import type { BackupTarget, CopyContents } from '../opened.ts'
+import { isExpected } from './connection.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
-import { belongsTo } from './files.ts'
+import { belongsTo, isUnsound } from './files.ts'
+import { isMigrated } from './migrate.ts'
 import { assertNotMissing, realPlace } from './place.ts'
 import * as sql from './statements/database.ts'
+import { openSqlite } from './store.ts'
 
 /** How long the beginning of a backup waits for a process that is opening or closing the database, in milliseconds. */
 const LOCK_TIMEOUT_MS = 10_000
@@ -107,4 +111,22 @@ function copyRows(source: Database.Database, copy: Database.Database, table: str
   const insert = copy.prepare(`INSERT INTO "${table}" VALUES (${rows.columns().map(() => '?')})`)
   if (table === 'sqlite_sequence') copy.exec('DELETE FROM sqlite_sequence')
   for (const row of rows.iterate()) insert.run(row)
+}
+
+/** How long others may keep the database locked. Milliseconds. */
+const RECORD_LOCK_TIMEOUT_MS = 2000
+
+/**
+ * Notes in a database when a backup of it was made. Where that is not possible nothing is noted: the backup is there. Nor is
+ * it where opening would do more: migrate the database, or bring to the disk what an fsync has left behind.
+ */
+export async function recordBackup(path: string, madeAt: number): Promise<void> {
+  try {
+    const file = realPlace(path)
+    if (isUnsound(file) || !isMigrated(file)) return
+    const store = openSqlite(file, { lockTimeout: RECORD_LOCK_TIMEOUT_MS, create: false })
+    await store.recordBackup(madeAt).finally(store.close)
+  } catch (error) {
+    if (!isExpected(error) && !(error instanceof StoreUnavailable)) throw error
+  }
 }

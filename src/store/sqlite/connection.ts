@@ -2,16 +2,14 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { leaveOpen } from '../left-open.ts'
-import { NoStore } from '../no-store.ts'
-import { explain } from './explain.ts'
+import { isAtLeast, OLDEST_SQLITE } from '../migrations.ts'
+import { NoStore } from '../opened.ts'
 import { assertFilesUnchanged, fileNow, isUnsound } from './files.ts'
 import { migrate } from './migrate.ts'
 import { preparePlace, tighten } from './place.ts'
-import { recoverLog } from './recover.ts'
-import { isFsyncFailure } from './retry-locked.ts'
+import { explain, isFsyncFailure } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
-import { markUnsound } from './unsound.ts'
-import { assertSqliteVersion } from './version.ts'
+import { markUnsound, recoverLog } from './unsound.ts'
 
 /** How long opening and migrating wait for other processes. */
 const OPEN_TIMEOUT_MS = 10_000
@@ -86,4 +84,20 @@ function cannotBeOpened(path: string, error: unknown): unknown {
 export function isExpected(error: unknown): error is Error {
   if (error instanceof OperatorError || error instanceof Database.SqliteError) return true
   return error instanceof Error && 'syscall' in error
+}
+
+/** The version of the SQLite that the driver brings along. */
+export function libraryVersion(): string {
+  const db = new Database(':memory:')
+  const version = db.prepare(sql.sqliteVersion).pluck().get()
+  db.close()
+  return version as string
+}
+
+/** Throws OperatorError where SQLite is so old that it can lose what was committed. */
+export function assertSqliteVersion(version: string): void {
+  if (isAtLeast(version, OLDEST_SQLITE)) return
+  throw new OperatorError(
+    `SQLite is ${version}, and before ${OLDEST_SQLITE} it can lose commits: run npm ci, which installs a newer one.`,
+  )
 }

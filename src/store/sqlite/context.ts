@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { ChangeDetector } from './changes.ts'
-import type { Reader } from './reader.ts'
+import type { ChangeDetector, Reader } from './changes.ts'
 import type { RetryLocked } from './retry-locked.ts'
 
 /** What the parts of the SQLite store work with. */
@@ -50,5 +49,23 @@ export function createAccess({
         countCommit()
         return result
       }),
+  }
+}
+
+/** Makes one change, in one transaction. Resolves when it is on disk; rejects with StoreUnavailable. */
+export type Change = <Result>(action: () => Result) => Promise<Result>
+
+/** A `Change` of what is cached with the registry. */
+export function createChange({ db, changes, retryLocked, committed, assertWritable, assertRoom }: Context): Change {
+  return async (action) => {
+    const transact = db.transaction(action).immediate
+    const result = await retryLocked(() => {
+      assertRoom()
+      assertWritable()
+      changes.invalidate('registry')
+      return transact()
+    })
+    await committed()
+    return result
   }
 }

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { CopyContents } from '../opened.ts'
 import { isExpected } from './connection.ts'
-import { explain } from './explain.ts'
+import { explain } from './retry-locked.ts'
 import { newestTokenAt } from './statements/figures.ts'
 import { countApplications } from './statements/registry.ts'
 

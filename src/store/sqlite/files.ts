@@ -1,6 +1,9 @@
 import { type Stats, statSync } from 'node:fs'
+import { realpath, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { StoreUnavailable } from '../../domain/store.ts'
+import type { LookedAt, StoreFiles } from '../inspect.ts'
 
 /** A file of an open database, and which one it was when it was opened. */
 export interface DatabaseFile {
@@ -84,5 +87,24 @@ function look(file: string): Stats | undefined {
     return statSync(file, { throwIfNoEntry: false })
   } catch (cause) {
     throw new StoreUnavailable(`the file ${file} cannot be seen: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** Looks at the files of a database, and opens none. Rejects with the file system's error. */
+export async function lookAtFiles(path: string): Promise<StoreFiles> {
+  const file = await realpath(path).catch(() => resolve(path))
+  const [wal, shm] = sideFilesOf(file)
+  const [folder, database, log, index] = await Promise.all([dirname(file), file, wal, shm].map(lookAt))
+  return { folder, database, log, index, isUnsound: log !== undefined && (log.mode & MARK) !== 0 }
+}
+
+async function lookAt(path: string): Promise<LookedAt | undefined> {
+  try {
+    const stats = await stat(path)
+    const { size, uid, gid, mode } = stats
+    return { path, size, uid, gid, mode: mode & 0o7777, isFolder: stats.isDirectory() }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }

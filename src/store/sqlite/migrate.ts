@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
-import { NoStore } from '../no-store.ts'
+import { NoStore } from '../opened.ts'
 import * as sql from './statements/database.ts'
 
 const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)

@@ -1,10 +1,11 @@
 import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { databaseEntry } from '../audited.ts'
+import type { ReadPage, Row, Table } from '../copy.ts'
 import { createRecord } from './audit.ts'
-import type { Change } from './change.ts'
-import type { Context } from './context.ts'
-import * as sql from './statements/move.ts'
+import type { Change, Context } from './context.ts'
+import * as copySql from './statements/copy.ts'
+import * as sql from './statements/database.ts'
 
 /** That a store is being copied to another one, or was. */
 interface Move {
@@ -102,4 +103,23 @@ function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {
       ? `The store is being copied to ${place} since ${since}, or that did not end: wait, or copy it again.`
       : `The store has moved to ${place} at ${since}: name that in DATABASE_URL.`
   return new OperatorError(`${sentence} "token-server store reopen" makes it possible again to change it here.`)
+}
+
+/** The highest key that a table ever had: no key is used twice, so also of a row that is there no more. */
+export interface LastKey {
+  name: string
+  seq: number
+}
+
+/** Reads what is copied to another store. */
+export function createPages({ db, read }: Pick<Context, 'db' | 'read'>) {
+  const selects = new Map(
+    Object.entries(copySql.copyPages).map(([table, statement]) => [table, db.prepare(statement).raw()]),
+  )
+  const selectLastKeys = db.prepare<[], LastKey>(copySql.lastKeys)
+
+  const readPage: ReadPage = (table: Table, after, limit) =>
+    read(() => selects.get(table)?.all(...after, limit) as Row[])
+
+  return { readPage, lastKeys: () => read(() => selectLastKeys.all()) }
 }

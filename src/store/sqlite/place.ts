@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { NoStore } from '../no-store.ts'
+import { NoStore } from '../opened.ts'
 import { logSize, sideFilesOf } from './files.ts'
 
 const { R_OK, W_OK, X_OK } = constants

@@ -5,8 +5,7 @@ import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
 import { ACTIONS, type AuditSubject, ofApplication, ofOwner, ofRegistration, ofSuite } from '../audited.ts'
 import type { AuditedChange } from './audit.ts'
-import type { Change } from './change.ts'
-import type { Context } from './context.ts'
+import type { Change, Context } from './context.ts'
 import * as sql from './statements/registry.ts'
 
 /** Keys that no row has: ids begin with 1. */

@@ -21,10 +21,10 @@ import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy
 import { belongsTo, logSize, sideFilesOf } from './files.ts'
 import { migrate } from './migrate.ts'
 import { ifThere, isLogAlone, preparePlace, realPlace } from './place.ts'
-import { recoverLog } from './recover.ts'
 import { isLocked } from './retry-locked.ts'
 import { deleteLoginCodes, deleteSessions } from './statements/operators.ts'
 import * as sql from './statements/tokens.ts'
+import { recoverLog } from './unsound.ts'
 
 /**
  * Puts a copy in the place of a database that nobody uses, and keeps what was there under another name. Until the last

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/store.ts'
 import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from '../../domain/usage.ts'
 import type { Context } from './context.ts'
-import * as sql from './statements/usage.ts'
+import * as sql from './statements/tokens.ts'
 
 /** What is known of use, in SQLite. It is not brought to the disk: the next change takes it there. */
 export function createUsage({ db, read, write }: Context): Usage {

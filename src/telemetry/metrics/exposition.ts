@@ -1,6 +1,4 @@
 import { type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
-import { CATALOGUE, type Metric, PREFIX } from './catalogue.ts'
-import type { Name, Numbers, Series } from './numbers.ts'
 import eventLoopLag from '@prometheus-io/client/lib/metrics/eventLoopLag.js'
 import heapSizeAndUsed from '@prometheus-io/client/lib/metrics/heapSizeAndUsed.js'
 import heapSpacesSizeAndUsed from '@prometheus-io/client/lib/metrics/heapSpacesSizeAndUsed.js'
@@ -13,6 +11,8 @@ import processRequests from '@prometheus-io/client/lib/metrics/processRequests.j
 import processResources from '@prometheus-io/client/lib/metrics/processResources.js'
 import processStartTime from '@prometheus-io/client/lib/metrics/processStartTime.js'
 import version from '@prometheus-io/client/lib/metrics/version.js'
+import { CATALOGUE, type Metric, PREFIX } from './catalogue.ts'
+import type { Name, Numbers, Series } from './numbers.ts'
 
 /** What is not counted by events: the values of the labels, in their order, and the number, for each line. */
 export type Measured = Partial<Record<Name, [labels: string[], value: number][]>>

@@ -1,5 +1,5 @@
-import type { Clock } from '../../domain/time.ts'
 import type { Latency, Minute, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
+import type { Clock } from '../../domain/time.ts'
 import { CATALOGUE, type Metric } from './catalogue.ts'
 import type { Name, Numbers } from './numbers.ts'
 

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { createAdministration } from '../../../src/administration/administration.ts'
-import { makeTraffic } from '../../../src/commands/demo/world.ts'
-import { createDemoWorld } from '../../../src/commands/demo/world.ts'
+import { createDemoWorld, makeTraffic } from '../../../src/commands/demo/world.ts'
 import { commandAuthor } from '../../../src/commands/shared/administer.ts'
 import { createWorld } from '../../support/world.ts'
 

@@ -1,6 +1,6 @@
 import { chownSync, type statfsSync } from 'node:fs'
 import t from 'tap'
-import { explain } from '../../../src/store/sqlite/explain.ts'
+import { explain } from '../../../src/store/sqlite/retry-locked.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const error = (code: string) => Object.assign(new Error('disk I/O error'), { code })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { assertSqliteVersion } from '../../../src/store/sqlite/version.ts'
+import { assertSqliteVersion } from '../../../src/store/sqlite/connection.ts'
 
 t.test('SQLite: a version that can lose commits is refused', async (t) => {
   for (const version of ['3.51.3', '3.51.10', '3.52.0', '4.0.0']) t.doesNotThrow(() => assertSqliteVersion(version))

@@ -30,3 +30,94 @@ export const purgeTokens = `
     DELETE FROM tokens t USING expired e WHERE t.id = e.id RETURNING 1
   )
   SELECT count(*) FROM deleted`
+
+// Reads that are made for many requests at once.
+
+export const readTokens = `
+  SELECT c.registry, extract(epoch FROM clock_timestamp()) * 1000,
+         t.id, encode(t.secret_hash, 'hex'), t.application_id, t.generation, t.issued_at, t.revoked_at
+    FROM changes c
+    LEFT JOIN tokens t ON t.id = ANY ($1::uuid[])`
+
+// The same for no token: planning it costs a fifth.
+export const readVersion = `
+  SELECT registry, extract(epoch FROM clock_timestamp()) * 1000, NULL
+    FROM changes`
+
+export const mostImportedSecrets = `
+  SELECT c.registry, (
+         SELECT coalesce(max(greatest(1, n.unrevoked)), 0)
+           FROM (SELECT count(*) FILTER (WHERE revoked_at IS NULL) AS unrevoked
+                   FROM secrets
+                  WHERE digest LIKE '$scrypt$%'
+                  GROUP BY application_id) n)
+    FROM changes c`
+
+// Usage. In the order of the keys, so that two nodes that count the same wait for each other and not in a circle. What is used
+// is kept from being removed first, for the use refers to it. One that is being removed is left out: a removal takes its rows
+// in an order of its own, so whoever waits for one of them may wait in a circle.
+
+export const addTokenCounts = `
+  INSERT INTO token_counts AS old (hour, application_id, issued, refused)
+  SELECT hour, application_id, issued, refused
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+      AS more (hour, application_id, issued, refused)
+   ORDER BY hour, application_id
+      ON CONFLICT (hour, application_id) DO UPDATE
+     SET issued = old.issued + excluded.issued, refused = old.refused + excluded.refused
+  RETURNING application_id, hour, issued, refused`
+
+export const recordApplicationUses = `
+  WITH kept AS MATERIALIZED (
+    SELECT id FROM applications WHERE id = ANY ($1::bigint[]) ORDER BY id FOR KEY SHARE SKIP LOCKED
+  )
+  INSERT INTO application_uses AS old (application_id, last_token_at)
+  SELECT kept.id, max(used.last_token_at)
+    FROM unnest($1::bigint[], $2::bigint[]) AS used (application_id, last_token_at)
+    JOIN kept ON kept.id = used.application_id
+   WHERE used.last_token_at IS NOT NULL
+   GROUP BY kept.id
+   ORDER BY kept.id
+      ON CONFLICT (application_id) DO UPDATE SET last_token_at = greatest(old.last_token_at, excluded.last_token_at)`
+
+export const countTokens = `
+  SELECT issued FROM token_counts WHERE application_id = $1 AND hour = $2`
+
+export const listTokenCounts = `
+  SELECT application_id, hour, issued, refused
+    FROM token_counts
+   WHERE application_id = ANY ($1::bigint[]) AND hour = ANY ($2::bigint[])`
+
+export const purgeTokenCounts = `
+  WITH old AS (
+    SELECT hour, application_id
+      FROM token_counts
+     WHERE hour < $1
+     ORDER BY hour, application_id
+     LIMIT $2
+       FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM token_counts t USING old WHERE (t.hour, t.application_id) = (old.hour, old.application_id) RETURNING 1
+  )
+  SELECT count(*) FROM deleted`
+
+export const recordSecretUses = `
+  WITH kept AS MATERIALIZED (
+    SELECT id FROM secrets WHERE id = ANY ($1::bigint[]) ORDER BY id FOR KEY SHARE SKIP LOCKED
+  )
+  INSERT INTO secret_uses AS old (secret_id, last_used_at)
+  SELECT kept.id, max(used.last_used_at)
+    FROM unnest($1::bigint[], $2::bigint[]) AS used (secret_id, last_used_at)
+    JOIN kept ON kept.id = used.secret_id
+   GROUP BY kept.id
+   ORDER BY kept.id
+      ON CONFLICT (secret_id) DO UPDATE SET last_used_at = greatest(old.last_used_at, excluded.last_used_at)`
+
+export const listSecretUses = `
+  SELECT secret_id, last_used_at FROM secret_uses WHERE secret_id = ANY ($1::bigint[])`
+
+export const lastTokenAt = `
+  SELECT last_token_at FROM application_uses WHERE application_id = $1`
+
+export const listApplicationUses = `
+  SELECT application_id, last_token_at FROM application_uses WHERE application_id = ANY ($1::bigint[])`
