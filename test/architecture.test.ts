@@ -47,6 +47,7 @@ const ROOMS: Record<string, Room> = {
       'http',
       'ops',
       'admin',
+      'listener',
       'issuer',
       'administration',
       'domain',
@@ -65,13 +66,14 @@ const ROOMS: Record<string, Room> = {
       'fastify',
     ],
   },
+  listener: { rooms: ['domain'], packages: ['node:events', 'node:http', 'node:net'] },
   http: {
-    rooms: ['issuer', 'domain'],
-    packages: ['node:events', 'node:http', 'node:net', 'fastify', '@fastify/formbody'],
+    rooms: ['listener', 'issuer', 'domain'],
+    packages: ['node:http', 'node:net', 'fastify', '@fastify/formbody'],
   },
-  ops: { rooms: ['domain'], packages: ['node:crypto', 'node:fs', 'node:http', 'node:net'] },
+  ops: { rooms: ['listener', 'domain'], packages: ['node:crypto', 'node:fs', 'node:http', 'node:net'] },
   admin: {
-    rooms: ['administration', 'domain'],
+    rooms: ['listener', 'administration', 'domain'],
     packages: [
       'node:crypto',
       'node:dns/promises',
