@@ -41,7 +41,7 @@ export interface Rounds {
   attacks: Attacked[]
 }
 
-/** Measures what good clients notice of an attack, in rounds that are idle and attacked in turns. */
+/** Measures what good clients notice of an attack on a port, by default their own, in rounds that are idle and attacked in turns. */
 export async function measureAttack(
   world: World,
   server: Server,
@@ -49,7 +49,11 @@ export async function measureAttack(
     good,
     attack,
     header,
-  }: { good: { application: Credentials; token: string }; attack: Omit<Attack, 'port'>; header?: string },
+  }: {
+    good: { application: Credentials; token: string }
+    attack: Omit<Attack, 'port'> & { port?: number }
+    header?: string
+  },
 ): Promise<Rounds> {
   const [rounds, seconds] = [world.size(5, 2), world.size(4, 1.5)]
   const serve = () => serveGood(server.port, { ...good, seconds, ...(header && { header }) })
@@ -59,7 +63,7 @@ export async function measureAttack(
   await serve()
   for (let round = 0; round < rounds; round++) {
     idle.push(await serve())
-    const running = startAttack(world, { ...attack, port: server.port } as Attack)
+    const running = startAttack(world, { port: server.port, ...attack } as Attack)
     await sleep(500)
     const watching = setInterval(() => {
       memory = Math.max(memory, server.memory().now)

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../test/support/free-port.ts'
 import { measureAttack, type Rounds, startAttack } from '../flood/attacked.ts'
 import type { Trial, World } from '../trial.ts'
 import { openClient, tokenRequest } from '../world/client.ts'
@@ -32,6 +33,7 @@ export const flood: Trial = {
   async run(world) {
     const data = makeData(world, join(world.folder, 'data'), 4)
     await unread(world, data)
+    await otherPorts(world, data)
     await guesses(world, data)
     await connections(world, data)
     await manyNames(world, data)
@@ -57,6 +59,23 @@ async function unread(world: World, data: Data): Promise<void> {
   judge(world, '200 connections that send without reading', once, 3)
   const again = await measureAttack(world, server, { good, attack })
   judge(world, 'the same, each connecting again as soon as it is ended', again, undefined)
+  await server.stop()
+}
+
+/** The admin and ops ports share the process with the token endpoint. */
+async function otherPorts(world: World, data: Data): Promise<void> {
+  const [admin, ops] = [await freePort(), await freePort()]
+  const settings = { ADMIN_ADDRESS: `127.0.0.1:${admin}`, OPS_ADDRESS: `127.0.0.1:${ops}` }
+  const { server, good } = await prepare(world, data, settings)
+  for (const [name, port, path] of [
+    ['admin', admin, '/login'],
+    ['ops', ops, '/metrics'],
+  ] as const) {
+    const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+    const attack = { kind: 'unread' as const, connections: 60, request, from: [OTHER], port }
+    const done = `60 connections to the ${name} port that send without reading`
+    judge(world, done, await measureAttack(world, server, { good, attack }), undefined)
+  }
   await server.stop()
 }
 
