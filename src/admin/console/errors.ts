@@ -5,12 +5,10 @@ import { isSafe } from '../wire/access.ts'
 import { type Problem, sendProblem } from '../wire/problem.ts'
 import { RefusedOperator } from '../wire/refused-operator.ts'
 import { reportError } from '../wire/report-error.ts'
-import { sessionReferenceIn } from './cookie.ts'
 import { html, type Part } from './html.ts'
-import type { Page } from './layout.ts'
-import { loginPath } from './login.ts'
-import { loginInstructions } from './login-instructions.ts'
-import { showPage } from './page.ts'
+import { type Page, showPage } from './layout.ts'
+import { loginInstructions, loginPath } from './login.ts'
+import { sessionReferenceIn } from './sessions.ts'
 
 const BACK: Part = html`<p>Go back, or to the <a href="/">overview</a>.</p>`
 const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the page again, and repeat what you did.</p>`
