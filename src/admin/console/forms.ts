@@ -2,8 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperatorError } from '../../domain/operator-error.ts'
 import { randomString } from '../../domain/random.ts'
 import { callerOf } from '../wire/caller.ts'
-import { problemOf } from '../wire/problem.ts'
-import { RefusedOperator } from '../wire/refused-operator.ts'
+import { problemOf, RefusedOperator } from '../wire/problem.ts'
 import type { FieldError } from './components/forms.ts'
 
 /** Whether the operator may make changes. */

@@ -3,7 +3,7 @@ import type { RegisteredApplication } from '../../administration/applications.ts
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { Suite } from '../../domain/suite.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { listChoices, suiteChoices } from './approvals.ts'
 import { errorFor, type FieldError, field, formErrors, hidden } from './components/forms.ts'
 import { name, note } from './components/words.ts'

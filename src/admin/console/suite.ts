@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownSuite } from '../../administration/suites.ts'
 import type { Application } from '../../domain/application.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
 import { pagerFromOldest, table } from './components/table.ts'
 import {

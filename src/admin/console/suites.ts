@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type ListedSuite, MANY_APPROVED } from '../../administration/suite-pages.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { pagerFromOldest, table } from './components/table.ts'
 import { badge, emptyState, name, time } from './components/words.ts'
 import { canChange, fieldsOf } from './forms.ts'
