@@ -21,7 +21,7 @@ const SECTIONS = [
 ] as const
 
 /** An entry of the navigation, by its path. */
-export type Section = (typeof SECTIONS)[number][0]
+type Section = (typeof SECTIONS)[number][0]
 
 /** The content of a page, without the frame. */
 export interface Page {
@@ -42,7 +42,7 @@ export interface Page {
 }
 
 /** What the frame depends on besides the page. */
-export interface Visit {
+interface Visit {
   /** The operator who is signed in, if any. */
   operator: { name: string; role: 'admin' | 'viewer' } | undefined
   /** The message about the form that led to this page. */

@@ -7,7 +7,7 @@ import type { AdminContext } from '../context.ts'
 import { ProblemError } from './problem.ts'
 
 /** The operator who sent a request. */
-export interface Caller {
+interface Caller {
   operator: Operator
   /** Recorded as the author of changes. */
   author: Author
