@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { retire } from '../../src/http/wire/connections.ts'
+import { retire } from '../../src/listener/connections.ts'
 import { createWorld } from '../support/world.ts'
 
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'

@@ -1,11 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
 import { createNotFoundHandler } from '../wire/routing.ts'
-import { applications } from './applications.ts'
-import { approvals } from './approvals.ts'
+import { applications, approvals } from './applications.ts'
 import { auditEvents } from './audit-events.ts'
 import { authenticateKeys } from './authenticate.ts'
-import { parseJson } from './json.ts'
 import { operators } from './operators.ts'
 import { query } from './schemas.ts'
 import { secrets } from './secrets.ts'
@@ -25,4 +23,16 @@ export function adminApi(api: FastifyInstance, context: AdminContext): void {
     route.schema = { querystring: query(), ...route.schema }
   })
   for (const resource of RESOURCES) resource(api, context)
+}
+
+/**
+ * Parses JSON bodies. An empty one counts as no body, because many clients send a Content-Type even without one. Objects with
+ * `__proto__` or `constructor` keys are refused.
+ */
+function parseJson(api: FastifyInstance): void {
+  const parse = api.getDefaultJsonParser('error', 'error')
+  api.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined)
+    else parse(request, body, done)
+  })
 }

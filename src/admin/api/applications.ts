@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { aboutSuite, COMMANDS, type Instructions } from '../../administration/findings.ts'
 import {
   explanationView,
   listedApplicationView,
@@ -6,9 +7,8 @@ import {
   shownApplicationView,
 } from '../../administration/views.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { repeatable, sendCreated } from './created.ts'
-import { API_INSTRUCTIONS } from './instructions.ts'
 import { choiceOf, pageOptions, type Query } from './query.ts'
 import { EXPLANATION, LISTED_APPLICATION, listOf, object, pageOf, query, SHOWN_APPLICATION, TEXT } from './schemas.ts'
 
@@ -58,6 +58,21 @@ const CHANGE = {
     minProperties: 1,
   },
   response: { 200: SHOWN_APPLICATION },
+}
+
+const APPLICATIONS = '/admin/v1/applications'
+
+/** API calls, followed by the same commands for people who read the answer. */
+const API_INSTRUCTIONS: Instructions = {
+  resume: (clientId) => `DELETE ${pathOf(clientId)}/suspension (or ${COMMANDS.resume(clientId)})`,
+  rotate: (owner) => `POST to its /secrets (or ${COMMANDS.rotate(owner)})`,
+  approve: (clientId, suites) => `PUT ${pathOf(clientId)}/suites/{suite_id} (or ${COMMANDS.approve(clientId, suites)})`,
+  list: `GET ${APPLICATIONS}`,
+  ofSuite: aboutSuite(`POST ${APPLICATIONS}`),
+}
+
+function pathOf(clientId: string): string {
+  return `${APPLICATIONS}/${encodeURIComponent(clientId)}`
 }
 
 /** /applications, except their approvals and secrets. */
@@ -119,6 +134,26 @@ export function applications(api: FastifyInstance, context: AdminContext): void 
   api.delete<OneApplication>(`${path}/tokens`, async (request, reply) => {
     const { applications } = administrationOf(context, request)
     await applications.revokeAllTokens(request.params.client_id)
+    return reply.code(204).send()
+  })
+}
+
+interface OneApproval {
+  Params: { client_id: string; suite_id: string }
+}
+
+/** /applications/{client_id}/suites: the suites that an application is approved for. */
+export function approvals(api: FastifyInstance, context: AdminContext): void {
+  const path = '/applications/:client_id/suites/:suite_id'
+  api.put<OneApproval>(path, async (request, reply) => {
+    const { applications } = administrationOf(context, request)
+    await applications.approve(request.params.client_id, request.params.suite_id)
+    return reply.code(204).send()
+  })
+
+  api.delete<OneApproval>(path, async (request, reply) => {
+    const { applications } = administrationOf(context, request)
+    await applications.withdraw(request.params.client_id, request.params.suite_id)
     return reply.code(204).send()
   })
 }

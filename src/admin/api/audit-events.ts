@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { cursorOf, keyOf } from '../../administration/pages.ts'
 import { auditEventView } from '../../administration/views.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { cursorIn, limitOf, type Query, timeOf } from './query.ts'
 import { AUDIT_EVENT, pageOf, query } from './schemas.ts'
 

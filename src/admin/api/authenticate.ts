@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SignIn } from '../../administration/sign-in.ts'
 import { isSafe } from '../wire/access.ts'
 import { setCaller } from '../wire/caller.ts'
-import { RefusedOperator } from '../wire/refused-operator.ts'
+import { RefusedOperator } from '../wire/problem.ts'
 
 const BEARER = /^bearer +(\S+) *$/i
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { operatorView } from '../../administration/views.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
-import { idOf } from '../wire/id.ts'
+import { administrationOf } from '../wire/caller.ts'
+import { idOf } from '../wire/routing.ts'
 import { listOf, OPERATOR, object } from './schemas.ts'
 
 interface OneOperator {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { applicationView, registeredSuiteView, shownSuiteView, suiteView } from '../../administration/views.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { repeatable, sendCreated } from './created.ts'
 import { pageOptions, type Query } from './query.ts'
 import { APPROVED_APPLICATION, LISTED_SUITE, object, pageOf, query, SHOWN_SUITE, TEXT } from './schemas.ts'

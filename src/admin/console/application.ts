@@ -1,87 +1,219 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ShownApplication } from '../../administration/applications.ts'
+import type { ApplicationInTrouble } from '../../administration/findings.ts'
+import { type Explanation, NothingKnown } from '../../administration/why.ts'
+import type { ApplicationNames } from '../../domain/application.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
-import { createApplicationView } from './application-view.ts'
-import { donePath } from './done.ts'
-import { fieldsOf } from './fields.ts'
-import { path } from './html.ts'
-import { changeNames } from './names.ts'
-import { showPage } from './page.ts'
-import { removeApplicationPage } from './remove-application-page.ts'
-import { changeSecrets } from './secrets.ts'
-import { assertCanChange } from './viewers.ts'
+import { administrationOf } from '../wire/caller.ts'
+import { approvalsPanel, changeApprovals, listChoices } from './approvals.ts'
+import { lastChanges } from './audit.ts'
+import { confirm } from './components/forms.ts'
+import { age, asOf, card, facts, name, note, section, statusBadge, time } from './components/words.ts'
+import { copyable, tryIt, urlsOf } from './credentials.ts'
+import { diagnosisNote, instructionsFor, refusalsPanel, similarRefusalsPanel } from './diagnosis.ts'
+import { assertCanChange, canChange, redirectDone } from './forms.ts'
+import { type Html, html, path } from './html.ts'
+import { type Page, showPage } from './layout.ts'
+import { type Again, changeNames, namesPanel, notes, removalPage } from './owner.ts'
+import { changeSecrets, secretsPanel } from './secrets.ts'
 
 type Route = { Params: { id: string } }
 
+const ABOVE = { href: '/applications', label: 'Applications' } as const
+
 /** The page of an application, and its forms. */
 export function application(console: FastifyInstance, context: AdminContext): void {
-  const { store } = context
-  const actions = (request: FastifyRequest) => administrationOf(context, request)
-  const show = createApplicationView(context)
-  const pathOf = ({ params }: FastifyRequest<Route>) => path`/applications/${params.id}`
+  const actions = (request: FastifyRequest) => administrationOf(context, request).applications
+  const show = createView(context)
 
   console.get<Route>('/applications/:id', (request, reply) => show(request.params.id, reply))
 
-  console.post<Route>('/applications/:id/approvals', async (request, reply) => {
-    const { id } = request.params
-    const { applications } = actions(request)
-    const { ticked, unticked } = differences(request.body)
-    await applications.approve(id, ...ticked)
-    // Suites that were removed in the meantime no longer have approvals.
-    const found = await Promise.all(unticked.map((suiteId) => store.findSuite(suiteId)))
-    await applications.withdraw(id, ...unticked.filter((_, at) => found[at] !== undefined))
-    return reply.redirect(donePath(pathOf(request), 'approvals-saved'), 303)
-  })
+  changeApprovals(console, context)
 
   console.post<Route>('/applications/:id/suspend', async (request, reply) => {
-    await actions(request).applications.suspend(request.params.id)
-    return reply.redirect(donePath(pathOf(request), 'application-suspended'), 303)
+    await actions(request).suspend(request.params.id)
+    return redirectDone(reply, pathOf(request.params.id), 'application-suspended')
   })
 
   console.post<Route>('/applications/:id/resume', async (request, reply) => {
-    await actions(request).applications.resume(request.params.id)
-    return reply.redirect(donePath(pathOf(request), 'application-resumed'), 303)
+    await actions(request).resume(request.params.id)
+    return redirectDone(reply, pathOf(request.params.id), 'application-resumed')
   })
 
   console.post<Route>('/applications/:id/revoke-tokens', async (request, reply) => {
-    await actions(request).applications.revokeAllTokens(request.params.id)
-    return reply.redirect(donePath(pathOf(request), 'tokens-revoked'), 303)
+    await actions(request).revokeAllTokens(request.params.id)
+    return redirectDone(reply, pathOf(request.params.id), 'tokens-revoked')
   })
 
   console.get<Route>('/applications/:id/remove', async (request, reply) => {
     assertCanChange(request)
-    return showPage(reply, removeApplicationPage(await actions(request).applications.show(request.params.id)))
+    return showPage(reply, removeApplicationPage(await actions(request).show(request.params.id)))
   })
 
   console.post<Route>('/applications/:id/remove', async (request, reply) => {
-    await actions(request).applications.remove(request.params.id)
-    return reply.redirect(donePath('/applications', 'application-removed'), 303)
+    await actions(request).remove(request.params.id)
+    return redirectDone(reply, '/applications', 'application-removed')
   })
 
   changeNames(console, {
     section: '/applications',
-    stored: async (id, request) => {
-      const { name, developerEmail } = await actions(request).applications.show(id)
-      return { name, developer_email: developerEmail }
-    },
+    stored: async (id, request) => namesOf(await actions(request).show(id)),
     update: (id, { name, developer_email: developerEmail }, request) =>
-      actions(request).applications.update(id, { name, developerEmail }),
+      actions(request).update(id, { name, developerEmail }),
     show,
   })
 
   changeSecrets(console, context, {
     section: '/applications',
-    find: (id, request) => actions(request).applications.show(id),
+    find: (id, request) => actions(request).show(id),
     show,
   })
 }
 
-/** What the operator ticked and unticked. Approvals that someone else changed in the meantime stay as they are. */
-function differences(body: unknown): { ticked: string[]; unticked: string[] } {
-  const fields = fieldsOf(body)
-  const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
-  return {
-    ticked: [...wanted].filter((suiteId) => !shown.has(suiteId)),
-    unticked: [...shown].filter((suiteId) => !wanted.has(suiteId)),
+function pathOf(clientId: string): string {
+  return path`/applications/${clientId}`
+}
+
+function namesOf({ name, developerEmail }: ShownApplication) {
+  return { name, developer_email: developerEmail }
+}
+
+/** Returns a function that answers with the page of an application, or 404. */
+function createView(context: AdminContext) {
+  const { store, now } = context
+  const { publicUrl } = urlsOf(context)
+
+  return async (clientId: string, reply: FastifyReply, again: Again = {}) => {
+    const { request } = reply
+    const explanation = await explain(context, request, clientId)
+    const { application } = explanation
+    if (!application) return showPage(reply, unknownApplicationPage(explanation, now()), { status: 404 })
+    const { lastTokenAt, secrets, suites: approved } = application
+    const suites = await listChoices(context)
+    const changes = await lastChanges(store, { kind: 'application', id: clientId })
+    const mayChange = canChange(request)
+    const at = now()
+    const use = tryIt({ clientId, suites: approved, publicUrl })
+    const base = pathOf(clientId)
+    const status = html`${diagnosisNote(explanation)}${figures(application, at)}${factsOf(application)}`
+    const page: Page = {
+      title: application.name,
+      heading: html`${name(application.name)} ${statusBadge(application.status)}`,
+      section: '/applications',
+      trail: [ABOVE],
+      actions: mayChange && statusChange(application, base),
+      content: html`${notes(again.problem, mayChange)}
+${section('health', 'Status', status, asOf(at, base))}
+${lastTokenAt === undefined && use}
+${refusalsPanel(explanation, at)}
+<div class="columns">
+${approvalsPanel({ base, approved, suites, canChange: mayChange })}
+${mayChange && namesPanel({ base, stored: namesOf(application), form: again.names })}
+</div>
+${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
+${lastTokenAt !== undefined && use}
+${changes}
+${mayChange && destructiveActions(application, base)}`,
+    }
+    return showPage(reply, page, { status: again.status ?? 200 })
   }
+}
+
+type Unknown = Pick<Explanation, 'clientId' | 'suite' | 'similarApplications' | 'similarRefusals'>
+
+async function explain(
+  context: AdminContext,
+  request: FastifyRequest,
+  clientId: string,
+): Promise<Explanation | (Unknown & { application: undefined })> {
+  try {
+    return await administrationOf(context, request).why(clientId, instructionsFor(request))
+  } catch (error) {
+    if (!(error instanceof NothingKnown)) throw error
+    const { similarApplications } = error
+    return { clientId, application: undefined, suite: undefined, similarRefusals: [], similarApplications }
+  }
+}
+
+function statusChange({ status, name }: ApplicationInTrouble, base: string): Html {
+  if (status === 'suspended') {
+    return html`<form method="post" action="${`${base}/resume`}"><button class="button primary">Resume</button></form>`
+  }
+  return confirm({
+    label: 'Suspend',
+    action: `${base}/suspend`,
+    subject: name,
+    consequences: html`<p>From the next request on it gets no tokens, and the tokens that it has are refused. You can resume it at any time.</p>`,
+  })
+}
+
+function figures(application: ApplicationInTrouble, now: number): Html {
+  const { lastTokenAt, tokensThisHour, refusedThisHour, suites, secrets } = application
+  const active = secrets.filter(({ state }) => state === 'active').length
+  return html`<div class="cards">
+${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'A new one shows up within a minute.' : time(lastTokenAt))}
+${card('Tokens this hour', tokensThisHour.toLocaleString('en'), refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} more refused by the quota`)}
+${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
+${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}
+</div>`
+}
+
+function factsOf({ clientId, developerEmail, createdAt, tokensValidFrom }: ApplicationInTrouble): Html {
+  return html`${copyable('client-id', 'Client id', clientId)}${facts([
+    ['Developer email', html`<bdi>${developerEmail}</bdi>`],
+    ['Registered', time(createdAt)],
+    tokensValidFrom > 0 && ['All tokens revoked', time(tokensValidFrom)],
+  ])}`
+}
+
+function destructiveActions({ name, status }: ApplicationInTrouble, base: string): Html {
+  return section(
+    'endings',
+    'Revoke or remove',
+    html`<div class="actions">${confirm({
+      label: 'Revoke all tokens',
+      action: `${base}/revoke-tokens`,
+      subject: `of ${name}`,
+      consequences: html`<p>All tokens issued to it so far are refused from the next check on.${
+        status === 'active' && ' It can ask for new ones at once.'
+      } This cannot be undone.</p>`,
+    })}<a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a></div>`,
+  )
+}
+
+function removeApplicationPage({ clientId, name, secrets, suites, lastTokenAt }: ShownApplication): Page {
+  const active = secrets.filter(({ state }) => state === 'active').length
+  return removalPage({
+    named: name,
+    base: pathOf(clientId),
+    above: ABOVE,
+    consequences: html`<li>It gets no more tokens, and all tokens that it has are refused from the next check on.</li>
+<li>Its secrets are deleted: ${secrets.length}, of which ${active} ${active === 1 ? 'is' : 'are'} active.</li>
+<li>Its approvals are deleted: ${suites.length}.</li>
+<li>Last token issued: ${time(lastTokenAt)}.</li>
+<li>The audit keeps what was done with <code>${clientId}</code>.</li>`,
+    instead: html`<p>To stop it only for a while, suspend it instead.</p>`,
+  })
+}
+
+/** The page for an unknown client id, with suggestions. */
+function unknownApplicationPage(unknown: Unknown, now: number): Page {
+  const { clientId, suite, similarApplications, similarRefusals } = unknown
+  return {
+    title: 'No such application',
+    section: '/applications',
+    trail: [ABOVE],
+    content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or it belongs to another server.</p>`)}
+${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
+${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', linksTo(similarApplications))}
+${similarRefusalsPanel('refusals', 'Refused client ids that look like it', similarRefusals, now)}
+<div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${`/audit?${new URLSearchParams({ subject: clientId })}`}">Changes to this client id</a></div>`,
+  }
+}
+
+function linksTo(applications: readonly ApplicationNames[]): Html {
+  return html`<ul>${applications.map(
+    (application) =>
+      html`<li><a href="${pathOf(application.clientId)}"><code>${application.clientId}</code></a> ${name(application.name)}</li>`,
+  )}</ul>`
 }

@@ -1,27 +1,123 @@
 import type { FastifyInstance } from 'fastify'
+import type { ListedApplication } from '../../administration/search.ts'
 import type { Application } from '../../domain/application.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
-import { applicationsPage } from './applications-page.ts'
-import { fieldsOf } from './fields.ts'
-import { showPage } from './page.ts'
-import { canChange } from './viewers.ts'
+import { administrationOf } from '../wire/caller.ts'
+import { field, select } from './components/forms.ts'
+import { pager, table } from './components/table.ts'
+import { age, badge, clientIdOf, developerOf, emptyState, name, statusBadge } from './components/words.ts'
+import { canChange, fieldsOf } from './forms.ts'
+import { type Html, html, path } from './html.ts'
+import { showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
 
 const STATUSES: readonly Application['status'][] = ['active', 'suspended']
 
-/** /applications: the list, with search. */
+const COLUMNS = [
+  { label: 'Application' },
+  { label: 'Developer' },
+  { label: 'Status' },
+  { label: 'Approved suites' },
+  { label: 'Last token', kind: 'line' },
+  { label: 'Tokens this hour', kind: 'number' },
+] as const
+
+const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
+
+interface Filter {
+  text: string
+  status: Application['status'] | undefined
+}
+
+/** /applications: the list, newest first, with search. */
 export function listApplications(console: FastifyInstance, context: AdminContext): void {
-  const { now } = context
   console.get('/applications', async (request, reply) => {
     const query = fieldsOf(request.query)
     const text = query.text('search')
-    const status = STATUSES.find((status) => status === query.text('status'))
+    const filter = { text, status: STATUSES.find((status) => status === query.text('status')) }
     const after = query.text('after') || undefined
-    const { applications } = administrationOf(context, request)
-    const found = await applications.search({ text, status, after, limit: PAGE_SIZE })
-    const page = { text, status, found, isFirst: after === undefined, now: now(), canChange: canChange(request) }
-    return showPage(reply, applicationsPage(page))
+    const found = await administrationOf(context, request).applications.search({ ...filter, after, limit: PAGE_SIZE })
+    const now = context.now()
+    const rows = found.applications.map((application) => row(application, now))
+    const pages = { newest: after && addressOf(filter), older: found.next && addressOf(filter, found.next) }
+    const list = html`${table('Applications, newest first', COLUMNS, rows)}${pager(pages)}`
+    const isFiltered = text !== '' || filter.status !== undefined
+    const isEmpty = !isFiltered && after === undefined && rows.length === 0
+    return showPage(reply, {
+      title: 'Applications',
+      section: '/applications',
+      lead: 'Programs of your partners. Each gets tokens with its client id and a secret.',
+      actions: canChange(request) && !isEmpty && REGISTER,
+      content: isEmpty
+        ? nothingYet(canChange(request))
+        : html`${filterForm(filter, isFiltered)}${rows.length > 0 ? list : nothingFound(filter)}`,
+    })
   })
+}
+
+function nothingYet(canChange: boolean): Html {
+  return emptyState(
+    'No application is registered yet',
+    html`<p>Register one for each partner’s program. It gets a client id and a secret, and asks for tokens with them.</p>${canChange && html`<p>${REGISTER}</p>`}`,
+  )
+}
+
+function filterForm({ text, status }: Filter, isFiltered: boolean): Html {
+  return html`<form class="filters" method="get" action="/applications" role="search">
+${field({ label: 'Search', name: 'search', type: 'search', value: text, placeholder: 'Name, client id or developer email' })}
+${select({ label: 'Status', name: 'status', value: status ?? '' }, [
+  { value: '', label: 'Any' },
+  { value: 'active', label: 'Active' },
+  { value: 'suspended', label: 'Suspended' },
+])}
+<div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="/applications">Clear</a>`}</div>
+</form>`
+}
+
+/** Text that may be a client id. If nothing is found, the page links to its diagnosis. */
+const CLIENT_ID = /^\S{6,200}$/
+
+function nothingFound({ text, status }: Filter): Html {
+  const clear = html`<p><a class="button" href="/applications">Clear the search</a></p>`
+  if (text === '') return emptyState('No matches', html`<p>No application is ${status}.</p>${clear}`)
+  return emptyState(
+    'No matches',
+    html`<p>No application${status && html` that is ${status}`} has “${name(text)}” in its name, its client id or its developer’s email.</p>
+${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`}${clear}`,
+  )
+}
+
+function row(application: ListedApplication, now: number) {
+  const { clientId, status, suites, lastTokenAt, tokensThisHour } = application
+  return [
+    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${clientIdOf(application)}`,
+    developerOf(application),
+    statusBadge(status),
+    suitesOf(suites),
+    age(lastTokenAt, now),
+    tokensThisHour.toLocaleString('en'),
+  ]
+}
+
+/** How many approved suites a row names. */
+const MAX_NAMED = 2
+
+/** The approved suites of an application: the first two, and the number of the others. */
+function suitesOf(suites: readonly string[]): Html {
+  if (suites.length === 0) return badge('none', 'warn')
+  const named = suites.slice(0, MAX_NAMED)
+  const others = suites.length - MAX_NAMED
+  const more = others > 0 && html` <span class="hint" title="${suites.join(', ')}">+${others}</span>`
+  return html`${named.map((suite, at) => html`${at > 0 && ' '}<span class="line"><code>${suite}</code>${at === MAX_NAMED - 1 && more}</span>`)}`
+}
+
+/** The URL of a page of the filtered list. */
+function addressOf({ text, status }: Filter, after?: string): string {
+  const query = new URLSearchParams({
+    ...(text && { search: text }),
+    ...(status && { status }),
+    ...(after && { after }),
+  })
+  return query.size === 0 ? '/applications' : `/applications?${query}`
 }

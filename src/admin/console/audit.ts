@@ -4,13 +4,11 @@ import { isDay } from '../../domain/time.ts'
 import type { AdminContext } from '../context.ts'
 import { field } from './components/forms.ts'
 import { pager, table } from './components/table.ts'
-import { emptyState, name, time } from './components/words.ts'
+import { emptyState, name, section, time } from './components/words.ts'
 import { difference } from './difference.ts'
-import { fieldsOf } from './fields.ts'
+import { canChange, fieldsOf } from './forms.ts'
 import { type Html, html, path } from './html.ts'
-import type { Page } from './layout.ts'
-import { showPage } from './page.ts'
-import { canChange } from './viewers.ts'
+import { type Page, showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
 
@@ -37,13 +35,20 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
       limit: PAGE_SIZE + 1,
     })
     const names = await namesOf(store, events)
-    return showPage(
-      reply,
-      page({ events, names, filter, error, isFirst: before === undefined, canChange: canChange(request) }),
-      {
-        status: error ? 422 : 200,
-      },
-    )
+    const shown = events.slice(0, PAGE_SIZE)
+    const isFiltered = Object.values(filter).some((value) => value !== '')
+    const page: Page = {
+      title: 'Audit',
+      section: '/audit',
+      lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
+      content: html`${filterForm(filter, error, isFiltered)}
+${shown.length > 0 ? eventTable(shown, { names }) : nothing(isFiltered, canChange(request))}
+${pager({
+  newest: before === undefined ? undefined : auditPath(filter),
+  older: events.length > PAGE_SIZE ? auditPath(filter, shown.at(-1)) : undefined,
+})}`,
+    }
+    return showPage(reply, page, { status: error ? 422 : 200 })
   })
 }
 
@@ -72,33 +77,6 @@ function keyOf({ kind, id }: AuditEvent['subject']): string {
   return `${kind} ${id}`
 }
 
-interface Shown {
-  events: readonly AuditEvent[]
-  names: Names
-  filter: Filter
-  /** Why the date is invalid. */
-  error: string | undefined
-  isFirst: boolean
-  /** Whether to offer registering an application. */
-  canChange: boolean
-}
-
-function page({ events, names, filter, error, isFirst, canChange }: Shown): Page {
-  const shown = events.slice(0, PAGE_SIZE)
-  const isFiltered = Object.values(filter).some((value) => value !== '')
-  return {
-    title: 'Audit',
-    section: '/audit',
-    lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
-    content: html`${filterForm(filter, error, isFiltered)}
-${shown.length > 0 ? eventTable(shown, { names }) : nothing(isFiltered, canChange)}
-${pager({
-  newest: isFirst ? undefined : auditPath(filter),
-  older: events.length > PAGE_SIZE ? auditPath(filter, shown.at(-1)) : undefined,
-})}`,
-  }
-}
-
 function filterForm({ since, actor, subject }: Filter, error: string | undefined, isFiltered: boolean): Html {
   return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Filter the changes">${[
     field({ label: 'Since (00:00 UTC)', name: 'since', type: 'date', value: since, error }),
@@ -116,6 +94,20 @@ function nothing(isFiltered: boolean, canChange: boolean): Html {
   )
 }
 
+/** How many changes the page of an application or a suite shows. */
+const LAST_CHANGES = 10
+
+/** The last changes of an application or a suite. */
+export async function lastChanges(store: AdminContext['store'], { kind, id }: AuditEvent['subject']): Promise<Html> {
+  const events = await store.listAuditEvents({ subject: id, kind, limit: LAST_CHANGES })
+  const content =
+    events.length === 0
+      ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
+      : eventTable(events, { isOfOne: true })
+  const all = html`<a href="${`/audit?${new URLSearchParams({ subject: id })}`}">All changes</a>`
+  return section('changes', 'Last changes', content, all)
+}
+
 const COLUMNS = [
   { label: 'When' },
   { label: 'Action', kind: 'line' },
@@ -125,7 +117,7 @@ const COLUMNS = [
 ] as const
 
 /** A table of changes. `isOfOne`: they all have the same subject, so its column is left out. */
-export function eventTable(
+function eventTable(
   events: readonly AuditEvent[],
   { isOfOne = false, names = new Map() }: { isOfOne?: boolean; names?: Names } = {},
 ): Html {

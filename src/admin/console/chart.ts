@@ -1,6 +1,5 @@
 import { ago } from '../../administration/age.ts'
 import { type Html, html } from './html.ts'
-import { scaleFor } from './scale.ts'
 
 /** The coordinates of the plot, which is stretched to the size of its container. */
 const WIDTH = 600
@@ -63,6 +62,21 @@ export function drawChart({ id, description, moments, series, write, step }: Cha
     ...times(ZONES + 1, (zone) => [`${id}-at-${zone}`, readout({ moments, series, write }, zone)]),
     [`${id}-desc`, `${description} ${summaryOf(series, write)}`],
   ])
+}
+
+/** Mantissas of round numbers: 10, 15, 20, 25 … */
+const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]
+
+/**
+ * The interval between the labels of a y axis: the smallest round number for which `steps` intervals cover all figures. It is a
+ * multiple of `least`.
+ */
+export function scaleFor(figures: readonly number[], { steps, least }: { steps: number; least: number }): number {
+  const needed = Math.max(...figures, 0) / steps / least
+  if (needed <= 1) return least
+  const power = 10 ** Math.floor(Math.log10(needed))
+  const candidates = ROUND.map((mantissa) => mantissa * power)
+  return least * (candidates.find((candidate) => candidate >= needed && Number.isInteger(candidate)) as number)
 }
 
 /** A line chart. Its changing parts have `data-live` with their names. */
@@ -173,6 +187,7 @@ function round(number: number): number {
   return Math.round(number * 10) / 10
 }
 
-function times<Item>(count: number, make: (n: number) => Item): Item[] {
+/** A list of `count` items. */
+export function times<Item>(count: number, make: (n: number) => Item): Item[] {
   return Array.from({ length: count }, (_, n) => make(n))
 }

@@ -54,7 +54,7 @@ function changesOf(field: string, before: unknown, after: unknown): FieldChange[
   if (Array.isArray(before ?? after) && Array.isArray(after ?? before)) {
     return ofLists(field, (before ?? []) as unknown[], (after ?? []) as unknown[])
   }
-  if (isSame(before ?? null, after ?? null)) return []
+  if (JSON.stringify(before ?? null) === JSON.stringify(after ?? null)) return []
   return [{ field, removed: listOf(before), added: listOf(after) }]
 }
 
@@ -81,10 +81,6 @@ function ofLists(field: string, before: readonly unknown[], after: readonly unkn
 
 function isItem(value: unknown): value is Record<string, unknown> & { id: string | number } {
   return typeof value === 'object' && value !== null && 'id' in value
-}
-
-function isSame(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
 }
 
 function listOf(value: unknown): unknown[] {

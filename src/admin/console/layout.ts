@@ -1,5 +1,14 @@
+import type { FastifyReply } from 'fastify'
 import { asset } from './assets.ts'
+import { doneMessage } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether this server is a demo. */
+    isDemo: boolean
+  }
+}
 
 /** The entries of the navigation. */
 const SECTIONS = [
@@ -12,7 +21,7 @@ const SECTIONS = [
 ] as const
 
 /** An entry of the navigation, by its path. */
-export type Section = (typeof SECTIONS)[number][0]
+type Section = (typeof SECTIONS)[number][0]
 
 /** The content of a page, without the frame. */
 export interface Page {
@@ -33,13 +42,26 @@ export interface Page {
 }
 
 /** What the frame depends on besides the page. */
-export interface Visit {
+interface Visit {
   /** The operator who is signed in, if any. */
   operator: { name: string; role: 'admin' | 'viewer' } | undefined
   /** The message about the form that led to this page. */
   done?: string | undefined
   /** Whether this server is a demo. */
   isDemo?: boolean
+}
+
+/** Answers with a page in its frame. */
+export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {}): FastifyReply {
+  const { caller, isDemo } = reply.request
+  return (
+    reply
+      .code(status)
+      // With `no-referrer`, browsers would send forms with `Origin: null`, which createOriginCheck refuses.
+      .header('referrer-policy', 'same-origin')
+      .type('text/html; charset=utf-8')
+      .send(layout(page, { operator: caller?.operator, done: doneMessage(reply.request), isDemo }))
+  )
 }
 
 const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo.</strong> Everything in it is gone when it stops. Try this:</p>

@@ -3,12 +3,10 @@ import type { LoginReason } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { field, hidden } from './components/forms.ts'
 import { note } from './components/words.ts'
-import { clearSessionCookie, setSessionCookie } from './cookie.ts'
-import { fieldsOf } from './fields.ts'
-import { html, type Part } from './html.ts'
-import type { Page } from './layout.ts'
-import { loginInstructions } from './login-instructions.ts'
-import { showPage } from './page.ts'
+import { fieldsOf } from './forms.ts'
+import { type Html, html, type Part } from './html.ts'
+import { type Page, showPage } from './layout.ts'
+import { clearSessionCookie, setSessionCookie } from './sessions.ts'
 
 /** Why somebody was redirected here, by the `why` of the URL. */
 const WHY: Record<string, Part> = {
@@ -81,6 +79,15 @@ export function login(console: FastifyInstance, context: AdminContext): void {
 /** The code from the form, where people may paste the whole link. */
 function codeIn(text: string): string {
   return text.slice(text.lastIndexOf('#') + 1)
+}
+
+/** How commands are written in the README. */
+export const IN_A_CLONE = html`In a clone of the repository, write <code>npm run -s token-server --</code> instead of <code>token-server</code>.`
+
+/** How to get a login link. */
+export function loginInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
+  if (howToSignIn !== undefined) return html`<p>${howToSignIn}</p>`
+  return html`<p>Run <code>token-server console NAME</code> with your operator name where the server’s database can be reached, and open the link it prints. ${IN_A_CLONE}</p>`
 }
 
 function loginPage(how: Part, reason: Part, error?: string): Page {

@@ -2,19 +2,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ListedAdminKey, ListedOperator } from '../../administration/operators.ts'
 import type { Session } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
-import { callerOf } from '../wire/caller.ts'
-import { idOf } from '../wire/id.ts'
-import { RefusedOperator } from '../wire/refused-operator.ts'
-import { browserName } from './browser-name.ts'
-import { confirm } from './components/confirm.ts'
+import { administrationOf, callerOf } from '../wire/caller.ts'
+import { RefusedOperator } from '../wire/problem.ts'
+import { idOf } from '../wire/routing.ts'
+import { confirm } from './components/forms.ts'
 import { table } from './components/table.ts'
 import { badge, note, section, time } from './components/words.ts'
-import { donePath } from './done.ts'
+import { redirectDone } from './forms.ts'
 import { type Html, html, path } from './html.ts'
-import type { Page } from './layout.ts'
-import { IN_A_CLONE } from './login-instructions.ts'
-import { showPage } from './page.ts'
+import { type Page, showPage } from './layout.ts'
+import { IN_A_CLONE } from './login.ts'
 
 /** The operator who views the page. */
 interface Viewer {
@@ -35,12 +32,12 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
 
   console.post<Route>('/operators/:name/remove', async (request, reply) => {
     await actions(request).remove(request.params.name)
-    return reply.redirect(donePath('/operators', 'operator-removed'), 303)
+    return redirectDone(reply, '/operators', 'operator-removed')
   })
 
   console.post<Route>('/operators/:name/keys/:id/revoke', async (request, reply) => {
     await actions(request).revokeKey(request.params.name, idOf(request.params.id))
-    return reply.redirect(donePath('/operators', 'key-revoked'), 303)
+    return redirectDone(reply, '/operators', 'key-revoked')
   })
 
   console.post<Route>('/operators/:name/sessions/:id/end', async (request, reply) => {
@@ -48,7 +45,7 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
     const viewer = viewerOf(request)
     if (!viewer.isAdmin && viewer.name !== name) throw new RefusedOperator('viewer')
     await actions(request).endSession(name, idOf(id))
-    return reply.redirect(donePath('/operators', 'session-ended'), 303)
+    return redirectDone(reply, '/operators', 'session-ended')
   })
 }
 
@@ -161,4 +158,34 @@ function sessionEnding(name: string, { id }: Session, isOwn: boolean): Html {
       ? html`<p>You are signed out at once.</p>`
       : html`<p>The browser of this session is signed out at once.</p>`,
   })
+}
+
+/** Browsers by their token in the User-Agent. Those that also contain the token of another one come first. */
+const BROWSERS = [
+  ['Edge', /\bEdg\/(\d+)/],
+  ['Opera', /\bOPR\/(\d+)/],
+  ['Firefox', /\bFirefox\/(\d+)/],
+  ['Chrome', /\b(?:Headless)?Chrome\/(\d+)/],
+  ['Safari', /\bVersion\/(\d+)\S* (?:Mobile\/\S+ )?Safari\//],
+] as const
+
+/** Android comes before Linux, because its User-Agent contains both. */
+const SYSTEMS = [
+  ['iPhone', 'iOS'],
+  ['iPad', 'iPadOS'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Macintosh', 'macOS'],
+  ['CrOS', 'ChromeOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** The browser and system of a User-Agent, such as `Firefox 140, Linux`. Undefined: an unknown browser. */
+export function browserName(userAgent: string): string | undefined {
+  if (!userAgent.startsWith('Mozilla/5.0 (')) return
+  const system = SYSTEMS.find(([word]) => userAgent.includes(word))
+  for (const [browser, version] of BROWSERS) {
+    const [, number] = version.exec(userAgent) ?? []
+    if (system && number) return `${browser} ${number}, ${system[1]}`
+  }
 }

@@ -1,20 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import type { RefusedClient } from '../../domain/refusal.ts'
-import type { EndingSecrets, Statistics } from '../../domain/statistics.ts'
+import type { EndingSecrets, NodeStatistics, Statistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
-import { chart, type LiveValues, text } from './chart.ts'
-import { asOf } from './components/diagnosis.ts'
-import { reasonInWords } from './components/reason.ts'
+import { chart, type LiveValues, text, times } from './chart.ts'
 import { table } from './components/table.ts'
-import { badge, card, emptyState, name, note, section, time } from './components/words.ts'
-import { count, duration } from './figures.ts'
+import { asOf, badge, card, emptyState, name, note, section, time } from './components/words.ts'
+import { reasonInWords } from './diagnosis.ts'
+import { count, duration, NONE, overviewCharts, overviewLiveValues, REASONS } from './figures.ts'
+import { canChange } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
-import type { Page } from './layout.ts'
-import { overviewCharts } from './overview-charts.ts'
-import { overviewLiveValues, REASONS } from './overview-live-values.ts'
-import { nodesSection } from './overview-nodes.ts'
-import { showPage } from './page.ts'
-import { canChange } from './viewers.ts'
+import { type Page, showPage } from './layout.ts'
 
 const MAX_REFUSED = 5
 
@@ -38,7 +33,7 @@ export function overviewPage(console: FastifyInstance, { statistics, store }: Ad
 export function overview(statistics: Statistics, { refused, canChange }: Shown): Page {
   const now = overviewLiveValues(statistics)
   const charts = overviewCharts(statistics)
-  const only = (condition: string, content: Part) => onlyIf(condition, now, content)
+  const only = (condition: string, content: Part) => html`<div${liveIf(condition, now)}>${content}</div>`
   return {
     title: 'Overview',
     section: '/',
@@ -68,9 +63,9 @@ ${section('processes', 'Processes', workersTable(statistics, now))}`,
   }
 }
 
-/** A block that is shown only while a condition is true. */
-function onlyIf(condition: string, values: LiveValues, content: Part): Html {
-  return html`<div data-live-if="${condition}"${values[condition] === '' && html` hidden`}>${content}</div>`
+/** Attributes of an element that is shown only while a condition is true. */
+function liveIf(condition: string, now: LiveValues): Html {
+  return html` data-live-if="${condition}"${now[condition] === '' && html` hidden`}`
 }
 
 function cards(now: LiveValues): Html[] {
@@ -95,11 +90,47 @@ function cards(now: LiveValues): Html[] {
   ]
 }
 
+/** The nodes that share the store. Not updated live. False if there is only one. */
+function nodesSection({ nodes, at }: Statistics): Html | false {
+  if (nodes.length < 2) return false
+  const present = nodes.filter(({ isGone }) => !isGone)
+  const sum = (of: (node: NodeStatistics) => number) => count(present.reduce((sum, node) => sum + of(node), 0))
+  return section(
+    'nodes',
+    'Nodes',
+    html`${table(
+      'The nodes that share the database',
+      [
+        { label: 'Node' },
+        { label: 'Version' },
+        { label: 'Processes', kind: 'number' },
+        { label: 'Tokens/min', kind: 'number' },
+        { label: 'Checks/min', kind: 'number' },
+        { label: 'Refusals/min', kind: 'number' },
+        { label: 'Last seen' },
+      ],
+      nodes.map(nodeRow),
+    )}
+<p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refusals. As of ${time(at)}; reload for newer figures. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`,
+  )
+}
+
+function nodeRow({ name: called, version, isThis, isGone, workers, lastMinute, lastSeenAt }: NodeStatistics): Part[] {
+  const { tokens, checks, refusals } = lastMinute
+  const figures = [`${count(workers.serving)} of ${count(workers.expected)}`, ...[tokens, checks, refusals].map(count)]
+  return [
+    html`${name(called)} ${isThis && badge('this node', 'good')}${isGone && badge('gone', 'bad')}`,
+    version,
+    ...(isGone ? figures.map(() => NONE) : figures),
+    time(lastSeenAt),
+  ]
+}
+
 /** A bar for each reason. Unused ones are hidden. */
 function reasons(now: LiveValues): Html {
-  return html`<ul class="bars">${Array.from({ length: REASONS }, (_, n) => {
+  return html`<ul class="bars">${times(REASONS, (n) => {
     const reason = `reason-${n}`
-    return html`<li data-live-if="${reason}"${now[reason] === '' && html` hidden`}>${text(reason, now)} <span class="number">${text(`${reason}-count`, now)}</span>
+    return html`<li${liveIf(reason, now)}>${text(reason, now)} <span class="number">${text(`${reason}-count`, now)}</span>
 <svg class="chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="series-2 line" data-live="${reason}-bar" d="${now[`${reason}-bar`]}"></path></svg></li>`
   })}</ul>`
 }
@@ -143,8 +174,8 @@ function figuresTable({ minutes, at }: Statistics): Html {
     const isLast = n === minutes.length - 1
     const { tokens, activeChecks, inactiveChecks, refusals, tokenLatency, checkLatency } = traffic
     const counts = [tokens, activeChecks, inactiveChecks, refusals].map(count)
-    const times = [tokenLatency, checkLatency].flatMap((latency) => [latency?.p50, latency?.p99]).map(duration)
-    return [[isLast ? 'Last 60 seconds' : time(endedAt), ...counts, ...times]]
+    const latencies = [tokenLatency, checkLatency].flatMap((latency) => [latency?.p50, latency?.p99]).map(duration)
+    return [[isLast ? 'Last 60 seconds' : time(endedAt), ...counts, ...latencies]]
   })
   return html`<details><summary>Every minute of the last hour, as of ${time(at)}</summary>${table(
     'Tokens, checks, refusals and how long requests took, by minute',
@@ -179,7 +210,7 @@ function workersTable({ workers: { expected } }: Statistics, now: LiveValues): H
       { label: 'Memory', kind: 'number' },
       { label: 'Longest pause', kind: 'number' },
     ],
-    Array.from({ length: expected }, (_, n) => [
+    times(expected, (n) => [
       `Process ${n + 1}`,
       ...['cpu', 'memory', 'lag'].map((figure) => text(`worker-${n}-${figure}`, now)),
     ]),
@@ -189,14 +220,9 @@ function workersTable({ workers: { expected } }: Statistics, now: LiveValues): H
 function storeFacts({ store, startedAt }: Statistics, now: LiveValues): Html {
   const isSqlite = store.kind === 'sqlite'
   return html`<dl class="facts">
-<div><dt>Kind</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} ${state('store-up', now, badge('answers', 'good'))}${state('store-down', now, badge('does not answer', 'bad'))}</dd></div>
+<div><dt>Kind</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} <span${liveIf('store-up', now)}>${badge('answers', 'good')}</span><span${liveIf('store-down', now)}>${badge('does not answer', 'bad')}</span></dd></div>
 <div><dt>Size</dt><dd>${text('store-size', now)}${text('store-log', now)}</dd></div>
 ${isSqlite && store.databaseBytes !== 0 && html`<div><dt>Last backup</dt><dd>${time(store.lastBackupAt)}${store.lastBackupAt === undefined && html`<div class="hint">Make one with <code>token-server backup FILE</code></div>`}</dd></div>`}
 <div><dt>Started</dt><dd>${time(startedAt)}</dd></div>
 </dl>`
-}
-
-/** The same as onlyIf, inline. */
-function state(condition: string, values: LiveValues, content: Part): Html {
-  return html`<span data-live-if="${condition}"${values[condition] === '' && html` hidden`}>${content}</span>`
 }

@@ -1,65 +1,79 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ListedSecret } from '../../administration/secrets.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { isImported, isNotShownYet } from '../../domain/secret.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
-import { idOf } from '../wire/id.ts'
-import { OVERLAPS, type Rotation } from './components/rotation.ts'
-import { introspectionCommand, tryIt } from './components/try-it.ts'
-import { donePath } from './done.ts'
-import { fieldsOf } from './fields.ts'
-import { statusOf } from './form-errors.ts'
-import { path } from './html.ts'
-import { idempotencyOf } from './idempotency.ts'
-import type { Section } from './layout.ts'
-import { newSecretPage } from './new-secret-page.ts'
-import { showPage } from './page.ts'
-import { settingOf } from './settings.ts'
+import { administrationOf } from '../wire/caller.ts'
+import { idOf } from '../wire/routing.ts'
+import { confirm, field, hidden, select } from './components/forms.ts'
+import { table } from './components/table.ts'
+import { age, badge, name, section, time } from './components/words.ts'
+import { credentialsPage, introspectionCommand, tryIt, urlsOf } from './credentials.ts'
+import { fieldsOf, idempotencyOf, newRequestKey, redirectDone, statusOf } from './forms.ts'
+import { type Html, html, type Part, path } from './html.ts'
+import { showPage } from './layout.ts'
+
+/** The form for a new secret. */
+interface Rotation {
+  /** The idempotency key: sending the form again creates no second secret. */
+  requestKey: string
+  /** One of OVERLAPS, in seconds. */
+  overlap: string
+  /** Hours as typed. If not empty, they take precedence over `overlap`. */
+  hours: string
+  /** Why the hours are invalid. */
+  error?: string
+}
+
+/** A form about secrets that could not be carried out: the rotation with its errors, or why. */
+export interface RefusedSecrets {
+  rotation?: Rotation
+  problem?: string
+  status: number
+}
 
 /** How applications or suites are found and shown. */
-export interface Owners {
-  section: Extract<Section, '/applications' | '/suites'>
+interface Owners {
+  section: '/applications' | '/suites'
   /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
   find: (id: string, request: FastifyRequest) => Promise<{ name: string; suites?: readonly string[] }>
   /** Shows the page again, with the error. */
-  show: (
-    id: string,
-    reply: FastifyReply,
-    again: { rotation?: Rotation; problem?: string; status: number },
-  ) => Promise<FastifyReply>
+  show: (id: string, reply: FastifyReply, again: RefusedSecrets) => Promise<FastifyReply>
 }
-
-const HOUR_MS = 3_600_000
-
-/** 365 days, as on the command line. */
-const MAX_HOURS = 8760
 
 /** Handles the forms that rotate and revoke secrets. */
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
-  const { now } = context
   const { section, find, show } = owners
-  const publicUrl = settingOf(context, 'PUBLIC_URL')
+  const { publicUrl } = urlsOf(context)
 
   console.post<{ Params: { id: string } }>(`${section}/:id/secrets`, async (request, reply) => {
     const { id } = request.params
-    const { name: ownerName, suites } = await find(id, request)
-    const fields = fieldsOf(request.body)
-    const form = {
-      requestKey: fields.text('request_key'),
-      overlap: fields.text('overlap'),
-      hours: fields.text('hours'),
-    }
+    const owner = await find(id, request)
+    const { secrets } = administrationOf(context, request)
+    const { text } = fieldsOf(request.body)
+    const form = { requestKey: text('request_key'), overlap: text('overlap'), hours: text('hours') }
     const overlap = overlapOf(form)
     if (overlap === undefined) {
-      const error = { field: 'hours', message: `It must be a whole number of hours: 1 to ${MAX_HOURS}.` }
+      const error = `It must be a whole number of hours: 1 to ${MAX_HOURS}.`
       return show(id, reply, { rotation: { ...form, error }, status: 422 })
     }
-    const { secrets } = administrationOf(context, request)
     try {
       const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
-      const client = { clientId: id, clientSecret: made.clientSecret, publicUrl }
-      const use = suites ? tryIt({ ...client, suites }) : introspectionCommand(client)
+      const { clientSecret, othersEndAt } = made
+      const client = { clientId: id, clientSecret, publicUrl }
       const base = `${section}${path`/${id}`}`
-      return showPage(reply, newSecretPage({ owner: id, ownerName, base, section, use, now: now(), ...made }))
+      const page = credentialsPage({
+        title: `A new secret for ${owner.name}`,
+        heading: html`A new secret for ${name(owner.name)}`,
+        section,
+        trail: [{ href: base, label: name(owner.name) }],
+        clientId: id,
+        clientSecret,
+        advice: html`Pass it on in a safe way. ${othersEndAt > context.now() ? html`The previous secrets work until ${time(othersEndAt)} at the latest.` : 'The previous secrets do not work any more.'}`,
+        content: html`${owner.suites ? tryIt({ ...client, suites: owner.suites }) : introspectionCommand(client)}
+<div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,
+      })
+      return showPage(reply, page)
     } catch (error) {
       if (!(error instanceof OperatorError) || error.kind !== 'idempotency key reused') throw error
       return show(id, reply, { problem: error.message, status: statusOf(error) })
@@ -79,14 +93,114 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
         if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
         return show(id, reply, { problem: error.message, status: statusOf(error) })
       }
-      return reply.redirect(donePath(`${section}${path`/${id}`}`, 'secret-revoked'), 303)
+      return redirectDone(reply, `${section}${path`/${id}`}`, 'secret-revoked')
     },
   )
 }
+
+/** How long previous secrets stay valid, in seconds. */
+const OVERLAPS = [
+  { value: '0', label: 'not at all: they end now' },
+  { value: '3600', label: 'for 1 hour' },
+  { value: '86400', label: 'for 1 day' },
+  { value: '604800', label: 'for 7 days' },
+] as const
+
+/** A day, as on the command line. */
+const DEFAULT_OVERLAP = '86400'
+
+const HOUR_MS = 3_600_000
+
+/** 365 days, as on the command line. */
+const MAX_HOURS = 8760
 
 /** How long previous secrets stay valid, in milliseconds. Hours take precedence. Undefined if invalid. */
 function overlapOf({ overlap, hours }: Pick<Rotation, 'overlap' | 'hours'>): number | undefined {
   if (hours === '') return OVERLAPS.some(({ value }) => value === overlap) ? Number(overlap) * 1000 : undefined
   const count = /^\d{1,5}$/.test(hours) ? Number(hours) : 0
   return count >= 1 && count <= MAX_HOURS ? count * HOUR_MS : undefined
+}
+
+interface SecretsPanel {
+  /** The path of the owner's page. */
+  base: string
+  secrets: readonly ListedSecret[]
+  /** Milliseconds since the epoch. */
+  now: number
+  canChange: boolean
+  /** The form that was refused, if any. */
+  form: Rotation | undefined
+}
+
+const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used'].map((label) => ({ label }))
+
+/** The secrets of an application or a suite, newest first, without their values. */
+export function secretsPanel(panel: SecretsPanel): Html {
+  const { secrets, canChange, base, form } = panel
+  const columns = canChange ? [...COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : COLUMNS
+  const rows = secrets.toReversed().map((secret) => row(secret, panel))
+  const content = table('Secrets, newest first', columns, rows)
+  return section('secrets', 'Secrets', content, canChange && rotation(base, form))
+}
+
+/** The form that creates a new secret. It is open if it has an error. */
+function rotation(base: string, form?: Rotation): Html {
+  const { requestKey = newRequestKey(), overlap = DEFAULT_OVERLAP, hours = '', error } = form ?? {}
+  return html`<details class="confirm"${error && html` open`}><summary class="button">Rotate secret…</summary>
+<form method="post" action="${base}/secrets">${hidden({ request_key: requestKey })}<p class="question">Rotate secret</p>
+<div class="consequences"><p>The new secret is shown once. Keep the current ones valid until the new one is in use.</p></div>
+${select({ label: 'Current secrets stay valid', name: 'overlap', value: overlap }, OVERLAPS)}
+${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: hours, hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', error })}
+<div class="buttons"><button class="button primary">Rotate</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
+}
+
+function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
+  const { now } = panel
+  const { id, createdAt, endsAt, lastUsedAt } = secret
+  const cells = [
+    html`${id} <span class="hint">${isImported(secret) ? 'imported' : 'generated'}</span>`,
+    stateBadge(secret),
+    secret.state === 'active' || !isNotShownYet(secret) ? time(endsAt, 'never') : '–',
+    html`${time(createdAt)} <span class="hint">${age(createdAt, now)}</span>`,
+    age(lastUsedAt, now, 'not used yet'),
+  ]
+  return panel.canChange ? [...cells, revocation(secret, panel)] : cells
+}
+
+function stateBadge(secret: ListedSecret): Html {
+  if (isNotShownYet(secret)) return badge('never shown')
+  if (secret.state !== 'active') return badge(secret.state)
+  return secret.endsAt === null ? badge('active', 'good') : badge('active, ends', 'warn')
+}
+
+/** The button that revokes a secret. For the last active one, a checkbox must be ticked as well. */
+function revocation({ id, state }: ListedSecret, { base, secrets, now }: SecretsPanel): Html | undefined {
+  if (state !== 'active') return
+  const active = secrets.filter((secret) => secret.state === 'active')
+  const isLast = active.length === 1
+  return confirm({
+    label: 'Revoke',
+    action: `${base}/secrets/${id}/revoke`,
+    subject: `secret ${id}`,
+    isSmall: true,
+    consequences: isLast
+      ? html`<p>This is the last active secret. Without it, all requests are refused until you create a new one.</p>
+<label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last secret</span></label>`
+      : html`<p>Requests with this secret are refused from now on. This cannot be undone.</p><p>${whatRemains(id, active, now)}</p>`,
+  })
+}
+
+/** Which active secret was used last, and how long the others stay valid. */
+function whatRemains(id: number, active: readonly ListedSecret[], now: number): Html {
+  const [used] = active.toSorted((one, other) => (other.lastUsedAt ?? 0) - (one.lastUsedAt ?? 0))
+  const who = used?.id === id ? 'This secret' : `Secret ${used?.id}`
+  const use = used?.lastUsedAt
+    ? html`${who} was used last, ${age(used.lastUsedAt, now)}.`
+    : 'None of the active secrets was used yet.'
+  const others = active.filter((secret) => secret.id !== id)
+  const ends = others.map(({ endsAt }) => endsAt)
+  const rest = others.length === 1 ? `Secret ${others[0]?.id} stays valid` : `The ${others.length} others stay valid`
+  return ends.includes(null)
+    ? html`${use} ${rest}.`
+    : html`${use} ${rest} until ${time(Math.max(...ends.map(Number)))}${others.length > 1 && ' at the latest'}.`
 }

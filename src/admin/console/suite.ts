@@ -1,20 +1,40 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ShownSuite } from '../../administration/suites.ts'
+import type { Application } from '../../domain/application.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/administration.ts'
-import { donePath } from './done.ts'
-import { changeNames } from './names.ts'
-import { showPage } from './page.ts'
-import { removeSuitePage } from './remove-suite-page.ts'
-import { changeSecrets } from './secrets.ts'
-import { createSuiteView } from './suite-view.ts'
-import { assertCanChange } from './viewers.ts'
+import { administrationOf } from '../wire/caller.ts'
+import { lastChanges } from './audit.ts'
+import { pagerFromOldest, table } from './components/table.ts'
+import {
+  asOf,
+  clientIdOf,
+  developerOf,
+  emptyState,
+  facts,
+  name,
+  section,
+  statusBadge,
+  time,
+} from './components/words.ts'
+import { howToCheckTokens, urlsOf } from './credentials.ts'
+import { diagnosisNote, instructionsFor, refusalsPanel } from './diagnosis.ts'
+import { assertCanChange, canChange, fieldsOf, redirectDone } from './forms.ts'
+import { type Html, html, path } from './html.ts'
+import { type Page, showPage } from './layout.ts'
+import { type Again, changeNames, namesPanel, notes, removalPage } from './owner.ts'
+import { changeSecrets, secretsPanel } from './secrets.ts'
 
 type Route = { Params: { id: string } }
+
+const ABOVE = { href: '/suites', label: 'Suites' } as const
+
+/** Approved applications per page. */
+const PAGE_SIZE = 20
 
 /** The page of a suite, and its forms. */
 export function suite(console: FastifyInstance, context: AdminContext): void {
   const actions = (request: FastifyRequest) => administrationOf(context, request).suites
-  const show = createSuiteView(context)
+  const show = createView(context)
 
   console.get<Route>('/suites/:id', (request, reply) => show(request.params.id, reply))
 
@@ -27,7 +47,7 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
 
   console.post<Route>('/suites/:id/remove', async (request, reply) => {
     await actions(request).remove(request.params.id)
-    return reply.redirect(donePath('/suites', 'suite-removed'), 303)
+    return redirectDone(reply, '/suites', 'suite-removed')
   })
 
   changeNames(console, {
@@ -41,5 +61,96 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
     section: '/suites',
     find: (id, request) => actions(request).show(id),
     show,
+  })
+}
+
+/** Returns a function that answers with the page of a suite. */
+function createView(context: AdminContext) {
+  const { store, now } = context
+  const urls = urlsOf(context)
+
+  return async (suiteId: string, reply: FastifyReply, again: Again = {}) => {
+    const { request } = reply
+    const { suites, why } = administrationOf(context, request)
+    const { name: named, createdAt, secrets } = await suites.show(suiteId)
+    const after = fieldsOf(request.query).text('after') || undefined
+    const { rows, next } = await suites.listApprovedPage(suiteId, { after, limit: PAGE_SIZE })
+    const explanation = await why(suiteId, instructionsFor(request))
+    const approved = { applications: rows, count: await suites.countApproved(suiteId), next, isFirst: !after }
+    const changes = await lastChanges(store, { kind: 'suite', id: suiteId })
+    const mayChange = canChange(request)
+    const at = now()
+    const base = path`/suites/${suiteId}`
+    const isWell = explanation.health === 'well'
+    const known = facts([
+      ['Id', html`<code>${suiteId}</code>`],
+      ['Registered', time(createdAt)],
+    ])
+    const page: Page = {
+      title: named,
+      heading: name(named),
+      section: '/suites',
+      trail: [ABOVE],
+      content: html`${notes(again.problem, mayChange)}
+<div class="columns">
+${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
+${mayChange && namesPanel({ base, stored: { name: named }, form: again.names })}
+</div>
+${!isWell && refusalsPanel(explanation, at)}
+${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
+${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...urls }))}
+${approvedPanel(base, approved, mayChange)}
+${isWell && refusalsPanel(explanation, at)}
+${changes}
+${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`,
+    }
+    return showPage(reply, page, { status: again.status ?? 200 })
+  }
+}
+
+interface Approved {
+  applications: readonly Application[]
+  count: number
+  next: string | undefined
+  isFirst: boolean
+}
+
+const COLUMNS = ['Application', 'Client id', 'Developer', 'Status'].map((label) => ({ label }))
+
+function approvedPanel(base: string, { applications, count, next, isFirst }: Approved, canChange: boolean): Html {
+  const title = `Approved applications (${count.toLocaleString('en')})`
+  if (count === 0) {
+    return section(
+      'approved',
+      title,
+      emptyState(
+        'No application is approved yet',
+        canChange &&
+          html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`,
+      ),
+    )
+  }
+  const rows = applications.map((application) => [
+    html`<a href="${path`/applications/${application.clientId}`}">${name(application.name)}</a>`,
+    clientIdOf(application),
+    developerOf(application),
+    statusBadge(application.status),
+  ])
+  const pages = {
+    first: isFirst ? undefined : `${base}#approved`,
+    next: next && `${base}?${new URLSearchParams({ after: next })}#approved`,
+  }
+  return html`${section('approved', title, table('Approved applications, oldest first', COLUMNS, rows))}${pagerFromOldest(pages)}`
+}
+
+/** `approved`: the number of approved applications. */
+function removeSuitePage({ suiteId, name, secrets }: ShownSuite, approved: number): Page {
+  return removalPage({
+    named: name,
+    base: path`/suites/${suiteId}`,
+    above: ABOVE,
+    consequences: html`<li>${approved === 0 ? 'No application is approved for it.' : `${approved.toLocaleString('en')} ${approved === 1 ? 'application loses its' : 'applications lose their'} approval for it.`}</li>
+<li>A gateway that asks for <code>${suiteId}</code> gets the answer that there is no such suite, and lets no request through.</li>
+<li>Its secrets are deleted: ${secrets.length}. It can no longer use introspection.</li>`,
   })
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { RefusedOperator } from './refused-operator.ts'
+import { RefusedOperator } from './problem.ts'
 
 /**
  * Routes with their own rule. Everywhere else any operator may read, and only an admin may make changes.

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import { addressIn, withoutZone } from '../../domain/address.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import type { Operator } from '../../domain/operator.ts'
+import type { AdminContext } from '../context.ts'
 import { ProblemError } from './problem.ts'
 
 /** The operator who sent a request. */
-export interface Caller {
+interface Caller {
   operator: Operator
   /** Recorded as the author of changes. */
   author: Author
@@ -60,4 +62,9 @@ export function setCaller(
 export function callerOf({ caller }: FastifyRequest): Caller {
   if (!caller) throw new Error('The request is not authenticated.')
   return caller
+}
+
+/** The administration on behalf of the operator who sent the request. */
+export function administrationOf(context: AdminContext, request: FastifyRequest): Administration {
+  return context.administration(callerOf(request).author)
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { hostInUrl, withoutZone } from '../../domain/address.ts'
-import { RefusedOperator } from './refused-operator.ts'
+import { RefusedOperator } from './problem.ts'
 
 /** Names that always mean this machine. Any port is allowed, because it may be that of a tunnel (ssh -L). */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '[::1]']

@@ -1,9 +1,11 @@
 import { STATUS_CODES } from 'node:http'
-import type { FastifyError, FastifyReply } from 'fastify'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Observer } from '../../domain/events.ts'
+import type { LoginReason, OperatorReason } from '../../domain/operator.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { Refusal } from '../../domain/refusal.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { invalid, type WrongField } from './invalid.ts'
-import { RefusedOperator } from './refused-operator.ts'
 
 /** An error answer. */
 export interface Problem {
@@ -21,6 +23,17 @@ export class ProblemError extends Error {
   constructor(problem: Problem) {
     super(problem.detail)
     this.problem = problem
+  }
+}
+
+/** A request is refused because of its credentials, role, host or origin. Refused login links have a page of their own. */
+export class RefusedOperator extends Refusal<Exclude<OperatorReason, LoginReason>> {
+  /** The expired or revoked admin key, and its operator. */
+  readonly key: { operator?: string | undefined; keyId?: number | undefined }
+
+  constructor(reason: Exclude<OperatorReason, LoginReason>, { operator, keyId }: RefusedOperator['key'] = {}) {
+    super(reason)
+    this.key = { operator, keyId }
   }
 }
 
@@ -82,6 +95,31 @@ export function problemOf(error: unknown): Problem {
 function ofOperatorError({ kind, message, fields }: OperatorError): Problem {
   const errors = fields?.map(({ field, message }) => ({ detail: message, pointer: `#/${field}` }))
   return { status: STATUSES[kind], detail: message, errors }
+}
+
+/**
+ * Returns the answer to an error. Reports refused operators and failures (5xx) as events. The error handlers of API and console
+ * call this.
+ */
+export function reportError(observe: Observer, error: unknown, request: FastifyRequest): Problem {
+  const problem = problemOf(error)
+  const { id: requestId, method, remoteAddress, caller } = request
+  if (error instanceof RefusedOperator) {
+    observe({
+      type: 'operator refused',
+      reason: error.reason,
+      operator: error.key.operator ?? caller?.operator.name,
+      keyId: error.key.keyId,
+      requestId,
+      remoteAddress,
+    })
+  } else if (problem.status >= 500) {
+    const { status } = problem
+    const reason = error instanceof StoreUnavailable ? 'store unavailable' : 'unexpected error'
+    const endpoint = request.routeOptions.url
+    observe({ type: 'request failed', reason, err: error, status, method, endpoint, requestId, remoteAddress })
+  }
+  return problem
 }
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'

@@ -28,3 +28,9 @@ function matches(pattern: string, path: string): boolean {
   if (isWhole ? segments.length !== wanted.length : segments.length < wanted.length) return false
   return wanted.every((want, at) => want === '*' || want === segments[at] || (want.startsWith(':') && segments[at]))
 }
+
+/** The numeric id of a secret, key or session in a path. Throws ProblemError (404) if it is not a number. */
+export function idOf(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new ProblemError({ status: 404, detail: 'There is nothing here.' })
+}

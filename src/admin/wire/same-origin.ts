@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { isSafe } from './access.ts'
 import { isLocal } from './host.ts'
-import { RefusedOperator } from './refused-operator.ts'
+import { RefusedOperator } from './problem.ts'
 
 /**
  * Returns a check that throws RefusedOperator for a change from a page of another site (CSRF). Without Sec-Fetch-Site (Fetch

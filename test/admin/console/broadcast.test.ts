@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createBroadcast, type Listener } from '../../../src/admin/console/broadcast.ts'
 import type { LiveValues } from '../../../src/admin/console/chart.ts'
+import { createBroadcast, type Listener } from '../../../src/admin/console/live.ts'
 import { until } from '../../support/until.ts'
 
 /** A broadcast with a short interval, its source and its listeners. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { browserName } from '../../../src/admin/console/browser-name.ts'
+import { browserName } from '../../../src/admin/console/operators.ts'
 
 const KNOWN = {
   'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0': 'Firefox 140, Linux',

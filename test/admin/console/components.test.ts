@@ -1,7 +1,5 @@
 import t from 'tap'
-import { confirm } from '../../../src/admin/console/components/confirm.ts'
-import { checkboxes, field, formErrors, hidden, select } from '../../../src/admin/console/components/forms.ts'
-import { copyable, secretBox } from '../../../src/admin/console/components/secret-box.ts'
+import { checkboxes, confirm, field, formErrors, hidden, select } from '../../../src/admin/console/components/forms.ts'
 import { pager, table } from '../../../src/admin/console/components/table.ts'
 import {
   age,
@@ -14,6 +12,7 @@ import {
   section,
   time,
 } from '../../../src/admin/console/components/words.ts'
+import { copyable, secretBox } from '../../../src/admin/console/credentials.ts'
 import { html } from '../../../src/admin/console/html.ts'
 
 const EVIL = `"'><script>alert(1)</script>`

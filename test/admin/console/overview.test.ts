@@ -1,7 +1,7 @@
 import t from 'tap'
+import { overviewLiveValues } from '../../../src/admin/console/figures.ts'
 import { layout } from '../../../src/admin/console/layout.ts'
 import { overview } from '../../../src/admin/console/overview.ts'
-import { overviewLiveValues } from '../../../src/admin/console/overview-live-values.ts'
 import type { Statistics } from '../../../src/domain/statistics.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { textOf } from '../../support/pages.ts'

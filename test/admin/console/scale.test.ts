@@ -1,5 +1,5 @@
 import t from 'tap'
-import { scaleFor } from '../../../src/admin/console/scale.ts'
+import { scaleFor } from '../../../src/admin/console/chart.ts'
 
 const STEPS = 4
 

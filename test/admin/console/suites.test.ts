@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { howToCheckTokens } from '../../../src/admin/console/registered-suite-page.ts'
+import { howToCheckTokens } from '../../../src/admin/console/credentials.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { actionsOf, copyOf, deadLinksOf, textOf, valuesOf } from '../../support/pages.ts'
 

@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { COUNTED } from '../../../src/http/wire/answer.ts'
-import { watchConnections } from '../../../src/http/wire/connections.ts'
+import { COUNTED } from '../../../src/listener/answer.ts'
+import { watchConnections } from '../../../src/listener/connections.ts'
 
 /** A server that answers when it is told to. */
 async function createDoor(t: Test, options?: Parameters<typeof watchConnections>[2]) {

@@ -15,7 +15,7 @@ interface Control {
   error?: string | undefined
 }
 
-export interface TextControl extends Control {
+interface TextControl extends Control {
   type?: 'text' | 'email' | 'search' | 'number' | 'date' | 'password'
   required?: boolean
   /** Default: `off`. */
@@ -49,7 +49,7 @@ export function field(control: TextControl): Html {
   )
 }
 
-export interface Choice {
+interface Choice {
   value: string
   label: Part
   hint?: Part
@@ -92,6 +92,42 @@ export function formErrors(errors: readonly FieldError[]): Html | undefined {
     ({ field, message }) =>
       html`<li>${field === undefined ? message : html`<a href="#${idOf(field)}">${message}</a>`}</li>`,
   )}</ul></div>`
+}
+
+/** The error of a field, if it has one. */
+export function errorFor(name: string, errors: readonly FieldError[]): string | undefined {
+  return errors.find(({ field }) => field === name)?.message
+}
+
+interface Confirmation {
+  /** The label of the button that opens the question, such as `Suspend`. */
+  label: string
+  /** The URL that the form is sent to. */
+  action: string
+  /** What will happen, in sentences. */
+  consequences: Part
+  /** The label of the button that confirms. Default: `label`. */
+  confirm?: string
+  /** Further inputs of the form. */
+  inputs?: Part
+  /** Destructive or not reversible. Default: true. */
+  isDangerous?: boolean
+  /** What the action applies to: part of the question, and of the label that screen readers read. */
+  subject?: string | undefined
+  /** A small button, for tables. */
+  isSmall?: boolean
+}
+
+/** A button that asks for confirmation, in a `<details>` below it. console.js moves the question into a dialog. */
+export function confirm(confirmation: Confirmation): Html {
+  const { label, action, consequences, confirm = label, inputs, isDangerous = true, subject, isSmall } = confirmation
+  const tone = isDangerous ? 'danger' : 'primary'
+  const question = subject === undefined ? `${label}?` : `${label} ${subject}?`
+  return html`<details class="confirm"><summary class="button ${isDangerous && 'danger-quiet'} ${isSmall && 'small'}">${label}…${
+    subject !== undefined && html`<span class="unseen"> ${subject}</span>`
+  }</summary>
+<form method="post" action="${action}">${inputs}<p class="question">${question}</p><div class="consequences">${consequences}</div>
+<div class="buttons"><button class="button ${tone}">${confirm}</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }
 
 function wrap({ label, name, hint, error }: Control, input: Html): Html {

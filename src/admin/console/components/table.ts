@@ -28,31 +28,19 @@ function cellOf(cell: Part, { label, kind }: Column, n: number): Html {
   return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }
 
+type Url = string | undefined
+
 /** Links to the other pages of a list, oldest first. Undefined if there is only one page. */
-export function pagerFromOldest({
-  first,
-  next,
-}: {
-  first: string | undefined
-  next: string | undefined
-}): Html | undefined {
+export function pagerFromOldest({ first, next }: { first: Url; next: Url }): Html | undefined {
   return pages([first, 'Oldest'], [next, 'Newer'])
 }
 
 /** Links to the other pages of a list, newest first. Undefined if there is only one page. */
-export function pager({
-  newest,
-  older,
-}: {
-  newest?: string | undefined
-  older?: string | undefined
-}): Html | undefined {
+export function pager({ newest, older }: { newest?: Url; older?: Url }): Html | undefined {
   return pages([newest, 'Newest'], [older, 'Older'])
 }
 
-type PageLink = readonly [href: string | undefined, label: string]
-
-function pages([first, firstLabel]: PageLink, [next, nextLabel]: PageLink): Html | undefined {
+function pages([first, firstLabel]: [Url, string], [next, nextLabel]: [Url, string]): Html | undefined {
   if (first === undefined && next === undefined) return
   return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${firstLabel}</a>`}${
     next !== undefined && html`<a class="button" href="${next}" rel="next">${nextLabel}</a>`

@@ -1,4 +1,5 @@
 import { ago } from '../../../administration/age.ts'
+import type { Application } from '../../../domain/application.ts'
 import { type Html, html, type Part } from '../html.ts'
 
 /** A state. Each has its own colour and symbol. */
@@ -26,6 +27,28 @@ export function age(moment: number | null | undefined, now: number, never = 'nev
   if (moment === undefined || moment === null) return time(moment, never)
   const iso = new Date(moment).toISOString()
   return html`<time datetime="${iso}" data-age title="${iso}">${ago(moment, now)}</time>`
+}
+
+/** When the page was made, and a link to load it again: it does not change by itself. `base`: the path of the page. */
+export function asOf(now: number, base: string): Html {
+  const iso = new Date(now).toISOString()
+  return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time> · <a href="${base}">Reload</a></p>`
+}
+
+/** The client id, truncated if it does not fit. */
+export function clientIdOf({ clientId }: Pick<Application, 'clientId'>): Html {
+  return html`<code title="${clientId}">${clientId}</code>`
+}
+
+/** An email address that may wrap after a dot or the @. */
+export function developerOf({ developerEmail }: Pick<Application, 'developerEmail'>): Html {
+  const parts = developerEmail.split(/(?<=[@.])/)
+  return html`<bdi class="name" title="${developerEmail}">${parts.map((part, n) => html`${n > 0 && html`<wbr>`}${part}`)}</bdi>`
+}
+
+/** Whether an application is active or suspended. */
+export function statusBadge(status: Application['status']): Html {
+  return status === 'active' ? badge('active', 'good') : badge('suspended', 'bad')
 }
 
 /** A highlighted message. Screen readers announce a bad one as soon as the page has loaded. */

@@ -1,0 +1,150 @@
+import type { FastifyRequest } from 'fastify'
+import type { Diagnosis, Health, Instructions } from '../../administration/findings.ts'
+import type { Explanation } from '../../administration/why.ts'
+import type { RefusalCount } from '../../domain/refusal.ts'
+import { type Column, table } from './components/table.ts'
+import { age, note, section, type Tone, time } from './components/words.ts'
+import { canChange } from './forms.ts'
+import { type Html, html, type Part } from './html.ts'
+
+/** Instructions that refer to elements on the pages of applications and suites. */
+const CONSOLE_INSTRUCTIONS: Instructions = {
+  resume: () => '“Resume” above',
+  rotate: () => '“Rotate secret” below',
+  approve: (_, suites) => `tick ${namesOf(suites)} under Approvals`,
+  list: 'the list of applications',
+  ofSuite: (_, said) => said,
+}
+
+/** The same for viewers, who have none of these elements. */
+const VIEWER_INSTRUCTIONS: Instructions = {
+  ...CONSOLE_INSTRUCTIONS,
+  resume: () => 'ask an admin to resume it',
+  rotate: () => '“Rotate secret” (ask an admin)',
+  approve: (_, suites) => `ask an admin to approve it for ${namesOf(suites)}`,
+}
+
+/** What the operator who sent the request is told to do. */
+export function instructionsFor(request: FastifyRequest): Instructions {
+  return canChange(request) ? CONSOLE_INSTRUCTIONS : VIEWER_INSTRUCTIONS
+}
+
+function namesOf(suites: readonly string[]): string {
+  return suites.length > 0 ? suites.join(', ') : 'a suite'
+}
+
+const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
+  well: ['good', 'No problem is known.'],
+  doubtful: ['warn', 'This may need attention.'],
+  wrong: ['bad', 'There is a problem.'],
+}
+
+/** The diagnosis of a client: whether there is a problem, and a line for each reason. */
+export function diagnosisNote({ health, lines, elsewhere }: Diagnosis): Html {
+  const [tone, answer] = ANSWERS[health]
+  const said = lines.map(withTimes)
+  const text =
+    said.length === 1
+      ? html`<p><strong>${answer}</strong> ${said}</p>`
+      : html`<p><strong>${answer}</strong></p><ul>${said.map((line) => html`<li>${line}</li>`)}</ul>`
+  const more =
+    elsewhere && html`<details><summary>Does the partner still see errors?</summary><p>${elsewhere}</p></details>`
+  return note(tone, html`${text}${more}`)
+}
+
+/** Turns timestamps in a text into `<time>` elements, which are shown in the reader's time zone. */
+function withTimes(text: string): Part[] {
+  return text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/).map((part, at) => {
+    // A request id that a client sent may look like a timestamp without being one.
+    return at % 2 === 0 || Number.isNaN(Date.parse(part)) ? part : time(Date.parse(part))
+  })
+}
+
+const KNOWN = html`<p class="hint">Reload to see newer ones. Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
+
+const OF_APPLICATIONS = html`<p class="hint">An application that is refused at this suite has its refusals on its own page.</p>`
+
+/** The last refusals of a client, and those of similar client ids, which may be typing errors. */
+export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation, now: number): Html {
+  const own =
+    refusals.length === 0
+      ? html`<p class="quiet-text">No request was refused in the last 30 days.</p>`
+      : refusalsTable('Its last refusals, newest first', refusals, now)
+  const title = suite ? 'Last refusals of its own requests' : 'Last refusals'
+  const similar = similarRefusalsPanel('similar', 'Refused client ids that look like this one', similarRefusals, now)
+  return html`${section('refusals', title, html`${own}${suite ? OF_APPLICATIONS : KNOWN}`)}${similar}`
+}
+
+/** Refusals of similar client ids, if there are any. */
+export function similarRefusalsPanel(
+  id: string,
+  heading: string,
+  refusals: readonly RefusalCount[],
+  now: number,
+): Html | undefined {
+  if (refusals.length === 0) return
+  return section(id, heading, refusalsTable('Refused client ids that look like it, newest first', refusals, now, true))
+}
+
+const SENT = { label: 'Client id as sent' }
+
+const COLUMNS: readonly Column[] = [
+  { label: 'Reason' },
+  { label: 'Times', kind: 'number' },
+  { label: 'Last refused', kind: 'line' },
+  { label: 'Endpoint and suite' },
+  { label: 'Address' },
+  { label: 'Last request id' },
+]
+
+/** Refusals, newest first. `withClient`: with the client id of each. */
+function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: number, withClient = false): Html {
+  const rows = refusals.map((refusal) => {
+    const { reason, endpoint, suite, remoteAddress, count, lastAt, requestId } = refusal
+    return [
+      reasonOf(reason),
+      ...(withClient ? [html`<span class="code">${refusal.clientId}</span>`] : []),
+      count.toLocaleString('en'),
+      html`${age(lastAt, now)}<div class="hint">${time(lastAt)}</div>`,
+      html`<code>${endpoint}</code>${suite !== undefined && html` <code>${suite}</code>`}`,
+      html`<code>${remoteAddress}</code>`,
+      requestId === undefined ? '–' : html`<code>${requestId}</code>`,
+    ]
+  })
+  return table(caption, withClient ? COLUMNS.toSpliced(1, 0, SENT) : COLUMNS, rows)
+}
+
+function reasonOf(reason: string): Html {
+  const words = reasonInWords(reason)
+  return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
+}
+
+/** Explanations of the reasons in the log. Reasons that need no explanation are left out. */
+const WORDS: Record<string, string> = {
+  'not a suite': 'Only suites may use introspection',
+  'unknown client': 'No application or suite has this client id',
+  'wrong secret': 'The secret does not match',
+  'expired secret': 'The secret has expired',
+  'revoked secret': 'The secret was revoked',
+  'suspended application': 'The application is suspended',
+  'expired token': 'The token is older than 60 minutes',
+  'revoked token': 'The token was revoked',
+  'application not approved': 'The application is not approved for the suite',
+  'query in the address': 'The address has a query, the part after “?”',
+  'not a form': 'The body is not a form: wrong Content-Type',
+  'credentials in a header': 'The credentials are in the Authorization header, but belong in the body',
+  'field missing': 'A field of the form is missing',
+  'field empty': 'A field of the form is empty',
+  'field repeated': 'A field of the form is sent twice',
+  'credentials given twice': 'The credentials are in the header and in the body',
+  'no credentials': 'There are no credentials',
+  'unsupported grant type': 'The grant_type is not client_credentials',
+  'too many failures': 'Too many wrong credentials: wait and try again',
+  'token quota exceeded': 'The quota of tokens for this hour is used up',
+  'body too large': 'The body is too large',
+}
+
+/** The explanation of a reason in the log, or undefined. */
+export function reasonInWords(reason: string): string | undefined {
+  return WORDS[reason]
+}
