@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { VERSION } from '../../src/version.ts'
+import { needs } from '../support/needs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
   FOLDER,
@@ -23,7 +24,7 @@ const [podMonitor] = objectsOf(readFileSync(join(FOLDER, 'prometheus-operator/po
 ]
 
 const validator = 'kubernetes-validate'
-const noValidator = spawnSync(validator, ['--version']).error ? `${validator} is not installed` : false
+const noValidator = needs(validator)
 
 for (const version of ['1.30', '1.37']) {
   const rule = `Kubernetes: every object fits the schemas of ${version}, without a field that these do not know`

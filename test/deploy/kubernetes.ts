@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
+import { needs } from '../support/needs.ts'
 
 export const FOLDER = join(import.meta.dirname, '../../deploy/kubernetes')
 
@@ -17,7 +18,7 @@ const RENDERERS: [command: string, ...args: string[]][] = [
 const renderer = RENDERERS.find(([command]) => !spawnSync(command, ['version', '--help']).error)
 
 /** Why nothing can be rendered here; false where it can. */
-export const noRenderer = renderer === undefined && 'neither kubectl nor kustomize is installed'
+export const noRenderer = needs('kubectl or kustomize', renderer !== undefined)
 
 /** What `kubectl apply -k` would send to the cluster, as YAML. */
 export function render(overlay: string): string {

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readConfig, settings } from '../../src/config.ts'
 import { CLOSE_TIMEOUT_MS } from '../../src/server/signals.ts'
+import { needs } from '../support/needs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -13,7 +14,7 @@ const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8')
 /** What systemd calls the exposure of a unit, in tenths: 100 is a program without any restriction. */
 const EXPOSURE = { 'token-server.service': 15, 'token-server-backup.service': 10 }
 
-const skip = spawnSync('systemd-analyze', ['--version']).error ? 'systemd-analyze is not installed' : false
+const skip = needs('systemd-analyze')
 
 t.test('systemd: the units are right, also with what is for workers and for PostgreSQL', { skip }, async (t) => {
   const units = writeUnits(t)

@@ -32,7 +32,7 @@ function endTestsThatHang(): void {
     const place = String(test.options.stack)
       .split('\n')
       .find((line) => line.includes('.test.ts'))
-    const end = () => test.results ?? t.timeout({ expired: test.name, message: `it hangs: ${place}` })
+    const end = () => test.results ?? t.timeout({ expired: `${test.name}, ${place}` })
     setTimeout(end, HUNG_MS).unref()
   })
 }

@@ -1,6 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { needs } from './needs.ts'
 
 /** For tests that ask Prometheus's own tool. */
-export const PROMTOOL = {
-  skip: spawnSync('promtool', ['--version']).status !== 0 && 'needs promtool (Debian: prometheus)',
-}
+export const PROMTOOL = { skip: needs('promtool') }
