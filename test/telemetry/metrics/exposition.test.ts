@@ -1,10 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import { CATALOGUE, type Metric, PREFIX } from '../../../src/telemetry/metrics/catalogue.ts'
 import { createEventCounter } from '../../../src/telemetry/metrics/count-events.ts'
 import { createExposition } from '../../../src/telemetry/metrics/exposition.ts'
 import { createNumbers } from '../../../src/telemetry/metrics/numbers.ts'
-import { PROMTOOL } from '../../support/promtool.ts'
 
 t.test('Exposition: every series that events count is there from the start, with 0', async (t) => {
   const { text } = createExposition(createNumbers(), async () => ({}))
@@ -47,13 +45,4 @@ t.test('Exposition: what is measured is asked for when somebody asks, and once f
   t.match(first, `\n${PREFIX}secrets_ending{within="1d"} 2\n`)
   t.match(await text(), `\n${PREFIX}connections 2\n`)
   t.equal(type, 'text/plain; version=0.0.4; charset=utf-8')
-})
-
-t.test("Exposition: Prometheus's own tool finds nothing to say against our names", PROMTOOL, async (t) => {
-  const { text } = createExposition(createNumbers(), async () => ({}))
-  const { stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: await text(), encoding: 'utf8' })
-  t.strictSame(
-    `${stdout}${stderr}`.split('\n').filter((line) => line !== '' && !line.startsWith('nodejs_')),
-    [],
-  )
 })

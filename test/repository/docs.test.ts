@@ -1,13 +1,13 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { settings } from '../src/config.ts'
-import { REFUSALS } from '../src/http/wire/refusals.ts'
-import { openDatabase } from '../src/store/sqlite/connection.ts'
-import { LINES } from '../src/telemetry/audit-log.ts'
-import { CATALOGUE, type Metric } from '../src/telemetry/metrics/catalogue.ts'
+import { settings } from '../../src/config.ts'
+import { REFUSALS } from '../../src/http/wire/refusals.ts'
+import { openDatabase } from '../../src/store/sqlite/connection.ts'
+import { LINES } from '../../src/telemetry/audit-log.ts'
+import { CATALOGUE, type Metric } from '../../src/telemetry/metrics/catalogue.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
 t.test('Docs: .env.example lists every setting with its default and meaning, and no other', async (t) => {
@@ -93,16 +93,21 @@ const PAGES = globSync(['*.md', '{docs,deploy,examples,bench,trial,failover}/**/
 })
 
 t.test('Docs: every link leads to a file and a heading that exist', async (t) => {
-  for (const page of PAGES) {
-    for (const link of linksOf(read(page))) {
-      const [path = '', anchor] = link.split('#').map(decodeURIComponent)
-      const target = path === '' ? page : join(dirname(page), path)
-      if (!t.ok(existsSync(join(ROOT, target)), `${page}: ${link}`) || anchor === undefined) continue
-      const file = statSync(join(ROOT, target)).isDirectory() ? join(target, 'README.md') : target
-      t.ok(anchorsOf(read(file)).has(anchor), `${page}: ${link}`)
-    }
-  }
+  const links = PAGES.flatMap((page) => linksOf(read(page)).map((link) => ({ page, link })))
+  t.ok(links.length > 100)
+  t.strictSame(
+    links.filter(({ page, link }) => !leadsSomewhere(page, link)),
+    [],
+  )
 })
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#').map(decodeURIComponent)
+  const target = path === '' ? page : join(dirname(page), path)
+  if (!existsSync(join(ROOT, target)) || anchor === undefined) return existsSync(join(ROOT, target))
+  const file = statSync(join(ROOT, target)).isDirectory() ? join(target, 'README.md') : target
+  return anchorsOf(read(file)).has(anchor)
+}
 
 t.test('Docs: the test of links sees what a page has', async (t) => {
   const page = [

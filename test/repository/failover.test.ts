@@ -1,7 +1,31 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import t from 'tap'
 import type { Write } from '../../failover/cluster/probe.ts'
 import { figuresOf } from '../../failover/figures.ts'
+import { type Entry, wrongIn } from '../../failover/load/ledger.ts'
 import type { Answer } from '../../failover/load/load.ts'
+import { watchConnections } from '../../failover/nodes/connections.ts'
+
+t.test(
+  'Failover: connections are counted as those of a process to a port',
+  { skip: process.platform !== 'linux' && '/proc is that of Linux' },
+  async (t) => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const sockets = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    const here = watchConnections([process.pid], port)
+    const elsewhere = watchConnections([process.ppid], port)
+    const otherPort = watchConnections([process.pid], port + 1)
+    t.equal(here.stop(), 3)
+    t.equal(elsewhere.stop(), 0)
+    t.equal(otherPort.stop(), 0)
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  },
+)
 
 const answer = (node: number, answeredAt: number, values: Partial<Answer> = {}): Answer => ({
   node,
@@ -54,4 +78,26 @@ t.test('Failover: refusals, missing answers and answers that nobody expects are 
   ]
   const { refused, slowestRefusal, unanswered, unexpected, tokens, checks } = figuresOf(answers, BACK)
   t.strictSame([refused, slowestRefusal, unanswered, unexpected, tokens, checks], [2, 1.5, 1, 2, 1, 2])
+})
+
+const entry: Entry = { token: 'a', application: { client_id: 'a', client_secret: 'b' }, issuedAt: 0 }
+
+t.test('Failover: a check that began after the answer to the revocation must not accept the token', async (t) => {
+  const revoked = { ...entry, revokeSentAt: 50, revokedAt: 100 }
+  t.equal(wrongIn(revoked, 200, 101), 'acceptedLate')
+  t.equal(wrongIn(revoked, 200, 99), undefined, 'the check may have been first')
+  t.equal(wrongIn(revoked, 401, 101), undefined)
+  t.equal(wrongIn(revoked, 503, 101), undefined)
+})
+
+t.test('Failover: a token whose revocation was not asked for must not be refused', async (t) => {
+  t.equal(wrongIn(entry, 401, 101), 'refusedWrongly')
+  t.equal(wrongIn(entry, 200, 101), undefined)
+  t.equal(wrongIn(entry, 503, 101), undefined)
+})
+
+t.test('Failover: a token whose revocation was not answered may be valid or not', async (t) => {
+  const asked = { ...entry, revokeSentAt: 50 }
+  t.equal(wrongIn(asked, 401, 101), undefined)
+  t.equal(wrongIn(asked, 200, 101), undefined)
 })
