@@ -11,9 +11,10 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld } from '../support/world.ts'
 
 const FOLDER = join(import.meta.dirname, '../../deploy/kubernetes')
+const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8')
 
 /** The kustomizations that can be applied: one for each kind of store. */
-const OVERLAYS = ['sqlite', 'postgres'] as const
+const OVERLAYS = ['sqlite', 'postgres']
 
 // kubectl has kustomize in it.
 const RENDERERS: [command: string, ...args: string[]][] = [
@@ -21,9 +22,7 @@ const RENDERERS: [command: string, ...args: string[]][] = [
   ['kustomize', 'build'],
 ]
 const renderer = RENDERERS.find(([command]) => !spawnSync(command, ['version', '--help']).error)
-
-/** Why nothing can be rendered here; false where it can. */
-const noRenderer = needs('kubectl or kustomize', renderer !== undefined)
+const skip = needs('kubectl or kustomize', renderer !== undefined)
 
 const rendered: Record<string, string> = {}
 
@@ -34,37 +33,37 @@ function render(overlay: string): string {
   return rendered[overlay]
 }
 
-/** A test of the rule with the objects of each overlay. */
-function testEach(rule: string, run: (t: Test, objects: KubernetesObject[], overlay: string) => unknown): void {
-  for (const overlay of OVERLAYS) {
-    t.test(`${rule} (${overlay})`, { skip: noRenderer }, async (t) => run(t, objectsOf(render(overlay)), overlay))
+/** A test of the rule with the objects of each of these overlays, and the one that makes pods. */
+function testEach(
+  rule: string,
+  run: (t: Test, objects: KubernetesObject[], workload: KubernetesObject, overlay: string) => unknown,
+  overlays = OVERLAYS,
+): void {
+  for (const overlay of overlays) {
+    t.test(`Kubernetes, ${overlay}: ${rule}`, { skip }, async (t) => {
+      const objects = objectsOf(render(overlay))
+      const workload = find(objects, 'StatefulSet') ?? find(objects, 'Deployment')
+      await run(t, objects, workload as KubernetesObject, overlay)
+    })
   }
 }
 
 type Labels = Record<string, string>
-
-interface Probe {
-  httpGet: { path: string; port: string }
-}
+type Probe = { httpGet: { path: string; port: string } }
 
 interface Container {
   image: string
-  args?: string[]
   ports: { name: string; containerPort: number }[]
-  volumeMounts: { name: string; mountPath: string; readOnly?: boolean }[]
+  volumeMounts: { mountPath: string; readOnly?: boolean; name: string }[]
   startupProbe: Probe
   readinessProbe: Probe
   livenessProbe: Probe
   lifecycle?: { preStop: { sleep: { seconds: number } } }
-  resources: { requests: object; limits: object }
   securityContext: object
 }
 
 interface Pod {
-  automountServiceAccountToken: boolean
-  enableServiceLinks: boolean
   terminationGracePeriodSeconds: number
-  securityContext: Record<string, unknown>
   containers: [Container]
   volumes?: { name: string; secret?: { defaultMode: number } }[]
 }
@@ -76,75 +75,57 @@ interface KubernetesObject {
   data: Record<string, string>
   spec: Pod & {
     replicas: number
-    strategy: unknown
-    maxUnavailable: number
     selector: { matchLabels: Labels } & Labels
     podSelector: { matchLabels: Labels }
     podMetricsEndpoints: { port: string }[]
     jobLabel: string
     template: { metadata: { labels: Labels }; spec: Pod }
     volumeClaimTemplates: { metadata: { name: string }; spec: { accessModes: string[] } }[]
-    ports: { targetPort: string; port: number }[]
+    ports: { targetPort: string }[]
     ingress: { ports: { port: string }[]; from: { namespaceSelector: { matchLabels: Labels } }[] }[]
     egress: { ports: { port: number }[] }[]
   }
 }
 
-/** The objects of a YAML text. */
-function objectsOf(text: string): KubernetesObject[] {
-  return parseAllDocuments(text).map((document) => document.toJS())
-}
-
-/** The object of a kind. */
-function find(objects: KubernetesObject[], kind: string): KubernetesObject | undefined {
-  return objects.find((object) => object.kind === kind)
-}
-
-/** The one that makes pods. */
-function workloadOf(objects: KubernetesObject[]): KubernetesObject {
-  return (find(objects, 'StatefulSet') ?? find(objects, 'Deployment')) as KubernetesObject
-}
+const objectsOf = (text: string): KubernetesObject[] => parseAllDocuments(text).map((document) => document.toJS())
+const find = (objects: KubernetesObject[], kind: string) => objects.find((object) => object.kind === kind)
 
 /** The pod for a restore, which no overlay has in it. */
-const [restore] = objectsOf(readFileSync(join(FOLDER, 'sqlite/restore.yaml'), 'utf8')) as [KubernetesObject]
-
-const [podMonitor] = objectsOf(readFileSync(join(FOLDER, 'prometheus-operator/pod-monitor.yaml'), 'utf8')) as [
-  KubernetesObject,
-]
+const [restore] = objectsOf(read('sqlite/restore.yaml')) as [KubernetesObject]
+const [podMonitor] = objectsOf(read('prometheus-operator/pod-monitor.yaml')) as [KubernetesObject]
 
 const validator = 'kubernetes-validate'
 const noValidator = needs(validator)
 
 for (const version of ['1.30', '1.37']) {
   const rule = `Kubernetes: every object fits the schemas of ${version}, without a field that these do not know`
-  t.test(rule, { skip: noRenderer || noValidator }, async (t) => {
+  t.test(rule, { skip: skip || noValidator }, async (t) => {
     const file = join(temporaryFolder(t), 'objects.yaml')
-    const pod = readFileSync(join(FOLDER, 'sqlite/restore.yaml'), 'utf8')
-    writeFileSync(file, [...OVERLAYS.map(render), pod].join('\n---\n'))
+    writeFileSync(file, [...OVERLAYS.map(render), read('sqlite/restore.yaml')].join('\n---\n'))
     const { status, stdout, stderr } = spawnSync(validator, ['--strict', '-k', version, file], { encoding: 'utf8' })
     t.equal(status, 0, `${stdout}${stderr}`)
     t.equal(stdout.match(/ passed /g)?.length, objectsOf(readFileSync(file, 'utf8')).length)
   })
 }
 
-testEach("Kubernetes: the image is that of this program's version", (t, objects, overlay) => {
-  const { image } = workloadOf(objects).spec.template.spec.containers[0]
+testEach("the image is that of this program's version", (t, _, { spec }, overlay) => {
+  const { image } = spec.template.spec.containers[0]
   t.match(image, new RegExp(`:v${RegExp.escape(VERSION)}$`))
   if (overlay === 'sqlite') t.equal(restore.spec.containers[0].image, image)
 })
 
 t.test("Kubernetes: the image that the README makes is that of this program's version", async (t) => {
-  const images = readFileSync(join(FOLDER, 'README.md'), 'utf8').match(/(?<=\/token-server:)\S+/g)
+  const images = read('README.md').match(/(?<=\/token-server:)\S+/g)
   t.strictSame(new Set(images), new Set([`v${VERSION}`]))
 })
 
-testEach('Kubernetes: the operator gives the pods the job that the alerts know', (t, objects) => {
-  const { labels = {} } = workloadOf(objects).spec.template.metadata
+testEach('the operator gives the pods the job that the alerts know', (t, _, { spec }) => {
+  const { labels } = spec.template.metadata
   t.match(labels[podMonitor.spec.jobLabel], /^token-server/)
 })
 
-testEach('Kubernetes: what selects pods selects these, and the ports that it names are there', (t, objects) => {
-  const { metadata, spec } = workloadOf(objects).spec.template
+testEach('what selects pods selects these, and the ports that it names are there', (t, objects, workload) => {
+  const { metadata, spec } = workload.spec.template
   const names = spec.containers[0].ports.map(({ name }) => name)
   for (const object of [...objects, podMonitor].filter(({ spec }) => spec)) {
     const name = `${object.kind} ${object.metadata.name}`
@@ -167,7 +148,7 @@ function portsOf({ spec: { ports = [], podMetricsEndpoints = [], ingress = [] } 
   ]
 }
 
-testEach('Kubernetes: only chosen namespaces may connect, gateways not to the port for operators', (t, objects) => {
+testEach('only chosen namespaces may connect, gateways not to the port for operators', (t, objects) => {
   const rules = objects.flatMap(({ kind, spec }) => (kind === 'NetworkPolicy' ? (spec.ingress ?? []) : []))
   const allowed = rules.map(({ ports, from }) => ({
     ports: ports.map(({ port }) => port),
@@ -179,14 +160,10 @@ testEach('Kubernetes: only chosen namespaces may connect, gateways not to the po
   ])
 })
 
-t.test(
-  'Kubernetes: on SQLite there is one pod, alone on its volume, and it may be moved',
-  { skip: noRenderer },
-  async (t) => {
-    const objects = objectsOf(render('sqlite'))
-    const { kind, metadata, spec } = workloadOf(objects)
-    t.equal(kind, 'StatefulSet')
-    t.equal(spec.replicas, 1)
+testEach(
+  'there is one pod, alone on its volume, and it may be moved',
+  (t, objects, { kind, metadata, spec }) => {
+    t.strictSame([kind, spec.replicas], ['StatefulSet', 1])
     const [claim] = spec.volumeClaimTemplates
     t.strictSame(claim?.spec.accessModes, ['ReadWriteOncePod'])
     t.equal(find(objects, 'PodDisruptionBudget'), undefined)
@@ -195,27 +172,22 @@ t.test(
     })
     for (const { spec } of objects.filter(({ kind }) => kind === 'NetworkPolicy')) t.strictSame(spec.egress, [])
   },
+  ['sqlite'],
 )
 
-t.test(
-  'Kubernetes: on PostgreSQL one pod at a time goes, after the one that takes its place',
-  { skip: noRenderer },
-  async (t) => {
-    const objects = objectsOf(render('postgres'))
-    const { kind, spec } = workloadOf(objects)
+testEach(
+  'one pod at a time goes, after the one that takes its place',
+  (t, objects, { kind, spec }) => {
     t.equal(kind, 'Deployment')
     t.ok(spec.replicas > 1)
-    t.match(spec.strategy, { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } })
-    t.match(find(objects, 'PodDisruptionBudget')?.spec, {
-      maxUnavailable: 1,
-      unhealthyPodEvictionPolicy: 'AlwaysAllow',
-    })
+    t.match(spec, { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } })
+    const budget = find(objects, 'PodDisruptionBudget')
+    t.match(budget, { spec: { maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' } })
     const egress = objects.flatMap(({ kind, spec }) => (kind === 'NetworkPolicy' ? spec.egress : []))
-    t.strictSame(
-      egress.flatMap(({ ports }) => ports.map(({ port }) => port)),
-      [53, 53, 5432],
-    )
+    const ports = egress.flatMap(({ ports }) => ports.map(({ port }) => port))
+    t.strictSame(ports, [53, 53, 5432])
   },
+  ['postgres'],
 )
 
 const dockerfile = readFileSync(join(FOLDER, '../../Dockerfile'), 'utf8')
@@ -229,38 +201,36 @@ t.test('Kubernetes: a pod for a restore is as locked down as the server', async 
   assertLockedDown(t, restore.spec)
 })
 
-testEach('Kubernetes: the server has no rights, and writes to its volume only', (t, objects) => {
-  assertLockedDown(t, workloadOf(objects).spec.template.spec)
+testEach('the server has no rights, and writes to its volume only', (t, _, { spec }) => {
+  assertLockedDown(t, spec.template.spec)
 })
 
 /** What the restricted Pod Security Standard asks for, and more. */
 function assertLockedDown(t: Test, pod: Pod): void {
   const [, user] = /--chown=(\d+)/.exec(dockerfile) ?? []
   const id = Number(user)
-  t.match(pod, { automountServiceAccountToken: false, enableServiceLinks: false })
-  t.match(pod.securityContext, {
-    runAsNonRoot: true,
-    runAsUser: id,
-    runAsGroup: id,
-    fsGroup: id,
-    seccompProfile: { type: 'RuntimeDefault' },
+  t.match(pod, {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: id,
+      runAsGroup: id,
+      fsGroup: id,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    containers: [{ resources: { requests: { cpu: String, memory: String }, limits: { memory: String } } }],
   })
   t.equal(pod.containers.length, 1)
-  const [{ securityContext, resources, volumeMounts }] = pod.containers
+  const [{ securityContext, volumeMounts }] = pod.containers
   const expected = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } }
   t.strictSame(securityContext, expected)
-  t.match(resources, { requests: { cpu: String, memory: String }, limits: { memory: String } })
-  t.strictSame(
-    volumeMounts
-      .filter(({ readOnly }) => !readOnly)
-      .map(({ mountPath }) => mountPath)
-      .filter((path) => path !== '/data'),
-    [],
-  )
+  const writable = volumeMounts.filter(({ readOnly, mountPath }) => !readOnly && mountPath !== '/data')
+  t.strictSame(writable, [])
 }
 
-testEach('Kubernetes: ports are those that the server listens on', (t, objects) => {
-  const { ports } = workloadOf(objects).spec.template.spec.containers[0]
+testEach('ports are those that the server listens on', (t, _, { spec }) => {
+  const { ports } = spec.template.spec.containers[0]
   const [, opsPort] = (IMAGE.OPS_ADDRESS ?? '').split(':')
   t.strictSame(ports, [
     { name: 'http', containerPort: Number(settings.PORT.default) },
@@ -270,8 +240,8 @@ testEach('Kubernetes: ports are those that the server listens on', (t, objects) 
   t.match(dockerfile, new RegExp(`^EXPOSE ${settings.PORT.default}$`, 'm'), 'the other has no password')
 })
 
-testEach('Kubernetes: liveness never depends on the store, readiness does', async (t, objects) => {
-  const { startupProbe, readinessProbe, livenessProbe } = workloadOf(objects).spec.template.spec.containers[0]
+testEach('liveness never depends on the store, readiness does', async (t, _, { spec }) => {
+  const { startupProbe, readinessProbe, livenessProbe } = spec.template.spec.containers[0]
   const probes = [startupProbe, readinessProbe, livenessProbe]
   t.strictSame(
     probes.map(({ httpGet }) => httpGet.port),
@@ -286,21 +256,19 @@ testEach('Kubernetes: liveness never depends on the store, readiness does', asyn
   t.strictSame(await answers(), [200, 503, 200])
 })
 
-testEach('Kubernetes: a pod is killed later than the server ends by itself', (t, objects) => {
-  const { terminationGracePeriodSeconds, containers } = workloadOf(objects).spec.template.spec
+testEach('a pod is killed later than the server ends by itself', (t, _, { spec }) => {
+  const { terminationGracePeriodSeconds, containers } = spec.template.spec
   const seconds = containers[0].lifecycle?.preStop.sleep.seconds ?? 0
   t.ok(terminationGracePeriodSeconds > seconds + CLOSE_TIMEOUT_MS / 1000)
 })
 
-testEach('Kubernetes: the settings are right, and the files that they name are on volumes', (t, objects, overlay) => {
+testEach('the settings are right, and the files that they name are on volumes', (t, objects, { spec }, overlay) => {
   const data = find(objects, 'ConfigMap')?.data ?? {}
-  t.strictSame(
-    Object.keys(data).filter((name) => !(name in settings)),
-    [],
-  )
+  const unknown = Object.keys(data).filter((name) => !(name in settings))
+  t.strictSame(unknown, [])
   const { DATABASE_URL } = readConfig({ ...IMAGE, ...data })
   t.equal(DATABASE_URL.kind, overlay)
-  const { containers, volumes = [] } = workloadOf(objects).spec.template.spec
+  const { containers, volumes = [] } = spec.template.spec
   const { volumeMounts } = containers[0]
   const file = DATABASE_URL.kind === 'sqlite' ? DATABASE_URL.file : String(DATABASE_URL.passwordFile)
   const mount = volumeMounts.find(({ mountPath }) => file.startsWith(`${mountPath}/`))

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { listenForOperators } from '../../src/ops/listener.ts'
-import { referencePages } from '../../src/ops/reference.ts'
-import { violations } from '../support/axe.ts'
-import { NO_BROWSER, startBrowser } from '../support/browser.ts'
+import { listenForOperators } from '../../../src/ops/listener.ts'
+import { referencePages } from '../../../src/ops/reference.ts'
+import { violations } from '../../support/axe.ts'
+import { NO_BROWSER, startBrowser } from '../../support/browser.ts'
 
 /** A browser, and where it finds the page. */
 async function open(t: Test) {
