@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createExposition } from '../../src/telemetry/metrics/exposition.ts'
@@ -16,7 +17,8 @@ function promtool(args: string[], input = '') {
 t.test('Prometheus: the configuration is right, and so are its rules', { skip }, async (t) => {
   const { status, said } = promtool(['check', 'config', 'prometheus.yml'])
   t.equal(status, 0, said)
-  t.match(said, /[1-9]\d* rules found/)
+  const rules = readFileSync(join(cwd, 'rules.yml'), 'utf8').match(/^ *- (alert|record):/gm)
+  t.match(said, `${rules?.length} rules found`)
 })
 
 t.test('Prometheus: every alert fires when it should, and not before', { skip }, async (t) => {
