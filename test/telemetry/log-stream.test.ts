@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, constants, existsSync, openSync, readFileSync, readSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createLogStream } from '../../src/telemetry/log-stream.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -160,9 +160,9 @@ t.test(
     const stream = createLogStream(fd, { chunk: 10_000, lineOnDropped })
     const line = (n: number) => `${`${n} `.padEnd(99, 'x')}\n`
     for (let n = 0; n < 1000; n++) stream.write(line(n))
-    // It is full: 64 KiB are in it, which end in the middle of a line, and the stream waits.
     const all = flushed(stream)
-    await sleep(200)
+    // After a few writes it is full: 64 KiB are in it, which end in the middle of a line. Each of these waits as long as one.
+    for (let n = 0; n < 100; n++) await stat('/')
     closeReader()
     await all
     stream.write('lost too\n')
