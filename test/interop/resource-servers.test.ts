@@ -5,6 +5,7 @@ import { json, text } from 'node:stream/consumers'
 import * as oauth4webapi from 'oauth4webapi'
 import * as openidClient from 'openid-client'
 import t, { type Test } from 'tap'
+import { needs } from '../support/needs.ts'
 import { createWorld, PUBLIC_URL, START } from '../support/world.ts'
 
 /** Not Python's first on the path: Authlib is a package of the system's. */
@@ -109,7 +110,7 @@ for (const [name, ask] of [
 }
 
 const authlib = spawnSync(PYTHON, ['-c', 'import authlib.integrations.requests_client'])
-const skip = authlib.status === 0 ? false : 'python3-authlib and python3-requests are not installed'
+const skip = needs("Python's Authlib", authlib.status === 0)
 
 t.test(
   'RFC 7662: Authlib accepts a valid token and no other, and learns that a secret is wrong',

@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { operationsOf } from '../../reference/description.ts'
+import { needs } from '../support/needs.ts'
 import { createDescribedAdmin } from '../support/openapi/admin-world.ts'
 import { ADMIN_DESCRIPTION } from '../support/openapi/undescribed.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -11,8 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const TIMEOUT_MS = 200_000
 const DESCRIPTION = join(import.meta.dirname, '../../docs/openapi-admin.yaml')
 
-const skip =
-  spawnSync('schemathesis', ['--version']).status !== 0 && 'schemathesis is not installed: pip install schemathesis'
+const skip = needs('schemathesis')
 
 t.test(
   'OpenAPI: schemathesis finds no difference between the administration API and its description',

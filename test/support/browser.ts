@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import type { Test } from 'tap'
+import { needs } from './needs.ts'
 
 // Debian has Chromium; Ubuntu has it as a snap only, and its images for CI have Chrome.
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/google-chrome']
 const executablePath = BROWSERS.find((file) => existsSync(file))
 
-export const NO_BROWSER = executablePath === undefined && `there is none of ${BROWSERS.join(', ')}`
+export const NO_BROWSER = needs('Chromium', executablePath !== undefined)
 
 /** A headless browser without background network requests. `args`: additional command-line options. */
 export async function startBrowser(t: Test, args: string[] = []): Promise<Browser> {

@@ -1,10 +1,11 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from './free-port.ts'
+import { needs } from './needs.ts'
 import { type Arrived, startRecorder } from './recorder.ts'
 import { send } from './send.ts'
 import { createWorldOfSuites } from './suites.ts'
@@ -47,13 +48,10 @@ type Edit = (example: string) => string
 // On Debian nginx is where only root's PATH leads.
 const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
 
-const missing = (binary: string, argument: string) =>
-  spawnSync(binary, [argument], { env: { ...process.env, PATH } }).error ? `${binary} is not installed` : false
-
 const GATEWAYS: Gateway[] = [
-  { name: 'nginx', skip: missing('nginx', '-v'), spawn: spawnNginx },
-  { name: 'caddy', skip: missing('caddy', 'version'), spawn: spawnCaddy },
-  { name: 'envoy', skip: missing('envoy', '--version'), spawn: spawnEnvoy },
+  { name: 'nginx', skip: needs('nginx'), spawn: spawnNginx },
+  { name: 'caddy', skip: needs('caddy'), spawn: spawnCaddy },
+  { name: 'envoy', skip: needs('envoy'), spawn: spawnEnvoy },
 ]
 
 /** A test of the rule with each gateway and its own example. */
@@ -65,7 +63,7 @@ export function testEachGateway(rule: string, run: (t: Test, gateway: Gateway) =
 
 /** A test of the rule with each recipe for one host with TLS. */
 export function testEachHost(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
-  const skip = missing('openssl', 'version')
+  const skip = needs('openssl')
   for (const gateway of GATEWAYS.filter(({ name }) => name !== 'envoy')) {
     t.test(`${gateway.name}, one host: ${rule}`, { skip: gateway.skip || skip }, (t) => run(t, gateway))
   }

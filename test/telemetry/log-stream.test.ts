@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, constants, existsSync, openSync, readFileSync, readSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createLogStream } from '../../src/telemetry/log-stream.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -112,52 +112,45 @@ async function createSlowReader(t: Test) {
 
 const lineOnDropped = (count: number) => `dropped ${count}\n`
 
-t.test(
-  'Log stream: a slow reader gets every line; while it reads none, 8 MiB are buffered, 16 MiB of what is not cheap, and the rest is dropped and counted',
-  LINUX,
-  async (t) => {
-    const { fd, read, start } = await createSlowReader(t)
-    const stream = createLogStream(fd, { isCheap: (line) => line.startsWith('cheap'), lineOnDropped })
-    const line = (kind: string, n: number) => `${`${kind} ${n} `.padEnd(1023, 'x')}\n`
-    for (let n = 0; n < 10 * 1024; n++) stream.write(line('cheap', n))
-    for (let n = 0; n < 6 * 1024; n++) stream.write(line('dear', n))
-    // While a write is under way it does nothing, for that may never end.
-    stream.flushSync()
-    start()
-    await flushed(stream)
-    stream.write('last\n')
-    await flushed(stream)
-    await until(() => read().endsWith('last\n'))
-
-    const lines = read().split('\n')
-    t.ok(lines.every((text) => text.length === 1023 || ['last', ''].includes(text) || text.startsWith('dropped')))
-    const cheap = lines.filter((text) => text.startsWith('cheap')).length
-    t.ok(cheap > 8 * 1024 - 64 && cheap < 9 * 1024, `${cheap} cheap lines were buffered`)
-    t.equal(lines.filter((text) => text.startsWith('dear')).length, 6 * 1024)
-    t.strictSame(
-      lines.filter((text) => text.startsWith('dropped')),
-      [`dropped ${10 * 1024 - cheap}`],
-    )
-  },
-)
-
-t.test('Log stream: there is an end of what is buffered, also of what is not cheap', LINUX, async (t) => {
+/** What a reader gets that reads nothing until all lines of 1 KiB are written, `cheap` first: how many of each, and the rest. */
+async function readLate(t: Test, { cheap, dear }: { cheap: number; dear: number }) {
   const { fd, read, start } = await createSlowReader(t)
-  const stream = createLogStream(fd, { lineOnDropped })
-  for (let n = 0; n < 20 * 1024; n++) stream.write(`${'x'.repeat(1023)}\n`)
+  const stream = createLogStream(fd, { isCheap: (line) => line.startsWith('cheap'), lineOnDropped })
+  const line = (kind: string) => `${kind.padEnd(1023, 'x')}\n`
+  for (let n = 0; n < cheap; n++) stream.write(line('cheap'))
+  for (let n = 0; n < dear; n++) stream.write(line('dear'))
+  // While a write is under way it does nothing, for that may never end.
+  stream.flushSync()
   start()
   await flushed(stream)
   stream.write('last\n')
   await flushed(stream)
   await until(() => read().endsWith('last\n'))
-  const lines = read().split('\n')
-  const kept = lines.filter((text) => text.startsWith('x')).length
-  t.ok(kept > 16 * 1024 - 64 && kept < 17 * 1024, `${kept} lines were buffered`)
-  t.strictSame(
-    lines.filter((text) => text.startsWith('dropped')),
-    [`dropped ${20 * 1024 - kept}`],
-  )
-})
+  const lines = read().trimEnd().split('\n')
+  const count = (kind: string) => lines.filter((text) => text === line(kind).trimEnd()).length
+  const rest = lines.filter((text) => text.length < 1023 || !/^(cheap|dear)x/.test(text))
+  return { cheap: count('cheap'), dear: count('dear'), rest: rest.sort() }
+}
+
+t.test(
+  'Log stream: a slow reader gets every line; 8 MiB are buffered, then only what is not cheap',
+  LINUX,
+  async (t) => {
+    const got = await readLate(t, { cheap: 10 * 1024, dear: 6 * 1024 })
+    t.ok(got.cheap > 8 * 1024 - 64 && got.cheap < 9 * 1024, `${got.cheap} cheap lines were buffered`)
+    t.strictSame([got.dear, ...got.rest], [6 * 1024, `dropped ${10 * 1024 - got.cheap}`, 'last'])
+  },
+)
+
+t.test(
+  'Log stream: of what is not cheap 16 MiB are buffered, and the rest is dropped and counted',
+  LINUX,
+  async (t) => {
+    const got = await readLate(t, { cheap: 0, dear: 20 * 1024 })
+    t.ok(got.dear > 16 * 1024 - 64 && got.dear < 17 * 1024, `${got.dear} lines were buffered`)
+    t.strictSame(got.rest, [`dropped ${20 * 1024 - got.dear}`, 'last'])
+  },
+)
 
 t.test(
   'Log stream: a line that is cut by a failure is finished when something can be written again',
@@ -167,9 +160,9 @@ t.test(
     const stream = createLogStream(fd, { chunk: 10_000, lineOnDropped })
     const line = (n: number) => `${`${n} `.padEnd(99, 'x')}\n`
     for (let n = 0; n < 1000; n++) stream.write(line(n))
-    // It is full: 64 KiB are in it, which end in the middle of a line, and the stream waits.
     const all = flushed(stream)
-    await sleep(200)
+    // After a few writes it is full: 64 KiB are in it, which end in the middle of a line. Each of these waits as long as one.
+    for (let n = 0; n < 100; n++) await stat('/')
     closeReader()
     await all
     stream.write('lost too\n')

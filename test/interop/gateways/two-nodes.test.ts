@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../../support/free-port.ts'
 import { EXAMPLES } from '../../support/gateways.ts'
+import { needs } from '../../support/needs.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
 import { register } from '../../support/register.ts'
 import { send } from '../../support/send.ts'
@@ -13,7 +14,7 @@ import { until } from '../../support/until.ts'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 // On Debian haproxy is where only root's PATH leads.
 const ENV = { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` }
-const skip = spawnSync('haproxy', ['-v'], { env: ENV }).error ? 'haproxy is not installed' : false
+const skip = needs('haproxy')
 
 t.test('haproxy, two nodes: both get requests, and one that is killed loses none', { skip }, async (t) => {
   const { nodes, front } = await startTwoNodes(t)

@@ -6,6 +6,7 @@ import { type PostgresLocation, parseDatabaseUrl } from '../../../src/domain/dat
 import { OperatorError } from '../../../src/domain/operator-error.ts'
 import { backUpStore, openStore, restoreStore } from '../../../src/store/open.ts'
 import { AUTHOR } from '../../support/audit.ts'
+import { needs } from '../../support/needs.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -123,41 +124,37 @@ t.test('PostgreSQL: backup and restore are left to its own tools', async (t) => 
   await t.rejects(restoreStore(location, '-', { revokeAllTokens: false, now: Date.now, author: AUTHOR }), OperatorError)
 })
 
-t.test(
-  'PostgreSQL with TLS: the server has to prove who it is',
-  { skip: !hasOpenssl() && 'openssl is needed' },
-  async (t) => {
-    const folder = temporaryFolder(t)
-    const certificate = join(folder, 'server.crt')
-    makeCertificate(folder, certificate)
-    const secure = await startPostgres(t)
-    const { uid, gid } = statSync(secure.data)
-    for (const name of ['server.crt', 'server.key']) {
-      copyFileSync(join(folder, name), join(secure.data, name))
-      chmodSync(join(secure.data, name), 0o600)
-      chownSync(join(secure.data, name), uid, gid)
-    }
-    secure.configure({ ssl: 'on' })
-    await secure.kill('SIGINT')
-    await secure.start()
-    const location = parseDatabaseUrl(await secure.createDatabase()) as PostgresLocation
+t.test('PostgreSQL with TLS: the server has to prove who it is', { skip: needs('openssl') }, async (t) => {
+  const folder = temporaryFolder(t)
+  const certificate = join(folder, 'server.crt')
+  makeCertificate(folder, certificate)
+  const secure = await startPostgres(t)
+  const { uid, gid } = statSync(secure.data)
+  for (const name of ['server.crt', 'server.key']) {
+    copyFileSync(join(folder, name), join(secure.data, name))
+    chmodSync(join(secure.data, name), 0o600)
+    chownSync(join(secure.data, name), uid, gid)
+  }
+  secure.configure({ ssl: 'on' })
+  await secure.kill('SIGINT')
+  await secure.start()
+  const location = parseDatabaseUrl(await secure.createDatabase()) as PostgresLocation
 
-    await tryToOpen({
-      ...location,
-      hosts: [{ host: 'localhost', port: secure.port }],
-      tls: { rootCertificateFile: certificate },
-    })
-    const byName = { ...location, hosts: [{ host: 'localhost', port: secure.port }] }
-    const store = await open({ ...byName, tls: { rootCertificateFile: certificate } })
-    const [row] = await secure.query(
-      "SELECT bool_and(ssl) AS all FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'token-server'",
-    )
-    t.equal(row.all, true)
-    await store.close()
-    await t.rejects(tryToOpen({ ...byName, tls: { rootCertificateFile: undefined } }), /self-signed certificate/)
-    await t.rejects(tryToOpen({ ...location, tls: { rootCertificateFile: certificate } }), /IP: 127\.0\.0\.1/)
-  },
-)
+  await tryToOpen({
+    ...location,
+    hosts: [{ host: 'localhost', port: secure.port }],
+    tls: { rootCertificateFile: certificate },
+  })
+  const byName = { ...location, hosts: [{ host: 'localhost', port: secure.port }] }
+  const store = await open({ ...byName, tls: { rootCertificateFile: certificate } })
+  const [row] = await secure.query(
+    "SELECT bool_and(ssl) AS all FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'token-server'",
+  )
+  t.equal(row.all, true)
+  await store.close()
+  await t.rejects(tryToOpen({ ...byName, tls: { rootCertificateFile: undefined } }), /self-signed certificate/)
+  await t.rejects(tryToOpen({ ...location, tls: { rootCertificateFile: certificate } }), /IP: 127\.0\.0\.1/)
+})
 
 t.test(
   'PostgreSQL with TLS: a server that has none is refused, and so is a certificate that cannot be read',
@@ -173,15 +170,6 @@ t.test(
     await t.rejects(tryToOpen({ ...location, tls: { rootCertificateFile: file } }), /does not support SSL/)
   },
 )
-
-function hasOpenssl(): boolean {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
 
 function makeCertificate(folder: string, certificate: string): void {
   const options = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost']

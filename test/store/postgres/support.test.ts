@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { needs } from '../../support/needs.ts'
 import { DEBIAN_BINARIES } from '../../support/postgres/binaries.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases, startPair, startPostgres } from '../../support/postgres/postgres.ts'
@@ -48,10 +49,14 @@ t.test('A test server: settings are its own, and it syncs only what is durable',
   t.same(await server.query('SHOW fsync'), [{ fsync: 'off' }])
 })
 
-t.test('A test server: where Debian has one it runs, too', { skip: !DEBIAN_BINARIES }, async (t) => {
-  const debian = await startPostgres(t, { binaries: DEBIAN_BINARIES as string })
-  t.equal(DEBIAN_BINARIES?.split('/')[4], (await debian.query('SHOW server_version'))[0].server_version.split('.')[0])
-})
+t.test(
+  'A test server: where Debian has one it runs, too',
+  { skip: needs("Debian's PostgreSQL", !!DEBIAN_BINARIES) },
+  async (t) => {
+    const debian = await startPostgres(t, { binaries: DEBIAN_BINARIES as string })
+    t.equal(DEBIAN_BINARIES?.split('/')[4], (await debian.query('SHOW server_version'))[0].server_version.split('.')[0])
+  },
+)
 
 t.test('A test server: what was committed is there after a kill and a start', async (t) => {
   const server = await startPostgres(t)

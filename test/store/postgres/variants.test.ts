@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { parseDatabaseUrl } from '../../../src/domain/database-location.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { needs } from '../../support/needs.ts'
 import { DEBIAN_BINARIES, findBinaries } from '../../support/postgres/binaries.ts'
 import { NO_PGBOUNCER, startPgBouncer } from '../../support/postgres/pgbouncer.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
@@ -12,10 +13,11 @@ async function open(t: Test, url: string) {
   return store
 }
 
-const debian = DEBIAN_BINARIES && DEBIAN_BINARIES !== findBinaries() ? DEBIAN_BINARIES : undefined
+const skip =
+  needs("Debian's PostgreSQL", !!DEBIAN_BINARIES) || (DEBIAN_BINARIES === findBinaries() && 'all tests use it')
 
-t.test("in Debian's PostgreSQL", { skip: !debian && 'there is none, or all tests use it' }, async (t) => {
-  const { createDatabase } = await startPostgres(t, { binaries: debian as string })
+t.test("in Debian's PostgreSQL", { skip }, async (t) => {
+  const { createDatabase } = await startPostgres(t, { binaries: DEBIAN_BINARIES as string })
   storeConformance(t, { open: async (t) => open(t, await createDatabase()) })
 })
 

@@ -1,7 +1,31 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import t from 'tap'
 import type { Write } from '../../failover/cluster/probe.ts'
 import { figuresOf } from '../../failover/figures.ts'
+import { type Entry, wrongIn } from '../../failover/load/ledger.ts'
 import type { Answer } from '../../failover/load/load.ts'
+import { watchConnections } from '../../failover/nodes/connections.ts'
+
+t.test(
+  'Failover: connections are counted as those of a process to a port',
+  { skip: process.platform !== 'linux' && '/proc is that of Linux' },
+  async (t) => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const sockets = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    const here = watchConnections([process.pid], port)
+    const elsewhere = watchConnections([process.ppid], port)
+    const otherPort = watchConnections([process.pid], port + 1)
+    t.equal(here.stop(), 3)
+    t.equal(elsewhere.stop(), 0)
+    t.equal(otherPort.stop(), 0)
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  },
+)
 
 const answer = (node: number, answeredAt: number, values: Partial<Answer> = {}): Answer => ({
   node,
@@ -54,4 +78,23 @@ t.test('Failover: refusals, missing answers and answers that nobody expects are 
   ]
   const { refused, slowestRefusal, unanswered, unexpected, tokens, checks } = figuresOf(answers, BACK)
   t.strictSame([refused, slowestRefusal, unanswered, unexpected, tokens, checks], [2, 1.5, 1, 2, 1, 2])
+})
+
+const entry: Entry = { token: 'a', application: { client_id: 'a', client_secret: 'b' }, issuedAt: 0 }
+
+const revoked = { ...entry, revokeSentAt: 50, revokedAt: 100 }
+const asked = { ...entry, revokeSentAt: 50 }
+
+for (const [rule, of, cases] of [
+  ['that was revoked before the check began is not accepted', revoked, { 200: 'acceptedLate' }],
+  ['whose revocation was not asked for is not refused', entry, { 401: 'refusedWrongly' }],
+  ['whose revocation was not answered may be valid or not', asked, {}],
+] as [string, Entry, Record<number, string>][]) {
+  t.test(`Failover: a token ${rule}`, async (t) => {
+    for (const status of [200, 401, 503]) t.equal(wrongIn(of, status, 101), cases[status], String(status))
+  })
+}
+
+t.test('Failover: a check that began before the answer to the revocation may have been first', async (t) => {
+  t.equal(wrongIn(revoked, 200, 99), undefined)
 })

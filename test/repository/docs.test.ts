@@ -1,29 +1,27 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { settings } from '../src/config.ts'
-import { REFUSALS } from '../src/http/wire/refusals.ts'
-import { openDatabase } from '../src/store/sqlite/connection.ts'
-import { LINES } from '../src/telemetry/audit-log.ts'
-import { CATALOGUE, type Metric } from '../src/telemetry/metrics/catalogue.ts'
+import { settings } from '../../src/config.ts'
+import { REFUSALS } from '../../src/http/wire/refusals.ts'
+import { openDatabase } from '../../src/store/sqlite/connection.ts'
+import { LINES } from '../../src/telemetry/audit-log.ts'
+import { CATALOGUE, type Metric } from '../../src/telemetry/metrics/catalogue.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
-t.test('Docs: .env.example lists every setting with its default and meaning, and no other', async (t) => {
-  const blocks = [...read('.env.example').matchAll(/^# (.+)\n([A-Z_]+)=(.*)$/gm)]
-  const documented = blocks.map(([, meaning, name, value]) => [name, value, meaning])
+t.test("Docs: .env.example and the README's table list every setting with its default and meaning", async (t) => {
   const real = Object.entries(settings).map(([name, setting]) => [name, setting.default, setting.meaning])
-  t.strictSame(documented, real)
-})
-
-t.test("Docs: the README's table of settings says the same", async (t) => {
-  const rows = [
-    ...read('README.md').matchAll(/^\| `([A-Z_]+)` \| `([^`]+)` \| (.+?)(?: \(the image: `[^`]+`\))? \|$/gm),
-  ]
-  const documented = rows.map(([, name, value, meaning]) => [name, value, meaning])
-  const real = Object.entries(settings).map(([name, setting]) => [name, setting.default, setting.meaning])
-  t.strictSame(documented, real)
+  const example = [...read('.env.example').matchAll(/^# (.+)\n([A-Z_]+)=(.*)$/gm)]
+  t.strictSame(
+    example.map(([, meaning, name, value]) => [name, value, meaning]),
+    real,
+  )
+  const pattern = /^\| `([A-Z_]+)` \| `([^`]+)` \| (.+?)(?: \(the image: `[^`]+`\))? \|$/gm
+  t.strictSame(
+    [...read('README.md').matchAll(pattern)].map(([, ...cells]) => cells),
+    real,
+  )
 })
 
 t.test('Docs: docs/storage.md explains every table and column of the migrated schema, and no other', async (t) => {
@@ -93,16 +91,21 @@ const PAGES = globSync(['*.md', '{docs,deploy,examples,bench,trial,failover}/**/
 })
 
 t.test('Docs: every link leads to a file and a heading that exist', async (t) => {
-  for (const page of PAGES) {
-    for (const link of linksOf(read(page))) {
-      const [path = '', anchor] = link.split('#').map(decodeURIComponent)
-      const target = path === '' ? page : join(dirname(page), path)
-      if (!t.ok(existsSync(join(ROOT, target)), `${page}: ${link}`) || anchor === undefined) continue
-      const file = statSync(join(ROOT, target)).isDirectory() ? join(target, 'README.md') : target
-      t.ok(anchorsOf(read(file)).has(anchor), `${page}: ${link}`)
-    }
-  }
+  const links = PAGES.flatMap((page) => linksOf(read(page)).map((link) => ({ page, link })))
+  t.ok(links.length > 100)
+  t.strictSame(
+    links.filter(({ page, link }) => !leadsSomewhere(page, link)),
+    [],
+  )
 })
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#').map(decodeURIComponent)
+  const target = path === '' ? page : join(dirname(page), path)
+  if (!existsSync(join(ROOT, target)) || anchor === undefined) return existsSync(join(ROOT, target))
+  const file = statSync(join(ROOT, target)).isDirectory() ? join(target, 'README.md') : target
+  return anchorsOf(read(file)).has(anchor)
+}
 
 t.test('Docs: the test of links sees what a page has', async (t) => {
   const page = [
