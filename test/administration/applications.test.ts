@@ -12,11 +12,8 @@ const DAY = 24 * 3_600_000
 
 t.test('Registration: a client id and a secret of [A-Za-z0-9] are generated', async (t) => {
   const { administration } = await createWorld(t)
-  t.match(await administration.register(PARTNER), {
-    clientId: /^[A-Za-z0-9]{32}$/,
-    clientSecret: /^[A-Za-z0-9]{40}$/,
-    ...PARTNER,
-  })
+  const generated = { clientId: /^[A-Za-z0-9]{32}$/, clientSecret: /^[A-Za-z0-9]{40}$/ }
+  t.match(await administration.register(PARTNER), { ...PARTNER, ...generated })
 })
 
 t.test('Registration: every field has its limits, and a refusal names all that is wrong but no secret', async (t) => {
@@ -156,12 +153,12 @@ t.test('Approvals: a suite that is given several times is approved, and withdraw
   await administration.registerSuite(STORE)
   changes.length = 0
   await administration.approve(credentials.client_id, 'store', 'store', 'store')
-  t.match(changes, [{ type: 'application approved', suite: 'store' }])
   t.strictSame(await administration.withdraw(credentials.client_id, 'store', 'store'), ['store'])
-  t.strictSame(
-    changes.map(({ type }) => type),
-    ['application approved', 'approval withdrawn'],
-  )
+  t.match(changes, [
+    { type: 'application approved', suite: 'store' },
+    { type: 'approval withdrawn', suite: 'store' },
+  ])
+  t.equal(changes.length, 2)
 })
 
 t.test('Administration: suspend and resume, rotate and revoke take effect with the next request on', async (t) => {
@@ -231,6 +228,9 @@ t.test('Secrets: one that ended a month ago is deleted at the next rotation', as
 t.test('Revoke-all: of one millisecond, the token before it is revoked and the token after it is not', async (t) => {
   const { administration, credentials, token, verify, introspect } = await createWorldOfSuites(t)
   const before = await token()
+  const { clientId: other } = await administration.register(PARTNER)
+  await administration.revokeAllTokens(other)
+  t.equal((await verify(before)).statusCode, 200, 'those of another application stay valid')
   await administration.revokeAllTokens(credentials.client_id)
   const between = await token()
   await administration.revokeAllTokens(credentials.client_id)
@@ -278,12 +278,4 @@ t.test('Revoke-all: what was authenticated before it and is issued after it is r
   await administration.revokeAllTokens(credentials.client_id)
   const { accessToken } = await issuer.issue(application)
   t.equal((await verify(accessToken)).statusCode, 401)
-})
-
-t.test("Revoke-all: another application's tokens stay valid", async (t) => {
-  const { administration, token, verify } = await createWorldOfSuites(t)
-  const { clientId } = await administration.register({ name: 'Other', developerEmail: 'a@b.example' })
-  const mine = await token()
-  await administration.revokeAllTokens(clientId)
-  t.equal((await verify(mine)).statusCode, 200)
 })
