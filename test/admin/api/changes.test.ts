@@ -72,19 +72,6 @@ t.test('API: every change has its effect once, and is an audit event with its au
   }
 })
 
-t.test('API: an operator can remove themselves, and is refused from then on', async (t) => {
-  const { call } = await createApiWorld(t)
-  t.equal((await call('DELETE', '/operators/anna')).status, 204)
-  t.equal((await call('GET', '/operators')).status, 401)
-})
-
-t.test('API: no request adds an operator or an admin key', async (t) => {
-  const { call } = await createApiWorld(t)
-  t.equal((await call('POST', '/operators', { json: { name: 'eve', role: 'admin' } })).status, 405)
-  t.equal((await call('PATCH', '/operators/viktor', { json: { role: 'admin' } })).status, 405)
-  t.equal((await call('POST', '/operators/anna/keys', { json: {} })).status, 404)
-})
-
 t.test('API: an application is registered for all suites, for some or for none', async (t) => {
   const { call } = await createApiWorld(t)
   for (const id of ['one', 'two']) await call('POST', '/suites', { json: { id, name: id } })

@@ -57,17 +57,6 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
   t.match((await call('GET', '/suites/one/applications')).body.applications[0], { suites: ['one', 'two'] })
 })
 
-t.test('API: an audit event has the fields before and after the change', async (t) => {
-  const { call } = await createApiWorld(t)
-  const json = { name: 'A', developer_email: 'dev@partner.example', client_id: 'a' }
-  await call('POST', '/applications', { json, headers: { 'x-request-id': 'call-1' } })
-  await call('PATCH', '/applications/a', { json: { name: 'B' } })
-  t.match((await call('GET', '/audit-events?subject=a')).body.audit_events, [
-    { before: { name: 'A' }, after: { name: 'B' }, subject: { kind: 'application', id: 'a' } },
-    { before: null, after: { name: 'A', client_id: 'a', secrets: [{ origin: 'generated' }] }, request_id: 'call-1' },
-  ])
-})
-
 t.test('API: an invalid, unknown or repeated parameter is refused', async (t) => {
   const { call } = await createApiWorld(t)
   const details: Record<string, RegExp> = {
@@ -119,19 +108,6 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
   await store.recordRefusals([refusal('part... (9 characters)', { isKnown: false, reason: 'unknown client' })])
   t.match((await diagnosis('partners')).diagnosis, 'Compare it with GET /admin/v1/applications;')
   t.match(await call('GET', '/applications/stor/diagnosis'), { status: 404, body: { detail: /no application/ } })
-})
-
-t.test('API: operators are shown with their keys and sessions', async (t) => {
-  const { call, administration, context } = await createApiWorld(t)
-  const { code } = await administration.operators.makeLoginCode('anna')
-  await context.signIn.logIn(code, { remoteAddress: '192.0.2.7', userAgent: 'Firefox', requestId: 'r' })
-  const { operators } = (await call('GET', '/operators')).body
-  const sessions = [{ id: 1, remote_address: '192.0.2.7', user_agent: 'Firefox' }]
-  t.match(operators, [
-    { name: 'anna', role: 'admin', keys: [{ id: 1, state: 'active', revoked_at: null }], sessions },
-    { name: 'viktor', role: 'viewer', sessions: [] },
-  ])
-  t.strictSame((await call('GET', '/operators/anna')).body, operators[0])
 })
 
 const TRAFFIC = {
