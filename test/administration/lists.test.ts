@@ -25,8 +25,8 @@ async function setting(
   })
   const store = { ...world.store, ...change(world.store) }
   const now = () => world.clock.time
-  const { applications } = createAdministration({ store, now, observe: () => {}, author: AUTHOR })
-  return { ...world, applications }
+  const { applications, why } = createAdministration({ store, now, observe: () => {}, author: AUTHOR })
+  return { ...world, applications, why }
 }
 
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
@@ -171,7 +171,7 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
   const most = { names: 0, whole: 0 }
   const turn = { names: 0, whole: 0 }
   let read = 0
-  const { applications } = await setting(t, numbered(501), (store) => ({
+  const { applications, why } = await setting(t, numbered(501), (store) => ({
     async listNames(page) {
       const names = await store.listNames(page)
       turn.names += names.length
@@ -205,5 +205,10 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
   t.strictSame(most, { names: 100, whole: 10 })
   await aTurn()
   t.equal((await applications.list()).length, 501)
+  t.strictSame(most, { names: 100, whole: 10 })
+  read = 0
+  await aTurn()
+  await t.rejects(why('a-501'), { message: /there is no application with the client id a-501/i })
+  t.equal(read, 501, 'also while looking for similar client ids')
   t.strictSame(most, { names: 100, whole: 10 })
 })
