@@ -95,7 +95,7 @@ export const CAUSES: Record<string, Cause> = {
   'no-key': { change: without('Authorization') },
   'not-an-admin-key': { change: withHeaders({ Authorization: 'Bearer otsa_x' }) },
   'method-not-allowed': { change: (sent) => ({ ...sent, method: 'OPTIONS', body: '' }) },
-  'too-slow': { change: (sent) => ({ ...sent, raw: { headers: 'X-Slow:', open: true } }) },
+  'too-slow': { change: (sent) => ({ ...sent, raw: { headers: 'X-Slow:', open: true } }), trouble: 'no patience' },
   'too-large': { change: (sent) => ({ ...sent, body: JSON.stringify({ name: 'x'.repeat(65 * 1024) }) }) },
   'path-too-long': {
     change: withTarget(/(applications|suites|operators)\/[^/?]+/, `$1/${'x'.repeat(1025)}`),

@@ -11,13 +11,14 @@ const EXAMPLES = { clientId: 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z', requestId: '6f1
 
 const HOUR = 3_600_000
 
-export type Trouble = 'store gone' | 'store closed'
+/** What can be wrong with a server; one without patience refuses what does not arrive at once. */
+export type Trouble = 'store gone' | 'store closed' | 'no patience'
 
 /** An admin listener with the data that the examples in the description refer to. */
 export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Trouble | undefined } = {}) {
   const file = join(temporaryFolder(t), 'store.db')
   const world = await createAdminWorld(t, trouble === 'store gone' ? { DATABASE_URL: `sqlite:${file}` } : {})
-  const { administration, clock, context, store, keys, listen } = world
+  const { app, administration, clock, context, store, keys, listen } = world
   const { applications, suites, secrets, operators } = administration
   const { clientId, requestId } = EXAMPLES
 
@@ -54,5 +55,6 @@ export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Tro
   const ask = (sent: Sent): Promise<Answered> => exchange(Number(port), sent)
   if (trouble === 'store gone') renameSync(file, `${file}.gone`)
   if (trouble === 'store closed') await store.close()
+  if (trouble === 'no patience') Object.assign(app.server, { headersTimeout: 1, requestTimeout: 1 })
   return { ask, address, keys }
 }

@@ -1,9 +1,11 @@
 import { setImmediate as aTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
+import { MANY_APPROVED } from '../../src/administration/suite-pages.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { AUDIT, AUTHOR } from '../support/audit.ts'
+import { createWorldOfSuites } from '../support/suites.ts'
 import { createWorld } from '../support/world.ts'
 
 const HOUR = 3_600_000
@@ -22,17 +24,74 @@ async function setting(
     applications: seeds.map((seed) => ({ name: `Name of ${seed.clientId}`, developerEmail: EMAIL, ...seed })),
   })
   const store = { ...world.store, ...change(world.store) }
-  const { applications } = createAdministration({
-    store,
-    now: () => world.clock.time,
-    observe: () => {},
-    author: AUTHOR,
-  })
-  return { ...world, applications }
+  const now = () => world.clock.time
+  const { applications, why } = createAdministration({ store, now, observe: () => {}, author: AUTHOR })
+  return { ...world, applications, why }
 }
 
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
 const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
+
+t.test('Lists: applications and suites of many pages are all listed, oldest first, each once', async (t) => {
+  const { administration } = await setting(t, numbered(501))
+  const suites = Array.from({ length: 501 }, (_, n) => ({ suiteId: `suite-${n}`, name: 'Suite' }))
+  await administration.seed({ suites, applications: [] })
+  t.strictSame(idsOf(await administration.list()), idsOf(numbered(501)))
+  t.strictSame(
+    (await administration.listSuites()).map(({ suiteId, name }) => ({ suiteId, name })),
+    suites,
+  )
+})
+
+t.test('Lists: applications have their tokens of this hour and of the last one', async (t) => {
+  const { administration, token, clock, flushUsage } = await createWorld(t)
+  await administration.register({ name: 'Other', developerEmail: EMAIL })
+  const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
+    [0, 0, [0, 0], 'no token yet'],
+    [0, 2, [2, 0], 'this hour'],
+    [1, 0, [0, 2], 'the next hour'],
+    [0, 3, [3, 2], 'both hours'],
+    [-1, 0, [2, 0], 'an hour that a clock was ahead is not counted'],
+    [2, 0, [0, 3], 'an hour later'],
+  ]
+  for (const [hours, tokens, counts, why] of steps) {
+    clock.time += hours * HOUR
+    for (let n = 0; n < tokens; n++) await token()
+    await flushUsage()
+    const listed = await administration.list()
+    const found = listed.map(({ tokensThisHour, tokensLastHour }) => [tokensThisHour, tokensLastHour])
+    t.strictSame(found, [counts, [0, 0]], why)
+  }
+})
+
+t.test('Suites: a page has secrets, the number of approved applications, and a cursor for the next page', async (t) => {
+  const { administration, clock } = await createWorldOfSuites(t)
+  await administration.rotateSecret('store', 0)
+  clock.time += 1
+  const first = await administration.listPage({ limit: 1 })
+  t.match(first.rows, [{ suiteId: 'store', approved: 1, secrets: [{ state: 'expired' }, { state: 'active' }] }])
+  const second = await administration.listPage({ after: first.next, limit: 1 })
+  t.match(second.rows, [{ suiteId: 'product-information', approved: 0, secrets: { length: 1 } }])
+  t.equal(second.next, undefined)
+  await t.rejects(administration.listPage({ after: 'nonsense', limit: 1 }), OperatorError)
+})
+
+t.test('Suites: approved applications are listed page by page, and counted in full', async (t) => {
+  const { administration, credentials } = await createWorldOfSuites(t)
+  const others = numbered(MANY_APPROVED + 1).map((one) => ({
+    ...one,
+    name: 'A',
+    developerEmail: EMAIL,
+    suites: ['store'],
+  }))
+  await administration.seed({ suites: [], applications: others })
+  const first = await administration.listApprovedPage('store', { limit: 2 })
+  t.strictSame(idsOf(first.rows), [credentials.client_id, 'a-0'])
+  const second = await administration.listApprovedPage('store', { after: first.next, limit: 1 })
+  t.strictSame(idsOf(second.rows), ['a-1'])
+  t.equal((await administration.listPage({ limit: 1 })).rows[0]?.approved, MANY_APPROVED)
+  t.equal(await administration.countApproved('store'), MANY_APPROVED + 2)
+})
 
 t.test('Search: pages list every application once, newest first', async (t) => {
   const { applications, administration } = await setting(t, numbered(5))
@@ -76,38 +135,25 @@ t.test('Search: results can be filtered by status, also together with a text', a
 })
 
 t.test('Search: results have the tokens of this hour and the last, and the time of the last token', async (t) => {
-  const { applications, store, clock, token, flushUsage, credentials, administration, post } = await setting(t, [])
+  const { applications, store, clock, flushUsage, credentials, administration, post } = await setting(t, [])
   const { clientId, clientSecret } = await administration.register({ name: 'A', developerEmail: EMAIL })
-  t.match((await applications.search({ limit: 1 })).applications, [
-    { tokensThisHour: 0, tokensLastHour: 0, lastTokenAt: undefined },
-  ])
-  t.equal(await token(), undefined, 'that application was removed')
+  const find = async () => (await applications.search({ limit: 1 })).applications
+  t.match(await find(), [{ tokensThisHour: 0, tokensLastHour: 0, lastTokenAt: undefined }])
   await post({ ...credentials, client_id: clientId, client_secret: clientSecret as string })
   await flushUsage()
-  const at = clock.time
+  const lastTokenAt = clock.time
   clock.time += HOUR
-  t.match((await applications.search({ limit: 1 })).applications, [
-    { tokensThisHour: 0, tokensLastHour: 1, lastTokenAt: at },
-  ])
-  t.equal(await store.lastTokenAt((await applications.show(clientId)).key), at)
+  t.match(await find(), [{ tokensThisHour: 0, tokensLastHour: 1, lastTokenAt }])
+  t.equal(await store.lastTokenAt((await applications.show(clientId)).key), lastTokenAt)
 })
 
 t.test('Search: a malformed cursor is refused', async (t) => {
   const { applications } = await setting(t, numbered(3))
   const { next } = await applications.search({ limit: 1 })
-  const wrong = [
-    '',
-    '1',
-    `${next}=`,
-    `${next} `,
-    'MA',
-    'LTE',
-    'MS41',
-    'MDE',
-    'OTk5OTk5OTk5OTk5OTk5OTk',
-    'x'.repeat(9999),
-  ]
-  for (const after of wrong) await t.rejects(applications.search({ limit: 1, after }), OperatorError, after)
+  const one = ['', '1', 'MA', 'LTE', 'MS41', 'MDE', 'OTk5OTk5OTk5OTk5OTk5OTk', 'x'.repeat(9999)]
+  for (const after of [...one, `${next}=`, `${next} `]) {
+    await t.rejects(applications.search({ limit: 1, after }), OperatorError, after)
+  }
 })
 
 t.test('Search: an application that is removed during the search is left out', async (t) => {
@@ -125,7 +171,7 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
   const most = { names: 0, whole: 0 }
   const turn = { names: 0, whole: 0 }
   let read = 0
-  const { applications } = await setting(t, numbered(5001), (store) => ({
+  const { applications, why } = await setting(t, numbered(501), (store) => ({
     async listNames(page) {
       const names = await store.listNames(page)
       turn.names += names.length
@@ -150,7 +196,7 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
   nextTurn()
 
   t.equal((await applications.search({ text: 'a-0', limit: 200 })).applications.length, 1)
-  t.equal(read, 5001, 'all names are read')
+  t.equal(read, 501, 'all names are read')
   t.strictSame(most, { names: 100, whole: 1 })
   read = 0
   await aTurn()
@@ -158,6 +204,11 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
   t.equal(read, 300, 'without a filter it reads no more steps than the page needs')
   t.strictSame(most, { names: 100, whole: 10 })
   await aTurn()
-  t.equal((await applications.list()).length, 5001)
+  t.equal((await applications.list()).length, 501)
+  t.strictSame(most, { names: 100, whole: 10 })
+  read = 0
+  await aTurn()
+  await t.rejects(why('a-501'), { message: /there is no application with the client id a-501/i })
+  t.equal(read, 501, 'also while looking for similar client ids')
   t.strictSame(most, { names: 100, whole: 10 })
 })
