@@ -7,8 +7,8 @@ import {
   readEnvFile,
   scanEnvFile,
   watchSettings,
-} from '../../../src/commands/shared/env-file.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+} from '../../src/commands/shared/env-file.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 function envFile(t: Test, text: string): string {
   const file = join(temporaryFolder(t), '.env')

@@ -1,0 +1,56 @@
+import type { Test } from 'tap'
+import { type Administration, createAdministration } from '../../src/administration/administration.ts'
+import { readConfig } from '../../src/config.ts'
+import { openStore } from '../../src/store/open.ts'
+import { AUTHOR } from './audit.ts'
+import { run, runJson } from './run.ts'
+import { temporaryDatabase } from './temporary-database.ts'
+
+type Options = Parameters<typeof run>[1]
+
+/** What a command is to end with; `json`: what it prints with `--json`. */
+interface Expected extends Partial<Omit<Awaited<ReturnType<typeof run>>, 'out' | 'err'>> {
+  out?: string | RegExp
+  err?: string | RegExp
+  json?: unknown
+  stdin?: string
+}
+
+/** Commands in one environment, each as one text with a space between its words. */
+export function shell(env: NodeJS.ProcessEnv) {
+  return {
+    run: (command: string, options?: Options) => run(command.split(' '), { env, ...options }),
+    json: (command: string, options?: Options) => runJson(command.split(' '), { env, ...options }),
+  }
+}
+
+/** Commands on a database with what `fill` registers. */
+export async function startShell(t: Test, fill: (administration: Administration) => unknown = () => {}) {
+  const database = temporaryDatabase(t)
+  await fillStore(database.env, fill)
+  return { ...database, ...shell(database.env) }
+}
+
+/** Registers things in a database, which is made where there is none. */
+export async function fillStore(env: NodeJS.ProcessEnv, fill: (administration: Administration) => unknown) {
+  const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 0 })
+  await fill(createAdministration({ store, now: Date.now, observe: () => {}, author: AUTHOR }))
+  await store.close()
+}
+
+/**
+ * Runs commands in their order. Each must end with its status, which is 0 if none is given, and print what is given; by
+ * default one that succeeds says nothing on standard error, and one that fails nothing on standard output.
+ */
+export async function expectAll(
+  t: Test,
+  { run }: Pick<ReturnType<typeof shell>, 'run'>,
+  commands: [command: string, expected: Expected][],
+): Promise<void> {
+  for (const [command, { stdin = '', status = 0, json, ...expected }] of commands) {
+    const result = await run(json === undefined ? command : `${command} --json`, { stdin })
+    const silent = status === 0 ? { err: /^$/ } : { out: /^$/ }
+    t.match(result, { status, ...silent, ...expected }, command)
+    if (json !== undefined && status === 0) t.match(JSON.parse(result.out), json as object, command)
+  }
+}
