@@ -192,7 +192,9 @@ t.test('Seed: how long imported secrets take is said before, and from time to ti
   function said(imported: number, isTTY: boolean, ...steps: number[]): string {
     let err = ''
     const terminal = { stderr: { write: (text: string) => (err += text), isTTY } } as never
-    const some = Array.from({ length: Math.max(1200, imported) }, (_, n) => ({ ...(n < imported && { clientSecret: 'x' }) }))
+    const some = Array.from({ length: Math.max(1200, imported) }, (_, n) => ({
+      ...(n < imported && { clientSecret: 'x' }),
+    }))
     const plan = { missing: { suites: [{}], applications: some }, unfinished: { suites: [], applications: [{}] } }
     const tell = createSeedProgress(terminal, {}, plan as unknown as SeedPlan)
     for (const step of steps) {
