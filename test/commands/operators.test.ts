@@ -137,7 +137,7 @@ t.test('Console: the link signs the operator in, once, and is never logged', asy
 
 t.test('Console: the link has an address at which a browser can reach the listener', async (t) => {
   const { env } = await startOperators(t, 'anna')
-  const here: [address: string, base: string, forward?: string, url?: string][] = [
+  const here: [address: string, base: string, forward: string | undefined, url?: string][] = [
     ['127.0.0.1:8081', 'http://127.0.0.1:8081', '8081:127.0.0.1:8081'],
     ['localhost:9000', 'http://localhost:9000', '9000:localhost:9000'],
     ['[::1]:8081', 'http://[::1]:8081', '8081:[::1]:8081'],
