@@ -24,6 +24,7 @@ t.test('Doctor: what is looked at depends on where the store is, and on which se
     [env, ['disk', 'store', 'server']],
     [{ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' }, ['password', 'store', 'server']],
     [{ ...env, ADMIN_ADDRESS: 'unix:/nowhere/admin.sock' }, ['disk', 'store', 'server', 'admin']],
+    [{ ...env, OPS_ADDRESS: '127.0.0.1:0' }, ['disk', 'store', 'server', 'ops']],
     [{ DATABASE_URL: 'sqlite::memory:' }, ['server']],
     [{ DATABASE_URL: 'nonsense' }, ['server']],
     [{ ...env, PORT: 'http' }, ['disk', 'store']],
