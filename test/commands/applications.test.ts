@@ -4,23 +4,18 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import type { Administration } from '../../src/administration/administration.ts'
 import { table } from '../../src/commands/shared/text.ts'
-import { expectAll, startShell } from '../support/shell.ts'
+import { expectAll, fails, misused, startShell } from '../support/shell.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const DAY = 24 * 3_600_000
 const SECRET = /^\w{40}$/
 const REGISTER = 'applications register --create --name Äpp --developer-email a@b.example'
 const WITHOUT_SUITES =
   /^Warning: It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID\.\n$/
-const UNKNOWN = { status: 1, err: /^There is no application with the client id nobody\.\n$/ }
 
 /** The application `a`. */
 async function registerA({ applications }: Administration) {
   await applications.register({ name: 'Äpp', developerEmail: 'a@b.example', clientId: 'a' })
-}
-
-/** The suites `s1` and `s2`. */
-async function registerSuites({ suites }: Administration) {
-  for (const suiteId of ['s1', 's2']) await suites.register({ suiteId, name: suiteId })
 }
 
 t.test('Commands: a registered application is shown with its credentials once, then without', async (t) => {
@@ -66,28 +61,19 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
   await expectAll(t, { run }, [
     [
       'applications list',
-      {
-        out: /^client id +name +developer email +status +tokens this hour \(last\)\na +Äpp +a@b\.example +active +0 \(0\)\n$/,
-      },
+      /^client id +name +developer email +status +tokens this hour \(last\)\na +Äpp +a@b\.example +active +0 \(0\)\n$/,
     ],
-    [
-      'apps show a',
-      {
-        out: /suites +none\ntokens valid from +the beginning\nlast token at +never\n\nsecret +origin +created +last used +state\n1 +generated +\S+ +never +active\n$/,
-      },
-    ],
-    ['apps suspend a', { out: /^The application a is suspended\.\n$/ }],
-    ['tokens revoke-all a', { out: /Every token .* is revoked\.\n$/ }],
-    [
-      'secrets rotate a --overlap 30m',
-      { out: /client_id {6}a\nclient_secret {2}\w{40}\n.* The others end at \S+Z at/ },
-    ],
-    ['secrets list a', { out: /\n1 +generated +\S+ +never +ends at \S+Z\n2 +generated +\S+ +never +active\n$/ }],
-    ['secrets revoke a 1', { out: /^The secret 1 of a is revoked\.\n$/ }],
-    ['secrets revoke a 1', { out: /^The secret 1 of a was revoked before\.\n$/ }],
+    ['apps show a', /suites +none\ntokens valid from +the beginning\nlast token at +never\n\nsecret +origin +created /],
+    ['apps show a', / +last used +state\n1 +generated +\S+ +never +active\n$/],
+    ['apps suspend a', /^The application a is suspended\.\n$/],
+    ['tokens revoke-all a', /Every token .* is revoked\.\n$/],
+    ['secrets rotate a --overlap 30m', /client_id {6}a\nclient_secret {2}\w{40}\n.* The others end at \S+Z at/],
+    ['secrets list a', /\n1 +generated +\S+ +never +ends at \S+Z\n2 +generated +\S+ +never +active\n$/],
+    ['secrets revoke a 1', /^The secret 1 of a is revoked\.\n$/],
+    ['secrets revoke a 1', /^The secret 1 of a was revoked before\.\n$/],
     ['secrets rotate a --overlap 0', {}],
-    ['secrets list a', { out: /\n1 .* revoked at \S+Z\n2 .* expired at \S+Z\n3 .* active\n$/ }],
-    ['apps remove a', { out: /^The application a is removed\.\n$/ }],
+    ['secrets list a', /\n1 .* revoked at \S+Z\n2 .* expired at \S+Z\n3 .* active\n$/],
+    ['apps remove a', /^The application a is removed\.\n$/],
     [`${REGISTER} --client-id b`, { out: /client_id {6}b\n/, err: WITHOUT_SUITES }],
   ])
 })
@@ -105,59 +91,73 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
   await expectAll(t, { run }, [
     [
       `${REGISTER} --client-id c --client-secret-file ${file}`,
-      { out: /client_secret {2}the imported one\n {2}suites {9}s1\n$/ },
+      /client_secret {2}the imported one\n {2}suites {9}s1\n$/,
     ],
-    [add('b'), { stdin: 'legacy-secret-17', status: 1, err: /^b has this secret already: it is its secret 3\.\n$/ }],
+    [add('b'), fails(/^b has this secret already: it is its secret 3\.\n$/, 'legacy-secret-17')],
     [add('a'), { stdin: 'legacy-secret-16\n', out: /^The secret is added to a; its others stay as they are\.\n$/ }],
     [add('a'), { stdin: 'another-secret', json: { client_id: 'a', status: 'added' } }],
     [
       'secrets list a',
       { json: [{ origin: 'generated', ends_at: null }, { origin: 'imported', ends_at: null }, { id: 6 }] },
     ],
-    [add('a'), { stdin: 'short', status: 1, err: /8 to 200/ }],
-    [add('s1'), { stdin: 'legacy-secret-16', status: 1, err: /no application/ }],
-    [add('a', folder), { status: 1, err: `Cannot read ${folder}: it is a directory.\n` }],
-    [add('a', '/nowhere/at/all'), { status: 1, err: /^Cannot read \/nowhere\/at\/all: ENOENT.*\.\n$/ }],
-    [`${add('a')} --json`, { stdin: '\xff', status: 1, err: /^\{"error":"The client secret must be / }],
+    [add('a'), fails(/8 to 200/, 'short')],
+    [add('s1'), fails(/no application/, 'legacy-secret-16')],
+    [add('a', folder), fails(`Cannot read ${folder}: it is a directory.\n`)],
+    [add('a', '/nowhere/at/all'), fails(/^Cannot read \/nowhere\/at\/all: ENOENT.*\.\n$/)],
+    [`${add('a')} --json`, fails(/^\{"error":"The client secret must be /, '\xff')],
   ])
 })
 
 t.test('Commands: a secret that an application has is not added again, unless that one has ended', async (t) => {
   const { run, json } = await startShell(t)
-  const { client_secret } = await json(`${REGISTER} --client-id a`)
+  const { client_secret: stdin } = await json(`${REGISTER} --client-id a`)
   const add = 'apps add-secret a --client-secret-file -'
   await expectAll(t, { run }, [
-    [add, { stdin: client_secret, status: 1, err: /^a has this secret already: it is its secret 1\.\n$/, events: [] }],
-    ['secrets rotate a', {}],
+    [add, { ...fails(/^a has this secret already: it is its secret 1\.\n$/, stdin), events: [] }],
+    ['secrets revoke a 1 --force', {}],
+    [add, { stdin }],
+  ])
+})
+
+t.test('Commands: a rotation leaves the other secrets a day; the last active one is revoked by force', async (t) => {
+  const { run, json } = await startShell(t, registerA)
+  const before = Date.now()
+  const { others_end_at } = await json('secrets rotate a')
+  const lasts = Date.parse(others_end_at) - before
+  t.ok(lasts >= DAY && lasts <= DAY + Date.now() - before)
+  const last = /^The secret 2 is the last active one of a, .* force it\. The option for that is --force\.\n$/
+  await expectAll(t, { run }, [
     ['secrets revoke a 1', {}],
-    [add, { stdin: client_secret }],
+    ['secrets revoke a 2', fails(last)],
+    ['secrets list a', { json: [{ state: 'revoked' }, { state: 'active' }] }],
+    ['secrets revoke a 2 --force', {}],
+    ['secrets revoke a 9', fails(/^a has no secret 9\.\n$/)],
   ])
 })
 
 t.test('Commands: an application is approved for the suites that are named, or for every one', async (t) => {
-  const { run, json } = await startShell(t, registerSuites)
   const both = ['s1', 's2']
+  const { run, json } = await startShell(t, async ({ suites }) => {
+    for (const suiteId of both) await suites.register({ suiteId, name: suiteId })
+  })
   t.strictSame((await json(`${REGISTER} --client-id all`)).suites, both)
   const { events, out } = await run(`${REGISTER} --client-id one --suite s1 --suite s1`)
   t.match(events, [{ suites: ['s1'] }])
   t.match(out, /\n {2}suites {9}s1\n/)
   const withdraw = 'apps withdraw all --suite s1 --suite s2'
   await expectAll(t, { run }, [
-    [`${REGISTER} --suite nowhere`, { status: 1, err: /no suite with the id nowhere/ }],
-    ['apps approve one', { status: 2, err: /--suite/ }],
-    ['apps approve one --suite s2 --suite nowhere', { status: 1, err: /no suite with the id nowhere/ }],
+    [`${REGISTER} --suite nowhere`, fails(/no suite with the id nowhere/)],
+    ['apps approve one', misused(/--suite/)],
+    ['apps approve one --suite s2 --suite nowhere', fails(/no suite with the id nowhere/)],
     ['apps show one', { json: { suites: /^s1$/ } }],
     ['apps approve one --suite s2', { json: { client_id: 'one', suite: 's2', status: 'approved' } }],
-    ['apps withdraw one --suite s2', { out: /^The application one is no longer approved for the suite s2\.\n$/ }],
-    ['apps approve one --suite s1 --suite s2', { out: /^The application one is approved for the suites s1, s2\.\n$/ }],
-    ['apps show one', { out: /^suites +s1, s2$/m }],
+    ['apps withdraw one --suite s2', /^The application one is no longer approved for the suite s2\.\n$/],
+    ['apps approve one --suite s1 --suite s2', /^The application one is approved for the suites s1, s2\.\n$/],
+    ['apps show one', /^suites +s1, s2$/m],
     ['apps withdraw one --suite s1 --suite s2', { json: { client_id: 'one', suites: both, status: 'withdrawn' } }],
     ['apps withdraw all --suite s1', { json: { suite: 's1' } }],
-    [
-      withdraw,
-      { out: /^The .* all is no longer approved for the suite s2\.\nThe .* all was not .* the suite s1\.\n$/ },
-    ],
-    [`${withdraw} --suite s1`, { out: /^The application all was not approved for the suites s1, s2\.\n$/ }],
+    [withdraw, /^The .* all is no longer approved for the suite s2\.\nThe .* all was not .* the suite s1\.\n$/],
+    [`${withdraw} --suite s1`, /^The application all was not approved for the suites s1, s2\.\n$/],
     ['apps show all', { json: { suites: /^$/ } }],
   ])
 })
@@ -169,11 +169,11 @@ t.test('Commands: the name and the developer email of an application are updated
     [`${update} --name New`, { json: { client_id: 'a', name: 'New', developer_email: 'a@b.example' } }],
     [`${update} --developer-email c@d.example`, { json: { name: 'New', developer_email: 'c@d.example' } }],
     [`${update} --name N --developer-email e@f.example`, { json: { name: 'N', developer_email: 'e@f.example' } }],
-    [`${update} --name N`, { out: /^The application a is as it was\.\n$/ }],
-    [`${update} --name M`, { out: /^The application a is updated\.\n$/ }],
-    [`${update} --developer-email x`, { status: 1, err: /email address/ }],
-    ['apps update nobody --name M', UNKNOWN],
-    [update, { status: 2, err: /--name or --developer-email is required/ }],
+    [`${update} --name N`, /^The application a is as it was\.\n$/],
+    [`${update} --name M`, /^The application a is updated\.\n$/],
+    [`${update} --developer-email x`, fails(/email address/)],
+    ['apps update nobody --name M', fails(/^There is no application with the client id nobody\.\n$/)],
+    [update, misused(/--name or --developer-email is required/)],
     ['apps show a', { json: { name: 'M', developer_email: 'e@f.example' } }],
   ])
 })
@@ -193,46 +193,13 @@ t.test('Commands: applications list can be filtered by text and status, and limi
     ' --limit 2': ['two', 'shop-3'],
   }
   for (const [options, ids] of Object.entries(cases)) {
-    const found: { client_id: string }[] = await json(`apps list${options}`)
-    const message = `newest last: ${options}`
-    t.strictSame(
-      found.map(({ client_id }) => client_id),
-      ids,
-      message,
-    )
+    const found = (await json(`apps list${options}`)).map(({ client_id }: { client_id: string }) => client_id)
+    t.strictSame(found, ids, `apps list${options}`)
   }
   for (const limit of ['0', '-1', '1.5', 'x', '9999999999']) {
-    t.match(await run(`apps list --limit ${limit}`), { status: 2, err: /whole number above 0/ }, limit)
+    t.match(await run(`apps list --limit ${limit}`), misused(/whole number above 0/), limit)
   }
-  t.match(await run('apps list --status gone'), { status: 2, err: /active, suspended/ })
-})
-
-t.test('Commands: the last active secret is revoked only where that is forced', async (t) => {
-  const { run } = await startShell(t, registerA)
-  await expectAll(t, { run }, [
-    [
-      'secrets revoke a 1',
-      {
-        status: 1,
-        err: /^The secret 1 is the last active one of a, .* force it\. The option for that is --force\.\n$/,
-      },
-    ],
-    ['secrets list a', { json: [{ state: 'active' }] }],
-    ['secrets revoke a 1 --force', {}],
-    ['secrets revoke a 9', { status: 1, err: /^a has no secret 9\.\n$/ }],
-    ['secrets list a', { json: [{ state: 'revoked' }] }],
-  ])
-})
-
-t.test('Commands: a rotation ends the other secrets after the overlap, by default a day', async (t) => {
-  const { json } = await startShell(t, registerA)
-  const overlaps = { '': 24 * 3600, ' --overlap 7d': 7 * 24 * 3600, ' --overlap 90s': 90, ' --overlap 0': 0 }
-  for (const [option, seconds] of Object.entries(overlaps)) {
-    const before = Date.now()
-    const { others_end_at } = await json(`secrets rotate a${option}`)
-    const began = Date.parse(others_end_at) - seconds * 1000
-    t.ok(began >= before && began <= Date.now(), `overlap: ${seconds} s`)
-  }
+  t.match(await run('apps list --status gone'), misused(/active, suspended/))
 })
 
 t.test('Commands: columns are as wide as what is in them', async (t) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { LINES } from '../../src/telemetry/audit-log.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
-import { expectAll, shell, startShell } from '../support/shell.ts'
+import { expectAll, misused, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const REGISTER = 'apps register --create --name A --developer-email a@b.example --client-id a'
@@ -160,10 +160,10 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
     t.equal((await json(`audit list ${options}`)).length, count, options)
   }
   await expectAll(t, { run }, [
-    ['audit list --since yesterday', { status: 2, err: /--since/ }],
-    ['audit list --since 2026-13-01', { status: 2, err: /--since/ }],
-    ['audit list --limit 0', { status: 2, err: /--limit/ }],
-    ['audit list --limit 100000', { status: 2, err: /--limit/ }],
+    ['audit list --since yesterday', misused(/--since/)],
+    ['audit list --since 2026-13-01', misused(/--since/)],
+    ['audit list --limit 0', misused(/--limit/)],
+    ['audit list --limit 100000', misused(/--limit/)],
     ['audit list --limit 99999', {}],
   ])
 })

@@ -4,7 +4,7 @@ import { main } from '../../src/commands/program.ts'
 import { isAdminKey } from '../../src/domain/admin-key.ts'
 import { openStore } from '../../src/store/open.ts'
 import { AUDIT } from '../support/audit.ts'
-import { expectAll, shell, startShell } from '../support/shell.ts'
+import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'
 
 /** Commands on a database with these operators. */
 function startOperators(t: Test, ...names: string[]) {
@@ -21,35 +21,23 @@ async function openHere(t: Test, file: string) {
 
 t.test('Operators: they are added with a role, listed and removed', async (t) => {
   const { run } = await startShell(t)
+  const events = [{ msg: 'operator added', operator: 'anna', role: 'admin', origin: 'command line' }]
+  const out = /^The operator anna is added as admin\. Next: "console anna" or "operators key anna --expires 90d"\.\n$/
   await expectAll(t, { run }, [
-    [
-      'operators add anna --role admin --create',
-      {
-        out: /^The operator anna is added as admin\. Next: "console anna" or "operators key anna --expires 90d"\.\n$/,
-        events: [{ msg: 'operator added', operator: 'anna', role: 'admin', origin: 'command line' }],
-      },
-    ],
+    ['operators add anna --role admin --create', { out, events }],
     ['operators add ci --role viewer', { json: { name: 'ci', role: 'viewer', keys: [] } }],
     ['operators list', { json: [{ name: 'anna' }, { name: 'ci' }] }],
-    ['operators list', { out: /^operator +role +key +state +last used\nanna +admin +no key\nci +viewer +no key\n$/ }],
-    ['operators remove anna', { out: /^The operator anna is removed\.\n$/ }],
+    ['operators list', /^operator +role +key +state +last used\nanna +admin +no key\nci +viewer +no key\n$/],
+    ['operators add bert', misused(/required option '--role <role>'/)],
+    ['operators add bert --role root', misused(/Allowed choices are admin, viewer/)],
+    ['operators add a/b --role admin', fails(/^The name must be/)],
+    ['operators key anna', misused(/required option '--expires <duration>'/)],
+    ['operators key anna --expires 366d', misused(/365d at most/)],
+    ['operators key anna --expires 0', fails(/must expire/)],
+    ['operators revoke-key anna one', misused(/must be a number/)],
+    ['operators remove anna', /^The operator anna is removed\.\n$/],
     ['operators remove ci', { json: { name: 'ci', status: 'removed' } }],
-    ['operators remove ci', { status: 1, err: /^There is no operator with the name ci\.\n$/ }],
-  ])
-})
-
-t.test('Operators: the options --role and --expires are required', async (t) => {
-  const { run } = await startOperators(t, 'anna')
-  await expectAll(t, { run }, [
-    ['operators add bert', { status: 2, err: /required option '--role <role>'/ }],
-    ['operators add bert --role root', { status: 2, err: /Allowed choices are admin, viewer/ }],
-    ['operators key anna', { status: 2, err: /required option '--expires <duration>'/ }],
-    ['operators key anna --expires 366d', { status: 2, err: /365d at most/ }],
-    ['operators key anna --expires never', { status: 2, err: /90s, 30m, 24h, 7d/ }],
-    ['operators revoke-key anna one', { status: 2, err: /must be a number/ }],
-    ['operators key anna --expires 0', { status: 1, err: /must expire/ }],
-    ['operators add -b --role admin', { status: 2, err: /unknown option/ }],
-    ['operators add a/b --role admin', { status: 1, err: /^The name must be/ }],
+    ['operators remove ci', fails(/^There is no operator with the name ci\.\n$/)],
   ])
 })
 
@@ -67,15 +55,13 @@ t.test('Operators: a key is printed once with its expiry, listed without the key
 
   await expectAll(t, { run }, [
     ['operators revoke-key anna 1', { json: { operator: 'anna', id: 1, status: 'revoked' } }],
-    ['operators revoke-key anna 1', { out: /^The key 1 of anna was revoked before\.\n$/ }],
-    ['operators revoke-key anna 2', { out: /^The key 2 of anna is revoked\.\n$/ }],
-    ['operators revoke-key anna 3', { status: 1, err: /has no key 3/ }],
+    ['operators revoke-key anna 1', /^The key 1 of anna was revoked before\.\n$/],
+    ['operators revoke-key anna 2', /^The key 2 of anna is revoked\.\n$/],
+    ['operators revoke-key anna 3', fails(/has no key 3/)],
     ['operators key anna --expires 1s', {}],
     [
       'operators list',
-      {
-        out: /anna +admin +1 +revoked at \S+Z +never\nanna +admin +2 +revoked at .*\nanna +admin +3 +(ends|expired) at /,
-      },
+      /anna +admin +1 +revoked at \S+Z +never\nanna +admin +2 +revoked at .*\nanna +admin +3 +(ends|expired) at /,
     ],
   ])
   const shown = JSON.stringify([events, await run('operators list'), await run('operators list --json')])
@@ -99,21 +85,19 @@ t.test('Operators: their sessions are listed and ended', async (t) => {
   const { run, file } = await startOperators(t, 'anna')
   const store = await openHere(t, file)
   const times = { createdAt: Date.now(), endsAt: Date.now() + 600_000 }
-  await store.addLoginCode('anna', { digest: 'code', ...times }, AUDIT)
   const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser \u001b[2J' }
-  await store.beginSession('anna', 'code', { digest: 'session', ...times, ...from }, AUDIT)
+  for (const digest of ['one', 'two']) {
+    await store.addLoginCode('anna', { digest, ...times }, AUDIT)
+    await store.beginSession('anna', digest, { digest, ...times, ...from }, AUDIT)
+  }
   const shown = { operator: 'anna', id: 1, remote_address: '192.0.2.1', user_agent: 'Browser \u001b[2J' }
   await expectAll(t, { run }, [
-    ['operators sessions', { json: [shown] }],
-    ['operators sessions', { out: /\nanna +1 .+Z +192\.0\.2\.1 +Browser \\u001b\[2J\n$/ }],
-    ['operators end-session anna 1', { out: /^The session 1 of anna is ended\.\n$/ }],
-    ['operators end-session anna 1', { status: 1, err: /^The operator anna has no session 1\.\n$/ }],
-  ])
-  await store.addLoginCode('anna', { digest: 'code 2', ...times }, AUDIT)
-  await store.beginSession('anna', 'code 2', { digest: 'session 2', ...times, ...from }, AUDIT)
-  await expectAll(t, { run }, [
+    ['operators sessions', { json: [shown, { ...shown, id: 2 }] }],
+    ['operators end-session anna 1', /^The session 1 of anna is ended\.\n$/],
+    ['operators end-session anna 1', fails(/^The operator anna has no session 1\.\n$/)],
+    ['operators sessions', /^operator +session +began .*\nanna +2 .+Z +192\.0\.2\.1 +Browser \\u001b\[2J\n$/],
     ['operators end-session anna 2', { json: { operator: 'anna', id: 2, status: 'ended' } }],
-    ['operators sessions', { out: /^operator +session +began +last seen +address +browser\n$/ }],
+    ['operators sessions', /^operator +session +began +last seen +address +browser\n$/],
   ])
 })
 
@@ -147,12 +131,12 @@ t.test('Console: the link has an address at which a browser can reach the listen
     ['127.0.0.1:8081', 'https://console.example', undefined, 'https://console.example'],
     ['unix:/run/admin.sock', 'https://console.example:8443', undefined, 'https://console.example:8443'],
   ]
+  const sentence = /^It signs in anna once, until \S+Z\.$/
   for (const [ADMIN_ADDRESS, base, forward, ADMIN_URL] of here) {
     const { out } = await shell({ ...env, ADMIN_ADDRESS, ...(ADMIN_URL && { ADMIN_URL }) }).run('console')
-    const [url = '', , sentence, ...rest] = out.split('\n')
-    t.equal(url.split('#')[0], `${base}/login`)
-    t.match(sentence, /^It signs in anna once, until \S+Z\.$/)
-    t.equal(/^ {2}ssh -N -L (.+) HOST$/m.exec(rest.join('\n'))?.[1], forward)
+    const [url = '', ...rest] = out.split('\n')
+    t.match([url.split('#')[0], ...rest], [`${base}/login`, '', sentence], ADMIN_ADDRESS)
+    t.equal(/^ {2}ssh -N -L (.+) HOST$/m.exec(out)?.[1], forward, ADMIN_ADDRESS)
   }
   const elsewhere = {
     '127.0.0.2:9000': '9000:127.0.0.2:9000',
@@ -161,26 +145,23 @@ t.test('Console: the link has an address at which a browser can reach the listen
     'unix:/run/token-server/admin.sock': '8081:/run/token-server/admin.sock',
   }
   for (const [ADMIN_ADDRESS, forward] of Object.entries(elsewhere)) {
-    const { out } = await shell({ ...env, ADMIN_ADDRESS }).run('console')
-    const [, command, , sentence, url = '', , last] = out.split('\n')
-    t.equal(command, `  ssh -N -L ${forward} HOST`, 'the command to forward a port comes first')
-    t.equal(sentence, 'Then open this link there:')
-    t.equal(url.split('#')[0], `http://127.0.0.1:${forward.split(':')[0]}/login`)
-    t.match(last, /^It signs in anna once, until \S+Z\.$/)
+    const lines = (await shell({ ...env, ADMIN_ADDRESS }).run('console')).out.split('\n')
+    const url = `http://127.0.0.1:${forward.split(':')[0]}/login#`
+    const open = 'Then open this link there:'
+    t.match(lines.slice(1), [`  ssh -N -L ${forward} HOST`, '', open, url, '', sentence], 'the port comes first')
   }
 })
 
 t.test('Console: if it cannot print a link, it says what to do', async (t) => {
-  const nobody = await startOperators(t)
-  const two = await startOperators(t, 'anna', 'bert')
-  const cases: [database: typeof two, address: string, command: string, err: RegExp][] = [
-    [nobody, 'off', 'console', /^There is no console: set ADMIN_ADDRESS, to 127\.0\.0\.1:8081/],
-    [nobody, '127.0.0.1:8081', 'console', /^There is no operator yet: "operators add/],
-    [nobody, '127.0.0.1:8081', 'console anna', /no operator with the name anna/],
-    [two, '127.0.0.1:8081', 'console', /^Name one of them: anna, bert\.\n$/],
-    [two, '127.0.0.1:0', 'console anna', /has the port 0/],
+  const nobody = (await startOperators(t)).env
+  const two = (await startOperators(t, 'anna', 'bert')).env
+  const ADMIN_ADDRESS = '127.0.0.1:8081'
+  const cases: [env: NodeJS.ProcessEnv, command: string, err: RegExp][] = [
+    [nobody, 'console', /^There is no console: set ADMIN_ADDRESS, to 127\.0\.0\.1:8081/],
+    [{ ...nobody, ADMIN_ADDRESS }, 'console', /^There is no operator yet: "operators add/],
+    [{ ...nobody, ADMIN_ADDRESS }, 'console anna', /no operator with the name anna/],
+    [{ ...two, ADMIN_ADDRESS }, 'console', /^Name one of them: anna, bert\.\n$/],
+    [{ ...two, ADMIN_ADDRESS: '127.0.0.1:0' }, 'console anna', /has the port 0/],
   ]
-  for (const [{ env }, ADMIN_ADDRESS, command, err] of cases) {
-    await expectAll(t, shell({ ...env, ADMIN_ADDRESS }), [[command, { status: 1, err }]])
-  }
+  for (const [env, command, err] of cases) await expectAll(t, shell(env), [[command, fails(err)]])
 })

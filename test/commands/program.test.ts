@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../../src/domain/store.ts'
 import { LATEST, LATEST_POSTGRES } from '../support/migrations.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { run as runWords } from '../support/run.ts'
-import { expectAll, shell, startShell } from '../support/shell.ts'
+import { expectAll, fails, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -24,10 +24,10 @@ const noStore = (place: string) =>
 t.test('Commands: a failure is one sentence on standard error, with status 1', async (t) => {
   const { run } = await startShell(t)
   await expectAll(t, { run }, [
-    ['apps show nobody', { status: 1, err: /^There is no application with the client id nobody\.\n$/ }],
-    [`apps register ${APPLICATION} --client-id .`, { status: 1, err: /^The client id must not be .*\.\n$/ }],
+    ['apps show nobody', fails(/^There is no application with the client id nobody\.\n$/)],
+    [`apps register ${APPLICATION} --client-id .`, fails(/^The client id must not be .*\.\n$/)],
   ])
-  await expectAll(t, shell({ PORT: 'x', HOST: '' }), [['apps list', { status: 1, err: /^HOST .*\nPORT .*\n$/ }]])
+  await expectAll(t, shell({ PORT: 'x', HOST: '' }), [['apps list', fails(/^HOST .*\nPORT .*\n$/)]])
 })
 
 t.test('Commands: with --json an error, wrong usage and a warning are JSON too', async (t) => {
@@ -60,10 +60,10 @@ t.test('Commands: help and version are no errors', async (t) => {
   const sqlite = db.prepare('SELECT sqlite_version()').pluck().get()
   const { node } = process.versions
   await expectAll(t, shell({}), [
-    ['--help', { out: /^Usage: token-server/ }],
-    ['apps register --help', { out: /--name <name> +the name of the application \(required\)/ }],
-    ['apps register --help', { out: /--client-id <id> +a client id that it has\s+already \(default: a new\s+one\)\n/ }],
-    ['secrets rotate --help', { out: /365d at most\s+\(default: 24h\)/ }],
+    ['--help', /^Usage: token-server/],
+    ['apps register --help', /--name <name> +the name of the application \(required\)/],
+    ['apps register --help', /--client-id <id> +a client id that it has\s+already \(default: a new\s+one\)\n/],
+    ['secrets rotate --help', /365d at most\s+\(default: 24h\)/],
     ['--version', { out: new RegExp(`^${version}\n$`) }],
     ['version', { json: { version, node, sqlite } }],
     ['version', { out: new RegExp(`^token-server ${version}\nNode.js ${node}\nSQLite ${sqlite}\n$`) }],
@@ -139,7 +139,7 @@ t.test('Errors: what an operator can mend is one sentence; all else is a bug, an
     return { status: await runCommand(program, [], terminal), err }
   }
   for (const error of [new OperatorError('There is no suite x.'), new StoreUnavailable('The disk is full.')]) {
-    t.strictSame(await failWith(error), { status: 1, err: `${error.message}\n` })
+    t.strictSame(await failWith(error), fails(`${error.message}\n`))
   }
   const { status, err } = await failWith(new TypeError('x is not a function'))
   t.equal(status, 1)

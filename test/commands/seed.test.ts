@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { parseSeedFile } from '../../src/administration/seed-file.ts'
 import type { SeedPlan } from '../../src/administration/seed-plan.ts'
 import { createSeedProgress } from '../../src/commands/seed-plan.ts'
-import { expectAll, startShell } from '../support/shell.ts'
+import { expectAll, fails, startShell } from '../support/shell.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../seeds/applications.json')
 
@@ -51,7 +51,7 @@ t.test('Seed: imported credentials are accepted, and the secret is not printed',
   })
   const { applications } = await json('seed -', { stdin })
   t.strictSame(applications, [{ ...one, status: 'active' }])
-  t.match(await run('seed -', { stdin: '{' }), { status: 1, err: /^- is not JSON/ })
+  t.match(await run('seed -', { stdin: '{' }), fails(/^- is not JSON/))
 })
 
 t.test('Seed: a dry run says what would be registered, and changes nothing', async (t) => {
@@ -159,10 +159,10 @@ t.test('Seed: every unknown suite and taken id is told with its place, before an
 `
   await expectAll(t, { run }, [
     ['apps register --name T --developer-email a@b.example --client-id taken', {}],
-    [`seed ${file}`, { status: 1, err: problems }],
-    [`seed ${file} --dry-run`, { status: 1, err: problems }],
-    ['seed /nowhere/at/all', { status: 1, err: /^Cannot read \/nowhere\/at\/all: ENOENT/ }],
-    ['apps list', { out: /^client id .*\ntaken .*\n$/ }],
+    [`seed ${file}`, fails(problems)],
+    [`seed ${file} --dry-run`, fails(problems)],
+    ['seed /nowhere/at/all', fails(/^Cannot read \/nowhere\/at\/all: ENOENT/)],
+    ['apps list', /^client id .*\ntaken .*\n$/],
   ])
 })
 

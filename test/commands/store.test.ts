@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { startDatabases } from '../support/postgres/postgres.ts'
-import { expectAll, shell, startShell } from '../support/shell.ts'
+import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 /** Commands on a store with an application, and a database without a password in its address. */
@@ -35,7 +35,7 @@ t.test('store copy and reopen: each says what it did, where to, and what comes n
   t.match(out, `\n  PREVIOUS_DATABASE_URL=sqlite:${file}\n`)
   t.match(events, [{ msg: 'database copied', database: file, moved_to: place, applications: 1, suites: 0, tokens: 0 }])
   t.notOk((out + JSON.stringify(events)).includes(password))
-  t.match(await run(copy), { status: 1, err: /^The store has moved to postgres:.* Nothing was copied\./ })
+  t.match(await run(copy), fails(/^The store has moved to postgres:.* Nothing was copied\./))
 
   const reopened = await run('store reopen')
   t.match(reopened.out, `The store ${file} can be changed again.\nIf a server has served ${place} meanwhile,`)
@@ -70,8 +70,8 @@ t.test('store copy: a password on the command line, and what is no database on P
   for (const [command, err] of Object.entries(refusals)) {
     await expectAll(t, shell(env), [[command, { status: 1, err }]])
   }
-  await expectAll(t, shell(env), [['store copy', { status: 2, err: /required option '--to <url>'/ }]])
-  const refused = { status: 1, err: /^DATABASE_URL names a store on PostgreSQL/ }
+  await expectAll(t, shell(env), [['store copy', misused(/required option '--to <url>'/)]])
+  const refused = fails(/^DATABASE_URL names a store on PostgreSQL/)
   await expectAll(t, shell({ ...env, DATABASE_URL: 'postgres://u@h/d' }), [
     ['store copy --to postgres://u@h/e', refused],
     ['store reopen', refused],

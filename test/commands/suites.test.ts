@@ -1,8 +1,8 @@
 import t from 'tap'
-import { expectAll, startShell } from '../support/shell.ts'
+import { expectAll, fails, startShell } from '../support/shell.ts'
 
 const STORE = 'suites register store --create --name Store'
-const UNKNOWN = { status: 1, err: /^There is no suite with the id nobody\.\n$/ }
+const UNKNOWN = fails(/^There is no suite with the id nobody\.\n$/)
 
 t.test('Suites: they are registered with credentials that are shown once, listed, shown and removed', async (t) => {
   const { run } = await startShell(t)
@@ -22,20 +22,15 @@ t.test('Suites: they are registered with credentials that are shown once, listed
     ['apps register --name A --developer-email a@b.example --client-id a', {}],
     [
       'suites register info --name Info',
-      {
-        out: /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nA generated secret is shown this once .*\nApplications that are not approved for it: 1, which is all\.\n$/,
-      },
+      /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nA generated secret is shown this once .*\nApplications that are not approved for it: 1, which is all\.\n$/,
     ],
     ['suites list', { json: [{ id: 'store', name: 'Store' }, { id: 'info' }] }],
-    ['suites list', { out: /^suite +name\nstore +Store\ninfo +Info\n$/ }],
+    ['suites list', /^suite +name\nstore +Store\ninfo +Info\n$/],
     ['suites show store', { json: { id: 'store', name: 'Store', approved: ['a'], secrets: [{ id: 1 }] } }],
-    [
-      'suites show store',
-      { out: /^suite {5}store\nname {6}Store\napproved {2}a\n\nsecret .*\n1 +generated .* active\n$/ },
-    ],
-    ['suites show info', { out: /\napproved {2}nobody\n/ }],
+    ['suites show store', /^suite {5}store\nname {6}Store\napproved {2}a\n\nsecret .*\n1 +generated .* active\n$/],
+    ['suites show info', /\napproved {2}nobody\n/],
     ['suites remove store', { json: { id: 'store', status: 'removed' } }],
-    ['suites remove info', { out: /^The suite info is removed\.\n$/ }],
+    ['suites remove info', /^The suite info is removed\.\n$/],
     ['suites list', { json: [] }],
     ['suites show nobody', UNKNOWN],
   ])
@@ -44,11 +39,11 @@ t.test('Suites: they are registered with credentials that are shown once, listed
 t.test('Suites: the name of one is updated; where it is that already, that is said', async (t) => {
   const { run } = await startShell(t, ({ suites }) => suites.register({ suiteId: 'store', name: 'Store' }))
   await expectAll(t, { run }, [
-    ['suites update store --name Shop', { out: /^The suite store is updated\.\n$/ }],
-    ['suites update store --name Shop', { out: /^The suite store is as it was\.\n$/ }],
+    ['suites update store --name Shop', /^The suite store is updated\.\n$/],
+    ['suites update store --name Shop', /^The suite store is as it was\.\n$/],
     ['suites update store --name Shop', { json: { id: 'store', name: 'Shop' } }],
     ['suites update nobody --name A', UNKNOWN],
-    ['suites update store --name ', { status: 1, err: /^The name must not be empty\.\n$/ }],
+    ['suites update store --name ', fails(/^The name must not be empty\.\n$/)],
   ])
 })
 
@@ -66,7 +61,7 @@ t.test('Suites: their secrets are rotated, listed and revoked like those of appl
       },
     ],
     ['secrets revoke store 2', { json: { client_id: 'store', id: 2 } }],
-    ['secrets list nobody', { status: 1, err: /no application and no suite/ }],
+    ['secrets list nobody', fails(/no application and no suite/)],
   ])
 })
 
@@ -81,7 +76,7 @@ t.test('Suites: of many applications that are approved, some are named, or all w
   await expectAll(t, { run }, [
     [
       'suites show store',
-      { out: /^approved {2}12 applications: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 … \(--all names every one\)$/m },
+      /^approved {2}12 applications: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 … \(--all names every one\)$/m,
     ],
     ['suites show store --all', { out: `\napproved  ${clientIds.join(', ')}\n` }],
     ['suites show store', { json: { approved: clientIds } }],

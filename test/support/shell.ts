@@ -16,6 +16,10 @@ interface Expected extends Partial<Omit<Awaited<ReturnType<typeof run>>, 'out' |
   stdin?: string
 }
 
+/** What a command that fails, or is used wrongly, is to end with. */
+export const fails = (err: string | RegExp, stdin = '') => ({ status: 1, err, stdin })
+export const misused = (err: RegExp) => ({ status: 2, err })
+
 /** Commands in one environment, each as one text with a space between its words. */
 export function shell(env: NodeJS.ProcessEnv) {
   return {
@@ -39,15 +43,17 @@ export async function fillStore(env: NodeJS.ProcessEnv, fill: (administration: A
 }
 
 /**
- * Runs commands in their order. Each must end with its status, which is 0 if none is given, and print what is given; by
- * default one that succeeds says nothing on standard error, and one that fails nothing on standard output.
+ * Runs commands in their order. Each must end with its status, which is 0 if none is given, and print what is given (a regular
+ * expression alone is `out`); by default one that succeeds says nothing on standard error, and one that fails nothing on
+ * standard output.
  */
 export async function expectAll(
   t: Test,
   { run }: Pick<ReturnType<typeof shell>, 'run'>,
-  commands: [command: string, expected: Expected][],
+  commands: [command: string, expected: Expected | RegExp][],
 ): Promise<void> {
-  for (const [command, { stdin = '', status = 0, json, ...expected }] of commands) {
+  for (const [command, given] of commands) {
+    const { stdin = '', status = 0, json, ...expected } = given instanceof RegExp ? { out: given } : given
     const result = await run(json === undefined ? command : `${command} --json`, { stdin })
     const silent = status === 0 ? { err: /^$/ } : { out: /^$/ }
     t.match(result, { status, ...silent, ...expected }, command)
