@@ -17,7 +17,7 @@ interface Expected extends Partial<Omit<Awaited<ReturnType<typeof run>>, 'out' |
 }
 
 /** What a command that fails, or is used wrongly, is to end with. */
-export const fails = (err: string | RegExp, stdin = '') => ({ status: 1, err, stdin })
+export const fails = (err: string | RegExp, stdin?: string) => ({ status: 1, err, ...(stdin && { stdin }) })
 export const misused = (err: RegExp) => ({ status: 2, err })
 
 /** Commands in one environment, each as one text with a space between its words. */
