@@ -200,6 +200,10 @@ t.test('Seed: how long imported secrets take is said before, and from time to ti
 
 t.test('Seed: an invalid file changes nothing; the message names the place and repeats no secret', async (t) => {
   const valid = { name: 'A', developer_email: 'a@b.example' }
+  const partner = { name: 'B', developer_email: 'a@b.example', client_id: 'a' }
+  const named = (...ids: string[]) => ids.map((id, n) => ({ id, name: `Suite ${n}` }))
+  const all =
+    /^Nothing was changed\. Problems in seed\.json:\n {2}suites\[2\]: .* as suites\[0\]\n {2}applications\[2\]: .* as .*\[0\]$/
   const twice = (list: string, fields: string) =>
     new RegExp(`${list}\\[1\\]: It has the same ${fields} as ${list}\\[0\\]$`)
   const invalid: [content: unknown, message: RegExp][] = [
@@ -208,36 +212,14 @@ t.test('Seed: an invalid file changes nothing; the message names the place and r
     [[valid], /the file: /],
     [{ apps: [] }, /the file: .*apps/],
     [{ suites: [{ id: 'a/b', name: 'A' }] }, /suites\[0\]\.id: The suite id must be/],
-    [
-      {
-        suites: [
-          { id: 'a', name: 'A' },
-          { id: 'a', name: 'B' },
-        ],
-      },
-      twice('suites', 'id'),
-    ],
+    [{ suites: named('a', 'a') }, twice('suites', 'id')],
     [{ applications: [valid, { ...valid, name: 7 }] }, /applications\[1\]\.name: The name must be text$/],
     [{ applications: [{ name: 'A' }] }, /applications\[0\]\.developer_email: The developer email is missing$/],
     [{ applications: [{ ...valid, client_secret: 'hunter2' }] }, /applications\[0\]\.client_secret: .* 8 to 200/],
     [{ applications: [{ ...valid, secret: 'hunter2' }] }, /applications\[0\]: .*secret/],
     [{ applications: [valid, valid] }, twice('applications', 'name and developer_email')],
-    [
-      {
-        applications: [
-          { ...valid, client_id: 'a' },
-          { ...valid, name: 'B', client_id: 'a' },
-        ],
-      },
-      twice('applications', 'client_id'),
-    ],
-    [
-      {
-        suites: ['a', 'b', 'a'].map((id) => ({ id, name: 'A' })),
-        applications: [valid, { ...valid, client_id: 'a' }, valid],
-      },
-      /^Nothing was changed\. Problems in seed\.json:\n {2}suites\[2\]: .* as suites\[0\]\n {2}applications\[2\]: .* as applications\[0\]$/,
-    ],
+    [{ applications: [{ ...valid, client_id: 'a' }, partner] }, twice('applications', 'client_id')],
+    [{ suites: named('a', 'b', 'a'), applications: [valid, partner, valid] }, all],
   ]
   for (const [content, expected] of invalid) {
     const text = typeof content === 'string' ? content : JSON.stringify(content)
