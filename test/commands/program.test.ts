@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../../src/domain/store.ts'
 import { LATEST, LATEST_POSTGRES } from '../support/migrations.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { run as runWords } from '../support/run.ts'
-import { expectAll, fails, shell, startShell } from '../support/shell.ts'
+import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -21,21 +21,16 @@ const noStore = (place: string) =>
     `^(There is no database at|The database) ${place}( is empty)?\\. If there should be a store, .*: put it back, or restore a backup\\. .* \`register\` and \`operators add\` with --create make it\\.`,
   )
 
-t.test('Commands: a failure is one sentence on standard error, with status 1', async (t) => {
+t.test('Commands: a failure is one sentence on standard error, with status 1; with --json it is JSON', async (t) => {
   const { run } = await startShell(t)
   await expectAll(t, { run }, [
     ['apps show nobody', fails(/^There is no application with the client id nobody\.\n$/)],
+    ['apps show nobody --json', fails(/^\{"error":"There is no application with the client id nobody\."\}\n$/)],
+    ['apps show --json', misused(/^\{"error":"missing required argument 'client-id'/)],
     [`apps register ${APPLICATION} --client-id .`, fails(/^The client id must not be .*\.\n$/)],
+    [`apps register ${APPLICATION}`, { json: {}, err: /^\{"warning":".*approved for no suite/ }],
   ])
   await expectAll(t, shell({ PORT: 'x', HOST: '' }), [['apps list', fails(/^HOST .*\nPORT .*\n$/)]])
-})
-
-t.test('Commands: with --json an error, wrong usage and a warning are JSON too', async (t) => {
-  const { run } = await startShell(t)
-  const errOf = async (command: string) => JSON.parse((await run(`${command} --json`)).err)
-  t.match(await errOf(`apps register ${APPLICATION}`), { warning: /approved for no suite/ })
-  t.strictSame(await errOf('apps show nobody'), { error: 'There is no application with the client id nobody.' })
-  t.match(await errOf('apps show'), { error: /^missing required argument 'client-id'/ })
 })
 
 t.test('Commands: wrong usage is reported on standard error, with status 2', async (t) => {
@@ -50,7 +45,7 @@ t.test('Commands: wrong usage is reported on standard error, with status 2', asy
     ['secrets rotate a --overlap 366d', /365d at most/],
     ['secrets revoke a first', /must be a number from secrets list/],
   ]
-  for (const [command, err] of wrong) await expectAll(t, { run }, [[command, { status: 2, err }]])
+  for (const [command, err] of wrong) await expectAll(t, { run }, [[command, misused(err)]])
   t.match(await runWords([]), { status: 2, out: /^$/, err: /^Usage: token-server/ })
 })
 
@@ -72,31 +67,17 @@ t.test('Commands: help and version are no errors', async (t) => {
 
 t.test('Commands: where there is no database, a command says so and makes none', async (t) => {
   const { env, file, folder } = temporaryDatabase(t)
-  const commands = [
-    'apps list',
-    'apps show a',
-    'apps suspend a',
-    'suites list',
-    'secrets list a',
-    'tokens revoke-all a',
-    'operators list',
-    'operators add anna --role admin',
-    'why a',
-    'audit list',
-  ]
+  const reading = ['apps list', 'apps show a', 'suites list', 'secrets list a', 'operators list', 'why a', 'audit list']
+  const commands = [...reading, 'apps suspend a', 'tokens revoke-all a', 'operators add anna --role admin']
   for (const command of commands) await expectAll(t, shell(env), [[command, { status: 1, err: noStore(file) }]])
   t.strictSame(readdirSync(folder), [])
 })
 
 t.test('Commands: a store in memory is refused, for it ends with its command', async (t) => {
   const err = /^DATABASE_URL names a store in memory, which ends with its command: name a file\.\n$/
-  const commands = ['suites register a --name A', 'migrate', 'backup x.db', 'restore x.db', 'store reopen']
-  const refused = { status: 1, err, events: [] }
-  await expectAll(
-    t,
-    shell({ DATABASE_URL: 'sqlite::memory:' }),
-    commands.map((command) => [command, refused]),
-  )
+  for (const command of ['suites register a --name A', 'migrate', 'backup x.db', 'restore x.db', 'store reopen']) {
+    await expectAll(t, shell({ DATABASE_URL: 'sqlite::memory:' }), [[command, { ...fails(err), events: [] }]])
+  }
 })
 
 t.test('Commands: the first one that registers something makes the database only with --create', async (t) => {

@@ -236,21 +236,18 @@ t.test('Doctor on SQLite: a database that another program has locked is an error
   ])
 })
 
-t.test(
-  'Doctor on SQLite: no backup is a warning, as is an old one; one of a schema without backups is none',
-  async (t) => {
-    const { env, file, folder } = await startShell(t, registerA)
-    const location: SqliteLocation = { kind: 'sqlite', file }
-    const backup = async (now = Date.now()) =>
-      (await examineStore(location, () => now)).filter(({ subject }) => subject === 'backup')
-    t.match(await backup(), [{ level: 'warning', text: 'No backup was made by `token-server backup` yet.' }])
-    await backUpStore(location, join(folder, 'copy.db'), { withoutTokens: false, now: Date.now })
-    t.match(await backup(), [{ level: 'ok', text: /^The last backup was made at \S+Z\.$/ }])
-    t.match(await backup(Date.now() + 3 * DAY), [{ level: 'warning' }])
-    await exec(env.DATABASE_URL, 'DROP TABLE backups; DROP TABLE moved; DROP TABLE compatibility')
-    t.match(await backup(), [{ level: 'warning', text: /^No backup/ }])
-  },
-)
+t.test('Doctor on SQLite: no backup, or an old one, is a warning, also where the schema knows of none', async (t) => {
+  const { env, file, folder } = await startShell(t, registerA)
+  const location: SqliteLocation = { kind: 'sqlite', file }
+  const backup = async (now = Date.now()) =>
+    (await examineStore(location, () => now)).filter(({ subject }) => subject === 'backup')
+  t.match(await backup(), [{ level: 'warning', text: 'No backup was made by `token-server backup` yet.' }])
+  await backUpStore(location, join(folder, 'copy.db'), { withoutTokens: false, now: Date.now })
+  t.match(await backup(), [{ level: 'ok', text: /^The last backup was made at \S+Z\.$/ }])
+  t.match(await backup(Date.now() + 3 * DAY), [{ level: 'warning' }])
+  await exec(env.DATABASE_URL, 'DROP TABLE backups; DROP TABLE moved; DROP TABLE compatibility')
+  t.match(await backup(), [{ level: 'warning', text: /^No backup/ }])
+})
 
 t.test('Doctor: a store that has moved, and the previous one of a store, are said', async (t) => {
   const { createDatabase } = await startDatabases()
