@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { explain } from '../../src/commands/demo/explain.ts'
 import { makeLink, printLinkOnEnter } from '../../src/commands/demo/link.ts'
@@ -47,8 +47,7 @@ t.test('Demo: a link signs in the operator, also if the operator was removed in 
   t.match(await operators.list(), [{ name: 'demo', role: 'admin' }])
 })
 
-/** The world of the demo and what a server logs of its traffic, which ends with the server. */
-async function watchTraffic(t: Test) {
+t.test('Demo: each kind of traffic gets its answer, and a change of a partner changes it', async (t) => {
   const { app, store, lines } = await createWorld(t)
   const administration = administrationOf(store)
   const { application, partners } = await createDemoWorld(administration)
@@ -63,11 +62,6 @@ async function watchTraffic(t: Test) {
   const events = lines.map((line) => JSON.parse(line))
   const of = (clientId: string, message?: string) =>
     events.filter(({ msg, client_id }) => client_id === clientId && (message === undefined || msg === message))
-  return { application, partners, suspended, events, of }
-}
-
-t.test('Demo: each kind of traffic gets its answer, and a change of a partner changes it', async (t) => {
-  const { application, partners, suspended, events, of } = await watchTraffic(t)
   for (const { clientId } of partners.busy.slice(1)) {
     t.ok(of(clientId, 'token issued').length > 0)
     t.strictSame(of(clientId, 'token refused'), [])
