@@ -101,8 +101,10 @@ t.test('Seed: an application with another email is a new one, and the one of the
   const { applications } = await json(seed('old@b.example'))
   const [{ client_id: id }] = applications
   t.equal((await run(seed('old@b.example', 'other@b.example'))).err, '', 'the file has both')
+  const { out, err } = await run(seed('other@b.example', 'new@b.example'))
+  t.match(out, 'A generated secret is shown this once')
   t.equal(
-    (await run(seed('other@b.example', 'new@b.example'))).err,
+    err,
     `Warning: App (new@b.example) is a new application, though ${id} of old@b.example has the same name. ` +
       `If that is the one that is meant: applications update ${id} --developer-email 'new@b.example'\n`,
   )

@@ -1,6 +1,5 @@
 import type { Test } from 'tap'
 import { type Administration, createAdministration } from '../../src/administration/administration.ts'
-import { readConfig } from '../../src/config.ts'
 import { openStore } from '../../src/store/open.ts'
 import { AUTHOR } from './audit.ts'
 import { run, runJson } from './run.ts'
@@ -31,15 +30,10 @@ export function shell(env: NodeJS.ProcessEnv) {
 /** Commands on a database with what `fill` registers. */
 export async function startShell(t: Test, fill: (administration: Administration) => unknown = () => {}) {
   const database = temporaryDatabase(t)
-  await fillStore(database.env, fill)
-  return { ...database, ...shell(database.env) }
-}
-
-/** Registers things in a database, which is made where there is none. */
-export async function fillStore(env: NodeJS.ProcessEnv, fill: (administration: Administration) => unknown) {
-  const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 0 })
+  const store = await openStore({ kind: 'sqlite', file: database.file }, { lockTimeout: 0 })
   await fill(createAdministration({ store, now: Date.now, observe: () => {}, author: AUTHOR }))
   await store.close()
+  return { ...database, ...shell(database.env) }
 }
 
 /**
