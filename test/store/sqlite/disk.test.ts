@@ -77,11 +77,12 @@ async function nextFlush(): Promise<(error?: Error) => void> {
   return disk.waiting.shift() as (error?: Error) => void
 }
 
+const token = newToken()
 const WRITES: Record<string, (store: Store) => Promise<unknown>> = {
   'a suite': (store) => registerSuites(store, 's'),
   'a new secret': (store) => store.rotateSecret('s', SECRET, START, START, AUDIT),
-  'a token': (store) => store.addToken(newToken()),
-  'a revocation': (store) => store.revokeToken(newToken().id, START),
+  'a token': (store) => store.addToken(token),
+  'a revocation': (store) => store.revokeToken(token.id, START),
 }
 
 t.test('SQLite: a change is answered when it is on disk, not before', async (t) => {
