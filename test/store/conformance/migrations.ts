@@ -56,24 +56,21 @@ export function migrationConformance(t: Test, open: (t: Test) => EmptyDatabase |
       t.strictSame(await migrate({ folder, program }), { from: 3, to: 3 }, program)
   })
 
-  t.test(
-    'Migrations: a newer schema that needs a newer program is refused, with the version that it needs',
-    async (t) => {
-      const { migrate, query } = await open(t)
-      await migrate({ folder: folderOf(t, CONTRACTED), program: '0.1.0' })
-      const folder = folderOf(t, RECORDED)
-      for (const program of ['0.9.0', '0.9.11', '0.1.0', '0.10.0-rc.1']) {
-        const message = `The database needs token-server 0.10.0 or newer, and this is ${program}: upgrade the program.`
-        await t.rejects(migrate({ folder, program }), { name: 'OperatorError', message })
-      }
-      t.strictSame(await migrate({ folder, program: '0.10.0' }), { from: 4, to: 4 })
-      const known = { folder: folderOf(t, CONTRACTED), program: '0.1.0' }
-      t.strictSame(await migrate(known), { from: 4, to: 4 }, 'one that knows the schema runs on it all the same')
-      await query("UPDATE compatibility SET oldest_program = 'soon'")
-      const soon = { name: 'OperatorError', message: /needs token-server soon/ }
-      await t.rejects(migrate({ folder, program: '9.0.0' }), soon, 'a record that is no version')
-    },
-  )
+  t.test('Migrations: a newer schema that needs a newer program is refused, with its version', async (t) => {
+    const { migrate, query } = await open(t)
+    await migrate({ folder: folderOf(t, CONTRACTED), program: '0.1.0' })
+    const folder = folderOf(t, RECORDED)
+    for (const program of ['0.9.0', '0.9.11', '0.1.0', '0.10.0-rc.1']) {
+      const message = `The database needs token-server 0.10.0 or newer, and this is ${program}: upgrade the program.`
+      await t.rejects(migrate({ folder, program }), { name: 'OperatorError', message })
+    }
+    t.strictSame(await migrate({ folder, program: '0.10.0' }), { from: 4, to: 4 })
+    const known = { folder: folderOf(t, CONTRACTED), program: '0.1.0' }
+    t.strictSame(await migrate(known), { from: 4, to: 4 }, 'one that knows the schema runs on it all the same')
+    await query("UPDATE compatibility SET oldest_program = 'soon'")
+    const soon = { name: 'OperatorError', message: /needs token-server soon/ }
+    await t.rejects(migrate({ folder, program: '9.0.0' }), soon, 'a record that is no version')
+  })
 
   t.test("Migrations: somebody else's database is refused, also one with a table migrations", async (t) => {
     for (const theirs of ['CREATE TABLE theirs (n INTEGER)', 'CREATE TABLE migrations (id INTEGER, batch INTEGER)']) {

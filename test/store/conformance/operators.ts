@@ -28,7 +28,7 @@ export function operatorConformance(t: Test, harness: Harness): void {
     for (const stranger of ['Anna', 'anna\0', '']) t.equal(await store.findOperator(stranger), undefined)
   })
 
-  test('Store: keys, sessions and login codes are found by their digests, with their operator', async (t, store) => {
+  test('Store: keys, sessions and login codes are found by their digests', async (t, store) => {
     await addOperator(store, 'anna')
     const { keyId, sessionId } = await addOperator(store, 'bert')
     const operator = await store.findOperator('bert')
@@ -42,7 +42,7 @@ export function operatorConformance(t: Test, harness: Harness): void {
     }
   })
 
-  test('Store: changes to unknown operators, or to keys and sessions of another operator, do nothing', async (t, store) => {
+  test('Store: changes to unknown operators, or to what another has, do nothing', async (t, store) => {
     const { keyId, sessionId } = await addOperator(store, 'anna')
     await store.addOperator({ name: 'bert', role: 'viewer', createdAt: START }, AUDIT)
     t.equal(await store.addAdminKey('nobody', KEY, AUDIT), undefined)

@@ -22,7 +22,7 @@ import {
 export function applicationConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
-  test('Store: an application is found as it was added, with every field of its type and no other', async (t, store) => {
+  test('Store: an application is found with every field of its type and no other', async (t, store) => {
     t.equal(await store.findApplication('a'), undefined)
     await register(store, application('a', { name: 'Ünï "quoted" ✓' }))
     const { key, secrets, ...rest } = (await store.findApplication('a')) as Application
@@ -45,7 +45,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     }
   })
 
-  test('Store: applications are listed oldest first, their searchable fields newest first, page by page', async (t, store) => {
+  test('Store: applications are listed oldest first, their names newest first, by pages', async (t, store) => {
     for (const listing of [store.listApplications, store.listNames]) t.strictSame(await listing(PAGE), [])
     await register(store, 'b', 'a', 'd', 'c')
     await store.setStatus('a', 'suspended', AUDIT)
@@ -70,7 +70,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     }
   })
 
-  test('Store: applications are found by their keys, oldest first, and unknown keys are skipped', async (t, store) => {
+  test('Store: applications are found by their keys, and unknown keys are skipped', async (t, store) => {
     await register(store, 'a', 'b', 'c', 'd')
     await registerSuites(store, 'store')
     await store.approve('c', 'store', AUDIT)
@@ -98,7 +98,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     t.equal((await secretsOf(store, 'a')).length, 1)
   })
 
-  test('Store: of applications that are added together the first one of an id, or of a name, counts', async (t, store) => {
+  test('Store: of applications that are added together the first of an id or a name counts', async (t, store) => {
     const first = application('a')
     const twin = application('a', { name: 'Another name' })
     const namesake = application('b', { name: first.name, skipNamesake: true })
@@ -153,7 +153,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     t.not((await store.findApplication('a'))?.key, before?.key)
   })
 
-  test('Store: each revoke-all of an application is a new generation of its tokens, whatever its time', async (t, store) => {
+  test('Store: each revoke-all is a new generation of tokens, whatever its time', async (t, store) => {
     await register(store, 'a', 'b')
     for (const [generation, at] of [START, START, START - 5000].entries()) {
       t.equal(await store.revokeTokens('a', at, AUDIT), true)
@@ -195,7 +195,7 @@ export function secretConformance(t: Test, harness: Harness): void {
     t.equal((await secretsOf(store, 'b')).length, 1)
   })
 
-  test('Store: a secret that is not shown yet begins when that is said, and no other secret does', async (t, store) => {
+  test('Store: a secret that is not shown yet begins when that is said, and no other', async (t, store) => {
     const secret = { digest: DIGEST, createdAt: START, endsAt: NOT_SHOWN_YET }
     const suites = [{ ...suite('store'), secret }]
     await store.register({ suites, applications: [application('a', { secret }), application('b', { secret })] }, AUDIT)
@@ -240,7 +240,7 @@ export function secretConformance(t: Test, harness: Harness): void {
     })
   }
 
-  test('Store: a spare secret can be revoked if another one is active, and an inactive one always', async (t, store) => {
+  test('Store: a secret is revoked as a spare one if another is active, or it is inactive', async (t, store) => {
     await register(store, 'a', 'b')
     await store.addSecret('a', SECRET, AUDIT)
     const [first, second] = [await secretIdOf(store, 'a'), await secretIdOf(store, 'a', 1)]
@@ -257,7 +257,7 @@ export function secretConformance(t: Test, harness: Harness): void {
     t.equal(await store.revokeSpareSecret('store', only, START, AUDIT), true)
   })
 
-  test('Store: it knows how many imported secrets an application has at most, but for revoked ones', async (t, store) => {
+  test('Store: it knows how many imported secrets an application has at most, unrevoked', async (t, store) => {
     const imported = { digest: IMPORTED, createdAt: START }
     const steps: [step: () => Promise<unknown>, most: number][] = [
       [() => register(store, 'a'), 0],
@@ -280,7 +280,7 @@ export function secretConformance(t: Test, harness: Harness): void {
 export function suiteConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
-  test('Store: a suite is found as it was added, listed, updated, and removed with its secrets', async (t, store) => {
+  test('Store: a suite is found as it was added, listed, updated and removed', async (t, store) => {
     t.equal(await store.findSuite('store'), undefined)
     t.strictSame(await store.listSuites(PAGE), [])
     const newcomers = { suites: [suite('store'), suite('product-information')], applications: [] }
@@ -312,7 +312,7 @@ export function suiteConformance(t: Test, harness: Harness): void {
     for (const id of ['a', 'b']) t.equal((await secretsOf(store, id)).length, 1)
   })
 
-  test('Store: an application is approved for the suites it names, or for every one there is', async (t, store) => {
+  test('Store: an application is approved for the suites it names, or for all', async (t, store) => {
     const suites = [suite('store'), suite('product-information')]
     const one = application('one', { suites: ['store', 'nowhere'] })
     await store.register(
@@ -333,7 +333,7 @@ export function suiteConformance(t: Test, harness: Harness): void {
     t.strictSame(await suitesOf(), [[], [], ['product-information']])
   })
 
-  test('Store: the applications that are approved for a suite are listed page by page, and counted', async (t, store) => {
+  test('Store: the applications of a suite are listed page by page, and counted', async (t, store) => {
     const suites = [suite('store'), suite('product-information')]
     const applications = ['a', 'b', 'c', 'd'].map((id) =>
       application(id, { suites: id === 'b' ? ['product-information'] : ['store'] }),

@@ -80,32 +80,29 @@ t.test('PostgreSQL: a server that does not keep what it commits is refused', asy
   await t.rejects(tryToOpen({ ...location, database: 'latin1' }), { name: 'OperatorError', message: /encoding LATIN1/ })
 })
 
-t.test(
-  'PostgreSQL: a database of another program is left alone, and an empty one is not made a store by mistake',
-  async (t) => {
-    const location = await newLocation()
-    await t.rejects(open(location, { create: false }), {
-      name: 'OperatorError',
-      message: /^The database postgres:\S+ is empty\. /,
-    })
-    t.strictSame(await query("SELECT FROM pg_tables WHERE schemaname = 'public'", location.database), [])
-    await query('CREATE TABLE theirs (id integer)', location.database)
-    for (const create of [true, false]) {
-      const refusal = { name: 'OperatorError', message: /tables of another program/ }
-      await t.rejects(open(location, { create }), refusal)
-    }
-    await query('DROP TABLE theirs', location.database)
-    const store = await open(location)
-    t.match(store, {
-      database: `postgres://127.0.0.1:${location.hosts[0]?.port}/${location.database}`,
-      migrated: { from: 0 },
-    })
-    await store.close()
-    const again = await open(location, { create: false })
-    t.equal(again.migrated.from, again.migrated.to)
-    await again.close()
-  },
-)
+t.test("PostgreSQL: another program's database is left alone, and an empty one no store by mistake", async (t) => {
+  const location = await newLocation()
+  await t.rejects(open(location, { create: false }), {
+    name: 'OperatorError',
+    message: /^The database postgres:\S+ is empty\. /,
+  })
+  t.strictSame(await query("SELECT FROM pg_tables WHERE schemaname = 'public'", location.database), [])
+  await query('CREATE TABLE theirs (id integer)', location.database)
+  for (const create of [true, false]) {
+    const refusal = { name: 'OperatorError', message: /tables of another program/ }
+    await t.rejects(open(location, { create }), refusal)
+  }
+  await query('DROP TABLE theirs', location.database)
+  const store = await open(location)
+  t.match(store, {
+    database: `postgres://127.0.0.1:${location.hosts[0]?.port}/${location.database}`,
+    migrated: { from: 0 },
+  })
+  await store.close()
+  const again = await open(location, { create: false })
+  t.equal(again.migrated.from, again.migrated.to)
+  await again.close()
+})
 
 t.test('PostgreSQL: backup and restore are left to its own tools', async (t) => {
   const location = await newLocation()
@@ -113,20 +110,17 @@ t.test('PostgreSQL: backup and restore are left to its own tools', async (t) => 
   await t.rejects(restoreStore(location, '-', { revokeAllTokens: false, now: Date.now, author: AUTHOR }), OperatorError)
 })
 
-t.test(
-  'PostgreSQL with TLS: a server that has none is refused, and so is a certificate that cannot be read',
-  async (t) => {
-    const location = await newLocation()
-    await t.rejects(tryToOpen({ ...location, tls: { rootCertificateFile: undefined } }), /does not support SSL/)
-    await t.rejects(
-      tryToOpen({ ...location, tls: { rootCertificateFile: '/nowhere' } }),
-      /file of sslrootcert, \/nowhere, cannot be read: ENOENT/,
-    )
-    const file = join(temporaryFolder(t), 'ca.pem')
-    writeFileSync(file, 'nothing')
-    await t.rejects(tryToOpen({ ...location, tls: { rootCertificateFile: file } }), /does not support SSL/)
-  },
-)
+t.test('PostgreSQL with TLS: a server without it is refused, and an unreadable certificate', async (t) => {
+  const location = await newLocation()
+  await t.rejects(tryToOpen({ ...location, tls: { rootCertificateFile: undefined } }), /does not support SSL/)
+  await t.rejects(
+    tryToOpen({ ...location, tls: { rootCertificateFile: '/nowhere' } }),
+    /file of sslrootcert, \/nowhere, cannot be read: ENOENT/,
+  )
+  const file = join(temporaryFolder(t), 'ca.pem')
+  writeFileSync(file, 'nothing')
+  await t.rejects(tryToOpen({ ...location, tls: { rootCertificateFile: file } }), /does not support SSL/)
+})
 
 t.test('Password: a PGPASSFILE that others may read is refused for every host, also for several at once', async (t) => {
   const file = join(temporaryFolder(t), 'pgpass')

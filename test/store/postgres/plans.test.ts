@@ -20,30 +20,27 @@ const REFUSALS = `
   SELECT CASE WHEN n > 20000 THEN 0 ELSE 1 + n % 1000 END, 'c', 'r', '/', '', n, 1, n, n
     FROM generate_series(1, 20100) n`
 
-t.test(
-  'PostgreSQL: a page of audit events or refusals is read by an index, and few more rows than it has',
-  async (t) => {
-    const url = await createDatabase()
-    await query(url, `${EVENTS}; ${REFUSALS}; ANALYZE audit_events, refusals`)
-    const plans: [statement: string, values: unknown[], index: string][] = [
-      [sql.listAuditEvents, [0, null, 50], 'audit_events_pkey'],
-      [sql.listAuditEvents, [0, 10_000, 50], 'audit_events_pkey'],
-      [sql.listAuditEvents, [ROWS - 20, null, 50], 'audit_events_by_time'],
-      [sql.listAuditEventsOfActor, [0, null, 50, 'robot'], 'audit_events_(by_actor|pkey)'],
-      [sql.listAuditEventsOfActor, [0, 10_000, 50, 'rare'], 'audit_events_by_actor'],
-      [sql.listAuditEventsOfActor, [0, null, 50, 'nobody'], 'audit_events_by_actor'],
-      [sql.listAuditEventsOfSubject, [0, null, 50, 's7', null, 'application'], 'audit_events_by_subject'],
-      [sql.listAuditEventsOfSubject, [0, 10_000, 50, 's7', 'robot', null], 'audit_events_by_subject'],
-      [sql.purgeAuditEvents, [100, 50], 'audit_events_by_time'],
-      [listLastRefused, [100, 5], 'refusals_by_time'],
-    ]
-    for (const [statement, values, index] of plans) {
-      const rows = await query(url, `EXPLAIN (ANALYZE, TIMING OFF) ${statement}`, values)
-      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
-      t.match(plan, new RegExp(`Index .*${index}`))
-      t.notMatch(plan, /Seq Scan on (audit_events|refusals)/)
-      const counts = [...plan.matchAll(/actual rows=(\d+)|Rows Removed by Filter: (\d+)/g)]
-      for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
-    }
-  },
-)
+t.test('PostgreSQL: a page of audit events or refusals is read by an index, and little more', async (t) => {
+  const url = await createDatabase()
+  await query(url, `${EVENTS}; ${REFUSALS}; ANALYZE audit_events, refusals`)
+  const plans: [statement: string, values: unknown[], index: string][] = [
+    [sql.listAuditEvents, [0, null, 50], 'audit_events_pkey'],
+    [sql.listAuditEvents, [0, 10_000, 50], 'audit_events_pkey'],
+    [sql.listAuditEvents, [ROWS - 20, null, 50], 'audit_events_by_time'],
+    [sql.listAuditEventsOfActor, [0, null, 50, 'robot'], 'audit_events_(by_actor|pkey)'],
+    [sql.listAuditEventsOfActor, [0, 10_000, 50, 'rare'], 'audit_events_by_actor'],
+    [sql.listAuditEventsOfActor, [0, null, 50, 'nobody'], 'audit_events_by_actor'],
+    [sql.listAuditEventsOfSubject, [0, null, 50, 's7', null, 'application'], 'audit_events_by_subject'],
+    [sql.listAuditEventsOfSubject, [0, 10_000, 50, 's7', 'robot', null], 'audit_events_by_subject'],
+    [sql.purgeAuditEvents, [100, 50], 'audit_events_by_time'],
+    [listLastRefused, [100, 5], 'refusals_by_time'],
+  ]
+  for (const [statement, values, index] of plans) {
+    const rows = await query(url, `EXPLAIN (ANALYZE, TIMING OFF) ${statement}`, values)
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    t.match(plan, new RegExp(`Index .*${index}`))
+    t.notMatch(plan, /Seq Scan on (audit_events|refusals)/)
+    const counts = [...plan.matchAll(/actual rows=(\d+)|Rows Removed by Filter: (\d+)/g)]
+    for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
+  }
+})

@@ -32,23 +32,20 @@ async function open(t: Test, location: PostgresLocation, options: Partial<OpenOp
   return store
 }
 
-t.test(
-  'Changes: one that waits for another says so in the end, however long that is, and the session lives on',
-  async (t) => {
-    const { url, location } = await newLocation()
-    const events: Event[] = []
-    // As long as a command waits.
-    const store = await open(t, location, { lockTimeout: 10_000, observe: (event) => events.push(event) })
-    const end = await holdOpen(t, url, 'SELECT registry FROM changes FOR UPDATE')
-    await t.rejects(store.register({ suites: [suite('s')], applications: [] }, AUDIT), {
-      name: 'StoreUnavailable',
-      message: /55P03, .*\(another node or command is changing the same, or a pg_dump uses it: wait until/,
-    })
-    await end()
-    t.strictSame(logged(events), [])
-    t.match(await store.register({ suites: [suite('s')], applications: [] }, AUDIT), { suites: [{ suiteId: 's' }] })
-  },
-)
+t.test('Changes: one that waits for another says so in the end, and the session lives on', async (t) => {
+  const { url, location } = await newLocation()
+  const events: Event[] = []
+  // As long as a command waits.
+  const store = await open(t, location, { lockTimeout: 10_000, observe: (event) => events.push(event) })
+  const end = await holdOpen(t, url, 'SELECT registry FROM changes FOR UPDATE')
+  await t.rejects(store.register({ suites: [suite('s')], applications: [] }, AUDIT), {
+    name: 'StoreUnavailable',
+    message: /55P03, .*\(another node or command is changing the same, or a pg_dump uses it: wait until/,
+  })
+  await end()
+  t.strictSame(logged(events), [])
+  t.match(await store.register({ suites: [suite('s')], applications: [] }, AUDIT), { suites: [{ suiteId: 's' }] })
+})
 
 t.test('PostgreSQL: where nothing answers the start ends after some seconds, with the reason', async (t) => {
   const { location } = await newLocation()

@@ -136,34 +136,31 @@ t.test('Checkpoints: a full log takes nothing until it could be emptied', async 
   t.doesNotThrow(assertRoom)
 })
 
-t.test(
-  'Checkpoints: of those that fail the reason is kept; where an fsync failed the disk is not trusted',
-  async (t) => {
-    const failing = (error: Error) => ({
-      name: join(import.meta.dirname, '../conformance'),
-      pragma: () => 4096,
-      prepare: () => ({
-        get() {
-          throw error
-        },
-      }),
+t.test('Checkpoints: where one fails the reason is kept; where an fsync failed the disk is not trusted', async (t) => {
+  const failing = (error: Error) => ({
+    name: join(import.meta.dirname, '../conformance'),
+    pragma: () => 4096,
+    prepare: () => ({
+      get() {
+        throw error
+      },
+    }),
+  })
+  const failures: unknown[] = []
+  const create = (error: Error) =>
+    createCheckpoints(failing(error) as unknown as Database.Database, {
+      distrust: (cause) => failures.push(cause),
+      assertWritable() {},
+      large: 0,
     })
-    const failures: unknown[] = []
-    const create = (error: Error) =>
-      createCheckpoints(failing(error) as unknown as Database.Database, {
-        distrust: (cause) => failures.push(cause),
-        assertWritable() {},
-        large: 0,
-      })
-    const full = new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
-    t.match(create(full).backlog(), { cause: 'database or disk is full (SQLITE_FULL)' })
-    t.strictSame(failures, [])
-    const fsync = new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC')
-    t.match(create(fsync).backlog(), { cause: 'disk I/O error (SQLITE_IOERR_FSYNC)' })
-    t.ok(failures.length > 0 && failures.every((failure) => failure === fsync))
-    t.throws(() => create(new TypeError('a bug')).backlog(), TypeError)
-  },
-)
+  const full = new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+  t.match(create(full).backlog(), { cause: 'database or disk is full (SQLITE_FULL)' })
+  t.strictSame(failures, [])
+  const fsync = new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC')
+  t.match(create(fsync).backlog(), { cause: 'disk I/O error (SQLITE_IOERR_FSYNC)' })
+  t.ok(failures.length > 0 && failures.every((failure) => failure === fsync))
+  t.throws(() => create(new TypeError('a bug')).backlog(), TypeError)
+})
 
 t.test('Full log: whether there is room again is looked at outside of a transaction, before every write', async (t) => {
   const db = openDatabase(join(temporaryFolder(t), 'store.db'), (db) => db)

@@ -46,21 +46,18 @@ t.test('Disk: it resolves when what was written before is on disk', async (t) =>
   await t.rejects(toDisk(), { message: 'marked' }, "what is not on another process's disk is not on this one's")
 })
 
-t.test(
-  'Disk: after an fsync that failed nothing is on disk any more, and the mark is set until it stays',
-  async (t) => {
-    const { faulty, toDisk, assertTrusted } = createFaultyDisk()
-    faulty.error = new Error('EIO')
-    const error = { name: 'StoreUnavailable', cause: { message: 'EIO' } }
-    await t.rejects(toDisk(), error)
-    t.ok(faulty.marks > 0)
-    faulty.error = undefined
-    await t.rejects(toDisk(), error)
-    const { marks } = faulty
-    t.throws(assertTrusted, error)
-    t.equal(faulty.marks, marks + 1)
-  },
-)
+t.test('Disk: after an fsync that failed nothing is on disk, and the mark is set until it stays', async (t) => {
+  const { faulty, toDisk, assertTrusted } = createFaultyDisk()
+  faulty.error = new Error('EIO')
+  const error = { name: 'StoreUnavailable', cause: { message: 'EIO' } }
+  await t.rejects(toDisk(), error)
+  t.ok(faulty.marks > 0)
+  faulty.error = undefined
+  await t.rejects(toDisk(), error)
+  const { marks } = faulty
+  t.throws(assertTrusted, error)
+  t.equal(faulty.marks, marks + 1)
+})
 
 async function open(t: Test, file = join(temporaryFolder(t), 'store.db')): Promise<Store> {
   const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
@@ -101,37 +98,34 @@ t.test('SQLite: a change is answered when it is on disk, not before', async (t) 
   }
 })
 
-t.test(
-  'RFC 7009 §2.2: a revocation is answered when it is on disk, also the second one of the same token',
-  async (t) => {
-    const file = join(temporaryFolder(t), 'store.db')
-    const [one, other] = [await open(t, file), await open(t, file)]
-    await register(one, 'a')
-    const application = (await one.findApplication('a')) as Application
-    const issuerOf = (store: Store) => createIssuer({ store, failures: failures(), now: () => START })
-    const { accessToken } = await issuerOf(one).issue(application)
-    disk.isHanging = true
-    let answers = 0
-    const revoke = async (store: Store) => {
-      await issuerOf(store).revoke(application, accessToken)
-      answers++
-    }
+t.test('RFC 7009 §2.2: a revocation is answered when it is on disk, also the second of a token', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const [one, other] = [await open(t, file), await open(t, file)]
+  await register(one, 'a')
+  const application = (await one.findApplication('a')) as Application
+  const issuerOf = (store: Store) => createIssuer({ store, failures: failures(), now: () => START })
+  const { accessToken } = await issuerOf(one).issue(application)
+  disk.isHanging = true
+  let answers = 0
+  const revoke = async (store: Store) => {
+    await issuerOf(store).revoke(application, accessToken)
+    answers++
+  }
 
-    const first = revoke(one)
-    const flushed = await nextFlush()
-    const again = [revoke(one), revoke(other)]
-    const otherFlushed = await nextFlush()
-    for (let turn = 0; turn < 10; turn++) await nextTurn()
-    t.equal(answers, 0, 'in the same process and in another one')
-    otherFlushed()
-    await again[1]
-    t.equal(answers, 1)
-    flushed()
-    await first
-    ;(await nextFlush())()
-    await again[0]
-  },
-)
+  const first = revoke(one)
+  const flushed = await nextFlush()
+  const again = [revoke(one), revoke(other)]
+  const otherFlushed = await nextFlush()
+  for (let turn = 0; turn < 10; turn++) await nextTurn()
+  t.equal(answers, 0, 'in the same process and in another one')
+  otherFlushed()
+  await again[1]
+  t.equal(answers, 1)
+  flushed()
+  await first
+  ;(await nextFlush())()
+  await again[0]
+})
 
 t.test('SQLite: when the disk has failed once, this change fails and so does every later one', async (t) => {
   const store = await open(t)

@@ -67,50 +67,47 @@ const VERSION_3 = [
   '0003_changes_revocations.sql',
 ] as const
 
-t.test(
-  'Migrations: what was revoked by the time of a revoke-all stays revoked, and nothing else becomes so',
-  async (t) => {
-    const folder = join(temporaryFolder(t), 'version-3')
-    mkdirSync(folder)
-    for (const name of VERSION_3) copyFileSync(join(MIGRATIONS, name), join(folder, name))
-    const file = join(folder, 'store.db')
-    const db = new Database(file)
-    migrate(db, { folder: pathToFileURL(`${folder}/`) })
+t.test('Migrations: what was revoked by the time of a revoke-all stays revoked, and nothing else is', async (t) => {
+  const folder = join(temporaryFolder(t), 'version-3')
+  mkdirSync(folder)
+  for (const name of VERSION_3) copyFileSync(join(MIGRATIONS, name), join(folder, name))
+  const file = join(folder, 'store.db')
+  const db = new Database(file)
+  migrate(db, { folder: pathToFileURL(`${folder}/`) })
 
-    const addApplication = db.prepare(
-      `INSERT INTO applications (client_id, name, developer_email, tokens_valid_from, created_at) VALUES (?, 'A', 'a@b.example', ?, 0)`,
-    )
-    addApplication.run('never', 0)
-    addApplication.run('revoked', START)
-    addApplication.run('revoked ahead of the clock', START + 100_000)
-    const addToken = db.prepare(
-      'INSERT INTO tokens (id, secret_hash, application_id, issued_at, revoked_at) VALUES (?, ?, ?, ?, ?)',
-    )
-    const tokens: [application: number, issuedAt: number, revokedAt: number | null, verdict: string][] = [
-      [1, START - 1, null, 'active'],
-      [1, START, START + 1, 'revoked token'],
-      [2, START - 1, null, 'revoked token'],
-      [2, START - 1, START - 1, 'revoked token'],
-      [2, START, null, 'active'],
-      [3, START + 1, null, 'revoked token'],
-      [3, START + 100_000, null, 'active'],
-      [4, START - 1, null, 'removed application'],
-    ]
-    const minted = tokens.map(([application, issuedAt, revokedAt, verdict]) => {
-      const { accessToken, stored } = mintToken(keyOf(application), issuedAt)
-      addToken.run(stored.id, stored.secretHash, application, issuedAt, revokedAt)
-      return { accessToken, id: stored.id, revokedAt, verdict }
-    })
-    db.close()
+  const addApplication = db.prepare(
+    `INSERT INTO applications (client_id, name, developer_email, tokens_valid_from, created_at) VALUES (?, 'A', 'a@b.example', ?, 0)`,
+  )
+  addApplication.run('never', 0)
+  addApplication.run('revoked', START)
+  addApplication.run('revoked ahead of the clock', START + 100_000)
+  const addToken = db.prepare(
+    'INSERT INTO tokens (id, secret_hash, application_id, issued_at, revoked_at) VALUES (?, ?, ?, ?, ?)',
+  )
+  const tokens: [application: number, issuedAt: number, revokedAt: number | null, verdict: string][] = [
+    [1, START - 1, null, 'active'],
+    [1, START, START + 1, 'revoked token'],
+    [2, START - 1, null, 'revoked token'],
+    [2, START - 1, START - 1, 'revoked token'],
+    [2, START, null, 'active'],
+    [3, START + 1, null, 'revoked token'],
+    [3, START + 100_000, null, 'active'],
+    [4, START - 1, null, 'removed application'],
+  ]
+  const minted = tokens.map(([application, issuedAt, revokedAt, verdict]) => {
+    const { accessToken, stored } = mintToken(keyOf(application), issuedAt)
+    addToken.run(stored.id, stored.secretHash, application, issuedAt, revokedAt)
+    return { accessToken, id: stored.id, revokedAt, verdict }
+  })
+  db.close()
 
-    const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
-    t.teardown(() => store.close())
-    const issuer = createIssuer({ store, failures: failures(), now: () => START + 100_000 })
-    for (const { accessToken, id, revokedAt, verdict } of minted) {
-      const checked = await issuer.check(accessToken, {})
-      t.equal(checked.kind === 'active' ? 'active' : checked.reason, verdict)
-      if (revokedAt !== null)
-        t.equal((await store.findToken(id))?.stored.revokedAt, revokedAt, 'the first revocation stays')
-    }
-  },
-)
+  const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
+  t.teardown(() => store.close())
+  const issuer = createIssuer({ store, failures: failures(), now: () => START + 100_000 })
+  for (const { accessToken, id, revokedAt, verdict } of minted) {
+    const checked = await issuer.check(accessToken, {})
+    t.equal(checked.kind === 'active' ? 'active' : checked.reason, verdict)
+    if (revokedAt !== null)
+      t.equal((await store.findToken(id))?.stored.revokedAt, revokedAt, 'the first revocation stays')
+  }
+})

@@ -30,22 +30,19 @@ async function refusal(file: string, options = {}): Promise<string> {
   )
 }
 
-t.test(
-  'Place: a database behind a link has its side files beside the real file, also where that is made',
-  async (t) => {
-    const folder = temporaryFolder(t)
-    mkdirSync(join(folder, 'real'))
-    symlinkSync(join(folder, 'real', 'store.db'), join(folder, 'link.db'))
-    for (let time = 0; time < 2; time++) {
-      const store = await open(join(folder, 'link.db'))
-      await t.resolves(store.ping())
-      t.strictSame(readdirSync(join(folder, 'real')).sort(), ['store.db', 'store.db-shm', 'store.db-wal'])
-      t.equal(store.database, join(folder, 'real', 'store.db'))
-      await store.close()
-    }
-    t.strictSame(readdirSync(folder).sort(), ['link.db', 'real'])
-  },
-)
+t.test('Place: a database behind a link has its side files beside the real file', async (t) => {
+  const folder = temporaryFolder(t)
+  mkdirSync(join(folder, 'real'))
+  symlinkSync(join(folder, 'real', 'store.db'), join(folder, 'link.db'))
+  for (let time = 0; time < 2; time++) {
+    const store = await open(join(folder, 'link.db'))
+    await t.resolves(store.ping())
+    t.strictSame(readdirSync(join(folder, 'real')).sort(), ['store.db', 'store.db-shm', 'store.db-wal'])
+    t.equal(store.database, join(folder, 'real', 'store.db'))
+    await store.close()
+  }
+  t.strictSame(readdirSync(folder).sort(), ['link.db', 'real'])
+})
 
 t.test('Place: a database that others may read is theirs no more', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
@@ -90,15 +87,12 @@ async function leftOpen(t: Test): Promise<string> {
   return join(folder, 'store.db')
 }
 
-t.test(
-  'Place: side files that another process deletes amid opening, as it closes the database, are not missed',
-  async (t) => {
-    const file = await leftOpen(t)
-    const looked = closeAmid(t, 'accessSync')
-    t.equal(preparePlace(file, { create: false }), file)
-    t.equal(looked.times, 2)
-  },
-)
+t.test('Place: side files that another process deletes amid opening are not missed', async (t) => {
+  const file = await leftOpen(t)
+  const looked = closeAmid(t, 'accessSync')
+  t.equal(preparePlace(file, { create: false }), file)
+  t.equal(looked.times, 2)
+})
 
 t.test('Place: nor are those whose permissions are to be changed', async (t) => {
   const file = await leftOpen(t)

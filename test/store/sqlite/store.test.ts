@@ -107,27 +107,24 @@ t.test('SQLite: a locked database is waited for, then said to be unavailable; no
   for (const { id } of tokens) t.equal(await store.findToken(id), undefined)
 })
 
-t.test(
-  'SQLite: a request that reads after a change by hand sees it, though it read in the same turn before',
-  async (t) => {
-    const { store, hand } = await openWithHand(t)
-    await registerSuites(store, 's')
-    t.ok(await store.findSuite('s'))
-    const found = Promise.withResolvers<unknown>()
-    setImmediate(() => void store.findSuite('other'))
-    void store.findApplication('a')
-    setImmediate(() => {
-      setTimeout(() => {
-        hand.exec("DELETE FROM suites WHERE suite_id = 's'")
-        store.findSuite('s').then(found.resolve, found.reject)
-      }, 0)
-      // Until the timer is due, so that it runs before the next immediates.
-      const due = performance.now() + 3
-      while (performance.now() < due);
-    })
-    t.equal(await found.promise, undefined)
-  },
-)
+t.test('SQLite: a read after a change by hand sees it, though one of the same turn came before', async (t) => {
+  const { store, hand } = await openWithHand(t)
+  await registerSuites(store, 's')
+  t.ok(await store.findSuite('s'))
+  const found = Promise.withResolvers<unknown>()
+  setImmediate(() => void store.findSuite('other'))
+  void store.findApplication('a')
+  setImmediate(() => {
+    setTimeout(() => {
+      hand.exec("DELETE FROM suites WHERE suite_id = 's'")
+      store.findSuite('s').then(found.resolve, found.reject)
+    }, 0)
+    // Until the timer is due, so that it runs before the next immediates.
+    const due = performance.now() + 3
+    while (performance.now() < due);
+  })
+  t.equal(await found.promise, undefined)
+})
 
 t.test('SQLite: who comes while the database is locked does not wait for longer than who came first', async (t) => {
   const { store, hand } = await openWithHand(t)
@@ -193,23 +190,20 @@ t.test('SQLite: without one of its side files a database cannot be used', async 
   }
 })
 
-t.test(
-  'SQLite: a file that is no database of this version, or cannot be opened, is refused with its name',
-  async (t) => {
-    const file = join(temporaryFolder(t), 'store.db')
-    const open = (file: string) => openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
-    await (await open(file)).close()
-    const hand = new Database(file)
-    hand.exec('DROP TABLE changes')
-    hand.close()
-    const missing = { name: 'StoreUnavailable', message: /store\.db cannot be opened: no such table/ }
-    await t.rejects(open(file), missing)
-    writeFileSync(file, 'not a database, but long enough to be taken for one '.repeat(100))
-    await t.rejects(open(file), { message: /store\.db.*file is not a database/ })
-    await t.rejects(open(`${file}/deeper/store.db`), { message: /cannot be opened/ })
-    await t.rejects(open(7 as unknown as string), TypeError, 'a bug is not taken for such a file')
-  },
-)
+t.test('SQLite: a file that is no database of this version is refused with its name', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const open = (file: string) => openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
+  await (await open(file)).close()
+  const hand = new Database(file)
+  hand.exec('DROP TABLE changes')
+  hand.close()
+  const missing = { name: 'StoreUnavailable', message: /store\.db cannot be opened: no such table/ }
+  await t.rejects(open(file), missing)
+  writeFileSync(file, 'not a database, but long enough to be taken for one '.repeat(100))
+  await t.rejects(open(file), { message: /store\.db.*file is not a database/ })
+  await t.rejects(open(`${file}/deeper/store.db`), { message: /cannot be opened/ })
+  await t.rejects(open(7 as unknown as string), TypeError, 'a bug is not taken for such a file')
+})
 
 t.test('SQLite: a version that can lose commits is refused', async (t) => {
   for (const version of ['3.51.3', '3.51.10', '3.52.0', '4.0.0']) t.doesNotThrow(() => assertSqliteVersion(version))

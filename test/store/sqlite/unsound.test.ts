@@ -77,34 +77,31 @@ async function crashed(t: Test, { isMarked = false } = {}) {
   return { file, inTheFile, tokens }
 }
 
-t.test(
-  'Unsound: when an fsync has failed, every process that has the database refuses, and none opens it',
-  async (t) => {
-    const file = join(temporaryFolder(t), 'store.db')
-    const [one, other] = [await open(file), await open(file)]
-    const token = newToken()
-    await one.addToken(token)
-    disk.failsNext = true
-    await t.rejects(one.addToken(newToken()), { cause: { message: 'EIO' } })
-    t.ok(isUnsound(file))
+t.test('Unsound: when an fsync has failed, every process of the database refuses, and none opens it', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const [one, other] = [await open(file), await open(file)]
+  const token = newToken()
+  await one.addToken(token)
+  disk.failsNext = true
+  await t.rejects(one.addToken(newToken()), { cause: { message: 'EIO' } })
+  t.ok(isUnsound(file))
 
-    await t.rejects(other.ping(), REFUSED)
-    await t.rejects(other.findToken(token.id), REFUSED)
-    await t.rejects(other.addToken(newToken()), REFUSED)
-    await t.rejects(other.setStatus('a', 'active', AUDIT), REFUSED)
-    await t.rejects(one.findToken(token.id), StoreUnavailable)
-    await t.rejects(open(file), NOT_ALONE)
-    await t.rejects(open(file, { recover: true }), NOT_ALONE)
+  await t.rejects(other.ping(), REFUSED)
+  await t.rejects(other.findToken(token.id), REFUSED)
+  await t.rejects(other.addToken(newToken()), REFUSED)
+  await t.rejects(other.setStatus('a', 'active', AUDIT), REFUSED)
+  await t.rejects(one.findToken(token.id), StoreUnavailable)
+  await t.rejects(open(file), NOT_ALONE)
+  await t.rejects(open(file, { recover: true }), NOT_ALONE)
 
-    chmodSync(`${file}-wal`, 0o600)
-    await t.rejects(one.ping(), StoreUnavailable)
-    t.ok(isUnsound(file), 'a mark that was lost is set again')
-    await one.close()
-    await other.close()
-    t.ok(existsSync(`${file}-wal`), 'and nobody made a checkpoint at the end')
-    t.ok(isUnsound(file))
-  },
-)
+  chmodSync(`${file}-wal`, 0o600)
+  await t.rejects(one.ping(), StoreUnavailable)
+  t.ok(isUnsound(file), 'a mark that was lost is set again')
+  await one.close()
+  await other.close()
+  t.ok(existsSync(`${file}-wal`), 'and nobody made a checkpoint at the end')
+  t.ok(isUnsound(file))
+})
 
 t.test('Unsound: an fsync that fails took its time as well', async (t) => {
   const events: Event[] = []
