@@ -106,7 +106,7 @@ export function auditConformance(t: Test, harness: Harness): void {
         ),
       ],
       [async () => store.revokeSecret('a', await secretIdOf(store, 'a'), START + 8, AUDIT), undefined],
-      [() => store.revokeSecret('a', 999, START + 8, AUDIT), undefined],
+      [() => store.revokeSecret('a', 999_999, START + 8, AUDIT), undefined],
       [
         () => store.addSecret('a', imported, AUDIT),
         ofApplication(
