@@ -76,8 +76,9 @@ t.test('PostgreSQL: a server that does not keep what it commits is refused', asy
     })
   }
   const location = await newLocation()
-  await query(`CREATE DATABASE latin1 OWNER ${location.user} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'`)
-  await t.rejects(tryToOpen({ ...location, database: 'latin1' }), { name: 'OperatorError', message: /encoding LATIN1/ })
+  const database = `${location.database}_latin1`
+  await query(`CREATE DATABASE ${database} OWNER ${location.user} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'`)
+  await t.rejects(tryToOpen({ ...location, database }), { name: 'OperatorError', message: /encoding LATIN1/ })
 })
 
 t.test("PostgreSQL: another program's database is left alone, and an empty one no store by mistake", async (t) => {

@@ -15,7 +15,6 @@ import { startDatabases } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
-
 import { newKey } from '../conformance/harness.ts'
 
 const server = await startDatabases()

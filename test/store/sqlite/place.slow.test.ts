@@ -27,7 +27,11 @@ function refusalOfNobody(file: string): string {
   return spawnSync(process.execPath, [MAIN, 'migrate'], options).stderr.split('\n')[0] as string
 }
 
-const canNobodyRun = !isRoot || spawnSync(process.execPath, ['--version'], { uid: NOBODY, cwd: '/' }).status === 0
+const AS_NOBODY = { uid: NOBODY, cwd: '/' }
+const canNobodyRun =
+  !isRoot ||
+  (spawnSync(process.execPath, ['--version'], AS_NOBODY).status === 0 &&
+    spawnSync('test', ['-r', MAIN], AS_NOBODY).status === 0)
 
 const skip = !canNobodyRun && 'needs a place that every user can read'
 
