@@ -1,28 +1,21 @@
-import t, { type Test } from 'tap'
-import type { ApplicationKey } from '../../../src/domain/application.ts'
-import type { Event } from '../../../src/domain/events.ts'
+import t from 'tap'
 import { mintToken } from '../../../src/domain/token.ts'
-import { type Opened, openStore } from '../../../src/store/open.ts'
-import { AUDIT } from '../../support/audit.ts'
+import type { Opened } from '../../../src/store/open.ts'
 import { logged } from '../../support/logged.ts'
 import { holdOpen, query } from '../../support/postgres/databases.ts'
-import { locationOf } from '../../support/postgres/location.ts'
-import { startDatabases } from '../../support/postgres/postgres.ts'
 import { refusal } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
+import { newKey } from '../conformance/harness.ts'
+import { startStores } from './stores.ts'
 
-const { createDatabase } = await startDatabases()
+// They wait for a lock for longer than the background does.
+const openStores = await startStores(1, 5000)
 
-async function open(t: Test, url: string) {
-  const events: Event[] = []
-  // Longer than the background waits.
-  const store = await openStore(locationOf(url), { lockTimeout: 5000, observe: (event) => events.push(event) })
-  t.teardown(() => store.close())
-  const secret = { digest: '$sha256$AAAA', createdAt: 1 }
-  const application = { clientId: 'a', name: 'A', developerEmail: 'a@b.example', createdAt: 1, secret, suites: [] }
-  await store.register({ suites: [], applications: [{ ...application, skipNamesake: false }] }, AUDIT)
-  const key = (await store.findApplication('a'))?.key as ApplicationKey
-  return { store, events, newToken: () => mintToken(key, Date.now()).stored }
+async function open() {
+  const { url, events, stores } = await openStores()
+  const [store] = stores
+  const key = await newKey(store, 'a')
+  return { url, store, events, newToken: () => mintToken(key, Date.now()).stored }
 }
 
 /** What no request is for, and the tables that it needs and tokens do not. */
@@ -47,8 +40,7 @@ const QUESTIONS: { name: string; table: string; ask: (store: Opened) => Promise<
 
 for (const { name, table, ask } of QUESTIONS) {
   t.test(`Background: ${name} gives up where a table is locked, and tokens are issued`, async (t) => {
-    const url = await createDatabase()
-    const { store, events, newToken } = await open(t, url)
+    const { url, store, events, newToken } = await open()
     const end = await holdOpen(t, url, `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
     await t.rejects(ask(store), { name: 'StoreUnavailable', message: /55P03/ })
     await store.addToken(newToken())
@@ -59,16 +51,14 @@ for (const { name, table, ask } of QUESTIONS) {
 }
 
 t.test('Background: what takes long is given up by the server, and tokens are issued', async (t) => {
-  const url = await createDatabase()
-  const { store, events, newToken } = await open(t, url)
-  await query(
-    url,
-    'ALTER TABLE backups RENAME TO slow; CREATE VIEW backups AS SELECT 1::bigint AS made_at FROM pg_sleep(60)',
-  )
+  const { url, store, events, newToken } = await open()
+  const view = 'CREATE VIEW backups AS SELECT 1::bigint AS made_at FROM pg_sleep(60)'
+  await query(url, `ALTER TABLE backups RENAME TO slow; ${view}`)
   await t.rejects(store.lastBackupAt(), { name: 'StoreUnavailable', message: /57014/ })
   await store.addToken(newToken())
   t.ok((await store.size()).database > 0)
   t.strictSame(logged(events), [])
+  await query(url, 'DROP VIEW backups; ALTER TABLE slow RENAME TO backups')
 })
 
 /** Has the database note how each transaction that changes these tables commits. */
@@ -83,16 +73,9 @@ const NOTE_COMMITS = `
   CREATE TRIGGER note AFTER INSERT OR DELETE ON token_counts EXECUTE FUNCTION note()`
 
 t.test('Background: refusals and purges wait for no disk, and no standby', async (t) => {
-  const url = await createDatabase()
-  const { store } = await open(t, url)
+  const { url, store } = await open()
   await query(url, NOTE_COMMITS)
-  const unknown = refusal('x... (9 characters)', {
-    isKnown: false,
-    reason: 'unknown client',
-    firstAt: 1,
-    lastAt: 1,
-  })
-  await store.recordRefusals([unknown])
+  await store.recordRefusals([refusal('x... (9 characters)', { isKnown: false, firstAt: 1, lastAt: 1 })])
   t.equal(await store.purgeRefusals(2, 10), 1)
   await store.purgeTokenCounts(1, 10)
   const [{ commits }] = await query(url, 'SELECT array_agg(DISTINCT how) AS commits FROM noted')

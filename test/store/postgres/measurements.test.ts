@@ -4,7 +4,7 @@ import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { keyOf } from '../../support/keys.ts'
 import { locationOf } from '../../support/postgres/location.ts'
-import { startDatabases, startPostgres } from '../../support/postgres/postgres.ts'
+import { startDatabases } from '../../support/postgres/postgres.ts'
 import { START } from '../../support/world.ts'
 
 const { createDatabase } = await startDatabases()
@@ -21,31 +21,14 @@ t.test('Measurements: each statement is said with its kind, and each transaction
     for (const event of events) t.ok((event as { seconds: number }).seconds > 0, event.type)
     return events.map((event) => ('kind' in event ? event.kind : `${event.type} ${'size' in event && event.size}`))
   }
-  const [one, two, three] = Array.from({ length: 3 }, () => mintToken(keyOf(1), START).stored) as [
-    ReturnType<typeof mintToken>['stored'],
-    ReturnType<typeof mintToken>['stored'],
-    ReturnType<typeof mintToken>['stored'],
-  ]
+  const token = () => mintToken(keyOf(1), START).stored
+  const [one, two, three] = [token(), token(), token()]
   const written = await causedBy(() => Promise.all([one, two].map(store.addToken)))
   t.strictSame(written.slice(-2), ['write', 'batch written 2'])
   const both = await causedBy(() => Promise.all([store.revokeToken(one.id, START), store.addToken(three)]))
   t.strictSame(both.slice(-4), ['write', 'batch written 1', 'write', 'batch written 1'])
   t.ok((await causedBy(() => store.findToken(one.id))).includes('read'))
   t.ok((await causedBy(() => store.countApplications())).includes('command'))
-})
-
-t.test('Measurements: a statement that is never answered took its time as well', async (t) => {
-  const server = await startPostgres(t)
-  const events: Event[] = []
-  const location = locationOf(await server.createDatabase())
-  const store = await openStore(location, { lockTimeout: 200, observe: (event) => events.push(event) })
-  t.teardown(() => store.close())
-  events.length = 0
-  server.suspend()
-  t.teardown(() => server.resume())
-  await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), { name: 'StoreUnavailable' })
-  const isSlowWrite = (event: Event) => event.type === 'round trip' && event.kind === 'write' && event.seconds > 1
-  t.ok(events.some(isSlowWrite), 'else it would be missing when the database is slowest')
 })
 
 t.test('Measurements: the size of a database is what it takes up on its server', async (t) => {

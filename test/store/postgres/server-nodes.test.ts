@@ -1,23 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { NODE_FORGOTTEN_MS, type ServerNode } from '../../../src/domain/node.ts'
 import type { Nodes } from '../../../src/domain/store.ts'
-import { openStore } from '../../../src/store/open.ts'
-import { locationOf } from '../../support/postgres/location.ts'
-import { startDatabases } from '../../support/postgres/postgres.ts'
 import { serverNode } from '../../support/server-node.ts'
+import { startStores } from './stores.ts'
 
-const { createDatabase } = await startDatabases()
+const openStores = await startStores(2)
 
-/** Two stores on one empty database. */
-async function openTwo(t: Test) {
-  const location = locationOf(await createDatabase())
-  const open = async () => {
-    const store = await openStore(location, { lockTimeout: 5000 })
-    t.teardown(() => store.close())
-    return store.nodes as Nodes
-  }
-  return [await open(), await open()] as const
+/** What two nodes know of each other. */
+async function openTwo() {
+  const [one, two] = (await openStores()).stores
+  return [one.nodes as Nodes, two.nodes as Nodes] as const
 }
 
 const node = (name: string, more: Partial<ServerNode> = {}) => serverNode({ id: randomUUID(), name, ...more })
@@ -27,7 +20,7 @@ async function namesOf(nodes: Nodes, limit = 100): Promise<string[]> {
 }
 
 t.test('Server nodes: the others see the last report of a node', async (t) => {
-  const [one, two] = await openTwo(t)
+  const [one, two] = await openTwo()
   t.strictSame(await two.list(10), [])
   const first = node('web-1:80', { startedAt: 1000, lastSeenAt: 1500 })
   const second = node('web-2:80', { startedAt: 1000, lastSeenAt: 2000, version: '2.0.0' })
@@ -46,17 +39,17 @@ t.test('Server nodes: the others see the last report of a node', async (t) => {
 })
 
 t.test('Server nodes: a node that shuts down is deleted, and no other', async (t) => {
-  const [one, two] = await openTwo(t)
+  const [one, two] = await openTwo()
   const first = node('web-1:80')
   await one.record(first)
   await one.record(node('web-2:80'))
   await two.remove(first.id)
-  t.strictSame(await one.list(10).then((nodes) => nodes.map(({ name }) => name)), ['web-2:80'])
+  t.strictSame(await namesOf(one), ['web-2:80'])
   await two.remove(first.id)
 })
 
 t.test('Server nodes: a report deletes nodes that were not seen for a day', async (t) => {
-  const [one] = await openTwo(t)
+  const [one] = await openTwo()
   await one.record(node('web-1:80', { lastSeenAt: 2000 }))
   await one.record(node('web-2:80', { lastSeenAt: 2000 + NODE_FORGOTTEN_MS }))
   t.strictSame(await namesOf(one), ['web-2:80', 'web-1:80'])
@@ -65,7 +58,7 @@ t.test('Server nodes: a report deletes nodes that were not seen for a day', asyn
 })
 
 t.test('Server nodes: a node that restarts after a kill replaces its earlier run', async (t) => {
-  const [one] = await openTwo(t)
+  const [one] = await openTwo()
   await one.record(node('web-1:80', { lastSeenAt: 2000 }))
   await one.record(node('web-2:80', { lastSeenAt: 2000 }))
   const next = node('web-1:80', { startedAt: 2001, lastSeenAt: 2001 })
@@ -75,7 +68,7 @@ t.test('Server nodes: a node that restarts after a kill replaces its earlier run
 })
 
 t.test('Server nodes: two running nodes with the same name do not replace each other', async (t) => {
-  const [one, two] = await openTwo(t)
+  const [one, two] = await openTwo()
   const first = node('web-1:80', { startedAt: 1000 })
   const second = node('web-1:80', { startedAt: 3000 })
   await one.record({ ...first, lastSeenAt: 2000 })
@@ -88,7 +81,7 @@ t.test('Server nodes: two running nodes with the same name do not replace each o
 })
 
 t.test('Server nodes: concurrent reports do not block each other', async (t) => {
-  const stores = await openTwo(t)
+  const stores = await openTwo()
   const nodes = Array.from({ length: 20 }, (_, n) => node(`web-${n % 10}:80`, { startedAt: 1000 + n }))
   for (let round = 0; round < 10; round++) {
     const told = nodes.map((one, n) => (stores[n % 2] as Nodes).record({ ...one, lastSeenAt: 1000 + round * 10 + n }))

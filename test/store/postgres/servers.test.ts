@@ -2,40 +2,32 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
-import type { Application } from '../../../src/domain/application.ts'
-import { type PostgresLocation, parseDatabaseUrl } from '../../../src/domain/database-location.ts'
-import { type Store, StoreUnavailable } from '../../../src/domain/store.ts'
+import type { PostgresLocation } from '../../../src/domain/database-location.ts'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { unavailable } from '../../../src/store/postgres/explain.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
-import { AUDIT } from '../../support/audit.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { query } from '../../support/postgres/databases.ts'
-import { startPostgres } from '../../support/postgres/postgres.ts'
+import { locationOf } from '../../support/postgres/location.ts'
+import { startDatabases } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
+import { newKey } from '../conformance/harness.ts'
 
-const server = await startPostgres(t)
+const server = await startDatabases()
 
 async function newLocation() {
   const url = await server.createDatabase()
-  return { url, location: parseDatabaseUrl(url) as PostgresLocation }
+  return { url, location: locationOf(url) }
 }
 
 async function open(t: Test, location: PostgresLocation) {
   const store = await openStore(location, { lockTimeout: 1000 })
   t.teardown(() => store.close())
   return store
-}
-
-/** Registers an application, and finds its key. */
-async function newKey(store: Store) {
-  const secret = { digest: '$sha256$AAAA', createdAt: 1 }
-  const owner = { clientId: 'a', name: 'A', developerEmail: 'a@partner.example', createdAt: 1 }
-  await store.register({ suites: [], applications: [{ ...owner, secret, suites: [], skipNamesake: false }] }, AUDIT)
-  return ((await store.findApplication('a')) as Application).key
 }
 
 async function startSession(t: Test) {
@@ -77,63 +69,22 @@ t.test('A name with several addresses that do not answer: the first one says why
 
 t.test('A login that fails leaves no connection behind', async (t) => {
   const { url } = await newLocation()
-  const proxy = await startProxy(t, server.port)
-  const location = parseDatabaseUrl(proxy.through(url)) as PostgresLocation
+  const proxy = await startProxy(t, Number(new URL(url).port))
+  const location = locationOf(proxy.through(url))
   await t.rejects(open(t, { ...location, password: undefined }), /there is none/)
   await until(() => proxy.connections() === 0)
 })
 
-t.test('A locked table: what waits for it does not become more', async (t) => {
-  const { url, location } = await newLocation()
-  const store = await open(t, location)
-  const key = await newKey(store)
-  const waiting = async () => {
-    const where = "wait_event_type = 'Lock' AND usename = $1"
-    const [row] = await server.query(`SELECT count(*)::int AS n FROM pg_stat_activity WHERE ${where}`, [location.user])
-    return row.n as number
-  }
-  const locked = query(url, 'BEGIN; LOCK TABLE tokens; SELECT pg_sleep(7); COMMIT')
-  await until(async () => {
-    await store.addToken(mintToken(key, Date.now()).stored).catch(() => {})
-    return (await waiting()) > 0
-  })
-  let most = 0
-  let isOver = false
-  const done = locked.then(() => {
-    isOver = true
-  })
-  while (!isOver) {
-    await Promise.allSettled([store.addToken(mintToken(key, Date.now()).stored), store.findToken(Buffer.alloc(16))])
-    most = Math.max(most, await waiting())
-  }
-  await done
-  t.ok(most <= 4, `${most} waited`)
-  await until(() => isReady(store))
-  const token = mintToken(key, Date.now()).stored
-  await store.addToken(token)
-  t.match(await store.findToken(token.id), { stored: token })
-})
-
-t.test('A server that no longer keeps what it commits is used no more', async (t) => {
-  const own = await startPostgres(t)
-  const store = await open(t, parseDatabaseUrl(await own.createDatabase()) as PostgresLocation)
-  await store.ping()
-  await own.query('ALTER SYSTEM SET synchronous_commit = off')
-  await own.query('SELECT pg_reload_conf()')
-  await until(async () => !(await isReady(store)))
-  await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /synchronous_commit is off/ })
-})
-
 t.test('Settings of a role do not change what is read', async (t) => {
   const { location } = await newLocation()
-  for (const setting of [
-    "bytea_output = 'escape'",
-    "default_transaction_isolation = 'serializable'",
-    "timezone = 'Asia/Kolkata'",
-  ])
-    await server.query(`ALTER ROLE ${location.user} SET ${setting}`)
+  const settings = [
+    `bytea_output = 'escape'`,
+    `default_transaction_isolation = 'serializable'`,
+    `timezone = 'Asia/Kolkata'`,
+  ]
+  for (const setting of settings) await server.query(`ALTER ROLE ${location.user} SET ${setting}`)
   const store = await open(t, location)
-  const token = mintToken(await newKey(store), Date.now()).stored
+  const token = mintToken(await newKey(store, 'a'), Date.now()).stored
   await store.addToken(token)
   t.match(await store.findToken(token.id), { stored: token })
   await store.ping()
@@ -151,7 +102,7 @@ t.test('Two databases never call two states of their registries by one version',
     [1, 2].map(async () => {
       const { url, location } = await newLocation()
       const store = await open(t, location)
-      await newKey(store)
+      await newKey(store, 'a')
       return (await query(url, 'SELECT registry FROM changes'))[0].registry as string
     }),
   )
@@ -171,7 +122,7 @@ t.test('PGSSLMODE is not asked: TLS is what the URL says', async (t) => {
 async function newLocationWith(definition: string) {
   const { url, location } = await newLocation()
   await server.query(`ALTER ROLE ${location.user} SET search_path = public, pg_catalog`)
-  await query(server.url(location.database), definition)
+  await server.query(definition, location.database)
   return { url, location }
 }
 
@@ -198,7 +149,7 @@ t.test('A node whose clock is not that of the database is not ready', async (t) 
   const { location } = await newLocationWith(
     "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT pg_catalog.clock_timestamp() + interval '1 hour'$$",
   )
-  await query(server.url(location.database), 'ALTER FUNCTION clock_timestamp() OWNER TO postgres')
+  await server.query('ALTER FUNCTION clock_timestamp() OWNER TO postgres', location.database)
   const store = await openStore({ ...location }, { lockTimeout: 1000 })
   t.teardown(() => store.close())
   await t.rejects(store.ping(), { name: 'StoreUnavailable', message: /are 3[56]\d{5} ms apart/ })

@@ -3,9 +3,22 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
+import { mintToken } from '../../../src/domain/token.ts'
+import { createAuditedChange } from '../../../src/store/sqlite/audit.ts'
+import { createChange } from '../../../src/store/sqlite/change.ts'
+import { createChangeDetector } from '../../../src/store/sqlite/changes.ts'
 import { createCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import { type Context, createAccess } from '../../../src/store/sqlite/context.ts'
+import { createReader } from '../../../src/store/sqlite/reader.ts'
+import { createRegistry } from '../../../src/store/sqlite/registry.ts'
+import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
+import { createTokens } from '../../../src/store/sqlite/tokens.ts'
+import { createUsage } from '../../../src/store/sqlite/usage.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { START } from '../../support/world.ts'
 
 const LARGE = 256 * 1024
 const FULL = 512 * 1024
@@ -123,31 +136,57 @@ t.test('Checkpoints: a full log takes nothing until it could be emptied', async 
   t.doesNotThrow(assertRoom)
 })
 
-t.test(
-  'Checkpoints: of those that fail the reason is kept; where an fsync failed the disk is not trusted',
-  async (t) => {
-    const failing = (error: Error) => ({
-      name: join(import.meta.dirname, '../conformance'),
-      pragma: () => 4096,
-      prepare: () => ({
-        get() {
-          throw error
-        },
-      }),
+t.test('Checkpoints: where one fails the reason is kept; where an fsync failed the disk is not trusted', async (t) => {
+  const failing = (error: Error) => ({
+    name: join(import.meta.dirname, '../conformance'),
+    pragma: () => 4096,
+    prepare: () => ({
+      get() {
+        throw error
+      },
+    }),
+  })
+  const failures: unknown[] = []
+  const create = (error: Error) =>
+    createCheckpoints(failing(error) as unknown as Database.Database, {
+      distrust: (cause) => failures.push(cause),
+      assertWritable() {},
+      large: 0,
     })
-    const failures: unknown[] = []
-    const create = (error: Error) =>
-      createCheckpoints(failing(error) as unknown as Database.Database, {
-        distrust: (cause) => failures.push(cause),
-        assertWritable() {},
-        large: 0,
-      })
-    const full = new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
-    t.match(create(full).backlog(), { cause: 'database or disk is full (SQLITE_FULL)' })
-    t.strictSame(failures, [])
-    const fsync = new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC')
-    t.match(create(fsync).backlog(), { cause: 'disk I/O error (SQLITE_IOERR_FSYNC)' })
-    t.ok(failures.length > 0 && failures.every((failure) => failure === fsync))
-    t.throws(() => create(new TypeError('a bug')).backlog(), TypeError)
-  },
-)
+  const full = new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+  t.match(create(full).backlog(), { cause: 'database or disk is full (SQLITE_FULL)' })
+  t.strictSame(failures, [])
+  const fsync = new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC')
+  t.match(create(fsync).backlog(), { cause: 'disk I/O error (SQLITE_IOERR_FSYNC)' })
+  t.ok(failures.length > 0 && failures.every((failure) => failure === fsync))
+  t.throws(() => create(new TypeError('a bug')).backlog(), TypeError)
+})
+
+t.test('Full log: whether there is room again is looked at outside of a transaction, before every write', async (t) => {
+  const db = openDatabase(join(temporaryFolder(t), 'store.db'), (db) => db)
+  t.teardown(() => db.close())
+  const changes = createChangeDetector(db, { assertUsable() {} })
+  const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust() {} })
+  const looks: boolean[] = []
+  const rules = { assertWritable() {}, assertRoom: () => void looks.push(db.inTransaction) }
+  const context: Context = {
+    db,
+    changes,
+    reader: createReader(changes, retryLocked),
+    retryLocked,
+    ...rules,
+    ...createAccess({ retryLocked, ...rules, assertUsable() {}, countCommit() {} }),
+    async committed() {},
+  }
+  const change = createChange(context)
+  const audited = createAuditedChange(context, change)
+  const { registry, applicationOf } = createRegistry({ ...context, change, audited, assertNotMoved() {} })
+  const tokens = createTokens({ ...context, applicationOf, observe() {} })
+  const usage = createUsage(context)
+  const token = mintToken(keyOf(1), START).stored
+  await tokens.addToken(token)
+  await tokens.purgeTokens(token.id, 1)
+  await registry.setStatus('a', 'active', AUDIT)
+  await usage.addTokenCounts([])
+  t.strictSame(looks, [false, false, false, false])
+})

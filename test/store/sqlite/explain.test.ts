@@ -1,6 +1,11 @@
 import { chownSync, type statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t from 'tap'
+import { OperatorError } from '../../../src/domain/operator-error.ts'
+import { withSentence } from '../../../src/store/sqlite/copy.ts'
 import { explain } from '../../../src/store/sqlite/explain.ts'
+import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const error = (code: string) => Object.assign(new Error('disk I/O error'), { code })
@@ -48,4 +53,35 @@ t.test('Explain: what is not allowed, by whom and to whom', async (t) => {
     chownSync(others, 65534, 65534)
   }
   t.match(denied(others), `Give it to that user (chown ${user} ${others}), or name another place in DATABASE_URL.`)
+})
+
+t.test('SQLite: what it answers is said with the database, the cause and what to do', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'store.db')
+  const retryLocked = createRetryLocked(file, 0, { onError() {}, distrust() {} })
+  const answer = (code: string) =>
+    retryLocked(() => {
+      throw new Database.SqliteError('database or disk is full', code)
+    })
+  await t.rejects(answer('SQLITE_FULL'), {
+    name: 'StoreUnavailable',
+    message: `the database ${file} answered SQLITE_FULL: the disk is full. Free some space on the file system of ${folder}.`,
+  })
+  await t.rejects(answer('SQLITE_BUSY'), {
+    message: `the database ${file} answered SQLITE_BUSY: another program has locked it. End that program.`,
+  })
+})
+
+t.test('Copies: what an operator can mend is one sentence, and a bug stays a bug', async (t) => {
+  const folder = temporaryFolder(t)
+  const say = (error: unknown) => withSentence('Nothing was done', error, `${folder}/copy.db`)
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { syscall: 'write', code: 'ENOSPC' })
+  t.match(
+    say(full),
+    new OperatorError(`Nothing was done: the disk is full. Free some space on the file system of ${folder}.`),
+  )
+  t.match(say(new OperatorError('The file is wrong.')), new OperatorError('Nothing was done: The file is wrong.'))
+  t.match(say(new OperatorError('it is damaged')), new OperatorError('Nothing was done: it is damaged.'))
+  const bug = new TypeError('x is not a function')
+  t.equal(say(bug), bug)
 })

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import fs, {
   chmodSync,
   copyFileSync,
@@ -20,12 +19,7 @@ import { belongsTo } from '../../../src/store/sqlite/files.ts'
 import { ifThere, preparePlace, tighten } from '../../../src/store/sqlite/place.ts'
 import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
 import { AUDIT, AUTHOR } from '../../support/audit.ts'
-import { MOUNTS, mountFileSystem } from '../../support/mount.ts'
-import { MAIN } from '../../support/spawn.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-
-const isRoot = process.getuid?.() === 0
-const NOBODY = 65534
 
 const open = (file: string, options = {}) => openStore({ kind: 'sqlite', file }, { lockTimeout: 0, ...options })
 
@@ -36,22 +30,19 @@ async function refusal(file: string, options = {}): Promise<string> {
   )
 }
 
-t.test(
-  'Place: a database behind a link has its side files beside the real file, also where that is made',
-  async (t) => {
-    const folder = temporaryFolder(t)
-    mkdirSync(join(folder, 'real'))
-    symlinkSync(join(folder, 'real', 'store.db'), join(folder, 'link.db'))
-    for (let time = 0; time < 2; time++) {
-      const store = await open(join(folder, 'link.db'))
-      await t.resolves(store.ping())
-      t.strictSame(readdirSync(join(folder, 'real')).sort(), ['store.db', 'store.db-shm', 'store.db-wal'])
-      t.equal(store.database, join(folder, 'real', 'store.db'))
-      await store.close()
-    }
-    t.strictSame(readdirSync(folder).sort(), ['link.db', 'real'])
-  },
-)
+t.test('Place: a database behind a link has its side files beside the real file', async (t) => {
+  const folder = temporaryFolder(t)
+  mkdirSync(join(folder, 'real'))
+  symlinkSync(join(folder, 'real', 'store.db'), join(folder, 'link.db'))
+  for (let time = 0; time < 2; time++) {
+    const store = await open(join(folder, 'link.db'))
+    await t.resolves(store.ping())
+    t.strictSame(readdirSync(join(folder, 'real')).sort(), ['store.db', 'store.db-shm', 'store.db-wal'])
+    t.equal(store.database, join(folder, 'real', 'store.db'))
+    await store.close()
+  }
+  t.strictSame(readdirSync(folder).sort(), ['link.db', 'real'])
+})
 
 t.test('Place: a database that others may read is theirs no more', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
@@ -96,15 +87,12 @@ async function leftOpen(t: Test): Promise<string> {
   return join(folder, 'store.db')
 }
 
-t.test(
-  'Place: side files that another process deletes amid opening, as it closes the database, are not missed',
-  async (t) => {
-    const file = await leftOpen(t)
-    const looked = closeAmid(t, 'accessSync')
-    t.equal(preparePlace(file, { create: false }), file)
-    t.equal(looked.times, 2)
-  },
-)
+t.test('Place: side files that another process deletes amid opening are not missed', async (t) => {
+  const file = await leftOpen(t)
+  const looked = closeAmid(t, 'accessSync')
+  t.equal(preparePlace(file, { create: false }), file)
+  t.equal(looked.times, 2)
+})
 
 t.test('Place: nor are those whose permissions are to be changed', async (t) => {
   const file = await leftOpen(t)
@@ -213,52 +201,3 @@ t.test(
     t.doesNotThrow(() => tighten('/proc/self/stat'))
   },
 )
-
-/** What the program says when a user without privileges opens a database. */
-function refusalOfNobody(file: string): string {
-  const env = { ...process.env, DATABASE_URL: `sqlite:${file}` }
-  const options = { env, cwd: '/', encoding: 'utf8', ...(isRoot && { uid: NOBODY, gid: NOBODY }) } as const
-  // The first line: tap's own hook complains too, of what that user may not do.
-  return spawnSync(process.execPath, [MAIN, 'migrate'], options).stderr.split('\n')[0] as string
-}
-
-const canNobodyRun = !isRoot || spawnSync(process.execPath, ['--version'], { uid: NOBODY, cwd: '/' }).status === 0
-
-t.test(
-  'Place: a folder of another user is named with both users',
-  {
-    skip: !canNobodyRun && 'needs a place that every user can read',
-  },
-  async (t) => {
-    const folder = temporaryFolder(t)
-    chmodSync(folder, 0o755)
-    const data = join(folder, 'data')
-    mkdirSync(data, { mode: 0o555 })
-    const [owner, user] = [process.getuid?.(), isRoot ? NOBODY : process.getuid?.()]
-    const mend = isRoot ? `Give it to that user (chown ${NOBODY} ${data})` : `Make it writable (chmod u+rwX ${data})`
-    const expected =
-      `${data} belongs to uid ${owner} (mode 555), and this process, uid ${user}, may not write there. ` +
-      `${mend}, or name another place in DATABASE_URL.`
-    const file = join(data, 'store.db')
-    t.equal(refusalOfNobody(file), `The database ${file} cannot be opened: ${expected}`)
-    t.match(refusalOfNobody(join(data, 'deeper', 'store.db')), expected)
-
-    chmodSync(data, 0o777)
-    await (await open(file)).close()
-    chmodSync(file, 0o444)
-    t.match(refusalOfNobody(file), `${file} belongs to uid ${owner} (mode ${isRoot ? 444 : 400})`)
-  },
-)
-
-t.test('Place: a full disk, one without inodes and a read-only one are told apart', MOUNTS, async (t) => {
-  const full = await mountFileSystem(t, 'size=64k')
-  writeFileSync(join(full, 'ballast'), Buffer.alloc(40 * 1024))
-  t.match(await refusal(join(full, 'store.db')), `the disk is full. Free some space on the file system of ${full}.`)
-
-  const noInodes = await mountFileSystem(t, 'size=16m,nr_inodes=3')
-  writeFileSync(join(noInodes, 'ballast'), '')
-  t.match(await refusal(join(noInodes, 'store.db')), `the file system of ${noInodes} has no inode left. Delete some`)
-
-  const readOnly = await mountFileSystem(t, 'ro')
-  t.match(await refusal(join(readOnly, 'deeper', 'store.db')), 'its file system is read-only. Mount it writable')
-})

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import * as sql from '../../../src/store/sqlite/statements/audit.ts'
+import { listLastRefused } from '../../../src/store/sqlite/statements/refusals.ts'
 
 t.test('SQLite: every way to list or purge audit events uses an index', async (t) => {
   const db = openDatabase(':memory:', (db) => db)
@@ -23,4 +24,14 @@ t.test('SQLite: every way to list or purge audit events uses an index', async (t
     )
     t.notMatch(steps.join('\n'), /SCAN audit_events|TEMP B-TREE/)
   }
+})
+
+t.test('SQLite: those that were refused last are read by an index, newest first, and no further', async (t) => {
+  const db = openDatabase(':memory:', (db) => db)
+  t.teardown(() => db.close())
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${listLastRefused}`).all({ rows: 100, limit: 5 }) as { detail: string }[]
+  const steps = plan.map(({ detail }) => detail)
+  const at = steps.indexOf('CO-ROUTINE newest')
+  t.strictSame(steps.slice(at + 1, at + 3), ['SCAN refusals USING INDEX refusals_by_time', 'SCAN newest'])
+  t.notMatch(steps.join(), /SCAN [as] /)
 })

@@ -5,7 +5,7 @@ import { needs } from '../../support/needs.ts'
 import { DEBIAN_BINARIES, findBinaries } from '../../support/postgres/binaries.ts'
 import { NO_PGBOUNCER, startPgBouncer } from '../../support/postgres/pgbouncer.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
-import { storeConformance } from '../conformance.ts'
+import { storeConformance } from '../conformance/conformance.ts'
 
 async function open(t: Test, url: string) {
   const store = await openStore(parseDatabaseUrl(url), { lockTimeout: 2000 })
