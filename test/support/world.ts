@@ -33,6 +33,8 @@ export async function createWorld(
     logDetails = false,
     docsUrl = undefined as string | undefined,
     counts = false,
+    requestTimeout = 10_000,
+    answerDelay = 1,
   } = {},
 ) {
   /** `monotonic` is the clock that nobody sets. */
@@ -66,6 +68,8 @@ export async function createWorld(
     connectionLimit,
     publicUrl: PUBLIC_URL,
     docsUrl,
+    requestTimeout,
+    answerDelay,
   })
   t.teardown(async () => {
     await app.close()

@@ -4,9 +4,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** How long an answer waits at least. */
 const DELAY_MS = 1000
 
-/** Answers wait a little longer, each by one of so many steps, so that who is slowed down does not come back all at once. */
+/**
+ * Answers wait longer, up to twice as long, each by one of so many steps, so that who is slowed down does not come back all
+ * at once.
+ */
 const STEPS = 100
-const STEP_MS = 10
 
 /** On how many connections answers may wait. */
 const CAPACITY = 1024
@@ -21,9 +23,13 @@ export type LateAnswers = ReturnType<typeof createLateAnswers>
 export function createLateAnswers({
   isShared,
   capacity = CAPACITY,
+  delay = DELAY_MS,
+  later = setTimeout,
 }: {
   isShared: (remoteAddress: string) => boolean
   capacity?: number
+  delay?: number | undefined
+  later?: (end: (socket: Socket) => void, delay: number, socket: Socket) => void
 }) {
   const waiting = new Map<Socket, { answer: () => void; behind: number }>()
 
@@ -45,7 +51,7 @@ export function createLateAnswers({
 
   /** Timers of few lengths are cheap in Node.js, however many there are. */
   function wait(socket: Socket): void {
-    setTimeout(end, DELAY_MS + Math.floor(Math.random() * STEPS) * STEP_MS, socket)
+    later(end, delay * (1 + Math.floor(Math.random() * STEPS) / STEPS), socket)
   }
 
   function end(socket: Socket): void {
