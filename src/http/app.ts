@@ -15,7 +15,7 @@ import { countClosedConnections } from './wire/closed-connections.ts'
 import { limitConnections } from './wire/connection-limits.ts'
 import { watchConnections } from './wire/connections.ts'
 import { BODY_LIMIT, formRefusal } from './wire/form.ts'
-import { createLateAnswers } from './wire/late-answers.ts'
+import { createLateAnswers, type Later } from './wire/late-answers.ts'
 import { answerMalformed } from './wire/malformed.ts'
 import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
@@ -44,8 +44,8 @@ export interface AppOptions {
   docsUrl?: string | undefined
   /** How long a request may take to arrive, in milliseconds. */
   requestTimeout?: number
-  /** How long the answer to what is refused for its number waits at least, in milliseconds. */
-  answerDelay?: number
+  /** What the answers to what is refused for its number wait for. */
+  later?: Later
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
@@ -66,7 +66,7 @@ export async function buildApp({
   publicUrl,
   docsUrl,
   requestTimeout = REQUEST_TIMEOUT_MS,
-  answerDelay,
+  later,
 }: AppOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: BODY_LIMIT,
@@ -94,7 +94,7 @@ export async function buildApp({
   app.removeAllContentTypeParsers()
   await app.register(formbody)
 
-  const late = createLateAnswers({ isShared: proxies.isShared, delay: answerDelay })
+  const late = createLateAnswers({ isShared: proxies.isShared, later })
   app.addHook('preClose', async () => late.giveAll())
   app.setErrorHandler((error, request, reply) => refuse({ observe, issuer, late }, error, request, reply))
   // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.

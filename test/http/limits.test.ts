@@ -55,7 +55,7 @@ t.test('RFC 6749 §2.3.1: a refusal does not tell whether there is such a client
 })
 
 t.test('Failures: what is refused for its number is answered late, and what comes after it is not', async (t) => {
-  const { app, post, fail } = await createFailingWorld(t, { answerDelay: HOUR })
+  const { app, post, fail } = await createFailingWorld(t, { later: () => {} })
   await fail(10)
   let isAnswered = false
   const refusal = fail().finally(() => {
@@ -83,8 +83,8 @@ t.test(
     for (let n = 0; n < 100; n++) await fail(1, { client_id: `${n}` })
     t.strictSame(await fail(1, { client_id: 'x' }), [429])
     const checks = []
-    for (let n = 0; n < 110; n++) checks.push((await verify('x')).statusCode)
-    const introspections = await fail(110, { client_id: 'store', token: 'x' }, '/v1/oauth/introspect')
+    for (let n = 0; n < 12; n++) checks.push((await verify('x')).statusCode)
+    const introspections = await fail(12, { client_id: 'store', token: 'x' }, '/v1/oauth/introspect')
     t.strictSame(new Set([...checks, ...introspections]), new Set([401]))
     const accessToken = await token()
     t.strictSame([(await verify(accessToken)).statusCode, (await introspect(accessToken)).statusCode], [200, 200])

@@ -6,6 +6,7 @@ import type { Seeds } from '../../src/administration/seed-plan.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
 import { buildApp } from '../../src/http/app.ts'
+import type { Later } from '../../src/http/wire/late-answers.ts'
 import { createProxies } from '../../src/http/wire/proxies.ts'
 import { createFailures } from '../../src/issuer/failures.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
@@ -34,7 +35,7 @@ export async function createWorld(
     docsUrl = undefined as string | undefined,
     counts = false,
     requestTimeout = 10_000,
-    answerDelay = 1,
+    later = ((end, _delay, socket) => void setImmediate(end, socket)) as Later,
   } = {},
 ) {
   /** `monotonic` is the clock that nobody sets. */
@@ -69,7 +70,7 @@ export async function createWorld(
     publicUrl: PUBLIC_URL,
     docsUrl,
     requestTimeout,
-    answerDelay,
+    later,
   })
   t.teardown(async () => {
     await app.close()

@@ -4,16 +4,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** How long an answer waits at least. */
 const DELAY_MS = 1000
 
-/**
- * Answers wait longer, up to twice as long, each by one of so many steps, so that who is slowed down does not come back all
- * at once.
- */
+/** Answers wait a little longer, each by one of so many steps, so that who is slowed down does not come back all at once. */
 const STEPS = 100
+const STEP_MS = 10
 
 /** On how many connections answers may wait. */
 const CAPACITY = 1024
 
 export type LateAnswers = ReturnType<typeof createLateAnswers>
+
+/** Calls `end` with a connection after a time, in milliseconds. */
+export type Later = (end: (socket: Socket) => void, delay: number, socket: Socket) => void
 
 /**
  * Slows down who sends on and on what is refused for its number, for it costs as much as a good request: the answer waits,
@@ -23,13 +24,11 @@ export type LateAnswers = ReturnType<typeof createLateAnswers>
 export function createLateAnswers({
   isShared,
   capacity = CAPACITY,
-  delay = DELAY_MS,
   later = setTimeout,
 }: {
   isShared: (remoteAddress: string) => boolean
   capacity?: number
-  delay?: number | undefined
-  later?: (end: (socket: Socket) => void, delay: number, socket: Socket) => void
+  later?: Later | undefined
 }) {
   const waiting = new Map<Socket, { answer: () => void; behind: number }>()
 
@@ -51,7 +50,7 @@ export function createLateAnswers({
 
   /** Timers of few lengths are cheap in Node.js, however many there are. */
   function wait(socket: Socket): void {
-    later(end, delay * (1 + Math.floor(Math.random() * STEPS) / STEPS), socket)
+    later(end, DELAY_MS + Math.floor(Math.random() * STEPS) * STEP_MS, socket)
   }
 
   function end(socket: Socket): void {
