@@ -9,10 +9,12 @@ export function cheapDigest(secret: string): string {
   return `$scrypt$ln=1,r=1,p=1$${salt.toString('base64url')}$${derived.toString('base64url')}`
 }
 
+const NAMES = { name: 'A', developerEmail: 'a@b.example' }
+
 /** Registers an application with an imported secret that is cheap to check. */
-export async function registerImported(store: Store, clientId: string, secret: string): Promise<void> {
+export async function registerImported(store: Store, clientId: string, secret: string, names = NAMES): Promise<void> {
   const createdAt = AUDIT.at
-  const newcomer = { clientId, name: 'A', developerEmail: 'a@b.example', createdAt, suites: [], skipNamesake: false }
-  const applications = [{ ...newcomer, secret: { digest: cheapDigest(secret), createdAt } }]
+  const application = { ...names, clientId, createdAt, suites: [], skipNamesake: false }
+  const applications = [{ ...application, secret: { digest: cheapDigest(secret), createdAt } }]
   await store.register({ suites: [], applications }, AUDIT)
 }

@@ -1,0 +1,175 @@
+import { type IncomingMessage, validateHeaderValue } from 'node:http'
+import fc from 'fast-check'
+import t from 'tap'
+import { RequestRefused } from '../../../src/domain/refusal.ts'
+import { basicCredentials, bearerToken } from '../../../src/http/wire/authorization.ts'
+import { headerValue } from '../../../src/http/wire/header-value.ts'
+import { refused } from '../../support/refused.ts'
+import { createWorldOfSuites } from '../../support/suites.ts'
+import { anyText } from '../../support/texts.ts'
+
+const MALFORMED = { message: 'Authorization header malformed' }
+
+/** A request with one Authorization header. */
+const requestWith = (authorization: string): Parameters<typeof bearerToken>[0] => ({
+  headers: { authorization },
+  raw: { rawHeaders: ['Authorization', authorization] } as IncomingMessage,
+})
+
+const base64 = (text: string, encoding: BufferEncoding = 'utf8') => Buffer.from(text, encoding).toString('base64')
+
+/** What a parser makes of a header: its result, or the refusal that it throws. */
+function outcome<Result>(parse: (authorization: string) => Result, authorization: string): Result | RequestRefused {
+  try {
+    return parse(authorization)
+  } catch (error) {
+    if (error instanceof RequestRefused && error.reason === MALFORMED.message) return error
+    throw error
+  }
+}
+
+t.test('RFC 7617 §2: an id and a secret are read, split at the first colon', async (t) => {
+  t.strictSame(basicCredentials(`Basic ${base64('a:b:c')}`), { clientId: 'a', clientSecret: 'b:c' })
+  t.strictSame(basicCredentials(`bASIC   ${base64(':')}`), { clientId: '', clientSecret: '' })
+  t.strictSame(basicCredentials(`Basic ${base64('a+b%20c:%25%2b')}`), { clientId: 'a b c', clientSecret: '%+' })
+})
+
+t.test('RFC 4648 §3.2-3.5, RFC 6749 appendix A: what is not canonical, or not of %x20-7E, is malformed', async (t) => {
+  t.strictSame(basicCredentials('Basic YTpiYw=='), { clientId: 'a', clientSecret: 'bc' })
+  const cases = {
+    'a length that no encoder makes': 'YTpiY',
+    'the alphabet of base64url': 'c3RvcmU6_-8=',
+    'no padding': 'YTpiYw',
+    'half of the padding': 'YTpiYw=',
+    'too much padding': 'YTpiYw===',
+    'padding where none belongs': 'YTpi=',
+    'bits behind the last byte': 'YTpiYx==',
+    NUL: base64('store:\0'),
+    'a line feed': base64('sto\nre:secret'),
+    DEL: base64('\x7f:secret'),
+    'a letter with an accent': base64('störe:secret'),
+    'bytes that are not UTF-8': base64('st\xf6re:secret', 'latin1'),
+    'a NUL, percent-encoded': base64('store:%00'),
+    'an accent, percent-encoded': base64('st%C3%B6re:secret'),
+  }
+  for (const [what, token68] of Object.entries(cases)) {
+    t.throws(() => basicCredentials(`Basic ${token68}`), MALFORMED, what)
+  }
+})
+
+t.test('RFC 7617 §2: no credentials are in another scheme, and in what is no pair', async (t) => {
+  const pairs = ['', 'no colon', '%zz:secret', 'store:%', 'store:%e', 'store:%ff'].map(
+    (pair) => `Basic ${base64(pair)}`,
+  )
+  const none = ['', 'Basic', 'Basic !', 'Basic YTpi YTpi', 'Basic YTpi,', 'Bearer YTpi', ...pairs]
+  t.strictSame(
+    none.filter((authorization) => basicCredentials(authorization) !== undefined),
+    [],
+  )
+})
+
+t.test('RFC 7617 §2: over the wire a malformed header is 400, not a wrong secret', async (t) => {
+  const { post, token, suiteSecret } = await createWorldOfSuites(t)
+  const form = { token: await token() }
+  for (const token68 of ['YTpiYw', base64('store:\0'), base64(`störe:${suiteSecret}`)]) {
+    const answer = await post(form, { authorization: `Basic ${token68}` }, '/v1/oauth/introspect')
+    refused(t, answer, 400, 'invalid_request', /^The Authorization header is malformed$/)
+  }
+})
+
+const vschar = fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code))
+const vschars = fc.string({ unit: vschar })
+
+const ENCODERS: ((text: string) => string)[] = [
+  encodeURIComponent,
+  (text) => new URLSearchParams({ text }).toString().slice('text='.length),
+  (text) => text.replace(/./gs, (character) => `%${character.charCodeAt(0).toString(16)}`),
+  (text) => text.replaceAll(/[%+:]/g, encodeURIComponent),
+]
+
+t.test('RFC 6749 §2.3.1: any id and secret of VSCHAR come back, however they were form-encoded', async () => {
+  fc.assert(
+    fc.property(vschars, vschars, fc.constantFrom(...ENCODERS), (clientId, clientSecret, encode) => {
+      const read = basicCredentials(`Basic ${base64(`${encode(clientId)}:${encode(clientSecret)}`)}`)
+      return (
+        read !== undefined && 'clientId' in read && read.clientId === clientId && read.clientSecret === clientSecret
+      )
+    }),
+    { numRuns: 400 },
+  )
+})
+
+t.test('RFC 7617 §2: whatever a stranger sends, no credentials come out that were not in it', async () => {
+  const troublesome = fc.constantFrom(':', '%', '+', '4', '1', 'a', ' ', '\n', '\x7f', 'é')
+  const token68 = fc.oneof(
+    fc.string({ unit: troublesome, maxLength: 12 }).map((text) => base64(text)),
+    fc.uint8Array({ maxLength: 24 }).map((bytes) => Buffer.from(bytes).toString('base64')),
+    fc.string({ unit: fc.constantFrom(...'YTpiJ04/+=') }),
+  )
+  const authorization = fc.oneof(
+    token68.map((text) => `Basic ${text}`),
+    fc.string(),
+    fc.string().map((text) => `Basic ${text}`),
+  )
+  fc.assert(
+    fc.property(authorization, (text) => {
+      const read = outcome(basicCredentials, text)
+      if (read === undefined || read instanceof RequestRefused) return
+      const { clientId, clientSecret } = read
+      // Taken apart in another way, byte by byte.
+      const sent = Buffer.from(text.slice('Basic '.length).trim(), 'base64').toString('latin1')
+      const decoded = sent
+        .split(/:(.*)/s, 2)
+        .map((half) => half.replaceAll('+', ' ').replace(/%(..)/g, (_, hex) => String.fromCharCode(Number(`0x${hex}`))))
+      if (decoded[0] !== clientId || decoded[1] !== clientSecret)
+        throw new Error(`${JSON.stringify(read)} from ${sent}`)
+      if (!/^[\x20-\x7e]*$/.test(clientId + clientSecret)) throw new Error('not of VSCHAR')
+      if (text.slice('Basic '.length).trim() !== base64(sent, 'latin1')) throw new Error('not canonical')
+    }),
+    { numRuns: 1500 },
+  )
+})
+
+t.test('RFC 6750 §2.1: any b64token comes back, however the scheme is written', async () => {
+  const scheme = fc.tuple(...[...'bearer'].map((letter) => fc.constantFrom(letter, letter.toUpperCase())))
+  const token = fc.stringMatching(/^[A-Za-z0-9._~+/-]{1,100}={0,2}$/)
+  fc.assert(
+    fc.property(scheme, fc.integer({ min: 1, max: 3 }), token, (letters, spaces, text) => {
+      return bearerToken(requestWith(letters.join('') + ' '.repeat(spaces) + text)) === text
+    }),
+  )
+})
+
+t.test('RFC 6750 §2.1: whatever a stranger sends, no token comes out that was not all of it', async () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.string({ unit: fc.constantFrom(...'aZ9-._~+/=, \t"') }).map((rest) => `Bearer${rest}`),
+  )
+  fc.assert(
+    fc.property(text, (authorization) => {
+      const token = bearerToken(requestWith(authorization))
+      const isBearer = /^bearer +[^ ]/i.test(authorization)
+      if (token === undefined) return !isBearer
+      if (token instanceof RequestRefused) return isBearer
+      return isBearer && authorization.slice('Bearer'.length).trim() === token && /^[\w.~+/-]+=*$/.test(token)
+    }),
+    { numRuns: 400 },
+  )
+})
+
+t.test('RFC 9110 §5.5: printable ASCII stays as it is, the rest is percent-encoded UTF-8', async (t) => {
+  t.equal(headerValue('client-1@partner.example'), 'client-1@partner.example')
+  t.equal(headerValue('Störe ✓ 100 %'), 'St%C3%B6re%20%E2%9C%93%20100%20%25')
+  t.equal(headerValue('a\r\nb: c'), 'a%0D%0Ab:%20c')
+})
+
+t.test('RFC 3986 §2.1: any text becomes a legal header value, and decodeURIComponent gives it back', async () => {
+  fc.assert(
+    fc.property(fc.oneof(anyText(0xd7ff), anyText(0x7f)), (text) => {
+      const value = headerValue(text)
+      validateHeaderValue('x-application-name', value)
+      return /^[\x21-\x7e]*$/.test(value) && decodeURIComponent(value) === text
+    }),
+    { numRuns: 500 },
+  )
+})
