@@ -47,20 +47,6 @@ t.test(
   },
 )
 
-t.test('RFC 7009 §2.1: the application authenticates in the body, as at the token endpoint', async (t) => {
-  const { app, post, credentials, token, verify, basic } = await createWorldOfSuites(t)
-  const form = { ...credentials, token: await token() }
-  const { client_secret, ...without } = form
-  refused(t, await post({ ...form, client_secret: 'wrong' }, {}, PATH), 401, 'invalid_client', /./)
-  refused(t, await post({ ...form, client_id: 'store' }, {}, PATH), 401, 'invalid_client', /./)
-  refused(t, await post(without, {}, PATH), 400, 'invalid_request', /client_secret is missing/)
-  refused(t, await post({ ...form, token: '' }, {}, PATH), 400, 'invalid_request', /token is empty/)
-  refused(t, await post(form, { authorization: basic }, PATH), 400, 'invalid_request', /Authorization/)
-  refused(t, await post(form, {}, `${PATH}?a`), 400, 'invalid_request', /query/)
-  refused(t, await app.inject(PATH), 405, 'invalid_request', /method/)
-  t.equal((await verify(form.token)).statusCode, 200)
-})
-
 t.test('RFC 7009 §2.2.1: where the store cannot commit the answer is 503, and the token is still valid', async (t) => {
   const databaseUrl = `sqlite:${join(temporaryFolder(t), 'store.db')}`
   const { post, credentials, token, verify } = await createWorldOfSuites(t, { databaseUrl, lockTimeout: 0 })

@@ -42,21 +42,6 @@ t.test('RFC 6749 appendix B: any fields come back as they were encoded', async (
   )
 })
 
-t.test('RFC 6749 §3.2: any field that is given twice is refused', async (t) => {
-  const echo = await createEcho(t)
-  await fc.assert(
-    fc.asyncProperty(field, text, text, async (name, one, other) => {
-      const pairs = [
-        [name, one],
-        [name, other],
-      ]
-      const { statusCode, body } = await echo(new URLSearchParams(pairs).toString())
-      return statusCode === 400 && body.includes('is given more than once')
-    }),
-    { numRuns: 150 },
-  )
-})
-
 t.test('Forms: whatever bytes a stranger sends, it is a refusal and no failure', async (t) => {
   const { app, lines } = await createWorld(t)
   const bytes = fc.oneof(

@@ -4,8 +4,6 @@ import t from 'tap'
 import { RequestRefused } from '../../../src/domain/refusal.ts'
 import { basicCredentials, bearerToken } from '../../../src/http/wire/authorization.ts'
 import { headerValue } from '../../../src/http/wire/header-value.ts'
-import { refused } from '../../support/refused.ts'
-import { createWorldOfSuites } from '../../support/suites.ts'
 import { anyText } from '../../support/texts.ts'
 
 const MALFORMED = { message: 'Authorization header malformed' }
@@ -66,15 +64,6 @@ t.test('RFC 7617 §2: no credentials are in another scheme, and in what is no pa
     none.filter((authorization) => basicCredentials(authorization) !== undefined),
     [],
   )
-})
-
-t.test('RFC 7617 §2: over the wire a malformed header is 400, not a wrong secret', async (t) => {
-  const { post, token, suiteSecret } = await createWorldOfSuites(t)
-  const form = { token: await token() }
-  for (const token68 of ['YTpiYw', base64('store:\0'), base64(`störe:${suiteSecret}`)]) {
-    const answer = await post(form, { authorization: `Basic ${token68}` }, '/v1/oauth/introspect')
-    refused(t, answer, 400, 'invalid_request', /^The Authorization header is malformed$/)
-  }
 })
 
 const vschar = fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code))
