@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { AuthenticationRefused, RequestRefused } from '../../src/domain/refusal.ts'
 import { failures } from '../support/failures.ts'
@@ -95,33 +94,3 @@ t.test('Failures: where they are not limited, none is refused', async (t) => {
   t.strictSame(await times(120, () => fail('a')), Array(120).fill('made'))
   t.equal(await attempt('a', '192.0.2.1', new Error('bug')), 'made')
 })
-
-t.test(
-  'Failures: in any sequence, those of a prefix never exceed its budget, nor those of a client its own',
-  async () => {
-    const step = fc.record({
-      clientId: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'),
-      remoteAddress: fc.constantFrom('192.0.2.1', '192.0.2.2'),
-      repeat: fc.integer({ min: 1, max: 30 }),
-      pause: fc.nat(20_000),
-    })
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        const { clock, fail } = createWorld()
-        const made: { clientId: string; remoteAddress: string }[] = []
-        for (const { clientId, remoteAddress, repeat, pause } of steps) {
-          clock.time += pause
-          for (const outcome of await times(repeat, () => fail(clientId, remoteAddress))) {
-            if (outcome === 'made') made.push({ clientId, remoteAddress })
-          }
-        }
-        return steps.every(({ clientId, remoteAddress }) => {
-          const ofPrefix = made.filter((one) => one.remoteAddress === remoteAddress)
-          const ofClient = ofPrefix.filter((one) => one.clientId === clientId)
-          return ofPrefix.length <= 100 + clock.time / 1000 && ofClient.length <= 10 + clock.time / 6000
-        })
-      }),
-      { numRuns: 20 },
-    )
-  },
-)
