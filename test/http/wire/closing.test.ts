@@ -19,7 +19,7 @@ t.test('Closing: a connection that never sent a byte, or half a head, does not d
 
 t.test('Closing: answers that are pending are given, and then the connection ends, kept alive or not', async (t) => {
   for (const count of [1, 2]) {
-    const { app, ask, answer } = await createDoor(t)
+    const { app, ask, answer } = await createDoor(t, { drainTimeout: HOUR })
     const { received } = await ask(SLOW.repeat(count), count)
     const closed = app.close()
     for (let n = 0; n < count; n++) {
@@ -34,7 +34,7 @@ t.test('Closing: answers that are pending are given, and then the connection end
 })
 
 t.test('Closing: a request that comes while an answer is pending on its connection is answered too', async (t) => {
-  const { app, ask, waiting, answer } = await createDoor(t)
+  const { app, ask, waiting, answer } = await createDoor(t, { drainTimeout: HOUR })
   const { socket, received } = await ask(SLOW, 1)
   const closed = app.close()
   await nextTurn()
@@ -80,6 +80,15 @@ t.test('Closing: a client that was told what is wrong, and does not end its side
     await app.close()
     t.equal(socket.writableEnded, false)
   }
+  const { app, dial, waiting, answerAll } = await createDoor(t, { drainTimeout: HOUR, stallTimeout: HOUR })
+  const socket = await dial(`${SLOW}x\r\n\r\n`)
+  socket.resume()
+  await until(() => waiting.length === 1)
+  const closed = app.close()
+  await nextTurn()
+  answerAll()
+  await closed
+  t.equal(socket.writableEnded, false, 'nor where an answer was pending')
 })
 
 t.test('Retiring: no new connection; one that is open gets one more answer, which says that it ends', async (t) => {
