@@ -56,18 +56,14 @@ t.test('Address: of an IPv6 address the first half is the prefix, however the ad
 })
 
 t.test('Address: two halves that differ are two prefixes', async () => {
+  const spellPlain = (all: number[]) => all.map((one) => one.toString(16)).join(':')
   fc.assert(
     fc.property(groups(8), groups(4), (all, left) => {
-      const other = [...left, ...all.slice(4)]
       const same = String(left) === String(all.slice(0, 4))
-      return same === (prefixOf(all.map((one) => one.toString(16)).join(':')) === prefixOf(spellPlain(other)))
+      return same === (prefixOf(spellPlain(all)) === prefixOf(spellPlain([...left, ...all.slice(4)])))
     }),
   )
 })
-
-function spellPlain(all: number[]): string {
-  return all.map((one) => one.toString(16)).join(':')
-}
 
 t.test('Address: text that is none is one unknown prefix, and not private', async (t) => {
   for (const text of ['', 'unknown', '_hidden', '192.0.2.1:8080', '[2001:db8::1]', '300.1.1.1', 'x'.repeat(10_000)]) {

@@ -1,15 +1,17 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
 import type { LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
+import { newRequestId } from '../../src/domain/request-id.ts'
 import { generateSecret } from '../../src/domain/secret.ts'
 import { answerMalformed } from '../../src/http/wire/malformed.ts'
-import { listening } from '../support/listening.ts'
+import { traceIdOf } from '../../src/http/wire/trace-context.ts'
+import { formHead, listening } from '../support/listening.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 
 const ID = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
-const TRACEPARENT = `00-${TRACE}-00f067aa0ba902b7-01`
+const PARENT = '00f067aa0ba902b7'
+const TRACEPARENT = `00-${TRACE}-${PARENT}-01`
 const NEW = /^[0-9a-f]{20}$/
 
 const LIMITED = { tokenQuota: 3, logDetails: true }
@@ -59,31 +61,22 @@ async function lineOf(lines: string[]): Promise<Record<string, unknown> | undefi
   return line === undefined ? undefined : JSON.parse(line)
 }
 
-t.test('Request ids: every answer has one, and so has every line that a request causes', async (t) => {
-  const { requests, lines } = await createAnsweringWorld(t)
-  const ids = new Set<unknown>()
-  for (const [status, msg, send] of requests) {
-    const { statusCode, headers } = await send()
-    t.equal(statusCode, status)
-    t.match(headers['x-request-id'], NEW, `${status} ${msg}`)
-    ids.add(headers['x-request-id'])
-    const line = await lineOf(lines)
-    t.equal(line?.msg, msg)
-    if (line) t.equal(line.request_id, headers['x-request-id'], `${status} ${msg}`)
-    t.equal(line?.trace_id, undefined)
-  }
-  t.equal(ids.size, requests.length, 'each has its own')
-})
-
-t.test("Request ids: the caller's own is kept, and the trace that it names is in the line", async (t) => {
-  const { requests, lines } = await createAnsweringWorld(t, { 'x-request-id': ID, traceparent: TRACEPARENT })
-  for (const [status, msg, send] of requests) {
-    const { statusCode, headers } = await send()
-    t.equal(statusCode, status)
-    t.equal(headers['x-request-id'], ID, `${status} ${msg}`)
-    t.equal(headers.traceparent, undefined)
-    const line = await lineOf(lines)
-    if (msg) t.match(line, { msg, request_id: ID, trace_id: TRACE })
+t.test("Request ids: every answer has one, the caller's own where it sent one, and so has every line", async (t) => {
+  for (const headers of [{}, { 'x-request-id': ID, traceparent: TRACEPARENT }]) {
+    const { requests, lines } = await createAnsweringWorld(t, headers)
+    const isOwn = 'x-request-id' in headers
+    const ids = new Set<unknown>()
+    for (const [status, msg, send] of requests) {
+      const answer = await send()
+      const id = answer.headers['x-request-id']
+      ids.add(id)
+      const line = await lineOf(lines)
+      const [trace_id, request_id] = [isOwn ? TRACE : undefined, id]
+      t.equal(answer.statusCode, status)
+      t.match(answer.headers, { 'x-request-id': isOwn ? ID : NEW, traceparent: undefined }, `${status} ${msg}`)
+      t.match(line, msg && { msg, request_id, trace_id }, `${status} ${msg}`)
+    }
+    t.equal(ids.size, isOwn ? 1 : requests.length, 'each has its own')
   }
 })
 
@@ -147,18 +140,15 @@ t.test('Request ids: what waits for its answer keeps its id', async (t) => {
   )
 })
 
-t.test('Request ids: no two are the same, however many there are', async (t) => {
-  const { app } = await createWorldOfSuites(t)
-  const ids = new Set<unknown>()
-  for (let n = 0; n < 1000; n++) ids.add((await app.inject('/health/live')).headers['x-request-id'])
-  t.equal(ids.size, 1000)
-  const beginnings = new Set([...ids].map((id) => String(id).slice(0, 18)))
-  t.ok(beginnings.size >= 4, 'and what the next ones will be is not told for long')
+t.test('Request ids: no two are the same, and what the next ones will be is not told for long', async (t) => {
+  const ids = Array.from({ length: 1000 }, newRequestId)
+  t.equal(new Set(ids).size, 1000)
+  t.ok(new Set(ids.map((id) => id.slice(0, 18))).size >= 4)
 })
 
 t.test('Request ids: what never became a request has one, too: its own where its headers could be read', async (t) => {
   const { app, lines } = await createWorldOfSuites(t)
-  const { dial, exchange } = await listening(t, app)
+  const { dialed, exchange } = await listening(t, app)
   const lineFor = async (answer: string) => {
     const [, id] = /\r\nx-request-id: (\S+)\r\n/i.exec(answer) ?? []
     const line = await lineOf(lines)
@@ -166,21 +156,63 @@ t.test('Request ids: what never became a request has one, too: its own where its
     return { id, line }
   }
   t.match((await lineFor(await exchange('nonsense\r\n\r\n'))).id, NEW)
-  const known = `Host: a\r\nX-Request-Id: ${ID}\r\nTraceparent: ${TRACEPARENT}\r\n`
-  const tooLarge = await exchange(`GET / HTTP/1.1\r\n${known}X: ${'x'.repeat(20_000)}\r\n\r\n`)
+  const known = `X-Request-Id: ${ID}\r\nTraceparent: ${TRACEPARENT}`
+  const tooLarge = await exchange(`GET / HTTP/1.1\r\n${known}\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
   t.match((await lineFor(tooLarge)).id, NEW, 'headers that could not be read')
-  t.match(await lineFor(await exchange(`CONNECT a:1 HTTP/1.1\r\n${known}\r\n`)), { id: ID, line: { trace_id: TRACE } })
+  t.match(await lineFor(await exchange(`CONNECT a:1 HTTP/1.1\r\nHost: a\r\n${known}\r\n\r\n`)), {
+    id: ID,
+    line: { trace_id: TRACE },
+  })
 
-  const form = 'Content-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n'
-  const unread = await exchange(`POST /v1/oauth/accesstoken HTTP/1.1\r\n${known}${form}\r\nno chunk\r\n`)
+  const chunked = `${formHead(undefined, known)}Transfer-Encoding: chunked\r\n\r\n`
+  const unread = await exchange(`${chunked}no chunk\r\n`)
   t.match(await lineFor(unread), { id: ID, line: { trace_id: TRACE } }, 'a body that is none')
 
-  const [[served], socket] = (await Promise.all([once(app.server, 'connection'), dial()])) as [[Socket], Socket]
-  socket.write(`POST /v1/oauth/accesstoken HTTP/1.1\r\n${known}${form}\r\n`)
+  const { socket, served } = await dialed()
+  socket.write(chunked)
   await once(app.server, 'request')
   const observed: unknown[] = []
   const late = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   answerMalformed({ observe: (event) => observed.push(event) }, late, served)
   t.match(observed, [{ reason: 'request too slow', requestId: ID, traceId: TRACE }])
   socket.destroy()
+})
+
+t.test('W3C Trace Context §3.2.2, §4.3: the trace id of a traceparent of any version is read', async (t) => {
+  const cases: [traceparent: string | undefined, id: string | undefined][] = [
+    [undefined, undefined],
+    [`00-${TRACE}-${PARENT}-01`, TRACE],
+    [`00-${TRACE}-${PARENT}-00`, TRACE],
+    [`cc-${TRACE}-${PARENT}-01`, TRACE],
+    [`cc-${TRACE}-${PARENT}-01-`, TRACE],
+    [`cc-${TRACE}-${PARENT}-01-what-the-future-has`, TRACE],
+    // Its trace id would keep a long one in memory.
+    [`cc-${TRACE}-${PARENT}-01-`.padEnd(128, 'x'), TRACE],
+    [`cc-${TRACE}-${PARENT}-01-`.padEnd(129, 'x'), undefined],
+    ...[
+      '',
+      TRACE,
+      `00-${TRACE}-${PARENT}`,
+      `00-${TRACE}-${PARENT}-1`,
+      `00-${TRACE.toUpperCase()}-${PARENT}-01`,
+      `00-${TRACE}-${PARENT.toUpperCase()}-01`,
+      `00-${TRACE.slice(1)}-${PARENT}-01`,
+      `00-${TRACE}-${PARENT}0-01`,
+      `00-${TRACE}-${PARENT}-0x`,
+      `0-${TRACE}-${PARENT}-01`,
+      `00_${TRACE}_${PARENT}_01`,
+      `00-${'0'.repeat(32)}-${PARENT}-01`,
+      `00-${TRACE}-${'0'.repeat(16)}-01`,
+      `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`,
+      `cc-${TRACE}-${PARENT}-01.what`,
+      `cc-${TRACE}-${PARENT}-011`,
+      `00-${TRACE}-${PARENT}-01-`,
+      `00-${TRACE}-${PARENT}-01-what`,
+      `ff-${TRACE}-${PARENT}-01`,
+    ].map((traceparent): (typeof cases)[number] => [traceparent, undefined]),
+  ]
+  t.strictSame(
+    cases.filter(([traceparent, id]) => traceIdOf({ traceparent }) !== id),
+    [],
+  )
 })

@@ -1,11 +1,13 @@
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { Application } from '../../src/domain/application.ts'
 import type { Event } from '../../src/domain/events.ts'
-import { mintToken } from '../../src/domain/token.ts'
+import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { purge } from '../../src/issuer/purge.ts'
+import { startPurgeLoop } from '../../src/server/purge-loop.ts'
 import { openStore } from '../../src/store/open.ts'
 import { AUDIT } from '../support/audit.ts'
 import { keyOf } from '../support/keys.ts'
@@ -25,73 +27,116 @@ const NEWCOMER = {
   skipNamesake: false,
 }
 
-t.test('Purge: counts of tokens are kept for two days', async (t) => {
-  const { store, clock, credentials, token, flushUsage } = await createWorld(t)
+/** A world with a purge, which resolves to whether there may be more, and notes what it told. */
+async function createPurgingWorld(t: Test, options?: Parameters<typeof createWorld>[1]) {
+  const world = await createWorld(t, options)
+  const { store, clock } = world
+  const told: Event[] = []
   const now = () => clock.time
+  return { ...world, now, told, purgeOnce: () => purge({ store, now, observe: (event) => told.push(event) }) }
+}
+
+/** The same, with the ids of the tokens in its store. */
+async function createWorldWithFile(t: Test) {
+  const file = join(temporaryFolder(t), 'store.db')
+  const world = await createPurgingWorld(t, { databaseUrl: `sqlite:${file}` })
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  return { ...world, db, ids: () => db.prepare('SELECT id FROM tokens ORDER BY id').pluck().all() }
+}
+
+t.test('The contract: a token lives 60 minutes, then the purge takes it and not before', async (t) => {
+  const { store, clock, told, ids, purgeOnce } = await createWorldWithFile(t)
+  const smallest = { ...mintToken(keyOf(1), START).stored, id: firstTokenIdAt(START) }
+  await store.addToken(smallest)
+  await store.addToken(mintToken(keyOf(1), START - 1).stored)
+  clock.time = START + HOUR - 1
+  t.equal(await purgeOnce(), false)
+  t.strictSame(ids(), [smallest.id], 'not even the smallest id of a millisecond that is not expired')
+  clock.time = START + HOUR
+  t.equal(await purgeOnce(), false)
+  t.strictSame(ids(), [])
+  t.strictSame(told, Array(2).fill({ type: 'tokens purged', count: 1 }))
+})
+
+t.test('Purge: it is stopped when the step that was under way is done', async (t) => {
+  const { store, clock, db, ids, now } = await createWorldWithFile(t)
+  await store.addToken(mintToken(keyOf(1), START).stored)
+  clock.time = START + HOUR
+  db.exec('BEGIN IMMEDIATE')
+  const observe = ({ type }: Event) => t.equal(type, 'tokens purged')
+  const stopped = startPurgeLoop({ store, now, monotonic: () => 0, observe }).stop()
+  for (let n = 0; n < 10; n++) await nextTurn()
+  db.exec('COMMIT')
+  await stopped
+  t.strictSame(ids(), [])
+})
+
+t.test('Purge: counts of tokens are kept for two days', async (t) => {
+  const { store, clock, credentials, token, flushUsage, purgeOnce } = await createPurgingWorld(t)
   const { key } = (await store.findApplication(credentials.client_id)) as Application
   const counts = () => store.listTokenCounts([key], [hourOf(START)])
   await token()
   await flushUsage()
   clock.time += 48 * HOUR
-  await purge({ store, now, observe() {} })
+  await purgeOnce()
   t.equal((await counts()).length, 1)
   clock.time += HOUR
-  t.equal(await purge({ store, now, observe() {} }), false)
+  t.equal(await purgeOnce(), false)
   t.strictSame(await counts(), [])
 })
 
 t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
-  const { store, clock, administration, credentials } = await createWorld(t)
-  const now = () => clock.time
-  const observe = ({ type }: Event) => t.fail(type)
+  const { store, clock, credentials, told, purgeOnce } = await createPurgingWorld(t)
   const old = refusal(credentials.client_id, { firstAt: START - HOUR })
   await store.recordRefusals([old])
-  clock.time += 30 * 24 * HOUR
-  await purge({ store, now, observe })
+  clock.time += 30 * DAY
+  await purgeOnce()
   t.strictSame(await store.listRefusals(old.clientId), [old])
   clock.time += 1
-  t.equal(await purge({ store, now, observe }), false)
+  t.equal(await purgeOnce(), false)
   t.strictSame(await store.listRefusals(old.clientId), [])
 
-  for (let n = 0; n < 26; n++) {
-    const { clientId } = await administration.register({ name: `${n}`, developerEmail: 'a@b.example' })
+  const clients = Array.from({ length: 26 }, (_, n) => ({ ...NEWCOMER, clientId: `a${n}` }))
+  await store.register({ suites: [], applications: clients }, AUDIT)
+  for (const { clientId } of clients) {
     await store.recordRefusals(Array.from({ length: 20 }, (_, m) => ({ ...old, clientId, reason: `${m}` })))
   }
-  t.equal(await purge({ store, now, observe }), true, 'there are more')
-  t.equal(await purge({ store, now, observe }), false)
+  t.equal(await purgeOnce(), true, 'there are more')
+  t.equal(await purgeOnce(), false)
+  t.strictSame(told, [])
 })
 
 t.test('Purge: audit events are kept for 400 days', async (t) => {
-  const { store, clock } = await createWorld(t)
-  const now = () => clock.time
-  const observe = ({ type }: Event) => t.fail(type)
+  const { store, clock, told, purgeOnce } = await createPurgingWorld(t)
   const events = async () => (await store.listAuditEvents({ limit: 9 })).map(({ at }) => at)
-  const change = (clientId: string) =>
-    store.register({ suites: [], applications: [{ ...NEWCOMER, clientId }] }, { ...AUDIT, at: clock.time })
+  const change = (...clientIds: string[]) => {
+    const applications = clientIds.map((clientId) => ({ ...NEWCOMER, clientId }))
+    return store.register({ suites: [], applications }, { ...AUDIT, at: clock.time })
+  }
   clock.time += 400 * DAY
   await change('b')
-  await purge({ store, now, observe })
+  await purgeOnce()
   t.strictSame(await events(), [clock.time, START])
   clock.time += 1
   await change('c')
-  t.equal(await purge({ store, now, observe }), false)
+  t.equal(await purgeOnce(), false)
   t.strictSame(await events(), [clock.time, clock.time - 1])
 
-  const applications = Array.from({ length: 499 }, (_, n) => ({ ...NEWCOMER, clientId: `a${n}` }))
-  await store.register({ suites: [], applications }, { ...AUDIT, at: clock.time })
+  await change(...Array.from({ length: 499 }, (_, n) => `a${n}`))
   clock.time += 401 * DAY
   await change('d')
-  t.equal(await purge({ store, now, observe }), true, 'there are more')
-  t.equal(await purge({ store, now, observe }), false)
+  t.equal(await purgeOnce(), true, 'there are more')
+  t.equal(await purgeOnce(), false)
   t.strictSame(await events(), [clock.time])
+  t.strictSame(told, [])
 })
 
 t.test('Purge: a clock that is years ahead or behind does not empty the audit trail', async (t) => {
-  const { store, clock } = await createWorld(t)
-  const now = () => clock.time
-  for (const time of [START + 4000 * DAY, START - 4000 * DAY]) {
+  const { store, clock, purgeOnce } = await createPurgingWorld(t)
+  for (const time of [START + 4000 * DAY, START - 4000 * DAY, -DAY]) {
     clock.time = time
-    await purge({ store, now, observe() {} })
+    await purgeOnce()
     t.equal((await store.listAuditEvents({ limit: 9 })).length, 1)
   }
 })
@@ -103,35 +148,12 @@ t.test('Purge: an empty audit trail needs no purge', async (t) => {
 })
 
 t.test('Purge: everything else waits until the expired tokens are deleted', async (t) => {
-  const { store, clock, credentials } = await createWorld(t)
-  const now = () => clock.time
+  const { store, clock, credentials, purgeOnce } = await createPurgingWorld(t)
   const old = refusal(credentials.client_id, { firstAt: START - HOUR })
   const refusals = async () => (await store.listRefusals(old.clientId)).length
   await store.recordRefusals([old])
   await Promise.all(Array.from({ length: 500 }, () => store.addToken(mintToken(keyOf(1), START).stored)))
   clock.time += 31 * DAY
-  t.equal(await purge({ store, now, observe() {} }), true)
-  t.equal(await refusals(), 1)
-  t.equal(await purge({ store, now, observe() {} }), false)
-  t.equal(await refusals(), 0)
-})
-
-function rowsOf(t: Test, file: string): () => number {
-  const db = new Database(file)
-  t.teardown(() => db.close())
-  return () => db.prepare('SELECT count(*) FROM tokens').pluck().get() as number
-}
-
-t.test('The contract: a token lives 60 minutes, then the purge takes it and not before', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const { store, clock } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
-  const now = () => clock.time
-  const rows = rowsOf(t, file)
-  await store.addToken(mintToken(keyOf(1), START).stored)
-  clock.time = START + HOUR - 1
-  t.equal(await purge({ store, now, observe() {} }), false)
-  t.equal(rows(), 1)
-  clock.time = START + HOUR
-  t.equal(await purge({ store, now, observe() {} }), false)
-  t.equal(rows(), 0)
+  t.strictSame([await purgeOnce(), await refusals()], [true, 1])
+  t.strictSame([await purgeOnce(), await refusals()], [false, 0])
 })

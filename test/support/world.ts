@@ -6,6 +6,7 @@ import type { Seeds } from '../../src/administration/seed-plan.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
 import { buildApp } from '../../src/http/app.ts'
+import type { Later } from '../../src/http/wire/late-answers.ts'
 import { createProxies } from '../../src/http/wire/proxies.ts'
 import { createFailures } from '../../src/issuer/failures.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
@@ -33,6 +34,8 @@ export async function createWorld(
     logDetails = false,
     docsUrl = undefined as string | undefined,
     counts = false,
+    requestTimeout = 10_000,
+    later = ((end, _delay, socket) => void setImmediate(end, socket)) as Later,
   } = {},
 ) {
   /** `monotonic` is the clock that nobody sets. */
@@ -66,6 +69,8 @@ export async function createWorld(
     connectionLimit,
     publicUrl: PUBLIC_URL,
     docsUrl,
+    requestTimeout,
+    later,
   })
   t.teardown(async () => {
     await app.close()

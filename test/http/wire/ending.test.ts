@@ -1,139 +1,127 @@
 import { once } from 'node:events'
 import { Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { retire } from '../../../src/http/wire/connections.ts'
 import { endConnection } from '../../../src/http/wire/ending.ts'
-import { listening, said, statuses } from '../../support/listening.ts'
+import { answerMalformed } from '../../../src/http/wire/malformed.ts'
+import { pipelineOf } from '../../../src/http/wire/pipeline.ts'
+import { createDoor, LARGE, SLOW } from '../../support/door.ts'
+import { formHead, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
 import { createWorld } from '../../support/world.ts'
 
-const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
 const MIB = 1024 * 1024
+const NOT_A_CHUNK = `${formHead('/v1/oauth/revoke')}Transfer-Encoding: chunked\r\n\r\nzz\r\n`
+const TOO_SLOW = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
 async function createListeningWorld(t: Test) {
   const world = await createWorld(t)
-  const form = new URLSearchParams(world.credentials).toString()
-  const tokenRequest = (headers = '') =>
-    `POST /v1/oauth/accesstoken HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n${headers}` +
-    `Content-Length: ${form.length}\r\n\r\n${form}`
-  const logged = (message: string) => world.lines.filter((line) => line.includes(`"msg":"${message}"`)).length
-  return { ...world, ...(await listening(t, world.app)), tokenRequest, logged }
+  let requests = 0
+  world.app.server.on('request', () => requests++)
+  return {
+    ...world,
+    ...(await listening(t, world.app)),
+    token: tokenRequest(world.credentials),
+    lastToken: tokenRequest(world.credentials, 'Connection: close'),
+    issued: () => world.lines.filter((line) => line.includes('"msg":"token issued"')).length,
+    requests: () => requests,
+  }
 }
 
-t.test('RFC 9112 §9.6: a client that has sent all that it will still gets its answers', async (t) => {
-  const { dial, tokenRequest, logged } = await createListeningWorld(t)
-  const socket = await dial()
-  socket.end(tokenRequest().repeat(20))
-  const answers = await said(socket)
-  t.strictSame(statuses(answers), Array(20).fill(200))
-  t.equal(answers.match(/"access_token"/g)?.length, 20)
-  t.equal(logged('token issued'), 20)
+t.test('RFC 9112 §2.2: what is not HTTP is refused in the same shape, and nothing of it is logged', async (t) => {
+  const { exchange, lines } = await createListeningWorld(t)
+  const garbage = await exchange('SECRET nonsense\r\n\r\n')
+  t.match(garbage, /^HTTP\/1\.1 400 Bad Request\r\ncache-control: no-store\r\n/)
+  t.match(garbage, /connection: close\r\n\r\n\{"error":"invalid_request","error_description":"[^"]+"\}$/)
+  const long = await exchange(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'SECRET'.repeat(5000)}\r\n\r\n`)
+  t.match(long, /^HTTP\/1\.1 431 /)
+  t.notMatch(lines.join(''), /SECRET/)
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    [
+      { msg: 'request refused', reason: 'not HTTP', status: 400, remote_address: '127.0.0.1' },
+      { msg: 'request refused', reason: 'headers too large', status: 431, remote_address: '127.0.0.1' },
+    ],
+    'that it was refused is',
+  )
 })
 
-t.test(
-  'RFC 9112 §9.6: half-closed connections end: without a request, behind one, and in the middle of one',
-  async (t) => {
-    const { app, dial } = await createListeningWorld(t)
-    const cases: [string, number[]][] = [
-      ['', []],
-      [LIVE, [200]],
-      [LIVE + LIVE.slice(0, 20), [200, 400]],
-    ]
-    for (const [bytes, expected] of cases) {
-      const [[served], socket] = (await Promise.all([once(app.server, 'connection'), dial()])) as [[Socket], Socket]
-      socket.end(bytes)
-      t.strictSame(statuses(await said(socket)), expected)
-      await until(() => served.destroyed)
-    }
-  },
-)
-
-t.test('RFC 9112 §2.2: what is not HTTP takes no answer away from the requests before it', async (t) => {
-  const { exchange, tokenRequest, logged } = await createListeningWorld(t)
-  const answers = await exchange(`${tokenRequest()}SECRET nonsense\r\n\r\n`)
-  t.strictSame(statuses(answers), [200, 400])
-  t.match(answers, /"access_token".*not HTTP/s)
-  t.equal(logged('token issued'), 1)
+t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and what comes afterwards is not read', async (t) => {
+  const { dialed, requests } = await createListeningWorld(t)
+  const { socket, served } = await dialed()
+  answerMalformed({ observe: () => {} }, TOO_SLOW, served)
+  answerMalformed({ observe: () => {} }, new Error('a second one, when the socket is closed'), served)
+  const arrived = once(served, 'data')
+  socket.write(LIVE)
+  await arrived
+  t.match(await said(socket), /^HTTP\/1\.1 408 Request Timeout\r\n/)
+  t.equal(requests(), 0)
 })
 
-t.test('RFC 9112 §2.2: a body that cannot be read takes no answer away from the requests before it', async (t) => {
-  const { exchange, tokenRequest } = await createListeningWorld(t)
-  const broken =
-    'POST /v1/oauth/revoke HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n' +
-    'Transfer-Encoding: chunked\r\n\r\nzz\r\n'
-  t.strictSame(statuses(await exchange(tokenRequest() + broken)), [200, 400])
+t.test('RFC 9112 §9.6: a client that has sent all that it will still gets its answers, and then the end', async (t) => {
+  const { dialed, token, issued } = await createListeningWorld(t)
+  const cases: [what: string, bytes: string, answers: number[]][] = [
+    ['no request', '', []],
+    ['one request', LIVE, [200]],
+    ['half a request', LIVE + LIVE.slice(0, 20), [200, 400]],
+    ['many requests', token.repeat(20), Array(20).fill(200)],
+  ]
+  for (const [what, bytes, expected] of cases) {
+    const { socket, served } = await dialed()
+    socket.end(bytes)
+    t.strictSame(statuses(await said(socket)), expected, what)
+    await until(() => served.destroyed)
+  }
+  t.equal(issued(), 20)
+})
+
+t.test('RFC 9112 §2.2, §9.6: the answers that are due come before an end, and nothing comes behind it', async (t) => {
+  const { exchange, token, lastToken, lines, issued } = await createListeningWorld(t)
+  const upgrade = LIVE.replace('\r\n\r\n', '\r\nUpgrade: h2c\r\nConnection: close, Upgrade\r\n\r\n')
+  const cases: [what: string, bytes: string, answers: number[]][] = [
+    ['nothing follows the last answer', lastToken + LIVE, [200]],
+    ['nor does a refusal', `${lastToken}nonsense\r\n\r\n`, [200]],
+    ['RFC 9110 §7.8: what asks for another protocol is answered in this one', upgrade, [200]],
+    ['RFC 9110 §9.3.6: CONNECT is refused', `${token}CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`, [200, 400]],
+  ]
+  for (const [what, bytes, expected] of cases) t.strictSame(statuses(await exchange(bytes)), expected, what)
+  t.equal(issued(), 3)
+  t.equal(lines.filter((line) => line.includes('not HTTP')).length, 1)
+
+  t.match(await exchange(`${token}SECRET nonsense\r\n\r\n`), /^HTTP\/1\.1 200 .*"access_token".*1\.1 400 .*not HTTP/s)
+  t.strictSame(statuses(await exchange(token + NOT_A_CHUNK)), [200, 400], 'a body that cannot be read')
 })
 
 t.test('Log: who ends a connection within a body, or sends one that cannot be read, is said once', async (t) => {
-  const { app, dial, lines } = await createListeningWorld(t)
-  const head =
-    'POST /v1/oauth/revoke HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n' +
-    'Transfer-Encoding: chunked\r\n\r\n'
-  for (const body of ['zz\r\n', '5\r\nab']) {
-    const [[served], socket] = (await Promise.all([once(app.server, 'connection'), dial()])) as [[Socket], Socket]
-    socket.end(head + body)
+  const { dialed, exchange, lastToken, lines } = await createListeningWorld(t)
+  for (const bytes of [NOT_A_CHUNK, NOT_A_CHUNK.replace('zz\r\n', '5\r\nab')]) {
+    const { socket, served } = await dialed()
+    socket.end(bytes)
     socket.resume()
     await once(served, 'close')
-    await sleep(50)
-    t.equal(lines.length, 1, body)
-    t.match(lines.pop(), /"reason":"not HTTP"/)
+    await exchange(lastToken)
+    const said = lines.splice(0)
+    t.equal(said.length, 2)
+    t.match(said, [/"reason":"not HTTP"/, /token issued/])
   }
-})
-
-t.test('Closing: a client that was told what is wrong, and does not end its side, is not waited for', async (t) => {
-  for (const bytes of [
-    'POST /v1/oauth/revoke HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
-    'x\r\n\r\n',
-  ]) {
-    const { app, dial } = await createListeningWorld(t)
-    const socket = await dial(bytes)
-    socket.resume()
-    await once(socket, 'end')
-    const closed = app.close()
-    t.equal(await Promise.race([closed.then(() => 'closed'), sleep(5000, 'still waiting', { ref: false })]), 'closed')
-  }
-})
-
-t.test('RFC 9112 §9.6: nothing follows the answer that is the last', async (t) => {
-  const { exchange, tokenRequest, lines } = await createListeningWorld(t)
-  const last = tokenRequest('Connection: close\r\n')
-  for (const more of [LIVE, 'nonsense\r\n\r\n']) t.strictSame(statuses(await exchange(last + more)), [200])
-  t.notMatch(lines.join(''), /not HTTP/)
 })
 
 t.test('RFC 9110 §15.5.9: a request that was answered before its body came is not answered again', async (t) => {
-  const { app, dial, lines } = await createListeningWorld(t)
-  const connected = once(app.server, 'connection')
-  const socket = await dial('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n')
-  const [served] = await connected
+  const { app, dialed, lines } = await createListeningWorld(t)
+  const { socket, served } = await dialed()
+  socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n')
   const answers = said(socket)
   await once(socket, 'data')
-  app.server.emit('clientError', Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), served)
+  app.server.emit('clientError', TOO_SLOW, served)
   t.strictSame(statuses(await answers), [404])
   t.equal(lines.length, 1)
 })
 
-t.test('RFC 9110 §9.3.6: CONNECT is refused behind the answers that are due', async (t) => {
-  const { exchange, tokenRequest } = await createListeningWorld(t)
-  t.strictSame(statuses(await exchange(`${tokenRequest()}CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`)), [200, 400])
-})
-
-t.test('RFC 9110 §7.8: what asks for another protocol is answered in this one', async (t) => {
-  const { exchange } = await createListeningWorld(t)
-  const upgrade = LIVE.replace('\r\n\r\n', '\r\nUpgrade: h2c\r\nConnection: close, Upgrade\r\n\r\n')
-  t.strictSame(statuses(await exchange(upgrade)), [200])
-})
-
 t.test('Bodies: one that nobody will read is not swallowed, and the client reads why', async (t) => {
-  const { app, dial } = await createListeningWorld(t)
-  const heads = {
-    'of a known length': 'Content-Length: 1073741824',
-    'in chunks': 'Transfer-Encoding: chunked',
-  }
-  for (const [what, header] of Object.entries(heads)) {
-    const connected = once(app.server, 'connection')
-    const socket = await dial(`POST /v1/oauth/accesstoken HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`)
-    const [served] = (await connected) as [Socket]
+  const { dialed } = await createListeningWorld(t)
+  for (const header of ['Content-Length: 1073741824', 'Transfer-Encoding: chunked']) {
+    const { socket, served } = await dialed()
+    socket.write(`POST /v1/oauth/accesstoken HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`)
     const answer = said(socket)
     const chunk = `${(MIB / 16).toString(16)}\r\n${'x'.repeat(MIB / 16)}\r\n`
     const pump = () => {
@@ -141,9 +129,9 @@ t.test('Bodies: one that nobody will read is not swallowed, and the client reads
     }
     socket.on('drain', pump)
     pump()
-    t.match(await answer, /^HTTP\/1\.1 400 .*^connection: close.*x-www-form-urlencoded/ims, what)
+    t.match(await answer, /^HTTP\/1\.1 400 .*^connection: close.*x-www-form-urlencoded/ims, header)
     socket.destroy()
-    t.ok(served.bytesRead < 2 * MIB, `${what}: ${served.bytesRead} bytes`)
+    t.ok(served.bytesRead < 2 * MIB, `${header}: ${served.bytesRead} bytes`)
   }
 })
 
@@ -157,4 +145,96 @@ t.test('Bodies: behind a short one that is not read, the connection goes on', as
 
 t.test('Ending: to a client that is gone nothing is said', async (t) => {
   t.equal(endConnection(new Socket().destroy(), { farewell: 'farewell' }), false)
+})
+
+t.test('Pipelining: what is read at once is answered as far as 32 requests, in order; then the end', async (t) => {
+  const { exchange, requests, token, issued } = await createListeningWorld(t)
+  const first = 'GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n'
+  t.strictSame(statuses(await exchange(first + LIVE.repeat(1500))), [404, ...Array(31).fill(200)])
+  t.equal(requests(), 32, 'the others were not even looked at')
+  t.equal(statuses(await exchange(token.repeat(33) + LIVE)).length, 32)
+  t.equal(issued(), 32, 'a token behind too many others is not issued')
+})
+
+t.test('Pipelining: 32 unanswered requests at a time, and any number one after the other', async (t) => {
+  const { dial } = await createListeningWorld(t)
+  const socket = await dial()
+  let answers = ''
+  socket.on('data', (chunk) => {
+    answers += chunk
+  })
+  for (let sent = 32; sent <= 96; sent += 32) {
+    socket.write(LIVE.repeat(32))
+    await until(() => statuses(answers).length === sent)
+  }
+  t.strictSame(new Set(statuses(answers)), new Set([200]))
+  t.equal(socket.readableEnded, false)
+})
+
+t.test('Pipelining: the answers that are due leave before the end, even if a client sends on and on', async (t) => {
+  for (const more of [Buffer.from(SLOW.repeat(7)), Buffer.alloc(16 * MIB)]) {
+    const { ask, answerAll } = await createDoor(t)
+    const { socket, served, received } = await ask(SLOW.repeat(33), 32)
+    socket.write(more)
+    if (more.length > MIB) await until(() => served.isPaused())
+    answerAll()
+    t.equal(statuses(await received).length, 32)
+    socket.destroy()
+    t.ok(served.bytesRead < 2 * MIB)
+  }
+})
+
+t.test('Unread answers: who takes none for a while loses the connection; an idle one stays', async (t) => {
+  const { dialed } = await createDoor(t, { stallTimeout: 300 })
+  const idle = await dialed()
+  const deaf = await dialed()
+  deaf.socket.pause()
+  deaf.socket.write(LARGE)
+  await until(() => deaf.served.destroyed)
+  t.equal(idle.served.destroyed, false)
+})
+
+t.test('Ending: at most a mebibyte more is read, and a client that does not end is not waited for', async (t) => {
+  const { dialed } = await createDoor(t, { stallTimeout: 50 })
+  for (const more of [0, 16 * MIB]) {
+    const { socket, served } = await dialed()
+    socket.write('nonsense\r\n\r\n')
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.write(Buffer.alloc(more))
+    await until(() => served.destroyed)
+    t.strictSame([statuses(answer), socket.writableEnded], [[400], false])
+    t.ok(served.bytesRead < 2 * MIB)
+  }
+})
+
+t.test('Unread answers: a connection that was ended is not closed while its answers are not ready', async (t) => {
+  const { dialed, ask, answerAll } = await createDoor(t, { stallTimeout: 50 })
+  const { received } = await ask(SLOW.repeat(33), 32)
+  // This one is closed only after as many looks.
+  for (let n = 0; n < 3; n++) {
+    const { socket, served } = await dialed()
+    socket.write('nonsense\r\n\r\n')
+    await until(() => served.destroyed)
+  }
+  answerAll()
+  t.equal(statuses(await received).length, 32)
+})
+
+t.test('Retiring: behind an answer that says that it is the last, no other request is read', async (t) => {
+  const { app, ask, answer } = await createDoor(t)
+  const { socket, served, received } = await ask(SLOW, 1)
+  const retired = retire(app.server)
+  socket.write(LARGE)
+  await until(() => pipelineOf(served).last?.writableEnded === true)
+  let requests = 0
+  app.server.on('request', () => requests++)
+  socket.write(SLOW)
+  await until(() => pipelineOf(served).isEnding)
+  answer()
+  t.strictSame(statuses(await received), [200, 200])
+  t.equal(requests, 0)
+  await retired
 })

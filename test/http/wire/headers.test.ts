@@ -1,11 +1,10 @@
-import { once } from 'node:events'
-import http, { type IncomingMessage } from 'node:http'
+import { type IncomingMessage, validateHeaderValue } from 'node:http'
 import fc from 'fast-check'
 import t from 'tap'
 import { RequestRefused } from '../../../src/domain/refusal.ts'
 import { basicCredentials, bearerToken } from '../../../src/http/wire/authorization.ts'
-import { refused } from '../../support/refused.ts'
-import { createWorldOfSuites } from '../../support/suites.ts'
+import { headerValue } from '../../../src/http/wire/header-value.ts'
+import { anyText } from '../../support/texts.ts'
 
 const MALFORMED = { message: 'Authorization header malformed' }
 
@@ -33,7 +32,7 @@ t.test('RFC 7617 §2: an id and a secret are read, split at the first colon', as
   t.strictSame(basicCredentials(`Basic ${base64('a+b%20c:%25%2b')}`), { clientId: 'a b c', clientSecret: '%+' })
 })
 
-t.test('RFC 4648 §3.2-3.5: base64 that is not canonical is malformed', async (t) => {
+t.test('RFC 4648 §3.2-3.5, RFC 6749 appendix A: what is not canonical, or not of %x20-7E, is malformed', async (t) => {
   t.strictSame(basicCredentials('Basic YTpiYw=='), { clientId: 'a', clientSecret: 'bc' })
   const cases = {
     'a length that no encoder makes': 'YTpiY',
@@ -43,14 +42,6 @@ t.test('RFC 4648 §3.2-3.5: base64 that is not canonical is malformed', async (t
     'too much padding': 'YTpiYw===',
     'padding where none belongs': 'YTpi=',
     'bits behind the last byte': 'YTpiYx==',
-  }
-  for (const [what, token68] of Object.entries(cases)) {
-    t.throws(() => basicCredentials(`Basic ${token68}`), MALFORMED, what)
-  }
-})
-
-t.test('RFC 6749 appendix A: a half with anything but %x20-7E is malformed, encoded or not', async (t) => {
-  const cases = {
     NUL: base64('store:\0'),
     'a line feed': base64('sto\nre:secret'),
     DEL: base64('\x7f:secret'),
@@ -68,18 +59,11 @@ t.test('RFC 7617 §2: no credentials are in another scheme, and in what is no pa
   const pairs = ['', 'no colon', '%zz:secret', 'store:%', 'store:%e', 'store:%ff'].map(
     (pair) => `Basic ${base64(pair)}`,
   )
-  for (const authorization of ['', 'Basic', 'Basic !', 'Basic YTpi YTpi', 'Basic YTpi,', 'Bearer YTpi', ...pairs]) {
-    t.equal(basicCredentials(authorization), undefined, authorization)
-  }
-})
-
-t.test('RFC 7617 §2: over the wire a malformed header is 400, not a wrong secret', async (t) => {
-  const { post, token, suiteSecret } = await createWorldOfSuites(t)
-  const form = { token: await token() }
-  for (const token68 of ['YTpiYw', base64('store:\0'), base64(`störe:${suiteSecret}`)]) {
-    const answer = await post(form, { authorization: `Basic ${token68}` }, '/v1/oauth/introspect')
-    refused(t, answer, 400, 'invalid_request', /^The Authorization header is malformed$/)
-  }
+  const none = ['', 'Basic', 'Basic !', 'Basic YTpi YTpi', 'Basic YTpi,', 'Bearer YTpi', ...pairs]
+  t.strictSame(
+    none.filter((authorization) => basicCredentials(authorization) !== undefined),
+    [],
+  )
 })
 
 const vschar = fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code))
@@ -100,7 +84,7 @@ t.test('RFC 6749 §2.3.1: any id and secret of VSCHAR come back, however they we
         read !== undefined && 'clientId' in read && read.clientId === clientId && read.clientSecret === clientSecret
       )
     }),
-    { numRuns: 1000 },
+    { numRuns: 400 },
   )
 })
 
@@ -131,7 +115,7 @@ t.test('RFC 7617 §2: whatever a stranger sends, no credentials come out that we
       if (!/^[\x20-\x7e]*$/.test(clientId + clientSecret)) throw new Error('not of VSCHAR')
       if (text.slice('Basic '.length).trim() !== base64(sent, 'latin1')) throw new Error('not canonical')
     }),
-    { numRuns: 3000 },
+    { numRuns: 1500 },
   )
 })
 
@@ -158,40 +142,23 @@ t.test('RFC 6750 §2.1: whatever a stranger sends, no token comes out that was n
       if (token instanceof RequestRefused) return isBearer
       return isBearer && authorization.slice('Bearer'.length).trim() === token && /^[\w.~+/-]+=*$/.test(token)
     }),
-    { numRuns: 1000 },
+    { numRuns: 400 },
   )
 })
 
-t.test(
-  'Gateways: an unknown suite is 404 whatever the header is, so that a mistake in the gateway is noticed',
-  async (t) => {
-    const { app } = await createWorldOfSuites(t)
-    const { port } = new URL(await app.listen({ port: 0 }))
-    for (const headers of [
-      ['Authorization', 'Bearer'],
-      ['Authorization', 'Bearer x', 'Authorization', 'Bearer y'],
-      [],
-    ]) {
-      const request = http.request({ port, path: '/v1/oauth/verify/nowhere', headers: ['Host', 'a', ...headers] }).end()
-      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-      response.resume()
-      t.equal(response.statusCode, 404)
-    }
-  },
-)
+t.test('RFC 9110 §5.5: printable ASCII stays as it is, the rest is percent-encoded UTF-8', async (t) => {
+  t.equal(headerValue('client-1@partner.example'), 'client-1@partner.example')
+  t.equal(headerValue('Störe ✓ 100 %'), 'St%C3%B6re%20%E2%9C%93%20100%20%25')
+  t.equal(headerValue('a\r\nb: c'), 'a%0D%0Ab:%20c')
+})
 
-t.test('RFC 9110 §5.3: introspection refuses a doubled header, whichever comes first', async (t) => {
-  const { app, basic } = await createWorldOfSuites(t)
-  const { port } = new URL(await app.listen({ port: 0 }))
-  for (const [one, other] of [
-    [basic, 'Basic eDp5'],
-    ['Bearer x', basic],
-  ] as const) {
-    const form = ['Host', 'a', 'Content-Type', 'application/x-www-form-urlencoded']
-    const headers = [...form, 'Authorization', one, 'authorization', other]
-    const request = http.request({ port, method: 'POST', path: '/v1/oauth/introspect', headers }).end('token=x')
-    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-    response.resume()
-    t.equal(response.statusCode, 400)
-  }
+t.test('RFC 3986 §2.1: any text becomes a legal header value, and decodeURIComponent gives it back', async () => {
+  fc.assert(
+    fc.property(fc.oneof(anyText(0xd7ff), anyText(0x7f)), (text) => {
+      const value = headerValue(text)
+      validateHeaderValue('x-application-name', value)
+      return /^[\x21-\x7e]*$/.test(value) && decodeURIComponent(value) === text
+    }),
+    { numRuns: 500 },
+  )
 })

@@ -4,8 +4,11 @@ import t, { type Test } from 'tap'
 import type { Application } from '../../src/domain/application.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { hourOf } from '../../src/domain/usage.ts'
+import { createIssuer } from '../../src/issuer/issuer.ts'
 import { createTokenCounts } from '../../src/issuer/token-counts.ts'
 import { openStore } from '../../src/store/open.ts'
+import { failures } from '../support/failures.ts'
+import { keyOf } from '../support/keys.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -14,7 +17,7 @@ const HOUR = 3_600_000
 /** The counts of several processes with one store, and an application. */
 async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
   const file = join(temporaryFolder(t), 'store.db')
-  const { store, administration, credentials } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  const { store, credentials } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
   const application = (await store.findApplication(credentials.client_id)) as Application
   const { key } = application
   const told: Event[] = []
@@ -39,8 +42,18 @@ async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
     return { counts, issue, flush: (at = START) => counts.flush(at, (event) => told.push(event)) }
   }
   const stored = (hour = hourOf(START)) => store.countTokens(key, hour)
-  return { start, told, stored, store, file, application, administration }
+  return { start, told, stored, store, file, application }
 }
+
+t.test('RFC 6749 §5.1: expires_in is what is left when the token is on disk, never more than it has', async (t) => {
+  const { store, application } = await createProcesses(t)
+  let time = START
+  const issueIn = (milliseconds: number) =>
+    createIssuer({ store, failures: failures(), now: () => (time += milliseconds) }).issue(application)
+  t.match(await issueIn(10_000), { issuedAt: START + 10_000, expiresIn: 3589 })
+  t.match(await issueIn(9_999), { expiresIn: 3590 })
+  t.match(await issueIn(2 * HOUR), { expiresIn: 0 })
+})
 
 t.test('Usage: what several processes count is added up', async (t) => {
   const { start, stored, store, application } = await createProcesses(t)
@@ -147,20 +160,23 @@ t.test('Usage: what could not be stored is stored later, but for hours that are 
 })
 
 t.test('Usage: many applications are stored in steps, and those of past hours are forgotten', async (t) => {
-  const { start, store, administration } = await createProcesses(t)
-  const seeds = Array.from({ length: 1001 }, (_, n) => ({ name: `A${n}`, developerEmail: 'a@b.example' }))
-  await administration.seed({ suites: [], applications: seeds })
-  const one = await start()
-  const all = await store.listApplications({ limit: 2000 })
-  for (const application of all) await one.issue(1, START, application)
-  await one.flush()
-  const keys = all.map(({ key }) => key)
-  const counts = await store.listTokenCounts(keys, [hourOf(START)])
-  t.equal(counts.length, 1002)
-  t.ok(counts.every(({ issued }) => issued === 1))
-  t.ok(one.counts.find((all[0] as Application).key, START))
-  await one.flush(START + HOUR)
-  t.notOk(one.counts.find((all[0] as Application).key, START))
+  const { store, application } = await createProcesses(t)
+  const steps: number[] = []
+  const addTokenCounts: typeof store.addTokenCounts = async (counts) => {
+    steps.push(counts.length)
+    return [...counts]
+  }
+  const counts = createTokenCounts({ store: { ...store, addTokenCounts }, tokenQuota: Infinity })
+  for (let n = 0; n < 1001; n++) counts.count(await counts.open({ ...application, key: keyOf(n) }, START), START)
+  await counts.flush(START, () => {})
+  t.equal(
+    steps.reduce((sum, step) => sum + step, 0),
+    1001,
+  )
+  t.ok(steps.length > 1)
+  t.ok(counts.find(keyOf(0), START))
+  await counts.flush(START + HOUR, () => {})
+  t.notOk(counts.find(keyOf(0), START))
 })
 
 t.test('Usage: tokens that are asked for in one moment share one counter', async (t) => {
