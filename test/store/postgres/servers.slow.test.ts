@@ -10,6 +10,7 @@ import { AUDIT } from '../../support/audit.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { keyOf } from '../../support/keys.ts'
 import { logged } from '../../support/logged.ts'
+import { needs } from '../../support/needs.ts'
 import { suite } from '../../support/newcomers.ts'
 import { holdOpen, query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
@@ -109,44 +110,31 @@ t.test('Measurements: a statement that is never answered took its time as well',
   t.ok(events.some(isSlowWrite), 'else it would be missing when the database is slowest')
 })
 
-t.test(
-  'PostgreSQL with TLS: the server has to prove who it is',
-  { skip: !hasOpenssl() && 'openssl is needed' },
-  async (t) => {
-    const folder = temporaryFolder(t)
-    const certificate = join(folder, 'server.crt')
-    makeCertificate(folder, certificate)
-    const secure = await startPostgres(t)
-    const { uid, gid } = statSync(secure.data)
-    for (const name of ['server.crt', 'server.key']) {
-      copyFileSync(join(folder, name), join(secure.data, name))
-      chmodSync(join(secure.data, name), 0o600)
-      chownSync(join(secure.data, name), uid, gid)
-    }
-    secure.configure({ ssl: 'on' })
-    await secure.kill('SIGINT')
-    await secure.start()
-    const location = locationOf(await secure.createDatabase())
-
-    const byName = { ...location, hosts: [{ host: 'localhost', port: secure.port }] }
-    await open(t, { ...byName, tls: { rootCertificateFile: certificate } })
-    const [row] = await secure.query(
-      "SELECT bool_and(ssl) AS all FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'token-server'",
-    )
-    t.equal(row.all, true)
-    await t.rejects(open(t, { ...byName, tls: { rootCertificateFile: undefined } }), /self-signed certificate/)
-    await t.rejects(open(t, { ...location, tls: { rootCertificateFile: certificate } }), /IP: 127\.0\.0\.1/)
-  },
-)
-
-function hasOpenssl(): boolean {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
+t.test('PostgreSQL with TLS: the server has to prove who it is', { skip: needs('openssl') }, async (t) => {
+  const folder = temporaryFolder(t)
+  const certificate = join(folder, 'server.crt')
+  makeCertificate(folder, certificate)
+  const secure = await startPostgres(t)
+  const { uid, gid } = statSync(secure.data)
+  for (const name of ['server.crt', 'server.key']) {
+    copyFileSync(join(folder, name), join(secure.data, name))
+    chmodSync(join(secure.data, name), 0o600)
+    chownSync(join(secure.data, name), uid, gid)
   }
-}
+  secure.configure({ ssl: 'on' })
+  await secure.kill('SIGINT')
+  await secure.start()
+  const location = locationOf(await secure.createDatabase())
+
+  const byName = { ...location, hosts: [{ host: 'localhost', port: secure.port }] }
+  await open(t, { ...byName, tls: { rootCertificateFile: certificate } })
+  const [row] = await secure.query(
+    "SELECT bool_and(ssl) AS all FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'token-server'",
+  )
+  t.equal(row.all, true)
+  await t.rejects(open(t, { ...byName, tls: { rootCertificateFile: undefined } }), /self-signed certificate/)
+  await t.rejects(open(t, { ...location, tls: { rootCertificateFile: certificate } }), /IP: 127\.0\.0\.1/)
+})
 
 function makeCertificate(folder: string, certificate: string): void {
   const options = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost']

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
+import { needs } from '../../support/needs.ts'
 import { DEBIAN_BINARIES } from '../../support/postgres/binaries.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases, startPair, startPostgres } from '../../support/postgres/postgres.ts'
@@ -37,10 +38,14 @@ t.test('A test server: settings are its own, it syncs where it is durable, and s
   }
 })
 
-t.test('A test server: where Debian has one it runs, too', { skip: !DEBIAN_BINARIES }, async (t) => {
-  const debian = await startPostgres(t, { binaries: DEBIAN_BINARIES as string })
-  t.equal(DEBIAN_BINARIES?.split('/')[4], (await debian.query('SHOW server_version'))[0].server_version.split('.')[0])
-})
+t.test(
+  'A test server: where Debian has one it runs, too',
+  { skip: needs("Debian's PostgreSQL", !!DEBIAN_BINARIES) },
+  async (t) => {
+    const debian = await startPostgres(t, { binaries: DEBIAN_BINARIES as string })
+    t.equal(DEBIAN_BINARIES?.split('/')[4], (await debian.query('SHOW server_version'))[0].server_version.split('.')[0])
+  },
+)
 
 /** A process that runs a program with the modules of the test servers, and the first line that it writes. */
 async function runProgram(t: Test, program: string): Promise<[child: ChildProcess, line: string]> {
