@@ -1,12 +1,92 @@
+import http from 'node:http'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/free-port.ts'
 import { query } from '../support/postgres/databases.ts'
 import { createCluster } from '../support/postgres/nodes.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
-import { command } from '../support/spawn.ts'
+import { register } from '../support/register.ts'
+import { run, runJson } from '../support/run.ts'
+import { command, startServer } from '../support/spawn.ts'
+import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
 const { createDatabase } = await startDatabases()
+
+/** Asks over a few connections that stay open. Resolves to the status and the body. */
+function createClient(t: Test, address: string) {
+  const agent = new http.Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  return (path: string, { headers, form }: { headers?: Record<string, string>; form?: Record<string, string> }) =>
+    new Promise<{ status: number; body: string }>((resolve, reject) => {
+      const type = { 'content-type': 'application/x-www-form-urlencoded' }
+      const options = { agent, method: form ? 'POST' : 'GET', headers: { ...headers, ...(form && type) } }
+      const request = http.request(`${address}${path}`, options, (response) => {
+        let body = ''
+        response.on('data', (chunk) => (body += chunk))
+        response.on('end', () => resolve({ status: response.statusCode as number, body }))
+      })
+      request.on('error', reject)
+      request.end(form && new URLSearchParams(form).toString())
+    })
+}
+
+type Ask = ReturnType<typeof createClient>
+
+/** A busy machine may have caused a 503. */
+const isAnswer = (status: number) => status !== 503
+
+t.test('Many nodes: what one of them has revoked is refused by the others from the next check on', async (t) => {
+  const { credentials, startNode } = await createCluster(t, await createDatabase())
+  const nodes = await Promise.all([startNode(), startNode(), startNode({ WORKERS: '2' })])
+  const asks = nodes.map(({ server }) => createClient(t, server.address))
+  const [TRIES, AT_ONCE] = [300, 16]
+  const seen = { fresh: new Set<number>(), revoked: new Set<number>() }
+  let tries = 0
+
+  async function loop(start: number): Promise<void> {
+    for (let n = start; tries < TRIES; n++) {
+      const [one, two, three] = [0, 1, 2].map((more) => asks[(n + more) % 3]) as [Ask, Ask, Ask]
+      const issued = await one('/v1/oauth/accesstoken', { form: { grant_type: 'client_credentials', ...credentials } })
+      if (issued.status === 503) continue
+      const token = JSON.parse(issued.body).access_token as string
+      const headers = { authorization: `Bearer ${token}` }
+      seen.fresh.add((await two('/v1/oauth/verify', { headers })).status)
+      // Checks that are under way may see either; those that begin now may not.
+      const [revoked] = await Promise.all([
+        three('/v1/oauth/revoke', { form: { ...credentials, token } }),
+        two('/v1/oauth/verify', { headers }),
+      ])
+      if (revoked.status === 503) continue
+      if (revoked.status !== 200) throw new Error(`${revoked.status} ${revoked.body}`)
+      tries++
+      const checks = asks.map((ask) => ask('/v1/oauth/verify', { headers }))
+      for (const { status } of await Promise.all(checks)) seen.revoked.add(status)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => loop(at)))
+  t.same([...seen.fresh].filter(isAnswer), [200])
+  t.same([...seen.revoked].filter(isAnswer), [401])
+})
+
+t.test('Many nodes: what a command has changed is seen by all from the next request on', async (t) => {
+  const { env, credentials, startNode } = await createCluster(t, await createDatabase())
+  const nodes = [await startNode(), await startNode({ WORKERS: '2' })] as const
+  const token = await nodes[0].freshToken()
+  async function all() {
+    const statuses = await Promise.all([...nodes, ...nodes].flatMap((node) => [node.verdict(token), node.issue()]))
+    return [...new Set(statuses.filter(isAnswer))]
+  }
+  t.same(await all(), [200])
+  for (const [action, statuses] of [
+    ['suspend', [401]],
+    ['resume', [200]],
+  ] as const) {
+    t.match(await run(['apps', action, credentials.client_id], { env }), { status: 0 })
+    t.same(await all(), statuses)
+  }
+  t.match(await run(['tokens', 'revoke-all', credentials.client_id], { env }), { status: 0 })
+  for (const node of [...nodes, ...nodes]) t.equal(await node.verdict(token), 401)
+})
 
 t.test('Nodes: servers on one PostgreSQL see each other, and which ones have stopped or were killed', async (t) => {
   const url = await createDatabase()
@@ -17,7 +97,9 @@ t.test('Nodes: servers on one PostgreSQL see each other, and which ones have sto
   const two = await startNode(await admin({ WORKERS: '2' }))
   const three = await startNode(await admin())
   await startNode()
-  const authorization = await bearer(t, env)
+  await command(t, ['operators', 'add', 'viktor', '--role', 'viewer'], env)
+  const { out } = await command(t, ['operators', 'key', 'viktor', '--expires', '1d'], env)
+  const authorization = `Bearer ${/otsa_\w+/.exec(out)?.[0]}`
   const seenBy = async ({ server }: typeof one) => {
     const address = `${server.logged('ready')[0].admin}/admin/v1/statistics`
     const { nodes } = await (await fetch(address, { headers: { authorization } })).json()
@@ -31,17 +113,9 @@ t.test('Nodes: servers on one PostgreSQL see each other, and which ones have sto
     t.strictSame(seen.map(({ workers }) => workers.expected).toSorted(), [1, 1, 2])
   }
 
-  three.server.child.kill('SIGTERM')
-  t.match(await three.server.exited, { status: 0 })
+  t.match(await three.server.stop(), { status: 0 })
   await until(async () => (await seenBy(one)).length === 2)
-
-  two.server.child.kill('SIGKILL')
-  await two.server.exited
-  t.strictSame(
-    (await seenBy(one)).map(({ is_gone }) => is_gone),
-    [false, false],
-    'it may come back',
-  )
+  await two.server.stop('SIGKILL')
   // Makes its last report half a minute old.
   await query(url, 'UPDATE nodes SET last_seen_at = last_seen_at - 31000')
   await until(async () => (await seenBy(one)).some(({ is_gone }) => is_gone))
@@ -51,9 +125,45 @@ t.test('Nodes: servers on one PostgreSQL see each other, and which ones have sto
   )
 })
 
-/** The Authorization header of an operator. */
-async function bearer(t: Test, env: NodeJS.ProcessEnv): Promise<string> {
-  await command(t, ['operators', 'add', 'viktor', '--role', 'viewer'], env)
-  const { out } = await command(t, ['operators', 'key', 'viktor', '--expires', '1d'], env)
-  return `Bearer ${/otsa_\w+/.exec(out)?.[0]}`
+for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
+  t.test(
+    `why, on ${name}: what several workers did and refused is known soon, and all of it at their end`,
+    async (t) => {
+      const env = { ...(await createEnv(t)), WORKERS: '2' }
+      const credentials = await register(env)
+      const { client_id } = credentials
+      const server = await startServer(t, env)
+      const wrong = { ...credentials, client_secret: 'wrong' }
+      for (let n = 0; n < 4; n++) t.equal(await server.issue(wrong), 401)
+      t.equal(await server.issue({ ...wrong, client_id: `${client_id}x` }), 401)
+
+      const explain = (clientId = client_id) => runJson(['why', clientId], { env })
+      await until(async () => (await explain()).refusals[0]?.count === 4)
+      const { diagnosis, refusals } = await explain()
+      const wrongly =
+        /^Its requests are refused, 4 times, .* The secret that it sends is wrong, and the right one was not/
+      t.match(diagnosis, wrongly)
+      t.match(refusals, [{ reason: 'wrong secret', endpoint: '/v1/oauth/accesstoken', remote_address: '127.0.0.1' }])
+      const [line] = server
+        .logged('authentication refused')
+        .filter((line) => line.request_id === refusals[0].request_id)
+      t.match(line, { client_id, reason: 'wrong secret' }, 'the log has the request')
+      t.equal(new Set(server.logged('authentication refused').map(({ pid }) => pid)).size, 2)
+      t.match((await explain(`${client_id}x`)).similar_refusals, [{ client_id: /^\w{4}\.\.\. \(33 characters\)$/ }])
+
+      for (let n = 0; n < 4; n++) t.equal(await server.issue(credentials), 200)
+      t.equal(await server.issue(wrong), 401)
+      t.match(await server.stop(), { status: 0 })
+      t.equal(server.issuers().length, 2)
+      const last = await explain()
+      t.match(last, {
+        refusals: [{ count: 5 }],
+        application: { secrets: [{ state: 'active' }], tokens_refused_this_hour: 0 },
+      })
+      t.match(last.diagnosis, /^(It works again|Its requests are refused)/)
+      const shown = await runJson(['apps', 'show', client_id], { env })
+      t.equal(shown.tokens_this_hour + shown.tokens_last_hour, 4)
+      t.match(shown, { last_token_at: /^\d{4}-.*Z$/, secrets: [{ last_used_at: /^\d{4}-.*Z$/ }] })
+    },
+  )
 }
