@@ -1,5 +1,4 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -52,7 +51,7 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
     ADMIN_ADDRESS: `127.0.0.1:${await freePort()}`,
   }
   const server = await startServer(t, env)
-  t.equal((await server.token(credentials)).status, 200)
+  t.equal(await server.issue(credentials), 200)
   t.equal((await command(t, ['backup', join(temporaryFolder(t), 'copy.db')], env)).status, 0)
   const before = stateOf(folder)
   const { findings, wrong, status, exit, err } = await examine(t, env)
@@ -66,8 +65,7 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   t.match(out, /^ok {7}settings {2}HOST is 127\.0\.0\.1 \(default\)\n/)
   t.match(out, /\n\nerrors: 0, warnings: \d+, notes: \d+, ok: \d+\n$/)
 
-  server.child.kill('SIGKILL')
-  await once(server.child, 'exit')
+  await server.stop('SIGKILL')
   const left = stateOf(folder)
   const down = await examine(t, env)
   t.match(down.wrong, [
@@ -117,8 +115,8 @@ t.test('Doctor: what is wrong with .env is found, and so is all else', async (t)
 })
 
 t.test('Doctor: on PostgreSQL nothing is wrong but that no server runs, and a password is not said', async (t) => {
-  const { createDatabase } = await startDatabases()
-  const DATABASE_URL = await createDatabase()
+  const { createEmptyDatabase } = await startDatabases()
+  const DATABASE_URL = await createEmptyDatabase()
   const { password } = new URL(DATABASE_URL)
   const env = { DATABASE_URL, PORT: '0', PUBLIC_URL: 'https://token.example', TRUST_PROXY: '127.0.0.1' }
   const empty = await examine(t, env)

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { query } from '../support/postgres/databases.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
 import { makeRelease } from '../support/release.ts'
 import { runJson } from '../support/run.ts'
 import { command, start } from '../support/spawn.ts'
@@ -27,7 +28,7 @@ const SLOW: Record<string, { sql: string; isAtWork: (url: string) => Promise<boo
     },
   },
   postgres: {
-    sql: 'SELECT pg_sleep(2)',
+    sql: 'SELECT pg_sleep(3600)',
     async isAtWork(url) {
       const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
       return (await query(url, sleeping)).length > 0
@@ -35,7 +36,16 @@ const SLOW: Record<string, { sql: string; isAtWork: (url: string) => Promise<boo
   },
 }
 
-for (const { name, folder, latest, createEnv } of [SQLITE, await startPostgresStore()]) {
+/** Ends what goes on in a database although the process that it was for is gone. */
+const END = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = user AND pid <> pg_backend_pid()'
+
+const { createEmptyDatabase } = await startDatabases()
+const POSTGRES = {
+  ...(await startPostgresStore()),
+  createEnv: async () => ({ DATABASE_URL: await createEmptyDatabase() }),
+}
+
+for (const { name, folder, latest, createEnv } of [SQLITE, POSTGRES]) {
   t.test(`Migrations of ${name}: of several processes that start at once, one migrates and all go on`, async (t) => {
     const env = await createEnv(t)
     const results = await Promise.all(Array.from({ length: 5 }, () => command(t, ['migrate', '--json'], env)))
@@ -58,6 +68,7 @@ for (const { name, folder, latest, createEnv } of [SQLITE, await startPostgresSt
     const killed = start(t, ['migrate'], env, { main })
     await until(() => isAtWork(env.DATABASE_URL))
     killed.kill('SIGKILL')
+    if (folder === 'postgres') await query(env.DATABASE_URL, END)
     t.strictSame(await runJson(['migrate'], { env }), { from: latest, to: latest })
     const next = makeRelease(t, '99.0.0', { [`${folder}/0998_change.sql`]: CHANGE })
     const { out, err } = await command(t, ['migrate', '--json'], env, '', { main: next })
