@@ -25,8 +25,9 @@ t.test('Durability: after kill -9 under load every token that a client received 
       for (;;) received.push((await server.token(credentials)).body.access_token as string)
     })
     await until(() => received.length >= round * 200)
+    const cutOff = Promise.allSettled(clients)
     t.match(await server.stop('SIGKILL'), { signal: 'SIGKILL' })
-    await Promise.allSettled(clients)
+    await cutOff
   }
   const server = await startServer(t, env)
   t.equal(await server.issue(credentials), 200)

@@ -95,11 +95,8 @@ t.test('Purge: a clock that counts from 1970 on does not make it fail', async (t
   await issue(0)
   await looked()
   t.strictSame([tokens(), logged(events)], [1, []])
-  for (let n = 0; n < 61; n++) {
-    clocks.wall += HOUR / 60
-    clocks.steady += HOUR / 60
-    await looked()
-  }
+  clocks.wall += HOUR
+  clocks.steady += HOUR
   await until(() => tokens() === 0)
   t.strictSame(logged(events), [])
 })

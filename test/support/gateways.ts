@@ -36,8 +36,8 @@ interface Addresses {
 
 interface Gateway {
   name: string
-  /** Why it cannot be run here; false where it can. */
-  skip: string | false
+  /** Says why it cannot be run here; false where it can. */
+  skip: () => string | false
   spawn: (folder: string, addresses: Addresses, edit: Edit) => ChildProcess
 }
 
@@ -51,15 +51,15 @@ const missing = (binary: string, argument: string) =>
   spawnSync(binary, [argument], { env: { ...process.env, PATH } }).error ? `${binary} is not installed` : false
 
 const GATEWAYS: Gateway[] = [
-  { name: 'nginx', skip: missing('nginx', '-v'), spawn: spawnNginx },
-  { name: 'caddy', skip: missing('caddy', 'version'), spawn: spawnCaddy },
-  { name: 'envoy', skip: missing('envoy', '--version'), spawn: spawnEnvoy },
+  { name: 'nginx', skip: () => missing('nginx', '-v'), spawn: spawnNginx },
+  { name: 'caddy', skip: () => missing('caddy', 'version'), spawn: spawnCaddy },
+  { name: 'envoy', skip: () => missing('envoy', '--version'), spawn: spawnEnvoy },
 ]
 
 /** A test of the rule with each gateway and its own example. */
 export function testEachGateway(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
   for (const gateway of GATEWAYS) {
-    t.test(`${gateway.name}: ${rule}`, { skip: gateway.skip }, (t) => run(t, gateway))
+    t.test(`${gateway.name}: ${rule}`, { skip: gateway.skip() }, (t) => run(t, gateway))
   }
 }
 
@@ -67,7 +67,7 @@ export function testEachGateway(rule: string, run: (t: Test, gateway: Gateway) =
 export function testEachHost(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
   const skip = missing('openssl', 'version')
   for (const gateway of GATEWAYS.filter(({ name }) => name !== 'envoy')) {
-    t.test(`${gateway.name}, one host: ${rule}`, { skip: gateway.skip || skip }, (t) => run(t, gateway))
+    t.test(`${gateway.name}, one host: ${rule}`, { skip: gateway.skip() || skip }, (t) => run(t, gateway))
   }
 }
 

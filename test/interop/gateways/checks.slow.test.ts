@@ -1,5 +1,8 @@
-import { createGatewayWorld, SUITES, testEachGateway } from '../../support/gateways.ts'
+import type { ServerResponse } from 'node:http'
+import { createGatewayWorld, SUITES, startGateway, testEachGateway, testEachHost } from '../../support/gateways.ts'
+import { startRecorder } from '../../support/recorder.ts'
 import { ENDINGS } from '../../support/suites.ts'
+import { until } from '../../support/until.ts'
 import { PUBLIC_URL } from '../../support/world.ts'
 
 const REALM = `Bearer realm="${PUBLIC_URL}"`
@@ -100,3 +103,98 @@ testEachGateway(
     t.equal(front.last('store').headers['x-access-token'], undefined)
   },
 )
+
+testEachGateway('it fails closed when the token server is down', async (t, gateway) => {
+  const world = await createGatewayWorld(t, gateway)
+  const accessToken = await world.token()
+  const { gateway: front } = world
+  const headers = { authorization: `Bearer ${accessToken}` }
+  t.equal((await front.send('/store', { headers })).status, 200)
+  world.app.server.closeAllConnections()
+  await world.app.close()
+  for (const suite of SUITES) {
+    t.match((await front.send(`/${suite}`, { headers })).status, /^50[023]$/)
+    t.match((await front.send(`/${suite}`)).status, /^50[023]$/)
+    t.match((await front.send(`/${suite}`, { headers: { 'x-access-token': accessToken } })).status, /^50[023]$/)
+  }
+  t.equal(front.reached(), 1)
+  t.notMatch(front.log(), accessToken, 'no token is in its log')
+})
+
+testEachGateway('it fails closed when the token server gives any other answer, or none', async (t, gateway) => {
+  const current = { answer: (_: ServerResponse) => {} }
+  const tokenServer = await startRecorder(t, (response) => current.answer(response))
+  const front = await startGateway(t, gateway, tokenServer.address)
+  const headers = { authorization: 'Bearer abc' }
+  const location = `http://${tokenServer.address}/`
+  for (const status of [301, 302, 307, 404, 405, 408, 418, 429, 431, 500, 502, 503, 504]) {
+    current.answer = (response) => response.writeHead(status, { location, 'x-client-id': 'a' }).end()
+    t.equal((await front.send('/store', { headers })).status, 503, String(status))
+  }
+  current.answer = (response) => response.destroy()
+  t.match((await front.send('/store', { headers })).status, /^50[023]$/, 'a connection that breaks off')
+  current.answer = (response) => response.socket?.end('SECRET nonsense\r\n\r\n')
+  t.match((await front.send('/store', { headers })).status, /^50[023]$/, 'no HTTP')
+  t.equal(front.reached(), 0)
+})
+
+testEachGateway("the suite's own 4xx and 5xx come back unchanged", async (t, gateway) => {
+  const { gateway: front, token } = await createGatewayWorld(t, gateway)
+  const authorization = `Bearer ${await token()}`
+  for (const status of [201, 302, 400, 401, 403, 404, 500, 502, 503]) {
+    const answer = await front.send('/store/x', { headers: { authorization, 'x-answer-with': String(status) } })
+    t.match(answer, { status, headers: { 'www-authenticate': 'Suite' }, body: 'from the suite' })
+  }
+})
+
+const FORGED = { 'x-request-id': 'forged-by-a-client', 'x-correlation-id': 'forged-too' }
+const ID = /^[0-9a-f-]{32,36}$/
+
+testEachGateway(
+  "a client's request is found in the token server's log, the gateway's and the suite's",
+  async (t, gateway) => {
+    const { gateway: front, token, lines } = await createGatewayWorld(t, gateway)
+    const authorization = `Bearer ${await token()}`
+    const suite = () => front.last('store').headers['x-request-id']
+    for (const [path, headers, status, line] of [
+      ['/store/x', { authorization: 'Bearer x' }, 401, 'token refused'],
+      ['/store/x', {}, 401, 'token refused'],
+      ['/store/x', { authorization: 'Bearer a b' }, 400, 'request refused'],
+      ['/product-information/x', { authorization }, 403, 'token refused'],
+      ['/store/x', { authorization }, 200, undefined],
+      ['/store/x/../y', { authorization }, 400, undefined],
+      ['/', {}, 404, undefined],
+    ] as const) {
+      lines.length = 0
+      const answer = await front.send(path, { headers: { ...headers, ...FORGED } })
+      t.equal(answer.status, status)
+      const id = String(answer.headers['x-request-id'])
+      t.match(id, ID, `${path} ${status}`)
+      t.strictSame(
+        lines.map((text) => JSON.parse(text)).map(({ msg, request_id }) => [msg, request_id]),
+        line ? [[line, id]] : [],
+      )
+      if (status === 200) t.equal(suite(), id)
+      await until(() => front.log().includes(id))
+    }
+  },
+)
+
+testEachHost('a token request is found in the log of the token server', async (t, gateway) => {
+  const { gateway: front, lines } = await createGatewayWorld(t, gateway, { oneHost: true })
+  for (const [path, status] of [
+    ['/v1/oauth/accesstoken', 400],
+    ['/v1/oauth', 400],
+  ] as const) {
+    lines.length = 0
+    const answer = await front.send(path, { method: 'POST', headers: FORGED, body: 'a=b' })
+    t.equal(answer.status, status)
+    const id = String(answer.headers['x-request-id'])
+    t.match(id, ID)
+    t.strictSame(
+      lines.map((text) => JSON.parse(text).request_id),
+      [id],
+    )
+    await until(() => front.log().includes(id))
+  }
+})
