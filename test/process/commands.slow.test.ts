@@ -1,13 +1,11 @@
 import { once } from 'node:events'
 import {
   copyFileSync,
-  existsSync,
   openSync,
   readdirSync,
   readlinkSync,
   renameSync,
   rmSync,
-  statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -82,29 +80,6 @@ t.test('Commands beside a server under load: they get their turn, and no request
   t.strictSame(await load.stop(), [200])
 })
 
-t.test('Commands beside a server: each change of an approval takes effect from the next check on', async (t) => {
-  const { env } = temporaryDatabase(t)
-  const server = await startServer(t, env)
-  const credentials = await register(env)
-  const id = credentials.client_id
-  const newToken = async () => (await server.token(credentials)).body.access_token as string
-  let token = await newToken()
-  for (const [args, verdict] of [
-    [undefined, 404],
-    [['suites', 'register', 'store', '--name', 'Store API'], 403],
-    [['apps', 'approve', id, '--suite', 'store'], 200],
-    [['apps', 'withdraw', id, '--suite', 'store'], 403],
-    [['apps', 'approve', id, '--suite', 'store'], 200],
-    [['tokens', 'revoke-all', id], 401],
-    ['a new token', 200],
-    [['apps', 'remove', id], 401],
-  ] as const) {
-    if (args === 'a new token') token = await newToken()
-    else if (args) t.match(await command(t, [...args], env), { status: 0 })
-    t.equal(await server.statusOf('/v1/oauth/verify/store', token), verdict, String(args))
-  }
-})
-
 t.test('Backup: - is standard output, and nothing else is there', async (t) => {
   const { env, folder } = temporaryDatabase(t)
   await register(env)
@@ -140,34 +115,6 @@ t.test('Backup: a reader of - that goes away leaves nothing behind', async (t) =
   child.stdout?.destroy()
   t.strictSame(await once(child, 'exit'), [1, null])
   t.notOk(readdirSync(folder).some((name) => name.includes('partial')))
-})
-
-t.test('Restore: it is refused beside a server of several workers, and beside a command', async (t) => {
-  const { env, file } = temporaryDatabase(t)
-  await register(env)
-  const copy = `${file}.copy`
-  t.match(await run(['backup', copy], { env }), { status: 0 })
-  const { ino } = statSync(file)
-  const refused = async (whom: string) => {
-    t.match(await command(t, ['restore', copy], env), { status: 1, err: /is in use: stop the server/ }, whom)
-    t.equal(statSync(file).ino, ino)
-  }
-  const server = await startServer(t, { ...env, WORKERS: '2' })
-  await refused('several workers')
-  await server.stop()
-
-  // A command that has the database open for seconds, because of scrypt.
-  t.match(await run(['migrate'], { env }), { status: 0 })
-  t.notOk(existsSync(`${file}-shm`))
-  const seed = start(t, ['seed', '-'], env)
-  const one = { developer_email: 'a@b.example', client_secret: 'imported-S3CR3T' }
-  seed.stdin?.end(JSON.stringify({ applications: Array.from({ length: 500 }, (_, n) => ({ ...one, name: `A ${n}` })) }))
-  await until(() => existsSync(`${file}-shm`))
-  seed.kill('SIGSTOP')
-  await refused('a command')
-  seed.kill('SIGKILL')
-  await once(seed, 'exit')
-  t.match(await command(t, ['restore', copy], env), { status: 0 })
 })
 
 /** What a restore makes beside the database, in this order. */

@@ -116,7 +116,10 @@ t.test('Metrics: counters of a leader never fall, whatever becomes of its worker
   const issued = server.logged('token issued')
   const killed = [first, second].map((pid) => issued.filter((line) => line.pid === pid))
   const late = killed.flatMap((lines) => lines.filter(({ time }) => time > lines.at(-1).time - 3000))
-  await until(async () => Math.abs(((await look()).get(ISSUED) as number) - issued.length) <= late.length)
+  await until(async () => {
+    const difference = Math.abs(((await look()).get(ISSUED) as number) - issued.length)
+    return difference <= late.length && known.has('worker_resident_memory_bytes{worker="2"}')
+  })
   t.strictSame(fallen, [])
   t.match(Object.fromEntries(known), {
     'worker_restarts_total{reason="exited"}': 1,

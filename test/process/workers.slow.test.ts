@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/free-port.ts'
 import { isRunning, SERVE, spawnLeader, startLeader } from '../support/leader.ts'
@@ -152,22 +151,6 @@ t.test('Rolling restart: one that fails says why, the old workers go on, and the
   t.equal(await server.issue(credentials), 200)
   t.strictSame(await server.stop(), { status: 0, signal: null })
   t.equal(server.messages().at(-1), 'stopped', 'and every line is JSON')
-})
-
-t.test('Rolling restart: a database that new workers refuse leaves the old ones', async (t) => {
-  const { server, credentials, file } = await startWorkers(t)
-  await until(async () => (await server.issue(credentials)) === 200 && server.issuers().length === 2)
-  const other = new Database(file)
-  other.pragma('user_version = 1000')
-  other.exec("UPDATE compatibility SET oldest_program = '99.0.0'")
-  other.close()
-  server.child.kill('SIGHUP')
-  await until(() => server.logged('rolling restart failed').length === 1)
-  t.equal(await server.issue(credentials), 200)
-  process.kill(server.issuers()[0] as number, 'SIGKILL')
-  await until(() => server.logged('worker exited unexpectedly').length >= 3)
-  t.equal(await server.issue(credentials), 200)
-  t.match(await server.stop(), { status: 0 })
 })
 
 t.test('Rolling restart: SIGTERM while a new worker hangs ends everything at once, and in order', async (t) => {
