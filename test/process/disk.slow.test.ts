@@ -153,8 +153,7 @@ t.test('Full disk: a log that cannot be written stops neither a server nor its e
   const { env } = temporaryDatabase(t)
   const credentials = await register(env)
   const PORT = String(await freePort())
-  const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const
-  const child = start(t, ['serve'], { ...env, PORT }, { stdio: [...stdio] })
+  const child = start(t, ['serve'], { ...env, PORT }, { stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'] })
   const exited = once(child, 'exit')
   const url = `http://127.0.0.1:${PORT}`
   await until(async () => (await fetch(`${url}/health/live`).catch(() => undefined)) !== undefined)
