@@ -146,8 +146,7 @@ t.test('Rolling restart: one that fails says why, the old workers go on, and the
     t.equal(await server.issue(credentials), 200)
   }
   rewrite(SERVE)
-  server.child.kill('SIGHUP')
-  await until(() => server.logged('restarted').length === 1)
+  await server.restart()
   t.equal(await server.issue(credentials), 200)
   t.strictSame(await server.stop(), { status: 0, signal: null })
   t.equal(server.messages().at(-1), 'stopped', 'and every line is JSON')
@@ -176,8 +175,7 @@ t.test('Rolling restart: a connection passed to a worker about to end goes to an
 
   // The leader has accepted the connections before it learns that these two take no more of them.
   signalRetired('SIGSTOP')
-  server.child.kill('SIGHUP')
-  await until(() => server.logged('restarted').length === 1)
+  await server.restart()
   server.child.kill('SIGSTOP')
   const { port } = new URL(server.address)
   const requests = Array.from({ length: 8 }, () => http.get({ port, path: '/health/live', agent: false }))
@@ -230,16 +228,14 @@ t.test('Rolling restart: new workers have the settings of the start, and the log
   const before = await issuers()
   t.equal(before.size, 1)
   appendFileSync(file, 'PUBLIC_URL=https://other.example\nLOG_LEVEL=loud\n')
-  server.child.kill('SIGHUP')
-  await until(() => server.logged('restarted').length === 1)
+  await server.restart()
   t.match(server.logged('settings not applied'), [{ level: 'warn', settings: ['LOG_LEVEL', 'PUBLIC_URL'] }])
   const problems = ['LOG_LEVEL must be debug, info, warn, error, fatal or silent.']
   t.match(server.logged('settings wrong'), [{ level: 'warn', problems }])
   t.strictSame(await issuers(), before)
 
   writeFileSync(file, 'WORKERS: 3\n')
-  server.child.kill('SIGHUP')
-  await until(() => server.logged('restarted').length === 2)
+  await server.restart()
   t.strictSame(server.logged('settings wrong')[1].problems, ['Line 1 of .env is not KEY=value.'])
   t.strictSame(await issuers(), before, 'and a file that is no longer right stops none')
   t.match(await server.stop(), { status: 0 })

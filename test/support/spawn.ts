@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { json, text } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import { until } from './until.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
@@ -119,6 +120,12 @@ export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start
     },
     /** The process ids of those that have issued tokens. */
     issuers: () => [...new Set<number>(logged('token issued').map(({ pid }) => pid))],
+    /** Replaces all workers of a leader. On a busy machine that takes a while. */
+    async restart() {
+      const before = logged('restarted').length
+      child.kill('SIGHUP')
+      await until(() => logged('restarted').length > before, 120_000)
+    },
     /** Ends it by a signal. Resolves to its status when it has ended. */
     stop(signal: NodeJS.Signals = 'SIGTERM') {
       child.kill(signal)
