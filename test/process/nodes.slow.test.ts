@@ -92,7 +92,8 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
       })
       t.match(last.diagnosis, /^(It works again|Its requests are refused)/)
       const shown = await runJson(['apps', 'show', client_id], { env })
-      t.equal(shown.tokens_this_hour + shown.tokens_last_hour, 4)
+      const [listed] = await runJson(['apps', 'list'], { env })
+      t.equal(listed.tokens_this_hour + listed.tokens_last_hour, 4)
       t.match(shown, { last_token_at: /^\d{4}-.*Z$/, secrets: [{ last_used_at: /^\d{4}-.*Z$/ }] })
     },
   )
