@@ -57,7 +57,7 @@ const FAULTS: Record<string, Fault> = {
 }
 
 // Most of the time nothing happens.
-t.jobs = 4
+t.jobs = 2
 for (const [name, { begin, end, isUnreachable }] of Object.entries(FAULTS)) {
   t.test(`A database ${name}: 503 with few connections, and recovery by itself`, { buffered: true }, async (t) => {
     const world = await createFallible(t)
