@@ -76,15 +76,11 @@ t.test(
   },
 )
 
-t.test('Ops: metrics are in the format that Prometheus asks for', async (t) => {
+t.test('Ops: metrics are in the format that Prometheus asks for, beside the reference of the endpoints', async (t) => {
   const { address } = await start(t, '127.0.0.1:0')
   const answer = await fetch(`${address}/metrics`)
   t.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   t.ok(parseMetrics(await answer.text()).size > 300)
-})
-
-t.test('Ops: the reference of the endpoints is beside them', async (t) => {
-  const { address } = await start(t, '127.0.0.1:0')
   for (const path of ['/docs', '/openapi.yaml']) t.equal((await fetch(address + path)).status, 200, path)
 })
 

@@ -13,7 +13,7 @@ const FIXTURE = join(import.meta.dirname, 'leader/main.ts')
 const PROGRAM = join(import.meta.dirname, '../../src/commands/program.ts')
 const PROCESS = join(import.meta.dirname, '../../src/commands/shared/process.ts')
 
-const PATIENCE: Patience = { start: 20_000, interval: 5000, questions: 6, close: 10_000 }
+const PATIENCE: Patience = { start: 30_000, interval: 5000, questions: 6, respawn: 10, close: 10_000 }
 
 /** What the workers of `spawnLeader` run. */
 export const SERVE = `
@@ -60,12 +60,11 @@ export async function startLeader(t: Test, options?: Parameters<typeof spawnLead
   const server = await startServer(t, spawned.env, spawned.child)
   /** The process ids of its workers, of which each has answered at least one of these. */
   const workers = async () => {
-    const pids = () => new Set<number>(server.logged('token issued').map(({ pid }) => pid))
     await until(async () => {
       await server.token(spawned.credentials)
-      return pids().size === 2
+      return server.issuers().length === 2
     })
-    return [...pids()]
+    return server.issuers() as [number, number]
   }
   return { ...spawned, server, workers }
 }
