@@ -4,7 +4,6 @@ import { createConsoleWorld } from '../../support/console-world.ts'
 import { textOf } from '../../support/pages.ts'
 
 const DAY = 24 * 60 * 60_000
-const EVIL = `"'><script>alert(1)</script>`
 
 /** The text after the first heading. */
 const read = (body: string) => textOf(body.slice(body.indexOf('<h1>')))
@@ -69,22 +68,6 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   t.match((await browser('/audit')).body, '<a href="/applications/gone"><bdi class="cut" title="gone">')
 })
 
-t.test('Audit: no part of an event is rendered as markup', async (t) => {
-  const { signIn, context } = await createConsoleWorld(t)
-  const author: Author = { actor: EVIL, origin: 'command line', remoteAddress: EVIL, requestId: EVIL }
-  const { applications, suites } = context.administration(author)
-  await applications.register({ clientId: EVIL, name: EVIL, developerEmail: 'dev@partner.example' })
-  await suites.register({ suiteId: 'evil', name: EVIL })
-  const browser = await signIn()
-  const { body } = await browser(`/audit?subject=${encodeURIComponent(EVIL)}`)
-  t.match(read(body), 'Application registered')
-  t.notMatch(body, '<script>')
-  t.match(body, `<a href="/applications/${encodeURIComponent(EVIL)}">`.replaceAll("'", '&#39;'))
-  const echoed = await browser(`/audit?since=${EVIL}&actor=${EVIL}&subject=${EVIL}&before=${EVIL}`)
-  t.notMatch(echoed.body, '<script>')
-  t.equal(echoed.statusCode, 422)
-})
-
 t.test('Audit: it can be filtered by day, actor and subject, and the form keeps the filter', async (t) => {
   const { signIn, administration, clock } = await createConsoleWorld(t)
   await administration.suites.register({ suiteId: 'early', name: 'Early' })
@@ -100,7 +83,7 @@ t.test('Audit: it can be filtered by day, actor and subject, and the form keeps 
   t.match(one.body, 'name="actor" type="text" value="tester"')
   t.match(one.body, '<a class="button" href="/audit">Clear</a>')
   for (const wrong of ['yesterday', '2027-13-01', '2027-02-30']) {
-    const { statusCode, body } = await browser(`/audit?since=${wrong}`)
+    const { statusCode, body } = await browser(`/audit?since=${wrong}&before=${wrong}`)
     t.equal(statusCode, 422, wrong)
     t.match(body, '<p class="error" id="field-since-error">Write a day like this')
   }

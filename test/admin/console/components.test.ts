@@ -2,60 +2,18 @@ import t from 'tap'
 import { asset } from '../../../src/admin/console/assets.ts'
 import { browserName } from '../../../src/admin/console/browser-name.ts'
 import { confirm } from '../../../src/admin/console/components/confirm.ts'
-import { checkboxes, field, formErrors, hidden, select } from '../../../src/admin/console/components/forms.ts'
-import { copyable, secretBox } from '../../../src/admin/console/components/secret-box.ts'
+import { checkboxes, field, formErrors, select } from '../../../src/admin/console/components/forms.ts'
+import { copyable } from '../../../src/admin/console/components/secret-box.ts'
 import { pager, table } from '../../../src/admin/console/components/table.ts'
-import {
-  age,
-  badge,
-  card,
-  emptyState,
-  facts,
-  name,
-  note,
-  section,
-  time,
-} from '../../../src/admin/console/components/words.ts'
+import { age, card, facts, note, section, time } from '../../../src/admin/console/components/words.ts'
 import { html } from '../../../src/admin/console/html.ts'
 import { layout } from '../../../src/admin/console/layout.ts'
 
-const EVIL = `"'><script>alert(1)</script>`
 const MOMENT = 1_800_000_000_000
 const CHOICES = [
   { value: 'a', label: 'A', checked: true },
   { value: 'b', label: 'B' },
 ]
-
-t.test('Console: neither a component nor the layout renders a value as markup', async (t) => {
-  const parts = [
-    badge(EVIL),
-    card(EVIL, EVIL, EVIL),
-    checkboxes({ label: EVIL, name: EVIL, error: EVIL }, [{ value: EVIL, label: EVIL, hint: EVIL, checked: true }]),
-    confirm({ label: EVIL, action: EVIL, consequences: EVIL, confirm: EVIL, inputs: EVIL, subject: EVIL }),
-    copyable(EVIL, EVIL, EVIL),
-    emptyState(EVIL, EVIL),
-    facts([[EVIL, EVIL]]),
-    field({ label: EVIL, name: EVIL, value: EVIL, hint: EVIL, error: EVIL, placeholder: EVIL }),
-    formErrors([{ field: EVIL, message: EVIL }]),
-    hidden({ [EVIL]: EVIL }),
-    name(EVIL),
-    note('bad', EVIL),
-    pager({ newest: EVIL, older: EVIL }),
-    secretBox([{ id: EVIL, label: EVIL, value: EVIL }], EVIL),
-    section(EVIL, EVIL, EVIL, EVIL),
-    select({ label: EVIL, name: EVIL }, [{ value: EVIL, label: EVIL }]),
-    table(EVIL, [{ label: EVIL }, { label: EVIL }], [[EVIL, EVIL]]),
-  ]
-  const page = layout(
-    { title: EVIL, heading: EVIL, trail: [{ href: EVIL, label: EVIL }], lead: EVIL, actions: EVIL, content: EVIL },
-    { operator: { name: EVIL, role: 'admin' }, done: EVIL },
-  )
-  t.equal(page.split('&quot;&#39;&gt;&lt;script&gt;').length, 10)
-  for (const text of [...parts.map((part) => html`${part}`.text), page]) {
-    t.notMatch(text, /<script>|\sstyle=|\son\w+=|<style/)
-    t.match(text, '&quot;&#39;&gt;&lt;script&gt;')
-  }
-})
 
 /** What the markup of each is, or contains, or a pattern that it matches. */
 const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {

@@ -69,13 +69,6 @@ t.test('Difference: where there is none, there is a dash', async (t) => {
   t.match(difference({}, {}).text, '–')
 })
 
-t.test('Difference: no value is rendered as markup', async (t) => {
-  const evil = '<img src=x onerror=alert(1)>'
-  const values = { [evil]: evil, list: [evil, { id: evil }, { evil }], object: { evil } }
-  const changed = difference({ s: [{ id: evil, [evil]: 1 }] }, { s: [{ id: evil, [evil]: evil }] })
-  for (const { text } of [difference(null, values), difference(values, null), changed]) t.notMatch(text, '<img')
-})
-
 t.test('Difference: added and removed subjects are one line, with the fields behind it', async (t) => {
   const fields = { name: '<b>', role: 'admin', status: 'active', suites: ['x', 'y'], secrets: [{ id: 1 }], keys: [] }
   const summary = '<summary>admin · 2 suites · 1 secret</summary>'

@@ -1,9 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { asset } from '../../../src/admin/console/assets.ts'
+import type { Author } from '../../../src/domain/audit-event.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
-import { textOf } from '../../support/pages.ts'
+import { actionsOf, textOf } from '../../support/pages.ts'
 
 const CONSOLE = new URL('../../../src/admin/console/', import.meta.url)
 
@@ -12,13 +13,27 @@ const PAGES = [
   ...['/audit', '/operators', '/about', '/login', '/nowhere'],
 ]
 
-/** Texts that must not become markup. */
-const NO_INLINE = /\sstyle=|<style|\son\w+=|<script(?! type="module" src="\/assets\/)|javascript:/
+const HOSTILE = `"'><script>alert(1)</script><b/onmouseover=alert(1)>`
+
+/** What no page may have, whatever the names that it shows. */
+const NO_INLINE = /\sstyle=|<style|\son\w+=|<b\W|<script(?! type="module" src="\/assets\/)|javascript:/
 
 t.test('Console: every page forbids inline code, framing and caching', async (t) => {
-  const { signIn } = await createConsoleWorld(t)
+  const { signIn, context } = await createConsoleWorld(t)
+  const author: Author = { actor: HOSTILE, origin: 'API', remoteAddress: HOSTILE, requestId: HOSTILE }
+  const { applications, suites } = context.administration(author)
+  await applications.register({ clientId: HOSTILE, name: HOSTILE, developerEmail: '<b>"\'@x.example' })
+  await suites.register({ suiteId: 'store', name: HOSTILE })
+  await applications.approve(HOSTILE, 'store')
   const browser = await signIn()
-  for (const page of PAGES) {
+  const id = encodeURIComponent(HOSTILE)
+  const strange = [
+    `/applications/${id}`,
+    `/applications?search=${id}`,
+    '/suites/store',
+    `/audit?subject=${id}&since=${id}`,
+  ]
+  for (const page of [...PAGES, ...strange]) {
     const { headers, body } = await browser(page)
     t.match(headers, {
       'content-type': /^text\/html; charset=utf-8$/,
@@ -28,7 +43,20 @@ t.test('Console: every page forbids inline code, framing and caching', async (t)
     })
     t.notMatch(headers['content-security-policy'], 'unsafe')
     t.notMatch(body, NO_INLINE, page)
+    if (strange.includes(page)) t.match(textOf(body), HOSTILE)
     t.equal(body.split('<h1>').length, 2, 'one heading')
+  }
+})
+
+t.test('Console: a viewer sees every page, but no form that makes a change', async (t) => {
+  const { signIn, administration } = await createConsoleWorld(t)
+  await administration.applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@b.example' })
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  const viewer = await signIn('viewer')
+  for (const page of ['/', '/applications', '/applications/a', '/suites', '/suites/store', '/audit', '/about']) {
+    const { statusCode, body } = await viewer(page)
+    t.equal(statusCode, 200, page)
+    t.strictSame(actionsOf(body), [], page)
   }
 })
 
@@ -110,19 +138,6 @@ t.test('About: it shows the version and the settings, without passwords', async 
   const linked = (await browser('/about')).body
   t.match(linked, '<a href="https://docs.example/&quot;x" rel="noreferrer">')
   t.match(linked, 'Where to &lt;read&gt;')
-})
-
-t.test('Pages: applications and suites have pages whatever their ids', async (t) => {
-  const { administration, signIn } = await createConsoleWorld(t)
-  const browser = await signIn()
-  for (const clientId of ['new', 'remove', 'new-application']) {
-    await administration.applications.register({ clientId, name: 'Shop', developerEmail: 'dev@partner.example' })
-    t.match((await browser(`/applications/${clientId}`)).body, '<title>Shop', clientId)
-    const suiteId = `${clientId.replace('application', 'suite')}`
-    await administration.applications.remove(clientId)
-    await administration.suites.register({ suiteId, name: 'Store API' })
-    t.match((await browser(`/suites/${suiteId}`)).body, '<title>Store API', suiteId)
-  }
 })
 
 t.test('Demo: every page says that it is a demo, and what to try', async (t) => {

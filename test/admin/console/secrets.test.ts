@@ -2,19 +2,14 @@ import t, { type Test } from 'tap'
 import { findGenerated } from '../../../src/domain/secret.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
-import { startPostgresStore } from '../../support/stores.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /** A console with an application or a suite with the id `client` and one secret. */
-async function setting(
-  t: Test,
-  kind: 'application' | 'suite' = 'application',
-  options?: Parameters<typeof createConsoleWorld>[1],
-) {
-  const world = await createConsoleWorld(t, options)
+async function setting(t: Test, kind: 'application' | 'suite' = 'application') {
+  const world = await createConsoleWorld(t)
   const { applications, suites, secrets } = world.administration
   if (kind === 'suite') await suites.register({ suiteId: 'client', name: 'The <b>' })
   else await applications.register({ clientId: 'client', name: 'The <b>', developerEmail: 'a@b.example' })
@@ -182,27 +177,4 @@ t.test('Secrets: who revokes one is told which was used last, and how long the o
   await administration.secrets.rotate('client', HOUR)
   t.match((await questions())[0], 'The 2 others stay valid.')
   t.match((await questions())[2], 'The 2 others stay valid until 2027-01-15 09:01 UTC at the latest.')
-})
-
-t.test('Secrets, approvals and lists: all of it works on PostgreSQL', async (t) => {
-  const { createEnv } = await startPostgresStore()
-  const { form, rotate, revoke, list, browser, path, administration } = await setting(
-    t,
-    'application',
-    await createEnv(t),
-  )
-  const sent = await form({ hours: '2' })
-  const { body } = await rotate(sent)
-  t.equal((await rotate(sent)).body, body)
-  t.ok(findGenerated(await list(), copyOf(body, 'client-secret')))
-  const [old] = await list()
-  t.equal((await revoke(old?.id)).statusCode, 303)
-  await administration.suites.register({ suiteId: 'store', name: 'Store' })
-  t.equal((await browser(`${path}/approvals`, { form: { suite: 'store' } })).statusCode, 303)
-  t.match(textOf((await browser(path)).body), /Approval|Application approved/)
-  t.match((await browser('/suites')).body, '<a href="/suites/store">')
-  t.match(textOf((await browser('/suites/store')).body), 'Approved applications (1)')
-  t.match(textOf((await browser('/applications?search=client')).body), ' store ')
-  t.equal((await browser(`${path}/remove`, { form: {} })).statusCode, 303)
-  t.equal((await browser(path)).statusCode, 404)
 })

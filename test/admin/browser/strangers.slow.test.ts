@@ -2,49 +2,60 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
-import { NO_BROWSER, startBrowser } from '../../support/browser.ts'
+import type { Test } from 'tap'
+import { browserTest, startBrowser } from '../../support/browser.ts'
 import { type Console, signIn, startConsole } from '../../support/console.ts'
 
-/** A malicious site on this machine that serves this page at every path. */
-async function startStranger(t: Test, body: string): Promise<number> {
+/** A malicious site on this machine that serves this page at every path. Resolves to its address. */
+async function startStranger(t: Test, body: string): Promise<string> {
   const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(body))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** A signed-in operator with an application. `options`: of the browser. */
+/** A signed-in operator with an application. `args`: of the browser. */
 async function startSignedIn(t: Test, args?: string[]) {
   const console = await startConsole(t)
   const { client_id: clientId } = await console.command(
     ...['applications', 'register', '--name', 'Store front', '--developer-email', 'dev@partner.example'],
   )
   const browser = await startBrowser(t, args)
-  const { page, context } = await signIn(browser, console)
-  return { console, browser, page, context, clientId }
+  const { page } = await signIn(browser, console)
+  return { console, browser, page, clientId }
 }
 
-t.test('Other sites: their forms change nothing', { skip: NO_BROWSER }, async (t) => {
+/** The application is still active, and the operator still signed in. */
+async function expectUnchanged(t: Test, { command, origin }: Console, page: Page, clientId: string): Promise<void> {
+  t.match(await command('applications', 'show', clientId), { status: 'active' })
+  await page.goto(`${origin}/applications`)
+  t.ok(await page.getByText('Signed in as anna').isVisible())
+}
+
+browserTest('Other sites: their forms and frames change and show nothing', async (t) => {
   const { console, page, clientId } = await startSignedIn(t)
   const paths = [`/applications/${clientId}/suspend`, `/applications/${clientId}/remove`, '/applications', '/logout']
   // Another port is still the same site, so even SameSite cookies are sent.
   const forms = paths.map((path) => `<form method="post" action="${console.origin}${path}"><button>go</button></form>`)
-  const port = await startStranger(t, forms.join(''))
+  const stranger = await startStranger(t, forms.join(''))
   for (const [index, path] of paths.entries()) {
-    await page.goto(`http://127.0.0.1:${port}/`)
+    await page.goto(stranger)
     const answer = page.waitForResponse((response) => response.url() === console.origin + path)
     await page.getByRole('button').nth(index).click()
     t.equal((await answer).status(), 403, path)
   }
   await expectUnchanged(t, console, page, clientId)
+
+  await page.goto(await startStranger(t, `<iframe src="${console.origin}/applications"></iframe>`))
+  const frame = page.frames()[1]
+  await frame?.waitForLoadState().catch(() => {})
+  t.notOk(await frame?.getByText('Signed in as').count())
 })
 
-t.test('Other sites: their scripts can neither change nor read anything', { skip: NO_BROWSER }, async (t) => {
+browserTest('Other sites: their scripts can neither change nor read anything', async (t) => {
   const { console, page, clientId } = await startSignedIn(t)
-  const port = await startStranger(t, '<p>hello')
-  await page.goto(`http://127.0.0.1:${port}/`)
+  await page.goto(await startStranger(t, '<p>hello'))
   const outcomes = await page.evaluate(
     async ([origin, id]) => {
       const ask = (path: string, options: RequestInit) =>
@@ -68,32 +79,12 @@ t.test('Other sites: their scripts can neither change nor read anything', { skip
   await expectUnchanged(t, console, page, clientId)
 })
 
-t.test('Other sites: they cannot frame the console', { skip: NO_BROWSER }, async (t) => {
-  const { console, page } = await startSignedIn(t)
-  const port = await startStranger(t, `<iframe src="${console.origin}/applications"></iframe>`)
-  await page.goto(`http://127.0.0.1:${port}/`)
-  const frame = page.frames()[1]
-  await frame?.waitForLoadState().catch(() => {})
-  t.notOk(await frame?.getByText('Signed in as').count())
+browserTest('Other sites: a name of theirs that resolves to this machine is refused (DNS rebinding)', async (t) => {
+  const { console, browser } = await startSignedIn(t, ['--host-resolver-rules=MAP rebound.example 127.0.0.1'])
+  const page = await browser.newPage()
+  for (const path of ['/', '/login', '/applications', '/admin/v1/applications', '/assets/console.css']) {
+    const answer = await page.goto(`http://rebound.example:${console.port}${path}`)
+    t.equal(answer?.status(), 421, path)
+    t.notOk(await page.getByText('Signed in as').count(), 'and shows nothing')
+  }
 })
-
-t.test(
-  'Other sites: a name of theirs that resolves to this machine is refused (DNS rebinding)',
-  { skip: NO_BROWSER },
-  async (t) => {
-    const { console, browser } = await startSignedIn(t, ['--host-resolver-rules=MAP rebound.example 127.0.0.1'])
-    const page = await browser.newPage()
-    for (const path of ['/', '/login', '/applications', '/admin/v1/applications', '/assets/console.css']) {
-      const answer = await page.goto(`http://rebound.example:${console.port}${path}`)
-      t.equal(answer?.status(), 421, path)
-      t.notOk(await page.getByText('Signed in as').count(), 'and shows nothing')
-    }
-  },
-)
-
-/** The application is still active, and the operator still signed in. */
-async function expectUnchanged(t: Test, { command, origin }: Console, page: Page, clientId: string): Promise<void> {
-  t.match(await command('applications', 'show', clientId), { status: 'active' })
-  await page.goto(`${origin}/applications`)
-  t.ok(await page.getByText('Signed in as anna').isVisible())
-}

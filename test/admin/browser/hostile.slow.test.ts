@@ -1,0 +1,147 @@
+import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { browserTest } from '../../support/browser.ts'
+import { type Console, registerApplication, signIn, startBoth, visit } from '../../support/console.ts'
+import { HOSTILE_NAMES } from '../../support/hostile.ts'
+import { until } from '../../support/until.ts'
+
+/** Payloads that would be noticed if they ran or were parsed as markup. */
+const MARKUP = `"'><img src=x onerror="document.title='run'"><script>document.title='run'</script>`
+const ENCODED = encodeURIComponent(MARKUP)
+
+/** A payload without spaces, which client ids cannot contain. */
+const STRANGE_ID = `"'><b/onmouseover=alert(1)>`
+
+/** No payload became an element of the page. */
+async function expectText(t: Test, page: Page, what: string): Promise<void> {
+  t.not(await page.title(), 'run', what)
+  const foreign = 'img[src="x"], svg[onload], b, i, [onerror], [onmouseover], script:not([src^="/assets/"])'
+  t.equal(await page.locator(foreign).count(), 0, `${what}: no element of theirs`)
+}
+
+/** Complaints other than error statuses and malformed dates or numbers. */
+const others = (complaints: string[]) =>
+  complaints.filter((text) => !/status of 4\d\d|does not conform|cannot be parsed/.test(text))
+
+/** Registers applications and a suite with payloads as names. Resolves to the client ids. */
+async function registerHostile({ command }: Console): Promise<string[]> {
+  await command('suites', 'register', 'store', '--name', MARKUP)
+  const ids: string[] = []
+  for (const [index, name] of [MARKUP, ...HOSTILE_NAMES].entries()) {
+    const registered = await command(
+      ...['applications', 'register', '--name', name, '--developer-email', `"<b>x</b>"@partner-${index}.example`],
+      ...(index === 0 ? ['--client-id', STRANGE_ID] : []),
+    )
+    ids.push(registered.client_id)
+  }
+  return ids
+}
+
+/** Causes refusals that are stored, with markup in every possible place. */
+async function sendHostile({ command, address, token }: Console, ids: readonly string[]): Promise<void> {
+  const strange = { 'user-agent': MARKUP, 'x-request-id': MARKUP.replace(/\s/g, ''), referer: MARKUP }
+  for (const id of [...ids, MARKUP, `${STRANGE_ID}.`]) await token(id, MARKUP)
+  for (const suite of ['store', ENCODED]) {
+    await fetch(`${address}/v1/oauth/verify/${suite}`, { headers: { ...strange, authorization: 'Bearer nonsense' } })
+  }
+  await fetch(`${address}/v1/oauth/accesstoken`, {
+    method: 'POST',
+    headers: strange,
+    body: new URLSearchParams({ grant_type: MARKUP, client_id: STRANGE_ID, client_secret: MARKUP }),
+  })
+  // Refusals are stored within five seconds.
+  await until(async () => (await command('why', STRANGE_ID)).refusals.length > 0)
+}
+
+browserTest(
+  'Hostile texts: no user input becomes markup, neither on a page nor in a response of the API',
+  async (t) => {
+    const { browser, console } = await startBoth(t)
+    const ids = await registerHostile(console)
+    await sendHostile(console, ids)
+    const { page, complaints } = await signIn(browser, console, { userAgent: MARKUP })
+    const strange = encodeURIComponent(STRANGE_ID)
+    for (const path of [
+      '/',
+      '/applications',
+      `/applications?search=${ENCODED}&status=${ENCODED}`,
+      `/applications?after=${ENCODED}`,
+      ...[...ids, `${STRANGE_ID}.`, MARKUP].map((id) => `/applications/${encodeURIComponent(id)}`),
+      `/applications/${strange}/remove`,
+      '/suites',
+      `/suites?after=${ENCODED}`,
+      '/suites/store',
+      '/suites/store/remove',
+      `/suites/${ENCODED}`,
+      `/audit?actor=${ENCODED}&subject=${ENCODED}&since=${ENCODED}`,
+      '/audit',
+      '/operators',
+      '/about',
+      `/?done=${ENCODED}`,
+      `/login?why=${ENCODED}`,
+      `/${ENCODED}`,
+    ]) {
+      await page.goto(console.origin + path)
+      await expectText(t, page, path)
+    }
+    await page.goto(`${console.origin}/operators`)
+    t.match(await page.locator('#main').textContent(), MARKUP, 'the text itself is shown')
+    t.strictSame(others(complaints), [])
+
+    const { admin_key: key } = await console.command('operators', 'key', 'anna', '--expires', '1d')
+    const { page: program } = await visit(browser, { extraHTTPHeaders: { authorization: `Bearer ${key}` } })
+    const [one, api] = [`/applications/${strange}`, `${console.origin}/admin/v1`]
+    for (const path of [
+      ...['/applications', `/applications?search=${ENCODED}`, one, `${one}/diagnosis`, `/applications/${ENCODED}`],
+      ...[`/applications?limit=${ENCODED}`, '/suites', '/suites/store', '/operators', '/audit-events', '/statistics'],
+      `/${ENCODED}`,
+    ]) {
+      const answer = await program.goto(api + path)
+      t.match(await answer?.headerValue('content-type'), /^application\/(problem\+)?json/, path)
+      t.equal(await answer?.headerValue('x-content-type-options'), 'nosniff')
+      await expectText(t, program, path)
+    }
+    await program.goto(api + one)
+    t.equal(JSON.parse(await program.locator('body').innerText()).name, MARKUP, 'with the text unchanged')
+  },
+)
+
+browserTest('Hostile texts: input that a form shows again is text', async (t) => {
+  const { browser, console } = await startBoth(t)
+  const { page, complaints } = await signIn(browser, console)
+  const { clientId } = await registerApplication(page, console.origin)
+  await console.command('suites', 'register', 'store', '--name', 'Store API')
+  const own = `/applications/${clientId}`
+  let sent = 0
+  for (const path of ['/new-application', '/new-suite', own, '/suites/store', '/audit', '/applications']) {
+    await page.goto(console.origin + path)
+    const forms = page.locator('form:has(input, select)')
+    const count = await forms.count()
+    for (let nth = 0; nth < count; nth++) {
+      await page.goto(console.origin + path)
+      const loaded = page.waitForEvent('load')
+      await forms.nth(nth).evaluate((form: HTMLFormElement, markup) => {
+        for (const field of form.elements) {
+          if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) continue
+          const hidden = Object.assign(document.createElement('input'), { type: 'hidden', name: field.name })
+          hidden.value = markup
+          field.replaceWith(hidden)
+        }
+        form.requestSubmit()
+      }, MARKUP)
+      await loaded
+      sent++
+      await expectText(t, page, `${path}, form ${nth}`)
+    }
+  }
+  t.ok(sent >= 9)
+  await page.goto(console.origin + own)
+  await expectText(t, page, own)
+  const { page: outside } = await visit(browser)
+  await outside.goto(`${console.origin}/login`)
+  await outside.getByRole('textbox').fill(MARKUP)
+  await outside.getByRole('button', { name: 'Sign in' }).click()
+  await outside.getByRole('textbox').and(outside.locator('[aria-invalid]')).waitFor()
+  await expectText(t, outside, 'a wrong code')
+  t.strictSame(others(complaints), [])
+})
