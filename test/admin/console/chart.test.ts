@@ -23,61 +23,46 @@ function chartOf(...all: Figures[]): Chart {
 
 const draw = (...all: Figures[]) => drawChart(chartOf(...all))
 
-for (const { rule, figures, drawn } of [
-  {
-    rule: 'a line goes from left to right, with zero at the bottom',
-    figures: [[0, 2, 4, 1, 0]],
-    drawn: {
+const CASES: [rule: string, all: Record<string, string>, drawn: Record<string, string | undefined>][] = [
+  [
+    'a line goes from left to right, with zero at the bottom',
+    draw([0, 2, 4, 1, 0]),
+    {
       'c-line-0': 'M0,100L150,50L300,0L450,75L600,100',
       'c-dots-0': 'M600,100h.1',
       'c-area-0': 'M0,100L0,100L150,50L300,0L450,75L600,100L600,100Z',
       ...{ 'c-y-0': '0', 'c-y-1': '1', 'c-y-2': '2', 'c-y-3': '3', 'c-y-4': '4' },
-      'c-x-0': '2027-01-15T08:00:00.000Z',
-      'c-x-2': '2027-01-15T08:02:00.000Z',
+      ...{ 'c-x-0': '2027-01-15T08:00:00.000Z', 'c-x-2': '2027-01-15T08:02:00.000Z' },
       'c-x-3': '2027-01-15T08:03:00.000Z',
       'c-desc': 'What it is. Series 0: 0 now, 4 at most.',
     },
-  },
-  {
-    rule: 'unknown values are gaps, and a single point is a dot',
-    figures: [[1, 1, undefined, undefined, 2, undefined, 4]],
-    drawn: {
+  ],
+  [
+    'unknown values are gaps, and a single point is a dot',
+    draw([1, 1, undefined, undefined, 2, undefined, 4]),
+    {
       'c-line-0': 'M0,75L100,75M400,50M600,0',
       'c-dots-0': 'M400,50h.1M600,0h.1',
       'c-area-0': 'M0,100L0,75L100,75L100,100Z',
     },
-  },
-  {
-    rule: 'without values there is no line, and the axis has the smallest step',
-    figures: [[undefined, undefined]],
-    drawn: { 'c-line-0': '', 'c-dots-0': '', 'c-area-0': '', 'c-y-4': '4', 'c-desc': 'What it is. Series 0: no data.' },
-  },
-  {
-    rule: 'constant values are a horizontal line',
-    figures: [[7, 7, 7]],
-    drawn: { 'c-line-0': 'M0,12.5L300,12.5L600,12.5' },
-  },
-  { rule: 'zeros are a line at the bottom', figures: [[0, 0]], drawn: { 'c-line-0': 'M0,100L600,100' } },
-  {
-    rule: 'very high values stay inside',
-    figures: [[0, 2 ** 53, 1e300]],
-    drawn: { 'c-line-0': 'M0,100L300,100L600,0' },
-  },
-  {
-    rule: 'several lines share a scale, and have no areas',
-    figures: [
-      [1, 2],
-      [3, 8],
-    ],
-    drawn: { 'c-line-0': 'M0,87.5L600,75', 'c-line-1': 'M0,62.5L600,0', 'c-area-1': '' },
-  },
-  {
-    rule: 'hovering shows the figures of the nearest moment',
-    figures: [
-      [0, 2, 4, undefined, 8],
-      [1, 1, 1, 1, 1],
-    ],
-    drawn: {
+  ],
+  [
+    'without values there is no line, and the axis has the smallest step',
+    draw([undefined, undefined]),
+    { 'c-line-0': '', 'c-dots-0': '', 'c-area-0': '', 'c-y-4': '4', 'c-desc': 'What it is. Series 0: no data.' },
+  ],
+  ['constant values are a horizontal line', draw([7, 7, 7]), { 'c-line-0': 'M0,12.5L300,12.5L600,12.5' }],
+  ['zeros are a line at the bottom', draw([0, 0]), { 'c-line-0': 'M0,100L600,100' }],
+  ['very high values stay inside', draw([0, 2 ** 53, 1e300]), { 'c-line-0': 'M0,100L300,100L600,0' }],
+  [
+    'several lines share a scale, and have no areas',
+    draw([1, 2], [3, 8]),
+    { 'c-line-0': 'M0,87.5L600,75', 'c-line-1': 'M0,62.5L600,0', 'c-area-1': '' },
+  ],
+  [
+    'hovering shows the figures of the nearest moment',
+    draw([0, 2, 4, undefined, 8], [1, 1, 1, 1, 1]),
+    {
       'c-at-0': '4 min ago: Series 0 0, Series 1 1',
       'c-at-7': '4 min ago: Series 0 0, Series 1 1',
       'c-at-8': '3 min ago: Series 0 2, Series 1 1',
@@ -85,10 +70,11 @@ for (const { rule, figures, drawn } of [
       'c-at-60': 'Now: Series 0 8, Series 1 1',
       'c-at-61': undefined,
     },
-  },
-]) {
+  ],
+]
+
+for (const [rule, all, drawn] of CASES) {
   t.test(`Chart: ${rule}`, async (t) => {
-    const all = draw(...figures)
     t.strictSame(Object.fromEntries(Object.keys(drawn).map((name) => [name, all[name]])), drawn)
   })
 }
@@ -111,22 +97,9 @@ t.test('Chart: it is an image with a title and a description, and its live parts
 })
 
 t.test('Scale: the steps are round, and the highest value uses most of the scale', async (t) => {
-  const steps = [
-    [1, 1],
-    [4, 1],
-    [5, 2],
-    [17, 5],
-    [40, 10],
-    [41, 15],
-    [81, 25],
-    [399, 100],
-    [401, 150],
-    [1_234_567, 400_000],
-    [2 ** 53, 2.5e15],
-    [1e21, 2.5e20],
-  ]
-  const found = steps.map(([highest = 0]) => [highest, scaleFor([0, highest, 1], { steps: STEPS, least: 1 })])
-  t.strictSame(found, steps)
+  const highest = [1, 4, 5, 17, 40, 41, 81, 399, 401, 1_234_567, 2 ** 53, 1e21]
+  const steps = highest.map((figure) => scaleFor([0, figure, 1], { steps: STEPS, least: 1 }))
+  t.strictSame(steps, [1, 1, 2, 5, 10, 15, 25, 100, 150, 400_000, 2.5e15, 2.5e20])
   for (const figures of [[], [0, 0], [0.00001]]) t.equal(scaleFor(figures, { steps: STEPS, least: 0.0001 }), 0.0001)
 })
 
