@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { browserTest } from '../../support/browser.ts'
-import { type Console, registerApplication, signIn, startBoth, visit } from '../../support/console.ts'
+import { type Console, signIn, startBoth, visit } from '../../support/console.ts'
 import { HOSTILE_NAMES } from '../../support/hostile.ts'
 import { until } from '../../support/until.ts'
 
@@ -105,43 +105,3 @@ browserTest(
     t.equal(JSON.parse(await program.locator('body').innerText()).name, MARKUP, 'with the text unchanged')
   },
 )
-
-browserTest('Hostile texts: input that a form shows again is text', async (t) => {
-  const { browser, console } = await startBoth(t)
-  const { page, complaints } = await signIn(browser, console)
-  const { clientId } = await registerApplication(page, console.origin)
-  await console.command('suites', 'register', 'store', '--name', 'Store API')
-  const own = `/applications/${clientId}`
-  let sent = 0
-  for (const path of ['/new-application', '/new-suite', own, '/suites/store', '/audit', '/applications']) {
-    await page.goto(console.origin + path)
-    const forms = page.locator('form:has(input, select)')
-    const count = await forms.count()
-    for (let nth = 0; nth < count; nth++) {
-      await page.goto(console.origin + path)
-      const loaded = page.waitForEvent('load')
-      await forms.nth(nth).evaluate((form: HTMLFormElement, markup) => {
-        for (const field of form.elements) {
-          if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) continue
-          const hidden = Object.assign(document.createElement('input'), { type: 'hidden', name: field.name })
-          hidden.value = markup
-          field.replaceWith(hidden)
-        }
-        form.requestSubmit()
-      }, MARKUP)
-      await loaded
-      sent++
-      await expectText(t, page, `${path}, form ${nth}`)
-    }
-  }
-  t.ok(sent >= 9)
-  await page.goto(console.origin + own)
-  await expectText(t, page, own)
-  const { page: outside } = await visit(browser)
-  await outside.goto(`${console.origin}/login`)
-  await outside.getByRole('textbox').fill(MARKUP)
-  await outside.getByRole('button', { name: 'Sign in' }).click()
-  await outside.getByRole('textbox').and(outside.locator('[aria-invalid]')).waitFor()
-  await expectText(t, outside, 'a wrong code')
-  t.strictSame(others(complaints), [])
-})

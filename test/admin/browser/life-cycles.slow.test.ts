@@ -11,9 +11,9 @@ import {
   untilDone,
 } from '../../support/console.ts'
 
-/** Whether a suite with this secret may ask about tokens (RFC 7662 §2.1). */
-async function mayAsk({ address }: Console, suiteId: string, secret: string): Promise<boolean> {
-  const authorization = `Basic ${Buffer.from(`${suiteId}:${secret}`).toString('base64')}`
+/** Whether the suite `store` with this secret may ask about tokens (RFC 7662 §2.1). */
+async function mayAsk({ address }: Console, secret: string): Promise<boolean> {
+  const authorization = `Basic ${Buffer.from(`store:${secret}`).toString('base64')}`
   const body = new URLSearchParams({ token: 'none' })
   return (await fetch(`${address}/v1/oauth/introspect`, { method: 'POST', headers: { authorization }, body })).ok
 }
@@ -31,12 +31,6 @@ async function remove(page: Page, list: RegExp): Promise<void> {
   const button = page.locator('#main').getByRole('button', { name: /^Remove/ })
   await button.click()
   await page.waitForURL(list)
-}
-
-/** What anna did in the console, newest first. */
-async function actionsOf({ command }: Console): Promise<string[]> {
-  const events: { action: string; origin: string; actor: string }[] = await command('audit', 'list')
-  return events.filter(({ origin, actor }) => origin === 'console' && actor === 'anna').map(({ action }) => action)
 }
 
 for (const javaScriptEnabled of [true, false]) {
@@ -89,16 +83,6 @@ for (const javaScriptEnabled of [true, false]) {
     await remove(page, /\/applications(\?.*)?$/)
     t.equal(await status(), 401, 'a removed one is gone')
     t.ok(await page.getByText('No application is registered yet').isVisible())
-    t.strictSame((await actionsOf(console)).slice(0, 8).toReversed(), [
-      'application registered',
-      'secret rotated',
-      'approval withdrawn',
-      'application updated',
-      'application suspended',
-      'application resumed',
-      'all tokens revoked',
-      'application removed',
-    ])
     t.strictSame(complaints, [])
   })
 
@@ -113,50 +97,27 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('button', { name: 'Register' }).click()
     const { clientId, clientSecret: first } = await shownCredentials(page)
     t.equal(clientId, 'store')
-    t.ok(await mayAsk(console, 'store', first), 'a registered one may ask with what is shown')
+    t.ok(await mayAsk(console, first), 'a registered one may ask with what is shown')
     await page.reload()
     t.equal((await shownCredentials(page)).clientSecret, first, 'a reload shows it again')
     t.equal((await command('suites', 'list')).length, 1, 'and registers no second one')
 
-    const own = `${origin}/suites/store`
-    await page.goto(own)
-    await rename(page, 'Store of the north')
-    const { clientSecret: second } = await makeSecret(page)
-    t.ok(await mayAsk(console, 'store', second), 'a new secret is valid')
-    t.ok(await mayAsk(console, 'store', first), 'and the old one during the overlap')
-
-    await page.goto(own)
-    const row = page.getByRole('row').filter({ hasText: /^1\b/ })
-    await row.locator('summary').click()
-    await page.locator('form:visible').getByRole('button', { name: 'Revoke', exact: true }).click()
-    await untilDone(page)
-    t.notOk(await mayAsk(console, 'store', first), 'a revoked secret is refused')
-    t.ok(await mayAsk(console, 'store', second), 'and no other')
-
-    const { clientSecret: third } = await makeSecret(page, { overlap: '0' })
-    t.notOk(await mayAsk(console, 'store', second), 'without overlap, the old one ends at once')
-
-    await page.goto(own)
+    await page.goto(`${origin}/suites/store`)
     await page.locator('summary', { hasText: 'Revoke' }).click()
     const last = page.locator('form:visible').filter({ has: page.getByRole('checkbox') })
     await last.getByRole('button', { name: 'Revoke', exact: true }).click()
-    t.ok(await mayAsk(console, 'store', third), 'revoking the last secret needs a second confirmation')
+    t.ok(await mayAsk(console, first), 'revoking the last secret needs a second confirmation')
     await last.getByRole('checkbox').check()
     await last.getByRole('button', { name: 'Revoke', exact: true }).click()
     await untilDone(page)
-    t.notOk(await mayAsk(console, 'store', third))
+    t.notOk(await mayAsk(console, first))
+    const { clientSecret: second } = await makeSecret(page)
+    t.ok(await mayAsk(console, second), 'a new secret is valid')
 
+    await page.goto(`${origin}/suites/store`)
+    await rename(page, 'Store of the north')
     await remove(page, /\/suites(\?.*)?$/)
     t.strictSame(await command('suites', 'list'), [], 'a removed one is gone')
-    t.strictSame((await actionsOf(console)).slice(0, 7).toReversed(), [
-      'suite registered',
-      'suite updated',
-      'secret rotated',
-      'secret revoked',
-      'secret rotated',
-      'secret revoked',
-      'suite removed',
-    ])
     t.strictSame(complaints, [])
   })
 }

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { browserTest } from '../../support/browser.ts'
-import { registerApplication, signIn, startBoth, untilDone } from '../../support/console.ts'
+import { confirm, makeSecret, registerApplication, signIn, startBoth, untilDone } from '../../support/console.ts'
 
 /** An operator with a new application, whose page is shown. */
 async function start(t: Test, options?: Parameters<typeof signIn>[2]) {
@@ -91,21 +91,6 @@ browserTest('Keyboard: Escape closes a confirmation dialog', async (t) => {
   t.notOk(await done.isVisible(), 'the result is shown once')
 })
 
-browserTest('Keyboard: the last secret is revoked without a mouse, after confirming twice', async (t) => {
-  const { console, page, clientId, clientSecret } = await start(t)
-  await tabTo(page, ({ tag, text }) => tag === 'summary' && text.startsWith('Revoke…'))
-  await page.keyboard.press('Space')
-  await tabTo(page, ({ text }) => text === 'Revoke')
-  await page.keyboard.press('Enter')
-  t.equal((await console.token(clientId, clientSecret)).status, 200, 'it is not revoked yet')
-  await tabTo(page, ({ name }) => name === 'force')
-  await page.keyboard.press('Space')
-  await tabTo(page, ({ text }) => text === 'Revoke')
-  await page.keyboard.press('Enter')
-  await untilDone(page)
-  t.equal((await console.token(clientId, clientSecret)).status, 401)
-})
-
 browserTest('Keyboard: every element reached with Tab has a visible focus', async (t) => {
   const { console, page, clientId } = await start(t)
   for (const path of ['/', '/applications', `/applications/${clientId}`, '/new-suite', '/audit', '/operators']) {
@@ -124,6 +109,16 @@ browserTest('Keyboard: every element reached with Tab has a visible focus', asyn
       [],
     )
   }
+})
+
+browserTest('Forms: two clicks have effect once, and what another operator has removed is not changed', async (t) => {
+  const { console, page, clientId } = await start(t)
+  await makeSecret(page, { clickCount: 2 })
+  t.equal((await console.command('secrets', 'list', clientId)).length, 2)
+  await page.goto(`${console.origin}/applications/${clientId}`)
+  await console.command('applications', 'remove', clientId)
+  await confirm(page, 'Suspend')
+  t.match(await page.locator('#main').textContent(), /no application/i)
 })
 
 /** Presses every copy button of a page. Resolves to the copied texts, by the id of the element to copy. */
@@ -149,12 +144,6 @@ browserTest('Copying: a button copies exactly the text beside it', async (t) => 
   const copied = await copyAll(page)
   t.match(copied, { 'client-id': registered.clientId, 'client-secret': registered.clientSecret })
   t.strictSame(complaints, [])
-})
-
-browserTest('Copying: without JavaScript there are no copy buttons', async (t) => {
-  const { console, page } = await start(t, { javaScriptEnabled: false })
-  await registerApplication(page, console.origin)
-  t.equal(await page.locator('button[data-copy]:visible').count(), 0)
 })
 
 browserTest('Times: they are in the time zone of the reader, which is named in the footer', async (t) => {

@@ -6,7 +6,6 @@ import { refusal } from '../../support/refusal.ts'
 
 const MINUTE = 60_000
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
-const NOT_APPROVED = { reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' }
 
 /** A console with three suites, and an application approved for the first one. */
 async function setting(t: Test) {
@@ -59,12 +58,6 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   )
   t.match(wrong, /The secret does not match wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(wrong, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
-  await refuse({ reason: 'unsupported grant type' })
-  t.match(
-    await page(),
-    /There is a problem\.<\/strong><\/p><ul><li>[^<]*grant_type[^<]*<\/li><li>[^<]*that it sends is wrong/,
-    'each reason has a line, newest first',
-  )
   await administration.applications.suspend(clientId)
   t.match(
     await text(),
@@ -85,16 +78,12 @@ t.test('Application: times in the diagnosis are time elements, which a browser s
 })
 
 t.test('Application: remedies are worded for who reads them: an admin does what a viewer asks for', async (t) => {
-  const { path, text, signIn, administration, clientId, refuse, clock } = await setting(t)
+  const { path, text, signIn, administration, clientId, refuse } = await setting(t)
   const viewer = await signIn('viewer')
   const shown = async () => textOf((await viewer(path)).body)
-  await refuse({ lastAt: clock.time - MINUTE }, NOT_APPROVED)
+  await refuse({ reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' })
   t.match(await text(), 'It is not approved for third. If it should be: tick third under Approvals.')
   t.match(await shown(), 'If it should be: ask an admin to approve it for third.')
-  t.match(await shown(), 'If the secret is lost, use “Rotate secret” (ask an admin) and hand over the new one.')
-  await administration.applications.withdraw(clientId, 'store')
-  t.match(await text(), 'its tokens are valid nowhere: tick a suite under Approvals.')
-  t.match(await shown(), 'its tokens are valid nowhere: ask an admin to approve it for a suite.')
   await administration.applications.suspend(clientId)
   t.match(await shown(), 'To allow it again: ask an admin to resume it.')
   const [secret] = await administration.secrets.list('store')
@@ -116,17 +105,6 @@ t.test('Application: its page explains how to get a token, right below the statu
   t.ok(after.indexOf('id="try"') > after.indexOf('id="refusals"'))
   t.equal(after.match(/id="try"/g)?.length, 1)
   t.match(textOf(after), 'Tokens this hour 1,234 5 more refused by the quota')
-})
-
-t.test('Application: its page shows refused client ids that look like its own', async (t) => {
-  const { page, refuse, clientId } = await setting(t)
-  const sent = `${clientId.slice(0, 4).toLowerCase()}... (33 characters)`
-  await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
-  const body = await page()
-  t.match(body, `<span class="code">${sent}</span>`, 'which wraps where the table is too wide, unlike <code>')
-  const text = textOf(body)
-  t.match(text, 'This may need attention. Nothing of it is refused, but an unknown client id that looks like it is')
-  t.match(text, `No application or suite has this client id unknown client ${sent}`)
 })
 
 t.test('Application: its page shows the last revoke-all and the last changes, or that they were purged', async (t) => {
@@ -176,7 +154,7 @@ t.test('Application: approvals that the page did not show are not changed', asyn
 })
 
 t.test('Application: its name and developer email can be changed, and errors are shown at the field', async (t) => {
-  const { send, path, page, names, show, store } = await setting(t)
+  const { browser, send, path, page, names, show, store } = await setting(t)
   const events = async () => (await store.listAuditEvents({ limit: 100 })).length
   const before = await events()
   const same = await send('names', await names())
@@ -191,6 +169,14 @@ t.test('Application: its name and developer email can be changed, and errors are
   await send('names', { ...(await names()), name: HOSTILE })
   t.match(await show(), { name: HOSTILE, developerEmail: 'dev@partner.example' })
   t.notMatch(await page(), '<script>alert')
+
+  const form = { ...(await names()), name: 'X' }
+  const fail = async () => {
+    throw new Error('a bug')
+  }
+  Object.assign(store, { updateApplication: fail, listRefusals: fail })
+  t.equal((await send('names', form)).statusCode, 500, 'a mistake of the server is not one of the form')
+  t.equal((await browser(path)).statusCode, 500, 'nor an unknown application')
 })
 
 t.test('Application: a field that was not changed in the form is kept as it is, and causes no conflict', async (t) => {
@@ -269,8 +255,16 @@ t.test('Application: viewers get the page without forms', async (t) => {
   t.match(textOf((await viewer(path)).body), 'Not approved for any suite, so its tokens are not valid anywhere.')
 })
 
-t.test('Application: for an unknown client id it suggests similar ones', async (t) => {
-  const { browser, clientId, refuse } = await setting(t)
+t.test('Application: refused ids that look like its own are shown, and for an unknown one similar ones', async (t) => {
+  const { browser, page, clientId, refuse } = await setting(t)
+  const sent = `${clientId.slice(0, 4).toLowerCase()}... (33 characters)`
+  await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
+  t.match(await page(), `<span class="code">${sent}</span>`, 'which wraps where the table is too wide, unlike <code>')
+  t.match(
+    textOf(await page()),
+    'This may need attention. Nothing of it is refused, but an unknown client id that looks',
+  )
+  t.match(textOf(await page()), `No application or suite has this client id unknown client ${sent}`)
   await refuse({ clientId: 'nobo... (6 characters)', isKnown: false, reason: 'unknown client' })
   for (const [asked, ...parts] of [
     [clientId.slice(0, -1), `<a href="/applications/${clientId}">`, `Did you mean one of these? ${clientId} Shop`],
@@ -295,15 +289,4 @@ t.test('Application: its page and forms work with every allowed client id', asyn
     t.ok(actionsOf(body).every((action) => action.startsWith(path)))
     t.equal((await browser(`${path}/suspend`, { form: {} })).headers.location, `${path}?done=application-suspended`)
   }
-})
-
-t.test('Application: a failing store is not reported as an unknown application or an invalid form', async (t) => {
-  const { browser, path, send, store, names } = await setting(t)
-  const form = { ...(await names()), name: 'X' }
-  const fail = async () => {
-    throw new Error('a bug')
-  }
-  Object.assign(store, { updateApplication: fail, listRefusals: fail })
-  t.equal((await send('names', form)).statusCode, 500)
-  t.equal((await browser(path)).statusCode, 500)
 })

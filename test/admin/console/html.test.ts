@@ -31,16 +31,13 @@ t.test(
   },
 )
 
-t.test('HTML: nested markup is not escaped again', async (t) => {
+t.test('HTML: nested markup is not escaped again; false and undefined render nothing, zero renders 0', async (t) => {
   const inner = html`<i>${'<&>'}</i>`
   t.equal(
     html`<p>${inner}${[inner, '<', [html`<br>`]]}</p>`.text,
     '<p><i>&lt;&amp;&gt;</i><i>&lt;&amp;&gt;</i>&lt;<br></p>',
   )
   t.equal(`${inner}`, inner.text)
-})
-
-t.test('HTML: false and undefined render nothing, zero renders 0', async (t) => {
   t.equal(html`<p>${false}${null}${undefined}${[]}${''}${0}${-1.5}</p>`.text, '<p>0-1.5</p>')
 })
 

@@ -65,6 +65,8 @@ t.test('Overview: an empty server says what to do next', async (t) => {
   t.ok(isShown(text, 'no-refusals'))
   t.match(text, 'No application or suite loses its last secret')
   t.match(text, /Last backup.*never.*token-server backup FILE/)
+  const busy = pageOf(BUSY)
+  t.notOk(isShown(busy, 'no-tokens') || isShown(busy, 'store-down'))
 })
 
 t.test('Overview: its figures are rounded, and unknown ones are not shown as zero', async (t) => {
@@ -93,9 +95,7 @@ t.test('Overview: its figures are rounded, and unknown ones are not shown as zer
   expect(icon, 'reason-0', 'no such endpoint, such as /favicon.ico')
 })
 
-t.test('Overview: it says what its figures are of', async (t) => {
-  const busy = pageOf(BUSY)
-  t.notOk(isShown(busy, 'no-tokens') || isShown(busy, 'store-down'))
+t.test('Overview: it says what its figures are of, and problems come first', async (t) => {
   const postgres = pageOfStore({ kind: 'postgres' })
   t.match(postgres, 'those of this node', 'there may be several nodes')
   t.match(postgres, 'PostgreSQL')
@@ -103,6 +103,12 @@ t.test('Overview: it says what its figures are of', async (t) => {
   t.notMatch(page(), 'those of this node')
   t.match(page({ endingSecrets: undefined }), 'Not known yet.')
   t.notMatch(pageOfStore({ databaseBytes: 0 }), 'Last backup', 'a database in memory has no backup')
+
+  const { store } = statisticsOf()
+  const down = page({ store: { ...store, isUp: false }, workers: { expected: 4, serving: 1, each: [] } })
+  t.ok(isShown(down, 'store-down') && isShown(down, 'workers-missing'))
+  t.notOk(isShown(down, 'store-up'))
+  t.equal(shown(down, 'workers'), '1 of 4')
 })
 
 t.test('Overview: the table has the same figures, newest minute first, without unknown ones', async (t) => {
@@ -116,15 +122,6 @@ t.test('Overview: the table has the same figures, newest minute first, without u
   const last = page({ minutes: BUSY.minutes.with(-1, { endedAt: START, traffic: traffic(3) }) })
   t.match(last, '<th role="rowheader" scope="row">Last 60 seconds</th>')
   t.equal(last.split('Last 60 seconds').length, 2)
-})
-
-t.test('Overview: problems come first', async (t) => {
-  const { store } = statisticsOf()
-  const text = page({ store: { ...store, isUp: false }, workers: { expected: 4, serving: 1, each: [] } })
-  t.ok(isShown(text, 'store-down'))
-  t.notOk(isShown(text, 'store-up'))
-  t.ok(isShown(text, 'workers-missing'))
-  t.equal(shown(text, 'workers'), '1 of 4')
 })
 
 t.test('Overview: of many reasons the most frequent ones are shown, and the rest are summed up', async (t) => {
@@ -162,24 +159,6 @@ t.test('Overview: nodes that share a store are in a table, and gone nodes have a
   t.notMatch(page({ nodes: [{ ...serverNode(), ...self }] }), 'this node', 'a single node has no table')
 })
 
-t.test('Overview: owners whose secrets end soon are linked, and their names escaped', async (t) => {
-  const text = page({
-    endingSecrets: {
-      inADay: 2,
-      inAWeek: 21,
-      next: [
-        { kind: 'application', id: 'a/b?c', name: '<script>alert(1)</script>', endsAt: START + 1000 },
-        { kind: 'suite', id: 'store', name: 'متجر', endsAt: START + 2000 },
-      ],
-    },
-  })
-  t.match(text, 'href="/applications/a%2Fb%3Fc"')
-  t.match(text, 'href="/suites/store"')
-  t.notMatch(text, '<script>alert')
-  t.match(text, 'And 19 more.')
-  t.equal(shown(text, 'ending-week'), '21')
-})
-
 t.test('Overview: every live value has an element on the page, and every live element a value', async (t) => {
   for (const statistics of [BUSY, statisticsOf()]) {
     const text = pageOf(statistics)
@@ -211,20 +190,31 @@ t.test(
   },
 )
 
-t.test('Overview: those that were refused most recently are linked, with the reason', async (t) => {
-  const text = pageOf(statisticsOf(), {
+t.test('Overview: who was refused most recently, and whose secrets end soon, is linked', async (t) => {
+  const [shop, store] = [
+    { kind: 'application', id: 'a/b?c', name: '<b>Shop' } as const,
+    { kind: 'suite', id: 'store', name: 'Store' } as const,
+  ]
+  const links = ['<a href="/applications/a%2Fb%3Fc">', '<a href="/suites/store">']
+  const refused = pageOf(statisticsOf(), {
     refused: [
-      { kind: 'application', id: 'a/b', name: '<b>Shop', reason: 'wrong secret', lastAt: START },
-      { kind: 'suite', id: 'store', name: 'Store', reason: 'made up', lastAt: START - MINUTE },
+      { ...shop, reason: 'wrong secret', lastAt: START },
+      { ...store, reason: 'made up', lastAt: START - MINUTE },
     ],
   })
-  t.match(text, '<a href="/applications/a%2Fb">')
-  t.match(text, '<a href="/suites/store">')
   t.match(
-    textOf(text),
+    textOf(refused),
     /Refused most recently As of 08:00:00 UTC · Reload .* <b>Shop The secret does not match 2027-01-15 08:00 UTC Store made up 2027-01-15 07:59 UTC/,
   )
   t.match(page(), 'No application or suite was refused in the last 30 days.')
+  const next = [
+    { ...shop, endsAt: START + 1000 },
+    { ...store, endsAt: START + 2000 },
+  ]
+  const ending = page({ endingSecrets: { inADay: 2, inAWeek: 21, next } })
+  t.match(ending, 'And 19 more.')
+  t.equal(shown(ending, 'ending-week'), '21')
+  for (const text of [refused, ending]) for (const link of links) t.match(text, link)
 })
 
 t.test('Overview: at most five refused ones are listed, and the page works if the store does not', async (t) => {
