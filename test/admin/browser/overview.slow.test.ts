@@ -20,11 +20,9 @@ async function startOverview(t: Test) {
 }
 
 /** Requests this many tokens. */
-async function getTokens({ command, token }: Console, count: number): Promise<void> {
-  const { client_id: id, client_secret: secret } = await command(
-    ...['applications', 'register', '--name', 'Store front', '--developer-email', 'dev@partner.example'],
-  )
-  for (let n = 0; n < count; n++) await token(id, secret)
+async function getTokens({ register, token }: Console, count: number): Promise<void> {
+  const { clientId, clientSecret } = await register()
+  for (let n = 0; n < count; n++) await token(clientId, clientSecret)
 }
 
 const state = (page: Page) => page.locator('[data-live-state]')

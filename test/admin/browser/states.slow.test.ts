@@ -35,12 +35,10 @@ const others = (complaints: string[]) => complaints.filter((text) => !/status of
 
 async function start(t: Test, name = 'anna') {
   const { browser, console } = await startBoth(t)
-  const { command } = console
+  const { command, register } = console
   await command('operators', 'add', 'vera', '--role', 'viewer')
   await command('suites', 'register', 'store', '--name', 'Store API')
-  const { client_id: id } = await command(
-    ...['applications', 'register', '--name', 'Store front', '--developer-email', 'dev@partner.example'],
-  )
+  const { clientId: id } = await register()
   const visitor = await signIn(browser, console, { name, viewport: { width: 400, height: 900 } })
   const open = (path: string) => visitor.page.goto(console.origin + path)
   return { browser, console, id, open, ...visitor }

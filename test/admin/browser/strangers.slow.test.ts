@@ -18,9 +18,7 @@ async function startStranger(t: Test, body: string): Promise<string> {
 /** A signed-in operator with an application. `args`: of the browser. */
 async function startSignedIn(t: Test, args?: string[]) {
   const console = await startConsole(t)
-  const { client_id: clientId } = await console.command(
-    ...['applications', 'register', '--name', 'Store front', '--developer-email', 'dev@partner.example'],
-  )
+  const { clientId } = await console.register()
   const browser = await startBrowser(t, args)
   const { page } = await signIn(browser, console)
   return { console, browser, page, clientId }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { asset } from '../../../src/admin/console/assets.ts'
 import { browserName } from '../../../src/admin/console/browser-name.ts'
 import { confirm } from '../../../src/admin/console/components/confirm.ts'
-import { checkboxes, field, formErrors, select } from '../../../src/admin/console/components/forms.ts'
+import { field, formErrors } from '../../../src/admin/console/components/forms.ts'
 import { copyable } from '../../../src/admin/console/components/secret-box.ts'
 import { pager, table } from '../../../src/admin/console/components/table.ts'
 import { age, card, facts, note, section, time } from '../../../src/admin/console/components/words.ts'
@@ -10,11 +10,6 @@ import { html } from '../../../src/admin/console/html.ts'
 import { layout } from '../../../src/admin/console/layout.ts'
 
 const MOMENT = 1_800_000_000_000
-const CHOICES = [
-  { value: 'a', label: 'A', checked: true },
-  { value: 'b', label: 'B' },
-]
-
 /** What the markup of each is, or contains, or a pattern that it matches. */
 const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
   'a field is linked to its label, hint and error for screen readers': [
@@ -26,19 +21,6 @@ const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
       field({ label: 'Id', name: 'id', hint: 'No spaces.', error: 'A space.', isCode: true, required: true }),
       /<p class="hint" id="field-id-hint">No spaces\.<\/p>.* required class="code" .* aria-invalid="true" aria-describedby="field-id-hint field-id-error"><p class="error" id="field-id-error">A space\.<\/p>/,
     ],
-  ],
-  'the errors of a form are listed above it, with links to the fields': [
-    [
-      formErrors([{ field: 'name', message: 'It is empty.' }]),
-      /role="alert".*<a href="#field-name">It is empty\.<\/a>/s,
-    ],
-  ],
-  'chosen options are marked': [
-    [
-      select({ label: 'One', name: 'one', value: 'b' }, CHOICES),
-      '<option value="a">A</option><option value="b" selected>',
-    ],
-    [checkboxes({ label: 'Many', name: 'many' }, CHOICES), /value="a" checked>.*value="b">/s],
   ],
   'a time has a datetime attribute, and UTC as text': [
     [time(MOMENT), /^<time datetime="2027-01-15T08:00:00\.000Z">2027-01-15 08:00 UTC<\/time>$/],
@@ -65,10 +47,6 @@ const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
       ),
       /<caption class="unseen">Secrets<\/caption>.*<th role="columnheader" scope="col" class="number">Uses<\/th>.*<span class="unseen">Do<\/span>.*<th role="rowheader" scope="row">1<\/th><td role="cell" class="number" data-label="Uses"><div>2<\/div><\/td>/s,
     ],
-  ],
-  'a list says only which other pages it has': [
-    [pager({ older: '/audit?before=3' }), /^(?!.*Newest).*Older/s],
-    [pager({ newest: '/audit' }), /^(?!.*Older).*Newest/s],
   ],
   'a confirmation says what will happen, and works without JavaScript': [
     [

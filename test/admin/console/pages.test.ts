@@ -126,12 +126,9 @@ t.test('About: it shows the version and the settings, without passwords', async 
   const { signIn, context } = await createConsoleWorld(t)
   const browser = await signIn('viewer')
   const { body } = await browser('/about')
-  for (const part of [context.about.version, 'SQLite', 'DATABASE_URL', '<time datetime="2027-01-15T08:00:00.000Z">']) {
-    t.match(body, part)
-  }
+  t.match(body, new RegExp(`${context.about.version}.*SQLite.*DATABASE_URL`, 's'))
+  t.match(body, '<time datetime="2027-01-15T08:00:00.000Z">')
   t.notMatch(body, 'Documentation')
-  Object.assign(context.about, { settings: [] })
-  t.notMatch((await browser('/about')).body, 'Documentation')
   Object.assign(context.about, {
     settings: [{ name: 'DOCS_URL', value: 'https://docs.example/"x', meaning: 'Where to <read>' }],
   })

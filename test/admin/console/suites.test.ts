@@ -127,7 +127,7 @@ t.test('Suite: its page shows its health, approved applications page by page, an
   t.equal((await browser('/suites/nowhere')).statusCode, 404)
 })
 
-t.test('Suite: its name can be changed; if two operators do so, the second one sees both', async (t) => {
+t.test('Suite: its name can be changed, unless another operator has done so', async (t) => {
   const { browser, administration } = await setting(t)
   const send = (form: Record<string, string>) => browser('/suites/store/names', { form })
   t.equal((await send({ shown_name: 'Store API', name: 'Mine' })).headers.location, '/suites/store?done=names-saved')
