@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createConsoleWorld } from '../../support/console-world.ts'
-import { actionsOf } from '../../support/pages.ts'
+import { actionsOf, textOf } from '../../support/pages.ts'
 
 const DAY = 24 * 60 * 60_000
 
@@ -13,20 +13,13 @@ t.test('Operators: an admin sees all operators with keys and sessions, and which
   }
   const { statusCode, body } = await (await signIn())('/operators')
   t.equal(statusCode, 200)
-  for (const part of [
-    '<h2 id="operator-anna"><bdi>anna</bdi>',
-    '<h2 id="operator-viktor"><bdi>viktor</bdi>',
-    '<bdi>anna</bdi> <span class="badge quiet">admin</span> <span class="badge good">you</span>',
-    'token-server operators add NAME --role viewer',
-    'action="/operators/viktor/remove"',
-    'action="/operators/viktor/keys/2/revoke"',
-    'This is you',
-    `title="${userAgent}">Firefox 140, Linux</span>`,
-    'title="curl/&lt;8&gt;">curl/&lt;8&gt;</span>',
-    'Not signed in now.',
-  ]) {
-    t.match(body, part)
-  }
+  for (const name of ['anna', 'viktor']) t.match(body, `<h2 id="operator-${name}"><bdi>${name}</bdi>`)
+  t.match(body, '<bdi>anna</bdi> <span class="badge quiet">admin</span> <span class="badge good">you</span>')
+  t.match(body, `title="${userAgent}">Firefox 140, Linux</span>`)
+  t.match(body, 'title="curl/&lt;8&gt;">curl/&lt;8&gt;</span>')
+  t.match(textOf(body), /This is you.*Not signed in now\..*token-server operators add NAME --role viewer/)
+  const actions = actionsOf(body)
+  for (const what of ['remove', 'keys/2/revoke']) t.ok(actions.includes(`/operators/viktor/${what}`), what)
   t.equal(body.split('this one').length, 2)
   t.notMatch(body, /expired|No API keys\./)
   await administration.operators.add('new', 'viewer')

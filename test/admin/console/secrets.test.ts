@@ -50,6 +50,7 @@ for (const kind of ['application', 'suite'] as const) {
     const changed = await rotate({ ...sent, overlap: '0' })
     t.equal(changed.statusCode, 422)
     t.match(textOf(changed.body), 'This idempotency key was used for another request')
+    t.not(valuesOf(changed.body, 'request_key')[0] ?? sent.request_key, sent.request_key, 'on the page with a new one')
     t.equal((await list()).length, 2)
   })
 
@@ -105,11 +106,8 @@ t.test('Secrets: the others end after the chosen overlap, or after a number of h
 
 t.test('Secrets: an invalid overlap is reported at its field, and makes no secret', async (t) => {
   const { form, rotate, list } = await setting(t)
-  for (const [field, value] of [
-    ...['0', '8761', '1.5', '-1'].map((value) => ['hours', value]),
-    ...['5', ''].map((value) => ['overlap', value]),
-  ] as [string, string][]) {
-    const sent = await form({ [field]: value })
+  for (const wrong of ['hours=0', 'hours=8761', 'hours=1.5', 'hours=-1', 'overlap=5', 'overlap=']) {
+    const sent = await form(Object.fromEntries(new URLSearchParams(wrong)))
     const { statusCode, body } = await rotate(sent)
     t.equal(statusCode, 422)
     t.match(body, /<details class="confirm" open>.*id="field-hours-error">It must be a whole number of hours/s)
