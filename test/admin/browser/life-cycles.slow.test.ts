@@ -1,7 +1,5 @@
-import type { Page } from 'playwright-core'
 import { browserTest } from '../../support/browser.ts'
 import {
-  type Console,
   confirm,
   makeSecret,
   registerApplication,
@@ -10,28 +8,6 @@ import {
   startBoth,
   untilDone,
 } from '../../support/console.ts'
-
-/** Whether the suite `store` with this secret may ask about tokens (RFC 7662 §2.1). */
-async function mayAsk({ address }: Console, secret: string): Promise<boolean> {
-  const authorization = `Basic ${Buffer.from(`store:${secret}`).toString('base64')}`
-  const body = new URLSearchParams({ token: 'none' })
-  return (await fetch(`${address}/v1/oauth/introspect`, { method: 'POST', headers: { authorization }, body })).ok
-}
-
-/** Changes the name on the page of an application or a suite. */
-async function rename(page: Page, name: string): Promise<void> {
-  await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByRole('heading', { level: 1, name }).waitFor()
-}
-
-/** Removes an application or a suite, whose page is shown. */
-async function remove(page: Page, list: RegExp): Promise<void> {
-  await page.getByRole('link', { name: 'Remove…' }).click()
-  const button = page.locator('#main').getByRole('button', { name: /^Remove/ })
-  await button.click()
-  await page.waitForURL(list)
-}
 
 for (const javaScriptEnabled of [true, false]) {
   const how = javaScriptEnabled ? 'with scripts' : 'without scripts'
@@ -65,7 +41,9 @@ for (const javaScriptEnabled of [true, false]) {
     await untilDone(page)
     t.notOk(await page.getByLabel('Price feed').isChecked())
     t.strictSame((await command('applications', 'show', clientId)).suites, ['store'], 'approvals are withdrawn')
-    await rename(page, 'Store front of the north')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front of the north')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Store front of the north' }).waitFor()
 
     await confirm(page, 'Suspend')
     t.equal(await status(), 401, 'a suspended one gets no token')
@@ -80,44 +58,27 @@ for (const javaScriptEnabled of [true, false]) {
     await confirm(page, 'Revoke all tokens')
     t.notOk(await isGood(), 'tokens are revoked')
 
-    await remove(page, /\/applications(\?.*)?$/)
-    t.equal(await status(), 401, 'a removed one is gone')
-    t.ok(await page.getByText('No application is registered yet').isVisible())
-    t.strictSame(complaints, [])
-  })
-
-  browserTest(`Suites: its whole life cycle, ${how}`, async (t) => {
-    const { browser, console } = await startBoth(t)
-    const { origin, command } = console
-    const { page, complaints } = await signIn(browser, console, { javaScriptEnabled })
-    await page.getByRole('link', { name: 'Suites', exact: true }).click()
-    await page.getByRole('link', { name: 'Register a suite' }).click()
-    await page.getByRole('textbox', { name: 'Id', exact: true }).fill('store')
-    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store API')
-    await page.getByRole('button', { name: 'Register' }).click()
-    const { clientId, clientSecret: first } = await shownCredentials(page)
-    t.equal(clientId, 'store')
-    t.ok(await mayAsk(console, first), 'a registered one may ask with what is shown')
-    await page.reload()
-    t.equal((await shownCredentials(page)).clientSecret, first, 'a reload shows it again')
-    t.equal((await command('suites', 'list')).length, 1, 'and registers no second one')
-
-    await page.goto(`${origin}/suites/store`)
-    await page.locator('summary', { hasText: 'Revoke' }).click()
-    const last = page.locator('form:visible').filter({ has: page.getByRole('checkbox') })
-    await last.getByRole('button', { name: 'Revoke', exact: true }).click()
-    t.ok(await mayAsk(console, first), 'revoking the last secret needs a second confirmation')
-    await last.getByRole('checkbox').check()
-    await last.getByRole('button', { name: 'Revoke', exact: true }).click()
+    const [young, old] = await page.locator('tr summary', { hasText: 'Revoke…' }).all()
+    await old?.click()
+    const revoke = page.locator('form:visible').getByRole('button', { name: 'Revoke', exact: true })
+    await revoke.click()
     await untilDone(page)
-    t.notOk(await mayAsk(console, first))
-    const { clientSecret: second } = await makeSecret(page)
-    t.ok(await mayAsk(console, second), 'a new secret is valid')
+    t.strictSame([await status(), await status(rotated.clientSecret)], [401, 200], 'a revoked secret is refused')
+    await young?.click()
+    await revoke.click()
+    t.equal(await status(rotated.clientSecret), 200, 'revoking the last one needs a second confirmation')
+    await page.locator('form:visible [name=force]').check()
+    await revoke.click()
+    await untilDone(page)
+    t.equal(await status(rotated.clientSecret), 401)
 
-    await page.goto(`${origin}/suites/store`)
-    await rename(page, 'Store of the north')
-    await remove(page, /\/suites(\?.*)?$/)
-    t.strictSame(await command('suites', 'list'), [], 'a removed one is gone')
+    await page.getByRole('link', { name: 'Remove…' }).click()
+    await page
+      .locator('#main')
+      .getByRole('button', { name: /^Remove/ })
+      .click()
+    await page.waitForURL(/\/applications(\?.*)?$/)
+    t.ok(await page.getByText('No application is registered yet').isVisible())
     t.strictSame(complaints, [])
   })
 }

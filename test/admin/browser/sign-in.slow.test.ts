@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { browserTest } from '../../support/browser.ts'
-import { signIn, startBoth, startConsole, visit } from '../../support/console.ts'
+import { signIn, startBoth, visit } from '../../support/console.ts'
 
 const sessionCookie = ({ port }: { port: number }) => `__Host-session-${port}`
 const sessionOf = async (context: BrowserContext) => (await context.cookies())[0]?.value
@@ -80,18 +80,6 @@ browserTest('Signing in: a session reference set beforehand is not adopted (sess
   await thief.context.addCookies([{ ...planted, domain: '127.0.0.1', path: '/', secure: true, httpOnly: true }])
   await thief.page.goto(console.origin)
   t.equal(new URL(thief.page.url()).pathname, '/login')
-})
-
-browserTest('Signing in: two servers at 127.0.0.1 do not sign each other out', async (t) => {
-  const { browser, console } = await startBoth(t)
-  const other = await startConsole(t)
-  const { page } = await signIn(browser, console)
-  await page.goto(await other.link())
-  await isSignedIn(page)
-  for (const { origin } of [console, other, console]) {
-    await page.goto(`${origin}/about`)
-    await isSignedIn(page)
-  }
 })
 
 browserTest('Signing in: signing out ends the session in every window', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
+import { textOf } from '../../support/pages.ts'
 import { send } from '../../support/send.ts'
 
 const MINUTE = 60_000
@@ -141,7 +142,7 @@ t.test('Login: a used or expired link opens the overview if the operator is sign
   t.match((await browser('/login')).body, 'You are signed in as <bdi>anna</bdi>. <a href="/">')
 })
 
-t.test('Login: if no command can print a link, the pages say how to get one', async (t) => {
+t.test('Demo: every page says that it is one, what to try and how to sign in without a command', async (t) => {
   const howToSignIn = 'Press Enter in the terminal & open the link.'
   const { visit, signIn } = await createConsoleWorld(t, { howToSignIn })
   const shown = 'Press Enter in the terminal &amp; open the link.'
@@ -151,10 +152,14 @@ t.test('Login: if no command can print a link, the pages say how to get one', as
     t.match(body, shown)
     t.notMatch(body, 'token-server console')
   }
-  t.match(
-    (await (await signIn())('/operators')).body,
-    `These commands do not work here, because this server keeps its data in memory. To sign in: ${shown}`,
-  )
+  t.notMatch((await visit('/login')).body, 'This is a demo', 'but not before signing in')
+  const browser = await signIn()
+  const [overview, operators] = [(await browser('/')).body, (await browser('/operators')).body]
+  t.match(operators, `do not work here, because this server keeps its data in memory. To sign in: ${shown}`)
+  for (const body of [overview, operators]) t.match(textOf(body), 'This is a demo. Everything in it is gone')
+  t.match(textOf(overview), 'see why it fails: on its page, under Applications')
+  const other = await createConsoleWorld(t)
+  t.notMatch((await (await other.signIn())('/')).body, 'This is a demo')
 })
 
 t.test('Login: a User-Agent is not required', async (t) => {

@@ -137,18 +137,6 @@ t.test('About: it shows the version and the settings, without passwords', async 
   t.match(linked, 'Where to &lt;read&gt;')
 })
 
-t.test('Demo: every page says that it is a demo, and what to try', async (t) => {
-  const { signIn, visit } = await createConsoleWorld(t, { howToSignIn: 'Press Enter.' })
-  const browser = await signIn()
-  for (const path of ['/', '/about']) {
-    t.match(textOf((await browser(path)).body), 'This is a demo. Everything in it is gone')
-  }
-  t.match(textOf((await browser('/')).body), 'see why it fails: on its page, under Applications')
-  t.notMatch((await visit('/login')).body, 'This is a demo', 'but not before signing in')
-  const other = await createConsoleWorld(t)
-  t.notMatch((await (await other.signIn())('/')).body, 'This is a demo')
-})
-
 t.test('Assets: they have content-hashed URLs, may be cached, and load or evaluate nothing', async (t) => {
   const { visit } = await createConsoleWorld(t)
   const types = {
@@ -184,8 +172,6 @@ t.test('Assets: every class of the stylesheet is used by a page or a script', as
   const sources = await Promise.all(files.map((file) => readFile(new URL(file, CONSOLE), 'utf8')))
   const words = new Set(sources.join('\n').match(/[a-z][\w-]*/g))
   t.ok(classes.size > 50)
-  t.strictSame(
-    [...classes].filter((name) => !words.has(name) && !words.has(name.replace(/\d$/, ''))),
-    [],
-  )
+  const unused = [...classes].filter((name) => !words.has(name) && !words.has(name.replace(/\d$/, '')))
+  t.strictSame(unused, [])
 })
