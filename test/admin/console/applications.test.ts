@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createConsoleWorld } from '../../support/console-world.ts'
-import { actionsOf, copyOf, deadLinksOf, textOf, valuesOf } from '../../support/pages.ts'
+import { copyOf, deadLinksOf, textOf, valuesOf } from '../../support/pages.ts'
 
 const HOUR = 3_600_000
 const HOSTILE = `<script>alert(1)</script>"'><b onx=1>&amp;`
@@ -30,7 +30,6 @@ t.test('Applications: an empty list says what to do next, except to a viewer', a
   const seen = (await (await signIn('viewer'))('/applications')).body
   t.match(seen, 'No application is registered yet')
   t.notMatch(seen, '/new-application')
-  t.strictSame(actionsOf(seen), [])
 })
 
 t.test('Applications: newest come first, and links to other pages keep the search', async (t) => {
