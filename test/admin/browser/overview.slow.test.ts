@@ -65,6 +65,23 @@ browserTest('Overview: a paused page does not change until it is resumed', async
   await showsTokens(page, 1)
 })
 
+browserTest('Overview: when the session ends, the stream ends and the page says so', async (t) => {
+  const { console, page, streams, complaints } = await startOverview(t)
+  const [session] = await console.command('operators', 'sessions')
+  const ended = page.locator('[data-live-ended]')
+  t.notOk(await ended.isVisible())
+  await console.command('operators', 'end-session', 'anna', String(session.id))
+  await ended.waitFor(PATIENCE)
+  t.notMatch(await state(page).textContent(), /live/i)
+  await page.bringToFront()
+  await getTokens(console, 1)
+  t.equal(await figure(page, 'tokens-hour').textContent(), '0', 'no further updates are shown')
+  await ended.locator('a').click()
+  await page.waitForURL('**/login*')
+  t.equal(streams.length, 1, 'and it was not tried again')
+  t.strictSame(complaints, [])
+})
+
 browserTest('Overview: it shows since when updates are missing, and reconnects by itself', async (t) => {
   const { console, page } = await startOverview(t)
   const { child } = console.server
