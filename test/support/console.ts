@@ -30,7 +30,15 @@ export async function startConsole(t: Test, settings: NodeJS.ProcessEnv = {}) {
   const token = (clientId: string, clientSecret: string) =>
     server.token({ client_id: clientId, client_secret: clientSecret })
 
-  return { server, address: server.address, origin, port, env, file, command, link, token }
+  /** Registers an application. Resolves to its credentials. */
+  async function register(name = 'Store front'): Promise<{ clientId: string; clientSecret: string }> {
+    const { client_id: clientId, client_secret: clientSecret } = await command(
+      ...['applications', 'register', '--name', name, '--developer-email', 'dev@partner.example'],
+    )
+    return { clientId, clientSecret }
+  }
+
+  return { server, address: server.address, origin, port, env, file, command, register, link, token }
 }
 
 export type Visitor = Awaited<ReturnType<typeof signIn>>

@@ -19,7 +19,7 @@ const HEARTBEAT = ':\n\n'
 
 interface Options {
   read: () => Promise<LiveValues>
-  interval?: number
+  interval?: number | undefined
 }
 
 /** The connection of one event stream (HTML, server-sent events). */

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { listenForOperators } from '../../../src/ops/listener.ts'
 import { referencePages } from '../../../src/ops/reference.ts'
 import { violations } from '../../support/axe.ts'
-import { NO_BROWSER, startBrowser } from '../../support/browser.ts'
+import { browserTest, startBrowser } from '../../support/browser.ts'
 
 /** A browser, and where it finds the page. */
 async function open(t: Test) {
@@ -12,36 +12,32 @@ async function open(t: Test) {
   return { browser: await startBrowser(t), url: `${address}/docs` }
 }
 
-t.test(
-  'Reference: a browser shows it without a complaint, wide and narrow, light and dark',
-  { skip: NO_BROWSER },
-  async (t) => {
-    const { browser, url } = await open(t)
-    for (const colorScheme of ['light', 'dark'] as const) {
-      for (const width of [400, 1600]) {
-        const page = await browser.newPage({ viewport: { width, height: 1000 }, colorScheme })
-        const complaints: string[] = []
-        page.on('console', (message) => complaints.push(message.text()))
-        page.on('pageerror', (error) => complaints.push(error.message))
-        page.on('requestfailed', (request) => complaints.push(request.url()))
-        await page.goto(url)
-        t.strictSame(complaints, [], `${width} px, ${colorScheme}`)
-        t.equal(
-          await page.evaluate(() => document.documentElement.scrollWidth),
-          width,
-          'nothing is wider than the window',
-        )
-        t.strictSame(await clippedTexts(page), [], 'and no text is cut off')
-        t.strictSame(await violations(page), [], 'axe-core finds nothing')
-        const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
-        t.equal(background === 'rgb(255, 255, 255)', colorScheme === 'light', 'it has the colours of the scheme')
-        await page.close()
-      }
+browserTest('Reference: a browser shows it without a complaint, wide and narrow, light and dark', async (t) => {
+  const { browser, url } = await open(t)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [400, 1600]) {
+      const page = await browser.newPage({ viewport: { width, height: 1000 }, colorScheme })
+      const complaints: string[] = []
+      page.on('console', (message) => complaints.push(message.text()))
+      page.on('pageerror', (error) => complaints.push(error.message))
+      page.on('requestfailed', (request) => complaints.push(request.url()))
+      await page.goto(url)
+      t.strictSame(complaints, [], `${width} px, ${colorScheme}`)
+      t.equal(
+        await page.evaluate(() => document.documentElement.scrollWidth),
+        width,
+        'nothing is wider than the window',
+      )
+      t.strictSame(await clippedTexts(page), [], 'and no text is cut off')
+      t.strictSame(await violations(page), [], 'axe-core finds nothing')
+      const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
+      t.equal(background === 'rgb(255, 255, 255)', colorScheme === 'light', 'it has the colours of the scheme')
+      await page.close()
     }
-  },
-)
+  }
+})
 
-t.test('Reference: its contents lead to every endpoint, by keyboard too', { skip: NO_BROWSER }, async (t) => {
+browserTest('Reference: its contents lead to every endpoint, by keyboard too', async (t) => {
   const { browser, url } = await open(t)
   const page = await browser.newPage()
   await page.goto(url)

@@ -1,11 +1,8 @@
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { violations } from '../../support/axe.ts'
-import { NO_BROWSER } from '../../support/browser.ts'
+import { browserTest } from '../../support/browser.ts'
 import { registerApplication, sideways, signIn, startBoth, visit } from '../../support/console.ts'
-
-// Each state is checked in both colour schemes, which takes a while on a busy machine.
-t.setTimeout(300_000)
 
 /** Checks the current state of a page with axe-core in both colour schemes, and that it fits a small window. */
 async function look(t: Test, page: Page, what: string): Promise<void> {
@@ -38,18 +35,16 @@ const others = (complaints: string[]) => complaints.filter((text) => !/status of
 
 async function start(t: Test, name = 'anna') {
   const { browser, console } = await startBoth(t)
-  const { command } = console
+  const { command, register } = console
   await command('operators', 'add', 'vera', '--role', 'viewer')
   await command('suites', 'register', 'store', '--name', 'Store API')
-  const { client_id: id } = await command(
-    ...['applications', 'register', '--name', 'Store front', '--developer-email', 'dev@partner.example'],
-  )
+  const { clientId: id } = await register()
   const visitor = await signIn(browser, console, { name, viewport: { width: 400, height: 900 } })
   const open = (path: string) => visitor.page.goto(console.origin + path)
   return { browser, console, id, open, ...visitor }
 }
 
-t.test('States: the login page passes axe-core after success and failure', { skip: NO_BROWSER }, async (t) => {
+browserTest('States: the login page passes axe-core after success and failure', async (t) => {
   const { browser, console } = await startBoth(t)
   const { page, context, complaints } = await visit(browser, { viewport: { width: 400, height: 900 } })
   await page.goto(`${console.origin}/login`)
@@ -67,7 +62,7 @@ t.test('States: the login page passes axe-core after success and failure', { ski
   t.strictSame(others(complaints), [])
 })
 
-t.test('States: a page with a new secret passes axe-core', { skip: NO_BROWSER }, async (t) => {
+browserTest('States: a new secret and a confirmation dialog pass axe-core', async (t) => {
   const { console, page, complaints, id, open } = await start(t)
   await registerApplication(page, console.origin)
   await look(t, page, 'a registered application')
@@ -77,11 +72,6 @@ t.test('States: a page with a new secret passes axe-core', { skip: NO_BROWSER },
   await open(`/applications/${id}`)
   await send(page, { hours: '2' })
   await look(t, page, 'a new secret')
-  t.strictSame(complaints, [])
-})
-
-t.test('States: a confirmation dialog passes axe-core', { skip: NO_BROWSER }, async (t) => {
-  const { page, complaints, id, open } = await start(t)
   const seen = new Set<string>()
   for (const path of [`/applications/${id}`, '/operators']) {
     await open(path)
@@ -102,7 +92,7 @@ t.test('States: a confirmation dialog passes axe-core', { skip: NO_BROWSER }, as
   t.strictSame(complaints, [])
 })
 
-t.test('States: a page with errors passes axe-core', { skip: NO_BROWSER }, async (t) => {
+browserTest('States: a page with errors passes axe-core', async (t) => {
   const { console, page, complaints, id, open } = await start(t)
   const wrong: [path: string, values: Record<string, string>][] = [
     ['/new-application', { name: ' ', developer_email: 'nobody' }],
@@ -129,7 +119,7 @@ t.test('States: a page with errors passes axe-core', { skip: NO_BROWSER }, async
   t.strictSame(others(complaints), [])
 })
 
-t.test('States: the pages of a viewer pass axe-core', { skip: NO_BROWSER }, async (t) => {
+browserTest('States: the pages of a viewer pass axe-core', async (t) => {
   const { page, complaints, id, open } = await start(t, 'vera')
   const paths = ['/', '/applications', `/applications/${id}`, '/suites', '/suites/store', '/operators']
   for (const path of [...paths, '/audit?subject=nobody', '/new-suite']) {
