@@ -3,6 +3,7 @@ import { renameSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import type { Application } from '../../../src/domain/application.ts'
 import { digestGenerated } from '../../../src/domain/secret.ts'
 import { parseToken } from '../../../src/domain/token.ts'
 import { AUDIT } from '../audit.ts'
@@ -44,17 +45,10 @@ export async function createDescribedWorld(
   await administration.register({ ...names, clientId, clientSecret })
   await administration.approve(clientId, suite)
   await administration.registerSuite({ suiteId: 'other', name: 'Another API' })
-  const application = await store.findApplication(clientId)
+  const { key: applicationKey, tokenGeneration: generation } = (await store.findApplication(clientId)) as Application
   const { id, secret } = parseToken(EXAMPLES.token) as { id: Buffer; secret: Buffer }
-  const { key: applicationKey, tokenGeneration: generation } = application as NonNullable<typeof application>
-  await store.addToken({
-    id,
-    secretHash: hash('sha256', secret, 'buffer'),
-    applicationKey,
-    generation,
-    issuedAt,
-    revokedAt: null,
-  })
+  const secretHash = hash('sha256', secret, 'buffer')
+  await store.addToken({ id, secretHash, applicationKey, generation, issuedAt, revokedAt: null })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   const ask = (sent: Sent): Promise<Answered> => exchange(port, sent)
