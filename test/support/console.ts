@@ -94,14 +94,10 @@ export async function startBoth(t: Test, settings?: NodeJS.ProcessEnv) {
 }
 
 /** Registers an application in the console. Resolves to its credentials. */
-export async function registerApplication(
-  page: Page,
-  origin: string,
-  { name = 'Store front', email = 'dev@partner.example' } = {},
-): Promise<{ clientId: string; clientSecret: string }> {
+export async function registerApplication(page: Page, origin: string) {
   await page.goto(`${origin}/new-application`)
-  await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
-  await page.getByLabel('Developer email').fill(email)
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front')
+  await page.getByLabel('Developer email').fill('dev@partner.example')
   await page.getByRole('button', { name: 'Register' }).click()
   return shownCredentials(page)
 }
@@ -115,25 +111,20 @@ export async function shownCredentials(page: Page): Promise<{ clientId: string; 
 }
 
 /** Makes a new secret on the page of an application or a suite. Resolves to the credentials. */
-export async function makeSecret(
-  page: Page,
-  { overlap, clickCount = 1 }: { overlap?: string; clickCount?: number } = {},
-) {
+export async function makeSecret(page: Page, { overlap = '', clickCount = 1 } = {}) {
   const form = page.locator('form[action$="/secrets"]')
   await page.locator('details', { has: form }).locator('summary').click()
-  if (overlap !== undefined) await form.locator('[name=overlap]').selectOption(overlap)
+  if (overlap !== '') await form.locator('[name=overlap]').selectOption(overlap)
   await form.locator('button:not([type=button])').click({ clickCount })
   return shownCredentials(page)
 }
 
 /** Clicks a button that asks for confirmation, and confirms. Resolves when the next page has loaded. */
-export async function confirm(page: Page, label: string, yes = label): Promise<void> {
-  await page
-    .locator('summary', { hasText: `${label}…` })
-    .first()
-    .click()
+export async function confirm(page: Page, label: string): Promise<void> {
+  const question = page.locator('summary', { hasText: `${label}…` })
+  await question.first().click()
   const answer = page.waitForResponse((response) => response.request().method() === 'POST')
-  await page.locator('form:visible').getByRole('button', { name: yes, exact: true }).click()
+  await page.locator('form:visible').getByRole('button', { name: label, exact: true }).click()
   await answer
   await page.waitForLoadState()
 }

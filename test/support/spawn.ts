@@ -8,12 +8,8 @@ import type { Test } from 'tap'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
-interface StartOptions {
-  /** The program: of another release, for example. */
-  main?: string
-  cwd?: string
-  stdio?: StdioOptions
-}
+/** `main`: the program: of another release, for example. */
+type StartOptions = { main?: string; cwd?: string; stdio?: StdioOptions }
 
 /** Starts the program as a process of its own, as an operator does. It is killed with the test if it still runs. */
 export function start(
