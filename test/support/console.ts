@@ -9,10 +9,10 @@ import { temporaryDatabase } from './temporary-database.ts'
 export type Console = Awaited<ReturnType<typeof startConsole>>
 
 /** Starts a server process with its console and an operator, `anna`, who is an admin. */
-export async function startConsole(t: Test, settings: NodeJS.ProcessEnv = {}) {
+export async function startConsole(t: Test) {
   const { env: database, file } = temporaryDatabase(t)
   const port = await freePort()
-  const env = { ...database, ADMIN_ADDRESS: `127.0.0.1:${port}`, ...settings }
+  const env = { ...database, ADMIN_ADDRESS: `127.0.0.1:${port}` }
   /** Runs a command on the server's database. Throws if it fails. */
   const command = (...args: string[]) => runJson(args, { env })
   await run(['migrate'], { env })
@@ -88,8 +88,8 @@ export function sideways(page: Page): Promise<number> {
 }
 
 /** Starts a browser, and a server with its console. */
-export async function startBoth(t: Test, settings?: NodeJS.ProcessEnv) {
-  const [browser, console] = await Promise.all([startBrowser(t), startConsole(t, settings)])
+export async function startBoth(t: Test) {
+  const [browser, console] = await Promise.all([startBrowser(t), startConsole(t)])
   return { browser, console }
 }
 

@@ -18,18 +18,14 @@ export async function listening(t: Test, app: FastifyInstance) {
   }
 
   /** All that the server says until it is done. */
-  async function exchange(bytes: string): Promise<string> {
-    return said(await dial(bytes))
-  }
+  const exchange = async (bytes: string) => said(await dial(bytes))
   return { dial, exchange }
 }
 
 /** All that is said on a connection from now on; what came before a reset, too. */
 export async function said(socket: Socket): Promise<string> {
   let all = ''
-  socket.on('data', (chunk) => {
-    all += chunk
-  })
+  socket.on('data', (chunk) => (all += chunk))
   await new Promise((resolve) => socket.once('end', resolve).once('close', resolve))
   socket.end()
   return all

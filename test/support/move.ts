@@ -13,11 +13,11 @@ export async function startToMove(t: Test, databaseUrl: string, settings: NodeJS
   const PGPASSWORD = url.password
   url.password = ''
   const args = ['store', 'copy', '--to', url.href, '--json']
+  /** The settings of the server before the move; and after it. */
   const before = { ...database, ...settings }
   return {
     file,
     owners,
-    /** The settings of the server before the move and after it. */
     before,
     after: { ...settings, DATABASE_URL: url.href, PGPASSWORD, PREVIOUS_DATABASE_URL: `sqlite:${file}` },
     copy: () => command(t, args, { ...database, PGPASSWORD }),
