@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { listenForOperators } from '../../src/ops/listener.ts'
 import { referencePages } from '../../src/ops/reference.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url)
 
-async function startListener(t: { teardown: (end: () => Promise<void>) => void }): Promise<string> {
+async function startListener(t: Test): Promise<string> {
   const { address, close } = await listenForOperators({ host: '127.0.0.1', port: 0 }, referencePages())
   t.teardown(close)
   return address
@@ -32,8 +32,7 @@ t.test('Reference: the image has the page and the description', async (t) => {
 })
 
 t.test('Reference: where its files are missing, nothing else is', async (t) => {
-  const folder = temporaryFolder(t)
-  t.strictSame(referencePages(pathToFileURL(`${folder}/`)), {})
+  t.strictSame(referencePages(pathToFileURL(`${temporaryFolder(t)}/`)), {})
 })
 
 t.test('Reference: it may load nothing and run nothing', async (t) => {
@@ -44,8 +43,6 @@ t.test('Reference: it may load nothing and run nothing', async (t) => {
   )
   const page = readFileSync(new URL('reference.html', DOCS), 'utf8')
   t.notMatch(page, /<script|<link|<img|<iframe|\bstyle=|\bon\w+=|@import|url\(/i)
-  t.strictSame(
-    [...page.matchAll(/(?:href|src)="([^#"][^"]*)"/g)].map(([, target]) => target),
-    ['openapi.yaml'],
-  )
+  const targets = [...page.matchAll(/(?:href|src)="([^#"][^"]*)"/g)].map(([, target]) => target)
+  t.strictSame(targets, ['openapi.yaml'])
 })

@@ -1,27 +1,21 @@
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, globSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { settings } from '../../src/config.ts'
 import { REFUSALS } from '../../src/http/wire/refusals.ts'
 import { openDatabase } from '../../src/store/sqlite/connection.ts'
 import { LINES } from '../../src/telemetry/audit-log.ts'
 import { CATALOGUE, type Metric } from '../../src/telemetry/metrics/catalogue.ts'
-
-const ROOT = join(import.meta.dirname, '../..')
-const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+import { ROOT, read } from './files.ts'
 
 t.test("Docs: .env.example and the README's table list every setting with its default and meaning", async (t) => {
   const real = Object.entries(settings).map(([name, setting]) => [name, setting.default, setting.meaning])
   const example = [...read('.env.example').matchAll(/^# (.+)\n([A-Z_]+)=(.*)$/gm)]
-  t.strictSame(
-    example.map(([, meaning, name, value]) => [name, value, meaning]),
-    real,
-  )
+  const inExample = example.map(([, meaning, name, value]) => [name, value, meaning])
+  t.strictSame(inExample, real)
   const pattern = /^\| `([A-Z_]+)` \| `([^`]+)` \| (.+?)(?: \(the image: `[^`]+`\))? \|$/gm
-  t.strictSame(
-    [...read('README.md').matchAll(pattern)].map(([, ...cells]) => cells),
-    real,
-  )
+  const inTable = [...read('README.md').matchAll(pattern)].map(([, ...cells]) => cells)
+  t.strictSame(inTable, real)
 })
 
 t.test('Docs: docs/storage.md explains every table and column of the migrated schema, and no other', async (t) => {
@@ -39,64 +33,52 @@ t.test('Docs: docs/storage.md explains every table and column of the migrated sc
   const documented = sections
     .filter((section) => section.includes('\n| column |'))
     .map((section) => {
-      const [heading = ''] = section.split('\n')
-      const cells = [...section.matchAll(/^\| (`.+?) \|/gm)].map(([, cell]) => cell as string)
-      const names = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string))
-      return [heading.replaceAll('`', ''), names.sort()]
+      const cells = section.match(/^\| (`.+?) \|/gm) ?? []
+      return [section.split('\n')[0]?.replaceAll('`', ''), codesIn(cells.join())]
     })
-  t.strictSame(Object.fromEntries(documented), Object.fromEntries(real))
-  t.equal(documented.length, real.length, 'each is explained once')
+  sameOnce(t, documented, real)
 })
+
+/** Each that there is is documented, once, and nothing else. */
+function sameOnce(t: Test, documented: unknown[][], real: unknown[][]): void {
+  t.strictSame(Object.fromEntries(documented), Object.fromEntries(real))
+  t.equal(documented.length, real.length, 'each is there once')
+}
+
+/** What is written as code in a text, in the order of the alphabet. */
+const codesIn = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code as string).sort()
 
 t.test('Docs: docs/log.md lists every event with its level and fields, and no other', async (t) => {
   const rows = read('docs/log.md').matchAll(/^\| `([a-z ]+)` \| (debug|info|warn|error|fatal) \| (.*?)\| .+ \|$/gm)
-  const documented = [...rows].map(([, type, level, fields]) => {
-    const names = [...(fields as string).matchAll(/`([a-z_]+)`/g)].map(([, name]) => name as string)
-    return [type, { level, fields: names.sort() }]
-  })
-  const real = Object.entries(LINES).map(([type, { level, fields }]) => [
-    type,
-    { level, fields: Object.keys(fields).sort() },
-  ])
-  t.strictSame(Object.fromEntries(documented), Object.fromEntries(real))
-  t.equal(documented.length, real.length, 'each is listed once')
+  const documented = [...rows].map(([, type, level, fields]) => [type, [level, ...codesIn(fields)]])
+  const real = Object.entries(LINES).map(([type, { level, fields }]) => [type, [level, ...Object.keys(fields).sort()]])
+  sameOnce(t, documented, real)
 })
 
 t.test('Docs: docs/log.md lists every reason of a refused or failed request with its status', async (t) => {
   const [, section = ''] = read('docs/log.md').split('`reason` of `request refused` and `request failed`:')
-  const documented = [...section.matchAll(/^\| `(.+?)` \| (\d+) \|$/gm)].map(([, reason, status]) => [
-    reason,
-    Number(status),
-  ])
+  const rows = [...section.matchAll(/^\| `(.+?)` \| (\d+) \|$/gm)]
+  const documented = rows.map(([, reason, status]) => [reason, Number(status)])
   const real = Object.entries(REFUSALS).filter(([, { code }]) => code !== 'invalid_client')
   t.strictSame(Object.fromEntries(documented), Object.fromEntries(real.map(([reason, { status }]) => [reason, status])))
 })
 
 t.test('Docs: docs/metrics.md lists every metric with its type and labels, and no other', async (t) => {
   const rows = read('docs/metrics.md').matchAll(/^\| `([a-z_]+)` \| (counter|gauge|histogram) \| (.*?)\| .+ \|$/gm)
-  const documented = [...rows].map(([, name, type, labels]) => {
-    return [name, { type, labels: [...(labels as string).matchAll(/`([a-z]+)`/g)].map(([, label]) => label) }]
-  })
-  const real = Object.entries<Metric>(CATALOGUE).map(([name, { type, labels }]) => [
-    name,
-    { type, labels: Object.keys(labels) },
-  ])
-  t.strictSame(Object.fromEntries(documented), Object.fromEntries(real))
-  t.equal(documented.length, real.length, 'each is listed once')
+  const documented = [...rows].map(([, name, type, labels]) => [name, [type, ...codesIn(labels)]])
+  const metrics = Object.entries<Metric>(CATALOGUE)
+  const real = metrics.map(([name, { type, labels }]) => [name, [type, ...Object.keys(labels).sort()]])
+  sameOnce(t, documented, real)
 })
 
-const PAGES = globSync(['*.md', '{docs,deploy,examples,bench,trial,failover}/**/*.md'], {
-  cwd: ROOT,
-  exclude: ['**/node_modules/**'],
-})
+const MARKDOWN = ['*.md', '{docs,deploy,examples,bench,trial,failover}/**/*.md']
+const PAGES = globSync(MARKDOWN, { cwd: ROOT, exclude: ['**/node_modules/**'] })
 
 t.test('Docs: every link leads to a file and a heading that exist', async (t) => {
   const links = PAGES.flatMap((page) => linksOf(read(page)).map((link) => ({ page, link })))
   t.ok(links.length > 100)
-  t.strictSame(
-    links.filter(({ page, link }) => !leadsSomewhere(page, link)),
-    [],
-  )
+  const dead = links.filter(({ page, link }) => !leadsSomewhere(page, link))
+  t.strictSame(dead, [])
 })
 
 function leadsSomewhere(page: string, link: string): boolean {

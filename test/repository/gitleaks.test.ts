@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { generateAdminKey } from '../../src/domain/admin-key.ts'
+import { read } from './files.ts'
 
-const RULES = readFileSync(join(import.meta.dirname, '../../examples/gitleaks/rules.toml'), 'utf8')
+const RULES = read('examples/gitleaks/rules.toml')
 const [, regex = ''] = /^regex = '''(.+)'''$/m.exec(RULES) ?? []
 const [, entropy = ''] = /^entropy = ([\d.]+)$/m.exec(RULES) ?? []
 const [, keyword = ''] = /^keywords = \["(\w+)"\]$/m.exec(RULES) ?? []

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
@@ -9,9 +9,10 @@ import { VERSION } from '../../src/version.ts'
 import { needs } from '../support/needs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld } from '../support/world.ts'
+import { ROOT, read as readFile } from './files.ts'
 
-const FOLDER = join(import.meta.dirname, '../../deploy/kubernetes')
-const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8')
+const FOLDER = 'deploy/kubernetes'
+const read = (file: string) => readFile(join(FOLDER, file))
 
 /** The kustomizations that can be applied: one for each kind of store. */
 const OVERLAYS = ['sqlite', 'postgres']
@@ -29,11 +30,11 @@ const rendered: Record<string, string> = {}
 /** What `kubectl apply -k` would send to the cluster, as YAML. */
 function render(overlay: string): string {
   const [command, ...args] = renderer as [string, ...string[]]
-  rendered[overlay] ??= execFileSync(command, [...args, join(FOLDER, overlay)], { encoding: 'utf8' })
+  rendered[overlay] ??= execFileSync(command, [...args, join(ROOT, FOLDER, overlay)], { encoding: 'utf8' })
   return rendered[overlay]
 }
 
-/** A test of the rule with the objects of each of these overlays, and the one that makes pods. */
+/** A test of the rule with the objects of each overlay, and the one that makes pods. */
 function testEach(
   rule: string,
   run: (t: Test, objects: KubernetesObject[], workload: KubernetesObject, overlay: string) => unknown,
@@ -51,13 +52,10 @@ function testEach(
 type Labels = Record<string, string>
 type Probe = { httpGet: { path: string; port: string } }
 
-interface Container {
+interface Container extends Record<'startupProbe' | 'readinessProbe' | 'livenessProbe', Probe> {
   image: string
   ports: { name: string; containerPort: number }[]
   volumeMounts: { mountPath: string; readOnly?: boolean; name: string }[]
-  startupProbe: Probe
-  readinessProbe: Probe
-  livenessProbe: Probe
   lifecycle?: { preStop: { sleep: { seconds: number } } }
   securityContext: object
 }
@@ -95,33 +93,28 @@ const [restore] = objectsOf(read('sqlite/restore.yaml')) as [KubernetesObject]
 const [podMonitor] = objectsOf(read('prometheus-operator/pod-monitor.yaml')) as [KubernetesObject]
 
 const validator = 'kubernetes-validate'
-const noValidator = needs(validator)
+const VALIDATED = { skip: skip || needs(validator) }
 
-for (const version of ['1.30', '1.37']) {
-  const rule = `Kubernetes: every object fits the schemas of ${version}, without a field that these do not know`
-  t.test(rule, { skip: skip || noValidator }, async (t) => {
-    const file = join(temporaryFolder(t), 'objects.yaml')
-    writeFileSync(file, [...OVERLAYS.map(render), read('sqlite/restore.yaml')].join('\n---\n'))
+t.test('Kubernetes: every object fits the schemas, without a field that these do not know', VALIDATED, async (t) => {
+  const file = join(temporaryFolder(t), 'objects.yaml')
+  const all = [...OVERLAYS.map(render), read('sqlite/restore.yaml')].join('\n---\n')
+  writeFileSync(file, all)
+  for (const version of ['1.30', '1.37']) {
     const { status, stdout, stderr } = spawnSync(validator, ['--strict', '-k', version, file], { encoding: 'utf8' })
-    t.equal(status, 0, `${stdout}${stderr}`)
-    t.equal(stdout.match(/ passed /g)?.length, objectsOf(readFileSync(file, 'utf8')).length)
-  })
-}
+    t.equal(status, 0, `${version}: ${stdout}${stderr}`)
+    t.equal(stdout.match(/ passed /g)?.length, objectsOf(all).length, version)
+  }
+})
 
-testEach("the image is that of this program's version", (t, _, { spec }, overlay) => {
+testEach("the image is that of this program's version, as the README makes it", (t, _, { spec }, overlay) => {
   const { image } = spec.template.spec.containers[0]
   t.match(image, new RegExp(`:v${RegExp.escape(VERSION)}$`))
   if (overlay === 'sqlite') t.equal(restore.spec.containers[0].image, image)
-})
-
-t.test("Kubernetes: the image that the README makes is that of this program's version", async (t) => {
-  const images = read('README.md').match(/(?<=\/token-server:)\S+/g)
-  t.strictSame(new Set(images), new Set([`v${VERSION}`]))
+  t.strictSame(new Set(read('README.md').match(/(?<=\/token-server:)\S+/g)), new Set([`v${VERSION}`]))
 })
 
 testEach('the operator gives the pods the job that the alerts know', (t, _, { spec }) => {
-  const { labels } = spec.template.metadata
-  t.match(labels[podMonitor.spec.jobLabel], /^token-server/)
+  t.match(spec.template.metadata.labels[podMonitor.spec.jobLabel], /^token-server/)
 })
 
 testEach('what selects pods selects these, and the ports that it names are there', (t, objects, workload) => {
@@ -190,35 +183,26 @@ testEach(
   ['postgres'],
 )
 
-const dockerfile = readFileSync(join(FOLDER, '../../Dockerfile'), 'utf8')
+const dockerfile = readFile('Dockerfile')
 
 /** What the image sets. */
 const IMAGE = Object.fromEntries(
   [...dockerfile.matchAll(/^ENV (.+)$/gm)].flatMap(([, line = '']) => line.split(' ').map((pair) => pair.split('='))),
 ) as Record<string, string>
 
-t.test('Kubernetes: a pod for a restore is as locked down as the server', async (t) => {
-  assertLockedDown(t, restore.spec)
-})
-
-testEach('the server has no rights, and writes to its volume only', (t, _, { spec }) => {
+testEach('the server, or a pod for a restore, has no rights, and writes to its volume only', (t, _, { spec }) => {
   assertLockedDown(t, spec.template.spec)
+  assertLockedDown(t, restore.spec)
 })
 
 /** What the restricted Pod Security Standard asks for, and more. */
 function assertLockedDown(t: Test, pod: Pod): void {
-  const [, user] = /--chown=(\d+)/.exec(dockerfile) ?? []
-  const id = Number(user)
+  const id = Number(/--chown=(\d+)/.exec(dockerfile)?.[1])
+  const user = { runAsNonRoot: true, runAsUser: id, runAsGroup: id, fsGroup: id }
   t.match(pod, {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    securityContext: {
-      runAsNonRoot: true,
-      runAsUser: id,
-      runAsGroup: id,
-      fsGroup: id,
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    securityContext: { ...user, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [{ resources: { requests: { cpu: String, memory: String }, limits: { memory: String } } }],
   })
   t.equal(pod.containers.length, 1)
@@ -243,11 +227,8 @@ testEach('ports are those that the server listens on', (t, _, { spec }) => {
 testEach('liveness never depends on the store, readiness does', async (t, _, { spec }) => {
   const { startupProbe, readinessProbe, livenessProbe } = spec.template.spec.containers[0]
   const probes = [startupProbe, readinessProbe, livenessProbe]
-  t.strictSame(
-    probes.map(({ httpGet }) => httpGet.port),
-    ['http', 'http', 'ops'],
-  )
-
+  const ports = probes.map(({ httpGet }) => httpGet.port)
+  t.strictSame(ports, ['http', 'http', 'ops'])
   const file = join(temporaryFolder(t), 'store.db')
   const { app } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
   const answers = () => Promise.all(probes.map(async ({ httpGet }) => (await app.inject(httpGet.path)).statusCode))
@@ -264,8 +245,7 @@ testEach('a pod is killed later than the server ends by itself', (t, _, { spec }
 
 testEach('the settings are right, and the files that they name are on volumes', (t, objects, { spec }, overlay) => {
   const data = find(objects, 'ConfigMap')?.data ?? {}
-  const unknown = Object.keys(data).filter((name) => !(name in settings))
-  t.strictSame(unknown, [])
+  for (const name of Object.keys(data)) t.ok(name in settings, name)
   const { DATABASE_URL } = readConfig({ ...IMAGE, ...data })
   t.equal(DATABASE_URL.kind, overlay)
   const { containers, volumes = [] } = spec.template.spec

@@ -1,13 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Registry } from '@prometheus-io/client'
 import t from 'tap'
 import { parse } from 'yaml'
 import { CATALOGUE, type Metric, PREFIX } from '../../src/telemetry/metrics/catalogue.ts'
 import { collectProcessMetrics } from '../../src/telemetry/metrics/process-metrics.ts'
+import { read } from './files.ts'
 import { finds, readExpression } from './promql.ts'
-
-const EXAMPLES = join(import.meta.dirname, '../../examples')
 
 interface Rule {
   record?: string
@@ -17,37 +14,37 @@ interface Rule {
   annotations?: Record<string, string>
 }
 
-const read = (file: string) => readFileSync(join(EXAMPLES, file), 'utf8')
-
-const RULES: Rule[] = parse(read('prometheus/rules.yml')).groups.flatMap(({ rules }: { rules: Rule[] }) => rules)
+const RULES: Rule[] = parse(read('examples/prometheus/rules.yml')).groups.flatMap(
+  ({ rules }: { rules: Rule[] }) => rules,
+)
 
 /** What the tests of the rules ask, and what they expect. */
 const RULE_TESTS: { expr: string; exp_samples: { labels: string }[] }[] = ['rules.test.yml', 'rules.days.test.yml']
-  .flatMap((file) => parse(read(`prometheus/${file}`)).tests)
+  .flatMap((file) => parse(read(`examples/prometheus/${file}`)).tests)
   .flatMap((test) => test.promql_expr_test)
 
 /** The labels of each series that there may be, with their values; null: any value. */
 type Known = Map<string, Map<string, readonly string[] | null>>
 
-/** The labels that Prometheus itself gives to all series of a node. */
-const OF_A_NODE = [
-  ['job', null],
-  ['instance', null],
-] as const
-
 function knownSeries(): Known {
-  const known: Known = new Map([['up', new Map(OF_A_NODE)]])
-  for (const [name, { type, labels, buckets = [] }] of Object.entries<Metric>(CATALOGUE)) {
-    const own = Object.entries(labels).map(([label, values]) => [label, values.length > 0 ? values : null] as const)
-    const all = [...OF_A_NODE, ...own]
-    if (type !== 'histogram') known.set(PREFIX + name, new Map(all))
-    else {
-      const bounds = [...buckets.map(String), '+Inf']
-      known.set(`${PREFIX}${name}_bucket`, new Map([...all, ['le', bounds]]))
-      for (const part of ['sum', 'count']) known.set(`${PREFIX}${name}_${part}`, new Map(all))
-    }
+  const known: Known = new Map()
+  /** With the labels that Prometheus itself gives to all series of a node. */
+  const add = (name: string, labels: Record<string, readonly string[] | null> = {}) =>
+    known.set(name, new Map(Object.entries({ job: null, instance: null, ...labels })))
+  add('up')
+  for (const [metric, { type, labels, buckets = [] }] of Object.entries<Metric>(CATALOGUE)) {
+    const name = PREFIX + metric
+    const own = Object.entries(labels).map(([label, values]) => [label, values.length > 0 ? values : null])
+    const all = Object.fromEntries(own)
+    for (const part of type === 'histogram' ? ['_sum', '_count'] : ['']) add(name + part, all)
+    if (type === 'histogram') add(`${name}_bucket`, { ...all, le: [...buckets.map(String), '+Inf'] })
   }
-  for (const name of processMetrics()) known.set(name, new Map([...OF_A_NODE, ['kind', null]]))
+  // What the library says of the process that answers the scrape.
+  const register = new Registry()
+  collectProcessMetrics(register)
+  for (const { name } of register.getMetricsAsArray()) {
+    for (const part of ['', '_sum', '_count']) add(name + part, { kind: null })
+  }
   for (const { record, expr, labels = {} } of RULES) {
     if (record === undefined) continue
     const given = readExpression(expr).labels
@@ -61,16 +58,8 @@ function knownSeries(): Known {
     known.set(record, kept)
   }
   const ofAlerts = ['alertname', 'alertstate', 'severity', 'kind', 'reason', 'result', 'task', 'within']
-  known.set('ALERTS', new Map([...OF_A_NODE, ...ofAlerts.map((label) => [label, null] as const)]))
+  add('ALERTS', Object.fromEntries(ofAlerts.map((label) => [label, null])))
   return known
-}
-
-/** What the library says of the process that answers the scrape. */
-function processMetrics(): string[] {
-  const register = new Registry()
-  collectProcessMetrics(register)
-  const names = register.getMetricsAsArray().map(({ name }) => name)
-  return names.flatMap((name) => [name, `${name}_sum`, `${name}_count`])
 }
 
 const KNOWN = knownSeries()
@@ -82,13 +71,11 @@ function unknownIn(expression: string, shown: readonly string[] = []): string[] 
   const problems = selectors.flatMap(({ metric, matchers }, index) => {
     const its = known[index]
     if (its === undefined) return [metric]
-    return matchers
-      .filter((matcher) => !matcher.value.startsWith('$'))
-      .filter((matcher) => {
-        const values = its.get(matcher.label)
-        return values === undefined || (values !== null && !finds(matcher, values))
-      })
-      .map(({ label, operator, value }) => `${metric}{${label}${operator}${value}}`)
+    const wrong = matchers.filter((matcher) => {
+      const values = its.get(matcher.label)
+      return !matcher.value.startsWith('$') && (values === undefined || (values !== null && !finds(matcher, values)))
+    })
+    return wrong.map(({ label, operator, value }) => `${metric}{${label}${operator}${value}}`)
   })
   const unknown = [...labels, ...shown].filter((label) => !known.some((its) => its?.has(label)))
   return [...problems, ...unknown]
@@ -99,9 +86,8 @@ const ALERTS = RULES.filter(({ alert }) => alert !== undefined)
 t.test('Prometheus: every alert has a test where it fires, and one where it does not', async (t) => {
   for (const { alert, labels } of ALERTS) {
     const severity = `{severity="${labels?.severity}"}`
-    const fired = RULE_TESTS.filter(({ expr }) => expr.includes(`alertname="${alert}"`)).map(({ exp_samples }) =>
-      exp_samples.some((sample) => sample.labels === severity),
-    )
+    const tests = RULE_TESTS.filter(({ expr }) => expr.includes(`alertname="${alert}"`))
+    const fired = tests.map(({ exp_samples }) => exp_samples.some(({ labels }) => labels === severity))
     t.strictSame(new Set(fired), new Set([true, false]), `${alert} ${severity}`)
   }
 })
@@ -113,47 +99,34 @@ t.test('Prometheus: every rule names series, labels and values that a server has
   }
 })
 
-t.test(
-  'Prometheus: every alert says how urgent it is, what happens, what to do first and where its runbook is',
-  async (t) => {
-    const runbooks = read('../docs/operations.md')
-    for (const { alert = '', labels = {}, annotations = {} } of ALERTS) {
-      t.match(labels.severity, /^(page|ticket)$/, alert)
-      t.match(annotations, { summary: /.{20}/, description: /.{20}/ }, alert)
-      t.equal(annotations.runbook, `docs/operations.md#${alert.toLowerCase()}`)
-      t.match(runbooks, `\n### ${alert}\n`)
-    }
-  },
-)
+t.test('Prometheus: every alert says how urgent it is, what happens and where its runbook is', async (t) => {
+  const runbooks = read('docs/operations.md')
+  for (const { alert = '', labels = {}, annotations = {} } of ALERTS) {
+    t.match(labels.severity, /^(page|ticket)$/, alert)
+    t.match(annotations, { summary: /.{20}/, description: /.{20}/ }, alert)
+    t.equal(annotations.runbook, `docs/operations.md#${alert.toLowerCase()}`)
+    t.match(runbooks, `\n### ${alert}\n`)
+  }
+})
 
 t.test('Prometheus: the test of expressions sees what they name', async (t) => {
   const expression = `sum by (job, le) (rate(a_b_bucket{c="d", e=~"f|g"}[5m])) # h
     / on (job) group_left (i) job:j:k1h offset 1d > 1e3 and absent(l) unless "m" == 2h`
-  t.strictSame(readExpression(expression), {
-    selectors: [
-      {
-        metric: 'a_b_bucket',
-        matchers: [
-          { label: 'c', operator: '=', value: 'd' },
-          { label: 'e', operator: '=~', value: 'f|g' },
-        ],
-      },
-      { metric: 'job:j:k1h', matchers: [] },
-      { metric: 'l', matchers: [] },
-    ],
-    labels: ['job', 'le', 'job', 'i'],
-  })
+  const { selectors, labels } = readExpression(expression)
+  const named = selectors.map(({ metric, matchers }) => [metric, ...matchers.flatMap(Object.values)])
+  t.strictSame(named, [['a_b_bucket', 'c', '=', 'd', 'e', '=~', 'f|g'], ['job:j:k1h'], ['l']])
+  t.strictSame(labels, ['job', 'le', 'job', 'i'])
   t.ok(finds({ label: 'a', operator: '=~', value: 'b|c' }, ['c']))
   t.notOk(finds({ label: 'a', operator: '!=', value: 'b' }, ['bc']))
-  t.strictSame(unknownIn('token_server_store_down'), ['token_server_store_down'])
-  t.strictSame(unknownIn('sum by (reason) (token_server_store_up)'), ['reason'])
-  t.strictSame(unknownIn('token_server_http_requests_total{status="499"}'), [
-    'token_server_http_requests_total{status=499}',
-  ])
-  t.strictSame(unknownIn('token_server_http_requests_total{code="200"}'), [
-    'token_server_http_requests_total{code=200}',
-  ])
-  t.strictSame(unknownIn('token_server_commit_duration_seconds_bucket{le="0.3"}').length, 1)
+  for (const [wrong, unknown] of [
+    ['token_server_store_down', 'token_server_store_down'],
+    ['sum by (reason) (token_server_store_up)', 'reason'],
+    ['token_server_http_requests_total{status="499"}', 'token_server_http_requests_total{status=499}'],
+    ['token_server_http_requests_total{code="200"}', 'token_server_http_requests_total{code=200}'],
+    ['token_server_commit_duration_seconds_bucket{le="0.3"}', 'token_server_commit_duration_seconds_bucket{le=0.3}'],
+  ] as const) {
+    t.strictSame(unknownIn(wrong), [unknown])
+  }
 })
 
 interface Panel {
@@ -167,7 +140,7 @@ interface Panel {
   fieldConfig?: { defaults: { unit?: string } }
 }
 
-const dashboard = JSON.parse(read('grafana/dashboard.json'))
+const dashboard = JSON.parse(read('examples/grafana/dashboard.json'))
 const panels: Panel[] = dashboard.panels
 const shown = panels.filter(({ type }) => type !== 'row')
 // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's own placeholder.
@@ -187,19 +160,15 @@ t.test('Grafana: every query names series, labels and values that a server has',
 t.test('Grafana: every query is about the chosen jobs and nodes of the chosen data source', async (t) => {
   const [source, ...variables] = dashboard.templating.list
   t.match(source, { name: 'datasource', type: 'datasource', query: 'prometheus' })
-  t.strictSame(
-    variables.map(({ name }: { name: string }) => name),
-    ['job', 'instance'],
-  )
+  const names = variables.map(({ name }: { name: string }) => name)
+  t.strictSame(names, ['job', 'instance'])
   for (const { title, targets = [], ...panel } of shown) {
     t.strictSame(panel.datasource, datasource, title)
     for (const target of targets) {
       t.strictSame(target.datasource, datasource, title)
-      const { selectors } = readExpression(target.expr)
-      for (const { metric, matchers } of selectors.filter(({ metric }) => metric !== 'ALERTS')) {
-        const chosen = matchers
-          .filter(({ value }) => value.startsWith('$'))
-          .map(({ label, value }) => `${label} ${value}`)
+      for (const { metric, matchers } of readExpression(target.expr).selectors) {
+        if (metric === 'ALERTS') continue
+        const chosen = matchers.map(({ label, value }) => `${label} ${value}`).filter((one) => one.includes(' $'))
         t.strictSame(chosen, ['job $job', 'instance $instance'], `${title}: ${metric}`)
       }
     }
@@ -207,9 +176,8 @@ t.test('Grafana: every query is about the chosen jobs and nodes of the chosen da
 })
 
 t.test('Grafana: every panel has a title of its own, a description, a unit and a place of its own', async (t) => {
-  const titles = new Set(panels.map(({ title }) => title))
-  t.equal(titles.size, panels.length)
-  t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+  for (const key of ['title', 'id'] as const)
+    t.equal(new Set(panels.map((panel) => panel[key])).size, panels.length, key)
   const places: string[] = []
   for (const { title, description, fieldConfig, gridPos } of panels) {
     const { x, y, w, h } = gridPos
@@ -225,8 +193,8 @@ t.test('Grafana: every panel has a title of its own, a description, a unit and a
 })
 
 t.test('Grafana: the data source and the dashboard are provisioned', async (t) => {
-  const { datasources } = parse(read('grafana/provisioning/datasources/prometheus.yml'))
+  const { datasources } = parse(read('examples/grafana/provisioning/datasources/prometheus.yml'))
   t.match(datasources, [{ type: 'prometheus', url: 'http://prometheus:9090', isDefault: true }])
-  const { providers } = parse(read('grafana/provisioning/dashboards/token-server.yml'))
+  const { providers } = parse(read('examples/grafana/provisioning/dashboards/token-server.yml'))
   t.match(providers, [{ type: 'file', options: { path: '/var/lib/grafana/dashboards' } }])
 })

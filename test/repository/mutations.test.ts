@@ -1,17 +1,12 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
-import { join } from 'node:path'
 import { parse } from 'acorn'
 import t from 'tap'
 import { type Mutation, mutationsOf } from '../../mutate/mutations.ts'
-
-const ROOT = join(import.meta.dirname, '../..')
+import { ROOT, read } from './files.ts'
 
 const apply = (source: string, { start, end, replacement }: Mutation) =>
   source.slice(0, start) + replacement + source.slice(end)
-
-/** The mutants of one line. */
-const mutantsOf = (source: string) => mutationsOf('a.ts', source).map((mutation) => apply(source, mutation))
 
 t.test('Mutations: an operator, a value or a statement is changed at a time', async (t) => {
   const cases: Record<string, string[]> = {
@@ -31,21 +26,24 @@ t.test('Mutations: an operator, a value or a statement is changed at a time', as
     'const a = () => ({})': ['const a = () => (undefined)'],
     'const a = () => void b': [],
     'const a = await b()': ['const a = b()'],
+    'function a() { return b }\n': ['function a() { return undefined }\n'],
+    'function a() { return undefined }\n': [],
     'const a: B = `\n  DELETE FROM c WHERE d < ? ORDER BY d`': [
       'const a: B = `\n  DELETE FROM c WHERE d <= ? ORDER BY d`',
       'const a: B = `\n  DELETE FROM c WHERE d < ? `',
     ],
   }
-  for (const [source, mutants] of Object.entries(cases)) t.strictSame(mutantsOf(source), mutants, source)
-  t.strictSame(mutantsOf('function a() { return b }\n'), ['function a() { return undefined }\n'])
-  t.strictSame(mutantsOf('function a() { return undefined }\n'), [])
+  for (const [source, expected] of Object.entries(cases)) {
+    const mutants = mutationsOf('a.ts', source).map((mutation) => apply(source, mutation))
+    t.strictSame(mutants, expected, source)
+  }
 })
 
 t.test('Mutations: every mutant of src is a program', async (t) => {
   let count = 0
   const broken: string[] = []
   for (const file of globSync('src/**/*.ts', { cwd: ROOT })) {
-    const source = readFileSync(join(ROOT, file), 'utf8')
+    const source = read(file)
     for (const apart of groupsApart(mutationsOf(file, source))) {
       count += apart.length
       // From the end, so that the places of the others stay. All at once, since parsing takes long.

@@ -30,12 +30,8 @@ export function readExpression(expression: string): { selectors: Selector[]; lab
     } else if (at(i + 1) === '{') {
       const matchers: Matcher[] = []
       for (i += 2; at(i) !== '}'; i += at(i) === ',' ? 1 : 0) {
-        matchers.push({
-          label: at(i) as string,
-          operator: at(i + 1) as string,
-          value: (at(i + 2) as string).slice(1, -1),
-        })
-        i += 3
+        const [label, operator, value] = [at(i++), at(i++), at(i++)] as [string, string, string]
+        matchers.push({ label, operator, value: value.slice(1, -1) })
       }
       selectors.push({ metric: word, matchers })
     } else if (at(i + 1) !== '(' && !LISTS.has(at(i + 1) as string)) {

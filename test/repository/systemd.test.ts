@@ -1,16 +1,16 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readConfig, settings } from '../../src/config.ts'
 import { CLOSE_TIMEOUT_MS } from '../../src/server/signals.ts'
+import { ROOT, read as readFile } from './files.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const FOLDER = join(ROOT, 'deploy/systemd')
-const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8')
+const FOLDER = 'deploy/systemd'
+const read = (file: string) => readFile(join(FOLDER, file))
 
 t.test('systemd: the settings are right', async (t) => {
   const pairs = [...read('settings.env').matchAll(/^(\w+)=(.*)$/gm)]
-  const units = globSync('*.{service,conf}', { cwd: FOLDER }).map(read)
+  const units = globSync('*.{service,conf}', { cwd: join(ROOT, FOLDER) }).map(read)
   for (const unit of units) pairs.push(...unit.matchAll(/^Environment=(\w+)=(.*)$/gm))
   t.ok(pairs.length > 4)
   for (const [, name = '', value = ''] of pairs) {
@@ -38,10 +38,8 @@ t.test('systemd: a backup is as locked in as the server, and has no network', as
   const shared = service.filter((line) => !OF_A_SERVER.includes(line.split('=')[0] as string))
   t.ok(shared.length > 20)
   const backup = linesOf('token-server-backup.service')
-  t.strictSame(
-    shared.filter((line) => !backup.includes(line)),
-    [],
-  )
+  const missing = shared.filter((line) => !backup.includes(line))
+  t.strictSame(missing, [])
   t.ok(backup.includes('PrivateNetwork=yes'))
 })
 
@@ -55,8 +53,7 @@ t.test('systemd: a command runs as the user of the server, with its settings and
 })
 
 t.test('systemd: what is copied to the machine is what the image has', async (t) => {
-  const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
-  const [, own = ''] = dockerfile.split(/^FROM .+distroless.+$/m)
+  const [, own = ''] = readFile('Dockerfile').split(/^FROM .+distroless.+$/m)
   const inImage = [...own.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) => files.split(' '))
   const [, copied = ''] = /^cp -r --parents (.+) \/opt\/token-server$/m.exec(read('README.md')) ?? []
   t.strictSame(copied.split(' ').sort(), [...inImage, 'package-lock.json'].sort())

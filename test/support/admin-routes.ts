@@ -38,9 +38,7 @@ function remembered<Result>(make: (...given: unknown[]) => Result): (...given: u
 }
 
 /** Builds an app and collects its routes. */
-export async function withRoutes(
-  build: () => Promise<FastifyInstance>,
-): Promise<{ app: FastifyInstance; routes: AdminRoute[] }> {
+export async function withRoutes(build: () => Promise<FastifyInstance>) {
   const routes: AdminRoute[] = []
   const collect = ({ url, method }: Pick<RouteOptions, 'url' | 'method'>) => {
     const path = url.replace(/:\w+/g, 'x').replace('*', 'console.css')

@@ -46,6 +46,4 @@ function entryOf(file: string): string {
 }
 
 /** `.slow` of `a.slow.test.ts`. */
-function suffixOf(file: string): string {
-  return /(\.(slow|nightly))?\.test\.ts$/.exec(file)?.[1] ?? ''
-}
+const suffixOf = (file: string) => /(\.(slow|nightly))?\.test\.ts$/.exec(file)?.[1] ?? ''

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from './free-port.ts'
@@ -116,12 +115,8 @@ function spawnCaddy(folder: string, { gateway, tokenServer, store, productInform
 
 function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
   let yaml = readFileSync(join(EXAMPLES, 'envoy/envoy.yaml'), 'utf8')
-  for (const [port, address] of [
-    [8000, gateway],
-    [8080, tokenServer],
-    [8081, store],
-    [8082, productInformation],
-  ] as const) {
+  const ports = { 8000: gateway, 8080: tokenServer, 8081: store, 8082: productInformation }
+  for (const [port, address] of Object.entries(ports)) {
     yaml = yaml.replaceAll(`port_value: ${port} `, `port_value: ${address.split(':')[1]} `)
   }
   const file = join(folder, 'envoy.yaml')
@@ -130,10 +125,9 @@ function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInform
   return spawn('envoy', ['-c', file, ...options], { env: { ...process.env, PATH } })
 }
 
-function answerAsSuite(response: ServerResponse, headers: IncomingHttpHeaders): void {
-  const status = Number(headers['x-answer-with'] ?? 200)
+const answerAsSuite: Parameters<typeof startRecorder>[1] = (response, headers) => {
   const more = { 'www-authenticate': 'Suite', location: '/elsewhere', 'x-request-id': 'of-the-suite' }
-  response.writeHead(status, more).end('from the suite')
+  response.writeHead(Number(headers['x-answer-with'] ?? 200), more).end('from the suite')
 }
 
 /** A certificate for `localhost`, signed by itself. */
@@ -141,9 +135,8 @@ function makeCertificate(folder: string): { certificate: string; key: string } {
   const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  execFileSync('openssl', ['req', '-x509', ...curve, ...subject, '-keyout', key, '-out', certificate], {
-    stdio: 'pipe',
-  })
+  const args = ['req', '-x509', ...curve, ...subject, '-keyout', key, '-out', certificate]
+  execFileSync('openssl', args, { stdio: 'pipe' })
   return { certificate, key }
 }
 
@@ -172,8 +165,7 @@ export async function startGateway(
   const tls = oneHost ? makeCertificate(folder) : undefined
   const child = gateway.spawn(folder, { ...addresses, ...(tls && { tls }) }, edit)
   const output: string[] = []
-  child.stdout?.on('data', (chunk) => output.push(String(chunk)))
-  child.stderr?.on('data', (chunk) => output.push(String(chunk)))
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => output.push(String(chunk)))
   const exited = once(child, 'exit')
   t.teardown(async () => {
     child.kill('SIGKILL')
@@ -193,10 +185,7 @@ export async function startGateway(
     address: addresses.gateway,
     suites,
     /** All that it wrote, its access log too where it keeps one. */
-    log: () => {
-      const files = gateway.name === 'nginx' ? readFileSync(join(folder, 'access.log'), 'utf8') : ''
-      return output.join('') + files
-    },
+    log: () => output.join('') + (gateway.name === 'nginx' ? readFileSync(join(folder, 'access.log'), 'utf8') : ''),
     send: sendHere,
     /** How many requests have reached the suites. */
     reached: () => suites.store.length + suites['product-information'].length,

@@ -22,20 +22,17 @@ import { main } from ${JSON.stringify(PROGRAM)}
 await runProcess(() => main(['serve'], process))
 `
 
+interface LeaderOptions {
+  program?: string
+  patience?: Partial<Patience>
+  closing?: 'hangs' | 'leaves a hung file' | ''
+  env?: NodeJS.ProcessEnv
+}
+
 /** Starts a leader of two workers that run a program, which `rewrite` changes. */
 export async function spawnLeader(
   t: Test,
-  {
-    program = SERVE,
-    patience = {},
-    closing = '',
-    env: settings = {},
-  }: {
-    program?: string
-    patience?: Partial<Patience>
-    closing?: 'hangs' | 'leaves a hung file' | ''
-    env?: NodeJS.ProcessEnv
-  } = {},
+  { program = SERVE, patience = {}, closing = '', env: settings = {} }: LeaderOptions = {},
 ) {
   const { folder, env } = temporaryDatabase(t)
   const file = join(folder, 'program.ts')
@@ -55,7 +52,7 @@ export async function spawnLeader(
 }
 
 /** The same, when it is ready. */
-export async function startLeader(t: Test, options?: Parameters<typeof spawnLeader>[1]) {
+export async function startLeader(t: Test, options?: LeaderOptions) {
   const spawned = await spawnLeader(t, options)
   const server = await startServer(t, spawned.env, spawned.child)
   /** The process ids of its workers, of which each has answered at least one of these. */

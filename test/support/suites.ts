@@ -16,11 +16,10 @@ export async function createWorldOfSuites(t: Test, options: Parameters<typeof cr
   const introspect = (token: string) => world.post({ token }, { authorization: basic }, '/v1/oauth/introspect')
 
   /** Asks as a gateway before the store suite. */
-  const verify = (token: string | undefined, path = '/store') =>
-    app.inject({
-      url: `/v1/oauth/verify${path}`,
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    })
+  function verify(token: string | undefined, path = '/store') {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    return app.inject({ url: `/v1/oauth/verify${path}`, headers })
+  }
 
   return { ...world, suiteSecret: store.clientSecret, basic, introspect, verify }
 }

@@ -53,11 +53,8 @@ export async function createWorld(
   /** What is only counted. */
   const measured: Event[] = []
   const proxies = createProxies({ trustProxy, observe })
-  const failures = createFailures({
-    isLimited: failureLimit,
-    isShared: proxies.isShared,
-    monotonic: () => clock.monotonic,
-  })
+  const monotonic = () => clock.monotonic
+  const failures = createFailures({ isLimited: failureLimit, isShared: proxies.isShared, monotonic })
   const issuer = createIssuer({ store, now, failures, tokenQuota })
   const app = await buildApp({
     issuer,
@@ -113,25 +110,10 @@ export async function createWorld(
   const flushRefusals = () => refusals.flush(store)
 
   /** An access token of the application. */
-  async function token(): Promise<string> {
-    return (await post()).json().access_token
-  }
+  const token = async (): Promise<string> => (await post()).json().access_token
 
-  return {
-    app,
-    store,
-    issuer,
-    administration,
-    changes,
-    clock,
-    lines,
-    measured,
-    credentials,
-    post,
-    token,
-    flushUsage,
-    flushRefusals,
-  }
+  const asked = { lines, measured, changes, credentials, post, token, flushUsage, flushRefusals }
+  return { app, store, issuer, administration, clock, ...asked }
 }
 
 /** Registers what is missing of a seed, to the end. */
