@@ -204,5 +204,5 @@ t.test('W3C Trace Context §3.2.2, §4.3: the trace id of a traceparent of any v
     `cc-${TRACE}-${PARENT}-01-`.padEnd(129, 'x'),
     `ff-${TRACE}-${PARENT}-01`,
   ]
-  for (const traceparent of none) t.equal(traceIdOf({ traceparent }), undefined, traceparent)
+  for (const traceparent of none) t.equal(traceIdOf({ traceparent }), undefined, String(traceparent))
 })

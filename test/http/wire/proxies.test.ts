@@ -22,11 +22,7 @@ t.test('TRUST_PROXY: off, a private address that forwards for others is said onc
   const { app, lines } = await createWorld(t)
   const ask = (remoteAddress: string, headers = {}) => app.inject({ url: '/health/live', remoteAddress, headers })
   await ask('10.0.0.1')
-  await ask('192.0.2.1', FORWARDED)
-  await ask('192.0.2.1', FORWARDED)
-  t.strictSame(lines, [])
-  for (let n = 0; n < 3; n++) await ask('10.0.0.1', FORWARDED)
-  await ask('::1', FORWARDED)
+  for (const address of ['192.0.2.1', '10.0.0.1', '10.0.0.1', '10.0.0.1', '::1']) await ask(address, FORWARDED)
   t.match(
     lines.map((line) => JSON.parse(line)),
     [
@@ -51,11 +47,13 @@ t.test('TRUST_PROXY: failures behind a proxy are limited for each client, not fo
   t.notMatch(trusting.lines.join(), /proxy not trusted/)
 })
 
-t.test('TRUST_PROXY: as many proxies are noticed as any network has, and no more', async (t) => {
+t.test('TRUST_PROXY: as many proxies are noticed as any network has, and no client that is gone', async (t) => {
   let said = 0
   const { notice, isShared } = createProxies({ trustProxy: false, observe: () => said++ })
   for (let n = 0; n < 2000; n++) notice(`10.0.${n >> 8}.${n & 255}`)
   t.strictSame([said, isShared('10.0.0.9'), isShared('10.0.7.9')], [1024, true, false])
+  const trusting = createProxies({ trustProxy: ['10.0.0.0/8'], observe: () => {} })
+  t.strictSame(['10.1.2.3', '::ffff:10.1.2.3', 'undefined'].map(trusting.isShared), [true, true, false])
 })
 
 t.test('TRUST_PROXY: that names another proxy than the one that forwards, the one that forwards is said', async (t) => {
@@ -67,9 +65,4 @@ t.test('TRUST_PROXY: that names another proxy than the one that forwards, the on
     lines.map((line) => JSON.parse(line).remote_address),
     ['10.0.0.2', 'fe80::2'],
   )
-})
-
-t.test('TRUST_PROXY: a client that is gone is no proxy', async (t) => {
-  const { isShared } = createProxies({ trustProxy: ['10.0.0.0/8'], observe: () => {} })
-  t.strictSame([isShared('undefined'), isShared('10.1.2.3'), isShared('::ffff:10.1.2.3')], [false, true, true])
 })

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { retire } from '../../../src/http/wire/connections.ts'
 import { endConnection } from '../../../src/http/wire/ending.ts'
@@ -11,6 +12,8 @@ import { until } from '../../support/until.ts'
 import { createWorld } from '../../support/world.ts'
 
 const MIB = 1024 * 1024
+/** Longer than a test may take. */
+const HOUR = 3_600_000
 const NOT_A_CHUNK = `${formHead('/v1/oauth/revoke')}Transfer-Encoding: chunked\r\n\r\nzz\r\n`
 const TOO_SLOW = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
@@ -28,21 +31,27 @@ async function createListeningWorld(t: Test) {
   }
 }
 
-t.test('RFC 9112 §2.2: what is not HTTP is refused in the same shape, and nothing of it is logged', async (t) => {
+/** What was received on a connection until now. */
+function heard(socket: Socket) {
+  let all = ''
+  socket.on('data', (chunk) => {
+    all += chunk
+  })
+  return () => statuses(all)
+}
+
+t.test('Log: of what is not HTTP that it was refused is said, and nothing of its bytes', async (t) => {
   const { exchange, lines } = await createListeningWorld(t)
-  const garbage = await exchange('SECRET nonsense\r\n\r\n')
-  t.match(garbage, /^HTTP\/1\.1 400 Bad Request\r\ncache-control: no-store\r\n/)
-  t.match(garbage, /connection: close\r\n\r\n\{"error":"invalid_request","error_description":"[^"]+"\}$/)
-  const long = await exchange(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'SECRET'.repeat(5000)}\r\n\r\n`)
-  t.match(long, /^HTTP\/1\.1 431 /)
+  t.match(await exchange('SECRET nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /)
+  t.match(await exchange(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'SECRET'.repeat(5000)}\r\n\r\n`), /^HTTP\/1\.1 431 /)
   t.notMatch(lines.join(''), /SECRET/)
+  const line = { msg: 'request refused', remote_address: '127.0.0.1' }
   t.match(
     lines.map((line) => JSON.parse(line)),
     [
-      { msg: 'request refused', reason: 'not HTTP', status: 400, remote_address: '127.0.0.1' },
-      { msg: 'request refused', reason: 'headers too large', status: 431, remote_address: '127.0.0.1' },
+      { ...line, reason: 'not HTTP', status: 400 },
+      { ...line, reason: 'headers too large', status: 431 },
     ],
-    'that it was refused is',
   )
 })
 
@@ -56,6 +65,17 @@ t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and what come
   await arrived
   t.match(await said(socket), /^HTTP\/1\.1 408 Request Timeout\r\n/)
   t.equal(requests(), 0)
+})
+
+t.test('RFC 9110 §15.5.9: a request that was answered before its body came is not answered again', async (t) => {
+  const { app, dialed, lines } = await createListeningWorld(t)
+  const { socket, served } = await dialed()
+  socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n')
+  const answers = said(socket)
+  await once(socket, 'data')
+  app.server.emit('clientError', TOO_SLOW, served)
+  t.strictSame(statuses(await answers), [404])
+  t.equal(lines.length, 1)
 })
 
 t.test('RFC 9112 §9.6: a client that has sent all that it will still gets its answers, and then the end', async (t) => {
@@ -83,38 +103,29 @@ t.test('RFC 9112 §2.2, §9.6: the answers that are due come before an end, and 
     ['nor does a refusal', `${lastToken}nonsense\r\n\r\n`, [200]],
     ['RFC 9110 §7.8: what asks for another protocol is answered in this one', upgrade, [200]],
     ['RFC 9110 §9.3.6: CONNECT is refused', `${token}CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`, [200, 400]],
+    ['a body that cannot be read', token + NOT_A_CHUNK, [200, 400]],
+    ['what is not HTTP', `${token}nonsense\r\n\r\n`, [200, 400]],
   ]
   for (const [what, bytes, expected] of cases) t.strictSame(statuses(await exchange(bytes)), expected, what)
-  t.equal(issued(), 3)
-  t.equal(lines.filter((line) => line.includes('not HTTP')).length, 1)
-
-  t.match(await exchange(`${token}SECRET nonsense\r\n\r\n`), /^HTTP\/1\.1 200 .*"access_token".*1\.1 400 .*not HTTP/s)
-  t.strictSame(statuses(await exchange(token + NOT_A_CHUNK)), [200, 400], 'a body that cannot be read')
+  t.equal(issued(), 5)
+  t.equal(lines.filter((line) => line.includes('not HTTP')).length, 3)
 })
 
 t.test('Log: who ends a connection within a body, or sends one that cannot be read, is said once', async (t) => {
   const { dialed, exchange, lastToken, lines } = await createListeningWorld(t)
   for (const bytes of [NOT_A_CHUNK, NOT_A_CHUNK.replace('zz\r\n', '5\r\nab')]) {
-    const { socket, served } = await dialed()
-    socket.end(bytes)
-    socket.resume()
-    await once(served, 'close')
-    await exchange(lastToken)
-    const said = lines.splice(0)
-    t.equal(said.length, 2)
-    t.match(said, [/"reason":"not HTTP"/, /token issued/])
+    for (const how of ['end', 'destroySoon'] as const) {
+      const { socket, served } = await dialed()
+      socket.write(bytes)
+      socket[how]()
+      socket.resume()
+      await once(served, 'close')
+      await exchange(lastToken)
+      const said = lines.splice(0)
+      t.equal(said.length, 2)
+      t.match(said, [/"reason":"not HTTP"/, /token issued/], how)
+    }
   }
-})
-
-t.test('RFC 9110 §15.5.9: a request that was answered before its body came is not answered again', async (t) => {
-  const { app, dialed, lines } = await createListeningWorld(t)
-  const { socket, served } = await dialed()
-  socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n')
-  const answers = said(socket)
-  await once(socket, 'data')
-  app.server.emit('clientError', TOO_SLOW, served)
-  t.strictSame(statuses(await answers), [404])
-  t.equal(lines.length, 1)
 })
 
 t.test('Bodies: one that nobody will read is not swallowed, and the client reads why', async (t) => {
@@ -143,10 +154,6 @@ t.test('Bodies: behind a short one that is not read, the connection goes on', as
   t.strictSame(statuses(await said(socket)), [200])
 })
 
-t.test('Ending: to a client that is gone nothing is said', async (t) => {
-  t.equal(endConnection(new Socket().destroy(), { farewell: 'farewell' }), false)
-})
-
 t.test('Pipelining: what is read at once is answered as far as 32 requests, in order; then the end', async (t) => {
   const { exchange, requests, token, issued } = await createListeningWorld(t)
   const first = 'GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n'
@@ -159,15 +166,12 @@ t.test('Pipelining: what is read at once is answered as far as 32 requests, in o
 t.test('Pipelining: 32 unanswered requests at a time, and any number one after the other', async (t) => {
   const { dial } = await createListeningWorld(t)
   const socket = await dial()
-  let answers = ''
-  socket.on('data', (chunk) => {
-    answers += chunk
-  })
+  const answers = heard(socket)
   for (let sent = 32; sent <= 96; sent += 32) {
     socket.write(LIVE.repeat(32))
-    await until(() => statuses(answers).length === sent)
+    await until(() => answers().length === sent)
   }
-  t.strictSame(new Set(statuses(answers)), new Set([200]))
+  t.strictSame(new Set(answers()), new Set([200]))
   t.equal(socket.readableEnded, false)
 })
 
@@ -194,22 +198,6 @@ t.test('Unread answers: who takes none for a while loses the connection; an idle
   t.equal(idle.served.destroyed, false)
 })
 
-t.test('Ending: at most a mebibyte more is read, and a client that does not end is not waited for', async (t) => {
-  const { dialed } = await createDoor(t, { stallTimeout: 50 })
-  for (const more of [0, 16 * MIB]) {
-    const { socket, served } = await dialed()
-    socket.write('nonsense\r\n\r\n')
-    let answer = ''
-    socket.on('data', (chunk) => {
-      answer += chunk
-    })
-    socket.write(Buffer.alloc(more))
-    await until(() => served.destroyed)
-    t.strictSame([statuses(answer), socket.writableEnded], [[400], false])
-    t.ok(served.bytesRead < 2 * MIB)
-  }
-})
-
 t.test('Unread answers: a connection that was ended is not closed while its answers are not ready', async (t) => {
   const { dialed, ask, answerAll } = await createDoor(t, { stallTimeout: 50 })
   const { received } = await ask(SLOW.repeat(33), 32)
@@ -221,6 +209,107 @@ t.test('Unread answers: a connection that was ended is not closed while its answ
   }
   answerAll()
   t.equal(statuses(await received).length, 32)
+})
+
+t.test('Ending: at most a mebibyte more is read, and a client that does not end is not waited for', async (t) => {
+  const { dialed } = await createDoor(t, { stallTimeout: 50 })
+  for (const more of [0, 16 * MIB]) {
+    const { socket, served } = await dialed()
+    socket.write('nonsense\r\n\r\n')
+    const answers = heard(socket)
+    socket.write(Buffer.alloc(more))
+    await until(() => served.destroyed)
+    t.strictSame([answers(), socket.writableEnded], [[400], false])
+    t.ok(served.bytesRead < 2 * MIB)
+  }
+  t.equal(endConnection(new Socket().destroy(), { farewell: 'farewell' }), false, 'to one that is gone nothing is said')
+})
+
+t.test('Closing: a connection that never sent a byte, or half a head, does not delay the end', async (t) => {
+  const { app, dial } = await createDoor(t, { drainTimeout: HOUR })
+  const received = [said(await dial()), said(await dial(LIVE.slice(0, 20)))]
+  await app.close()
+  for (const all of await Promise.all(received)) t.notMatch(all, 'HTTP')
+})
+
+t.test('Closing: what is asked before the last pending answer is answered, and then the connection ends', async (t) => {
+  for (const [before, after] of [
+    [1, 0],
+    [2, 0],
+    [1, 1],
+  ] as const) {
+    const { app, ask, waiting, answer } = await createDoor(t, { drainTimeout: HOUR })
+    const { socket, received } = await ask(SLOW.repeat(before), before)
+    const closed = app.close()
+    if (after > 0) {
+      await nextTurn()
+      socket.write(SLOW)
+      await until(() => waiting.length === before + after)
+    }
+    for (let n = 0; n < before + after; n++) {
+      await nextTurn()
+      answer()
+    }
+    await closed
+    const all = await received
+    t.match(all, /^HTTP\/1\.1 200 OK.*answered$/s)
+    t.strictSame(statuses(all), Array(before + after).fill(200))
+  }
+})
+
+t.test('Closing: a body that never comes is waited for until the timeout', async (t) => {
+  const { app, dial } = await createDoor(t, { drainTimeout: 50 })
+  const half = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf'
+  const [socket] = await Promise.all([dial(half), once(app.server, 'request')])
+  await app.close()
+  t.notMatch(await said(socket), '200 OK')
+})
+
+t.test('Closing: the last of the answers that are due says that it is', async (t) => {
+  const { app, store, dial } = await createListeningWorld(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  Object.assign(store, { ping: () => promise })
+  const [socket] = await Promise.all([dial(LIVE.replace('live', 'ready')), once(app.server, 'request')])
+  const closed = app.close()
+  socket.write(LIVE)
+  await once(app.server, 'request')
+  resolve()
+  const answers = await said(socket)
+  t.strictSame(statuses(answers), [200, 200])
+  t.strictSame(answers.match(/^connection: close/gim)?.length, 1)
+  await closed
+})
+
+t.test('Closing: a client that was told what is wrong, and does not end its side, is not waited for', async (t) => {
+  for (const bytes of [NOT_A_CHUNK.replace('/v1/oauth/revoke', '/'), 'x\r\n\r\n', `${SLOW}x\r\n\r\n`]) {
+    const { app, dial, waiting, answerAll } = await createDoor(t, { drainTimeout: HOUR, stallTimeout: HOUR })
+    const socket = await dial(bytes)
+    socket.resume()
+    const isPending = bytes.startsWith(SLOW)
+    await (isPending ? until(() => waiting.length === 1) : once(socket, 'end'))
+    const closed = app.close()
+    await nextTurn()
+    answerAll()
+    await closed
+    t.equal(socket.writableEnded, false, bytes)
+  }
+})
+
+t.test('Retiring: no new connection; one that is open gets one more answer, which says that it ends', async (t) => {
+  const { app, dial } = await createListeningWorld(t)
+  const socket = await dial(LIVE)
+  const [first] = await once(socket, 'data')
+  t.match(String(first), /^connection: keep-alive/im)
+
+  let retired = false
+  const end = retire(app.server).then(() => {
+    retired = true
+  })
+  await t.rejects(dial(), { code: 'ECONNREFUSED' })
+  t.equal(retired, false, 'it waits for the connection')
+  socket.write(LIVE)
+  t.match(await said(socket), /^HTTP\/1\.1 200 .*^connection: close/ims)
+  await end
 })
 
 t.test('Retiring: behind an answer that says that it is the last, no other request is read', async (t) => {
@@ -237,4 +326,21 @@ t.test('Retiring: behind an answer that says that it is the last, no other reque
   t.strictSame(statuses(await received), [200, 200])
   t.equal(requests, 0)
   await retired
+})
+
+t.test('Ending: many requests at once are all answered, by a server that retires and by one that closes', async (t) => {
+  for (const how of ['retire', 'close']) {
+    const { app, token, issued, dialed } = await createListeningWorld(t)
+    const { socket, served } = await dialed()
+    socket.write(token)
+    await once(app.server, 'request')
+    const requests = once(served, 'data')
+    const ended = how === 'retire' ? retire(app.server) : app.close()
+    socket.write(token.repeat(24))
+    await requests
+    const answers = statuses(await said(socket))
+    t.equal(answers[0], 200)
+    t.equal(answers.length, issued(), how)
+    await ended
+  }
 })
