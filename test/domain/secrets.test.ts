@@ -46,20 +46,17 @@ t.test('Secrets: the stored form of a generated one is its SHA-256 and says so',
   t.equal(findGenerated([secret], 'abc'), secret)
 })
 
-t.test(
-  'Secrets: the stored form of an imported one is scrypt with its own salt, and the decoy costs as much',
-  async (t) => {
-    const [digest, again] = await Promise.all([digestImported('legacy-secret-16'), digestImported('legacy-secret-16')])
-    t.match(digest, /^\$scrypt\$ln=14,r=8,p=5\$[\w-]{22}\$[\w-]{43}$/)
-    t.not(digest, again)
-    t.equal(isImported({ digest }), true)
-    const matches = [digest, again, DECOY.digest].map((digest) => matchesImported({ digest }, 'legacy-secret-16'))
-    t.strictSame(await Promise.all(matches), [true, true, false])
-    t.equal(findGenerated([secretOf(digest)], 'legacy-secret-16'), undefined)
-    const cost = (form: string) => [form.split('$', 3).join('$'), form.length]
-    t.strictSame(cost(DECOY.digest), cost(digest))
-  },
-)
+t.test('Secrets: the stored form of an imported one is scrypt with a salt; the decoy costs as much', async (t) => {
+  const [digest, again] = await Promise.all([digestImported('legacy-secret-16'), digestImported('legacy-secret-16')])
+  t.match(digest, /^\$scrypt\$ln=14,r=8,p=5\$[\w-]{22}\$[\w-]{43}$/)
+  t.not(digest, again)
+  t.equal(isImported({ digest }), true)
+  const matches = [digest, again, DECOY.digest].map((digest) => matchesImported({ digest }, 'legacy-secret-16'))
+  t.strictSame(await Promise.all(matches), [true, true, false])
+  t.equal(findGenerated([secretOf(digest)], 'legacy-secret-16'), undefined)
+  const cost = (form: string) => [form.split('$', 3).join('$'), form.length]
+  t.strictSame(cost(DECOY.digest), cost(digest))
+})
 
 t.test('Secrets: a stored form with other costs is still understood, an unknown form is an error', async (t) => {
   // The second test vector of RFC 7914 §12 with its hash cut to 32 bytes.
@@ -99,13 +96,10 @@ t.test('Admin keys: a wrong prefix, length, character or checksum is malformed',
   t.strictSame(wrong.filter(isAdminKey), [])
 })
 
-t.test(
-  'Login codes: a code has its expiry, 32 random characters and a checksum; what has not is malformed',
-  async (t) => {
-    t.match(CODE, /^[A-Za-z0-9]{44}$/)
-    t.not(CODE.slice(6, 38), generateLoginCode(END).slice(6, 38))
-    t.equal(endOfLoginCode(CODE), END)
-    const wrong = ['', CODE.slice(1), `${CODE}0`, ` ${CODE}`, `${CODE}\n`, `${CODE.slice(0, -1)}-`, ...misspelt(CODE)]
-    for (const code of wrong) t.equal(endOfLoginCode(code), undefined, code)
-  },
-)
+t.test('Login codes: a code has its expiry, 32 random characters and a checksum', async (t) => {
+  t.match(CODE, /^[A-Za-z0-9]{44}$/)
+  t.not(CODE.slice(6, 38), generateLoginCode(END).slice(6, 38))
+  t.equal(endOfLoginCode(CODE), END)
+  const wrong = ['', CODE.slice(1), `${CODE}0`, ` ${CODE}`, `${CODE}\n`, `${CODE.slice(0, -1)}-`, ...misspelt(CODE)]
+  for (const code of wrong) t.equal(endOfLoginCode(code), undefined, code)
+})

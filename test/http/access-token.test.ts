@@ -85,42 +85,39 @@ t.test('Token requests: what is wrong is refused, and the answer says what it is
   }
 })
 
-t.test(
-  'RFC 6749 §5.2: an unknown client, a wrong secret, a suspended application, an expired and a revoked secret get one answer',
-  async (t) => {
-    const { post, credentials, administration, clock, lines } = await createWorld(t)
-    const unknown = await post({ ...credentials, client_id: 'nobody-of-that-name' })
-    const wrong = await post({ ...credentials, client_secret: 'x' })
-    await administration.suspend(credentials.client_id)
-    const suspended = await post()
-    await administration.resume(credentials.client_id)
-    await administration.rotateSecret(credentials.client_id, 1000)
-    t.equal((await post()).statusCode, 200)
-    clock.time += 1000
-    const expired = await post()
-    const [first] = await administration.listSecrets(credentials.client_id)
-    await administration.revokeSecret(credentials.client_id, first?.id as number)
-    const revoked = await post()
+t.test('RFC 6749 §5.2: whatever of an application or its secret is not valid, the answer is the same', async (t) => {
+  const { post, credentials, administration, clock, lines } = await createWorld(t)
+  const unknown = await post({ ...credentials, client_id: 'nobody-of-that-name' })
+  const wrong = await post({ ...credentials, client_secret: 'x' })
+  await administration.suspend(credentials.client_id)
+  const suspended = await post()
+  await administration.resume(credentials.client_id)
+  await administration.rotateSecret(credentials.client_id, 1000)
+  t.equal((await post()).statusCode, 200)
+  clock.time += 1000
+  const expired = await post()
+  const [first] = await administration.listSecrets(credentials.client_id)
+  await administration.revokeSecret(credentials.client_id, first?.id as number)
+  const revoked = await post()
 
-    refused(t, unknown, 401, 'invalid_client', /./)
-    t.equal(unknown.headers['www-authenticate'], undefined)
-    for (const answer of [wrong, suspended, expired, revoked]) {
-      t.strictSame([answer.statusCode, answer.body], [401, unknown.body])
-      t.strictSame(Object.keys(answer.headers), Object.keys(unknown.headers))
-    }
-    const said = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'authentication refused')
-    t.strictSame(
-      said.map(({ reason, client_id }) => [reason, client_id]),
-      [
-        ['unknown client', 'nobo... (19 characters)'],
-        ['wrong secret', credentials.client_id],
-        ['suspended application', credentials.client_id],
-        ['expired secret', credentials.client_id],
-        ['revoked secret', credentials.client_id],
-      ],
-    )
-  },
-)
+  refused(t, unknown, 401, 'invalid_client', /./)
+  t.equal(unknown.headers['www-authenticate'], undefined)
+  for (const answer of [wrong, suspended, expired, revoked]) {
+    t.strictSame([answer.statusCode, answer.body], [401, unknown.body])
+    t.strictSame(Object.keys(answer.headers), Object.keys(unknown.headers))
+  }
+  const said = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'authentication refused')
+  t.strictSame(
+    said.map(({ reason, client_id }) => [reason, client_id]),
+    [
+      ['unknown client', 'nobo... (19 characters)'],
+      ['wrong secret', credentials.client_id],
+      ['suspended application', credentials.client_id],
+      ['expired secret', credentials.client_id],
+      ['revoked secret', credentials.client_id],
+    ],
+  )
+})
 
 t.test('RFC 6749 §2.3.1: a client id that is too long to be one is refused like any unknown one', async (t) => {
   const { post, store, credentials } = await createWorld(t)

@@ -68,20 +68,17 @@ t.test('Failures: revocation counts them together with the token request', async
   t.equal((await post({ ...credentials, token: 'x' }, {}, REVOKE)).statusCode, 200)
 })
 
-t.test(
-  'Failures: checks and introspection never count or meet them, for gateways have one address for all',
-  async (t) => {
-    const { verify, introspect, token, fail } = await createFailingWorld(t)
-    for (let n = 0; n < 100; n++) await fail(1, { client_id: `${n}` })
-    t.strictSame(await fail(1, { client_id: 'x' }), [429])
-    const checks = []
-    for (let n = 0; n < 12; n++) checks.push((await verify('x')).statusCode)
-    const introspections = await fail(12, { client_id: 'store', token: 'x' }, '/v1/oauth/introspect')
-    t.strictSame(new Set([...checks, ...introspections]), new Set([401]))
-    const accessToken = await token()
-    t.strictSame([(await verify(accessToken)).statusCode, (await introspect(accessToken)).statusCode], [200, 200])
-  },
-)
+t.test('Failures: checks and introspection never count or meet them: gateways have one address for all', async (t) => {
+  const { verify, introspect, token, fail } = await createFailingWorld(t)
+  for (let n = 0; n < 100; n++) await fail(1, { client_id: `${n}` })
+  t.strictSame(await fail(1, { client_id: 'x' }), [429])
+  const checks = []
+  for (let n = 0; n < 12; n++) checks.push((await verify('x')).statusCode)
+  const introspections = await fail(12, { client_id: 'store', token: 'x' }, '/v1/oauth/introspect')
+  t.strictSame(new Set([...checks, ...introspections]), new Set([401]))
+  const accessToken = await token()
+  t.strictSame([(await verify(accessToken)).statusCode, (await introspect(accessToken)).statusCode], [200, 200])
+})
 
 t.test('Failures: whatever others send, a right generated secret gets its token', async (t) => {
   const { post, credentials, clock, wrong } = await createFailingWorld(t)
@@ -144,17 +141,14 @@ t.test('Quota: it is of each application, and of nothing but tokens', async (t) 
   t.equal((await verify(token)).statusCode, 401)
 })
 
-t.test(
-  'Quota: requests of the same moment share it, and a token that could not be stored does not count',
-  async (t) => {
-    const { post, other } = await createWorldWithFile(t, { tokenQuota: 5 })
-    other.exec("CREATE TRIGGER fails BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'full'); END")
-    t.equal((await post()).statusCode, 503)
-    other.exec('DROP TRIGGER fails')
-    const answers = await Promise.all(Array.from({ length: 20 }, () => post()))
-    t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [...Array(5).fill(200), ...Array(15).fill(429)])
-  },
-)
+t.test('Quota: requests of one moment share it, and a token that could not be stored does not count', async (t) => {
+  const { post, other } = await createWorldWithFile(t, { tokenQuota: 5 })
+  other.exec("CREATE TRIGGER fails BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'full'); END")
+  t.equal((await post()).statusCode, 503)
+  other.exec('DROP TRIGGER fails')
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post()))
+  t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [...Array(5).fill(200), ...Array(15).fill(429)])
+})
 
 t.test('Quota: the log says once an hour who exceeded it, and not each refusal', async (t) => {
   const world = await createWorld(t, { tokenQuota: 1 })
@@ -182,22 +176,19 @@ t.test('Quota: the log says once an hour who exceeded it, and not each refusal',
   t.strictSame(await flushUsage(), [{ ...about, hour: '2027-01-15T09:00:00.000Z' }])
 })
 
-t.test(
-  'Overload: so many token requests wait for the store; more are refused at once, and checks are answered',
-  async (t) => {
-    const [waiting, more] = [1024, 20]
-    const { app, post, token, verify, introspect, other } = await createWorldWithFile(t, { lockTimeout: 30_000 })
-    const accessToken = await token()
-    other.exec('BEGIN IMMEDIATE')
-    const statuses: number[] = []
-    const requests = Array.from({ length: waiting + more }, async () => statuses.push((await post()).statusCode))
-    await until(() => statuses.length >= more)
-    t.strictSame(statuses, Array(more).fill(503))
-    t.strictSame([(await verify(accessToken)).statusCode, (await introspect(accessToken)).json().active], [200, true])
-    t.equal((await app.inject('/health/live')).statusCode, 200)
-    t.equal(statuses.length, more, 'and the others wait still')
-    other.exec('COMMIT')
-    await Promise.all(requests)
-    t.equal(statuses.filter((status) => status === 200).length, waiting)
-  },
-)
+t.test('Overload: so many tokens wait for the store; more are refused at once, and checks are answered', async (t) => {
+  const [waiting, more] = [1024, 20]
+  const { app, post, token, verify, introspect, other } = await createWorldWithFile(t, { lockTimeout: 30_000 })
+  const accessToken = await token()
+  other.exec('BEGIN IMMEDIATE')
+  const statuses: number[] = []
+  const requests = Array.from({ length: waiting + more }, async () => statuses.push((await post()).statusCode))
+  await until(() => statuses.length >= more)
+  t.strictSame(statuses, Array(more).fill(503))
+  t.strictSame([(await verify(accessToken)).statusCode, (await introspect(accessToken)).json().active], [200, true])
+  t.equal((await app.inject('/health/live')).statusCode, 200)
+  t.equal(statuses.length, more, 'and the others wait still')
+  other.exec('COMMIT')
+  await Promise.all(requests)
+  t.equal(statuses.filter((status) => status === 200).length, waiting)
+})

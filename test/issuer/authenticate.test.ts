@@ -28,50 +28,47 @@ async function createIssuingWorld(t: Test, verify: (real: ImportedSecrets) => Im
   return { ...world, judge }
 }
 
-t.test(
-  'Secrets: every refusal costs as many scrypt checks as any application has imported secrets, whoever asks',
-  async (t) => {
-    let checks = 0
-    const { store, administration, credentials, judge } = await createIssuingWorld(t, (real) => (secrets, ...more) => {
-      checks += secrets.length
-      const own = secrets.filter(({ digest }) => digest !== DECOY.digest)
-      return real.verify(own, ...more)
-    })
-    const checksOf = async (clientId: string, clientSecret: string) => {
-      checks = 0
-      return [await judge(clientId, clientSecret), checks]
-    }
-    const { client_id, client_secret } = credentials
-    async function expectOfRefusals(checks: number) {
-      t.strictSame(await checksOf('nobody', 'x'), ['unknown client', checks])
-      t.strictSame(await checksOf(client_id, 'x'), ['wrong secret', checks])
-    }
+t.test('Secrets: every refusal costs as many scrypt checks as any application has imported secrets', async (t) => {
+  let checks = 0
+  const { store, administration, credentials, judge } = await createIssuingWorld(t, (real) => (secrets, ...more) => {
+    checks += secrets.length
+    const own = secrets.filter(({ digest }) => digest !== DECOY.digest)
+    return real.verify(own, ...more)
+  })
+  const checksOf = async (clientId: string, clientSecret: string) => {
+    checks = 0
+    return [await judge(clientId, clientSecret), checks]
+  }
+  const { client_id, client_secret } = credentials
+  async function expectOfRefusals(checks: number) {
+    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', checks])
+    t.strictSame(await checksOf(client_id, 'x'), ['wrong secret', checks])
+  }
 
-    await expectOfRefusals(0)
-    for (const [n, secret] of ['legacy-secret', 'legacy-second'].entries()) {
-      if (n === 0) await registerImported(store, 'moved', secret)
-      else await store.addSecret('moved', { ...imported(secret), createdAt: START }, AUDIT)
-      await expectOfRefusals(n + 1)
-      t.strictSame(await checksOf('moved', 'x'), ['wrong secret', n + 1])
-      t.strictSame(await checksOf('moved', secret), ['accepted', n + 1])
-      t.strictSame(await checksOf('moved', secret), ['accepted', 0], 'and is cached')
-    }
-    t.strictSame(await checksOf(client_id, client_secret), ['accepted', 0])
+  await expectOfRefusals(0)
+  for (const [n, secret] of ['legacy-secret', 'legacy-second'].entries()) {
+    if (n === 0) await registerImported(store, 'moved', secret)
+    else await store.addSecret('moved', { ...imported(secret), createdAt: START }, AUDIT)
+    await expectOfRefusals(n + 1)
+    t.strictSame(await checksOf('moved', 'x'), ['wrong secret', n + 1])
+    t.strictSame(await checksOf('moved', secret), ['accepted', n + 1])
+    t.strictSame(await checksOf('moved', secret), ['accepted', 0], 'and is cached')
+  }
+  t.strictSame(await checksOf(client_id, client_secret), ['accepted', 0])
 
-    const [first] = await administration.listSecrets('moved')
-    await administration.revokeSecret('moved', first?.id as number)
-    t.strictSame(await checksOf('moved', 'legacy-secret'), ['revoked secret', 1])
-    await expectOfRefusals(1)
-    t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 0])
-    for (const [id, secret] of [
-      ['moved', 'legacy-second'],
-      [client_id, client_secret],
-    ] as const) {
-      await administration.suspend(id)
-      t.strictSame(await checksOf(id, secret), ['suspended application', 1], 'the cache does not outlive a suspension')
-    }
-  },
-)
+  const [first] = await administration.listSecrets('moved')
+  await administration.revokeSecret('moved', first?.id as number)
+  t.strictSame(await checksOf('moved', 'legacy-secret'), ['revoked secret', 1])
+  await expectOfRefusals(1)
+  t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 0])
+  for (const [id, secret] of [
+    ['moved', 'legacy-second'],
+    [client_id, client_secret],
+  ] as const) {
+    await administration.suspend(id)
+    t.strictSame(await checksOf(id, secret), ['suspended application', 1], 'the cache does not outlive a suspension')
+  }
+})
 
 t.test('Secrets: what another process changes while a check waits is seen', async (t) => {
   const { store, administration, judge } = await createIssuingWorld(t, (real) => async (...args) => {
@@ -104,7 +101,7 @@ t.test('Secrets: an imported one is cached once it was verified, a wrong one nev
 })
 
 t.test(
-  'Secrets: scrypt checks are bounded: two at a time, some waiting, the rest are refused; others are not',
+  'Secrets: scrypt checks are two at a time, some waiting; the rest are refused, and others are not',
   async (t) => {
     const { verify, load } = createImportedSecrets()
     const [target, other] = [imported('legacy-secret-0'), imported('other')]

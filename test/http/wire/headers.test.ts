@@ -104,30 +104,19 @@ t.test('RFC 7617 §2: whatever a stranger sends, no credentials come out that we
   )
 })
 
-t.test('RFC 6750 §2.1: any b64token comes back, however the scheme is written', async () => {
+t.test('RFC 6750 §2.1: any b64token comes back, however the scheme is written, and nothing else does', async () => {
   const scheme = fc.tuple(...[...'bearer'].map((letter) => fc.constantFrom(letter, letter.toUpperCase())))
-  const token = fc.stringMatching(/^[A-Za-z0-9._~+/-]{1,100}={0,2}$/)
+  const token = fc.stringMatching(/^ {1,3}[A-Za-z0-9._~+/-]{1,100}={0,2}$/)
+  const rest = fc.oneof(token, fc.string({ unit: fc.constantFrom(...'aZ9-._~+/=, \t"') }))
+  const bearer = fc.tuple(scheme, rest).map(([letters, rest]) => letters.join('') + rest)
   fc.assert(
-    fc.property(scheme, fc.integer({ min: 1, max: 3 }), token, (letters, spaces, text) => {
-      return bearerToken(requestWith(letters.join('') + ' '.repeat(spaces) + text)) === text
-    }),
-  )
-})
-
-t.test('RFC 6750 §2.1: whatever a stranger sends, no token comes out that was not all of it', async () => {
-  const text = fc.oneof(
-    fc.string(),
-    fc.string({ unit: fc.constantFrom(...'aZ9-._~+/=, \t"') }).map((rest) => `Bearer${rest}`),
-  )
-  fc.assert(
-    fc.property(text, (authorization) => {
+    fc.property(fc.oneof(bearer, fc.string()), (authorization) => {
       const token = bearerToken(requestWith(authorization))
-      const isBearer = /^bearer +[^ ]/i.test(authorization)
-      if (token === undefined) return !isBearer
-      if (token instanceof RequestRefused) return isBearer
-      return isBearer && authorization.slice('Bearer'.length).trim() === token && /^[\w.~+/-]+=*$/.test(token)
+      const credentials = authorization.slice('Bearer'.length).trim()
+      if (!/^bearer +[^ ]/i.test(authorization)) return token === undefined
+      return /^bearer +[\w.~+/-]+=*$/i.test(authorization) ? token === credentials : token instanceof RequestRefused
     }),
-    { numRuns: 400 },
+    { numRuns: 500 },
   )
 })
 

@@ -28,38 +28,32 @@ async function createDoor(t: Test) {
   }
 }
 
-t.test(
-  'Measured answers: each is said once, with the pattern of its route, its status and how long it took',
-  async (t) => {
-    const { exchange, requests, seconds } = await createDoor(t)
-    const get = (path: string) => CHECK.replace('/v1/oauth/verify', path)
-    const noHost = 'GET /v1/oauth/verify HTTP/1.1\r\n\r\n'
-    await exchange(CHECK + get('/v1/oauth/verify/S3CR3T') + get('/S3CR3T') + get('/v1/%ff') + noHost + LAST)
-    t.strictSame(requests(), [
-      '/v1/oauth/verify 401',
-      '/v1/oauth/verify/:suite 404',
-      'other 404',
-      'other 400',
-      '/v1/oauth/verify 400',
-      '/health/live 200',
-    ])
-    for (const took of seconds()) t.ok(Number(took) > 0 && Number(took) < 60, String(took))
-  },
-)
+t.test('Measured answers: each is said once, with the pattern of its route, its status and its time', async (t) => {
+  const { exchange, requests, seconds } = await createDoor(t)
+  const get = (path: string) => CHECK.replace('/v1/oauth/verify', path)
+  const noHost = 'GET /v1/oauth/verify HTTP/1.1\r\n\r\n'
+  await exchange(CHECK + get('/v1/oauth/verify/S3CR3T') + get('/S3CR3T') + get('/v1/%ff') + noHost + LAST)
+  t.strictSame(requests(), [
+    '/v1/oauth/verify 401',
+    '/v1/oauth/verify/:suite 404',
+    'other 404',
+    'other 400',
+    '/v1/oauth/verify 400',
+    '/health/live 200',
+  ])
+  for (const took of seconds()) t.ok(Number(took) > 0 && Number(took) < 60, String(took))
+})
 
-t.test(
-  'Measured answers: what never became a request nobody timed; what breaks off within its body is timed',
-  async (t) => {
-    const { exchange, requests, seconds, measured } = await createDoor(t)
-    t.strictSame(statuses(await exchange(`${CHECK}nonsense\r\n\r\n`)), [401, 400])
-    t.strictSame(requests().sort(), ['/v1/oauth/verify 401', 'other 400'])
-    t.equal(seconds().filter((took) => took === undefined).length, 1)
-    measured.length = 0
-    t.strictSame(statuses(await exchange(`${formHead()}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
-    t.strictSame(requests(), ['/v1/oauth/accesstoken 400'])
-    t.ok(Number(seconds()[0]) > 0)
-  },
-)
+t.test('Measured answers: what never became a request is not timed; what breaks off in its body is', async (t) => {
+  const { exchange, requests, seconds, measured } = await createDoor(t)
+  t.strictSame(statuses(await exchange(`${CHECK}nonsense\r\n\r\n`)), [401, 400])
+  t.strictSame(requests().sort(), ['/v1/oauth/verify 401', 'other 400'])
+  t.equal(seconds().filter((took) => took === undefined).length, 1)
+  measured.length = 0
+  t.strictSame(statuses(await exchange(`${formHead()}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
+  t.strictSame(requests(), ['/v1/oauth/accesstoken 400'])
+  t.ok(Number(seconds()[0]) > 0)
+})
 
 t.test('Measured answers: a client that is gone before its answer, and not after, abandoned its request', async (t) => {
   const { app, dial, dialed, requests, seconds, store } = await createDoor(t)
