@@ -86,7 +86,7 @@ t.test('Token requests: what is wrong is refused, and the answer says what it is
 })
 
 t.test('RFC 6749 §5.2: whatever of an application or its secret is not valid, the answer is the same', async (t) => {
-  const { post, credentials, administration, clock, lines } = await createWorld(t)
+  const { post, credentials, administration, clock, logged } = await createWorld(t)
   const unknown = await post({ ...credentials, client_id: 'nobody-of-that-name' })
   const wrong = await post({ ...credentials, client_secret: 'x' })
   await administration.suspend(credentials.client_id)
@@ -106,7 +106,7 @@ t.test('RFC 6749 §5.2: whatever of an application or its secret is not valid, t
     t.strictSame([answer.statusCode, answer.body], [401, unknown.body])
     t.strictSame(Object.keys(answer.headers), Object.keys(unknown.headers))
   }
-  const said = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'authentication refused')
+  const said = logged().filter(({ msg }) => msg === 'authentication refused')
   t.strictSame(
     said.map(({ reason, client_id }) => [reason, client_id]),
     [

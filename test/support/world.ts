@@ -45,6 +45,7 @@ export async function createWorld(
   const store = await openStore(DATABASE_URL, { lockTimeout })
   const lines: string[] = []
   const log = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
+  const logged = () => lines.map((line) => JSON.parse(line))
   const refusals = createRefusals({ now })
   const observe: Observer = (event) => {
     refusals.observe(event)
@@ -125,6 +126,7 @@ export async function createWorld(
     changes,
     clock,
     lines,
+    logged,
     measured,
     credentials,
     post,

@@ -41,18 +41,15 @@ function heard(socket: Socket) {
 }
 
 t.test('Log: of what is not HTTP that it was refused is said, and nothing of its bytes', async (t) => {
-  const { exchange, lines } = await createListeningWorld(t)
+  const { exchange, lines, logged } = await createListeningWorld(t)
   t.match(await exchange('SECRET nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /)
   t.match(await exchange(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'SECRET'.repeat(5000)}\r\n\r\n`), /^HTTP\/1\.1 431 /)
   t.notMatch(lines.join(''), /SECRET/)
   const line = { msg: 'request refused', remote_address: '127.0.0.1' }
-  t.match(
-    lines.map((line) => JSON.parse(line)),
-    [
-      { ...line, reason: 'not HTTP', status: 400 },
-      { ...line, reason: 'headers too large', status: 431 },
-    ],
-  )
+  t.match(logged(), [
+    { ...line, reason: 'not HTTP', status: 400 },
+    { ...line, reason: 'headers too large', status: 431 },
+  ])
 })
 
 t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and what comes afterwards is not read', async (t) => {

@@ -19,18 +19,15 @@ async function createFailingWorld(t: Test, trustProxy: string[] | false = false)
 }
 
 t.test('TRUST_PROXY: off, a private address that forwards for others is said once', async (t) => {
-  const { app, lines } = await createWorld(t)
+  const { app, logged } = await createWorld(t)
   const ask = (remoteAddress: string, headers = {}) => app.inject({ url: '/health/live', remoteAddress, headers })
   await ask('10.0.0.1')
   for (const address of ['192.0.2.1', '10.0.0.1', '10.0.0.1', '10.0.0.1', '::1']) await ask(address, FORWARDED)
-  t.match(
-    lines.map((line) => JSON.parse(line)),
-    [
-      { level: 40, msg: 'proxy not trusted', remote_address: '10.0.0.1', setting: 'TRUST_PROXY' },
-      { msg: 'proxy not trusted', remote_address: '::1' },
-    ],
-  )
-  t.equal(lines.length, 2)
+  t.match(logged(), [
+    { level: 40, msg: 'proxy not trusted', remote_address: '10.0.0.1', setting: 'TRUST_PROXY' },
+    { msg: 'proxy not trusted', remote_address: '::1' },
+  ])
+  t.equal(logged().length, 2)
 })
 
 t.test('TRUST_PROXY: failures behind a proxy are limited for each client, not for all together', async (t) => {
@@ -57,12 +54,10 @@ t.test('TRUST_PROXY: as many proxies are noticed as any network has, and no clie
 })
 
 t.test('TRUST_PROXY: that names another proxy than the one that forwards, the one that forwards is said', async (t) => {
-  const { app, lines } = await createWorld(t, { trustProxy: ['10.0.0.1', 'fe80::1'] })
+  const { app, logged } = await createWorld(t, { trustProxy: ['10.0.0.1', 'fe80::1'] })
   for (const remoteAddress of ['10.0.0.1', '10.0.0.2', 'fe80::1%eth0', 'fe80::2%eth0', '10.0.0.1', '10.0.0.2']) {
     await app.inject({ url: '/health/live', remoteAddress, headers: FORWARDED })
   }
-  t.strictSame(
-    lines.map((line) => JSON.parse(line).remote_address),
-    ['10.0.0.2', 'fe80::2'],
-  )
+  t.match(logged(), [{ remote_address: '10.0.0.2' }, { remote_address: 'fe80::2' }])
+  t.equal(logged().length, 2)
 })
