@@ -106,16 +106,12 @@ t.test('RFC 6749 §5.2: whatever of an application or its secret is not valid, t
     t.strictSame([answer.statusCode, answer.body], [401, unknown.body])
     t.strictSame(Object.keys(answer.headers), Object.keys(unknown.headers))
   }
-  const said = logged().filter(({ msg }) => msg === 'authentication refused')
-  t.strictSame(
-    said.map(({ reason, client_id }) => [reason, client_id]),
-    [
-      ['unknown client', 'nobo... (19 characters)'],
-      ['wrong secret', credentials.client_id],
-      ['suspended application', credentials.client_id],
-      ['expired secret', credentials.client_id],
-      ['revoked secret', credentials.client_id],
-    ],
+  const refusals = logged().filter(({ msg }) => msg === 'authentication refused')
+  t.match(refusals[0], { reason: 'unknown client', client_id: 'nobo... (19 characters)' })
+  const known = ['wrong secret', 'suspended application', 'expired secret', 'revoked secret']
+  t.match(
+    refusals.slice(1),
+    known.map((reason) => ({ reason, client_id: credentials.client_id })),
   )
 })
 

@@ -7,7 +7,7 @@ const PATH = '/v1/oauth/introspect'
 const basicOf = (pair: string) => ({ authorization: `Basic ${btoa(pair)}` })
 
 t.test('RFC 7662 §2.2, §4: only a token is active, to its end, where its application is approved', async (t) => {
-  const { introspect, token, administration, credentials, clock, lines } = await createWorldOfSuites(t)
+  const { introspect, token, administration, credentials, clock, logged } = await createWorldOfSuites(t)
   const accessToken = await token()
   const forged = accessToken.slice(0, 60) + (accessToken.endsWith('AAAA') ? 'BBBB' : 'AAAA')
   for (const text of [forged, 'A'.repeat(64), 'x', ' ', `${accessToken} `]) {
@@ -15,10 +15,7 @@ t.test('RFC 7662 §2.2, §4: only a token is active, to its end, where its appli
   }
   await administration.withdraw(credentials.client_id, 'store')
   t.equal((await introspect(accessToken)).body, '{"active":false}')
-  t.match(JSON.parse(lines.at(-1) as string), {
-    reason: 'application not approved',
-    client_id: credentials.client_id,
-  })
+  t.match(logged().at(-1), { reason: 'application not approved', client_id: credentials.client_id })
   await administration.approve(credentials.client_id, 'store')
   clock.time += 3_599_999
   t.match((await introspect(accessToken)).json(), { active: true, application_name: 'Störe ✓' })

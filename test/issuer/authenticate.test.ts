@@ -61,10 +61,7 @@ t.test('Secrets: every refusal costs as many scrypt checks as any application ha
   t.strictSame(await checksOf('moved', 'legacy-secret'), ['revoked secret', 1])
   await expectOfRefusals(1)
   t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 0])
-  for (const [id, secret] of [
-    ['moved', 'legacy-second'],
-    [client_id, client_secret],
-  ] as const) {
+  for (const [id, secret] of Object.entries({ moved: 'legacy-second', [client_id]: client_secret })) {
     await administration.suspend(id)
     t.strictSame(await checksOf(id, secret), ['suspended application', 1], 'the cache does not outlive a suspension')
   }
