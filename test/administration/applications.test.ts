@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import type { Registration } from '../../src/administration/applications.ts'
+import { AUDIT } from '../support/audit.ts'
+import { cheapDigest, registerImported } from '../support/imported.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
@@ -159,6 +161,17 @@ t.test('Approvals: a suite that is given several times is approved, and withdraw
     { type: 'approval withdrawn', suite: 'store' },
   ])
   t.equal(changes.length, 2)
+})
+
+t.test('Administration: an application has two imported secrets that are not revoked, and no more', async (t) => {
+  const { administration, store } = await createWorld(t)
+  await registerImported(store, 'moved', 'legacy-one')
+  await store.addSecret('moved', { digest: cheapDigest('legacy-two'), createdAt: START }, AUDIT)
+  const message = 'moved has 2 imported secrets already (2 and 3): revoke one first.'
+  await t.rejects(administration.addSecret('moved', 'legacy-three'), { message, kind: 'conflict' })
+  await administration.revokeSecret('moved', 2)
+  await administration.addSecret('moved', 'legacy-three')
+  t.equal((await administration.listSecrets('moved')).length, 3)
 })
 
 t.test('Administration: suspend and resume, rotate and revoke take effect with the next request on', async (t) => {

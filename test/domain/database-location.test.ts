@@ -21,14 +21,7 @@ t.test('Database URL: one PostgreSQL server or several, with TLS unless they are
     ['postgresql://u@db.example:6432/d', [{ ...DB, port: 6432 }], TLS],
     ['postgres://u@localhost/d', [LOCAL], NO_TLS],
     ['postgres://u@[::1]:1/d', [{ host: '::1', port: 1 }], NO_TLS],
-    [
-      'postgres://u@127.0.0.1,127.1.1.1:2/d',
-      [
-        { host: '127.0.0.1', port: 5432 },
-        { host: '127.1.1.1', port: 2 },
-      ],
-      NO_TLS,
-    ],
+    ['postgres://u@localhost,127.1.1.1:2/d', [LOCAL, { host: '127.1.1.1', port: 2 }], NO_TLS],
     ['postgres://u@localhost,db.example/d?sslmode=disable', [LOCAL, DB], NO_TLS],
     ['postgres://u@localhost,db.example/d', [LOCAL, DB], TLS],
     [
@@ -67,8 +60,6 @@ t.test('Database URL: what is wrong is said, and nothing of it is repeated', asy
     t.match(error.message, message, url)
     t.notMatch(error.message, /hunter2/)
   }
-})
-
-t.test('Database URL: people are shown neither user nor password', async (t) => {
-  t.equal(locationText(parseDatabaseUrl('postgres://u:hunter2@[::1],h:2/d')), 'postgres://[::1]:5432,h:2/d')
+  const shown = locationText(parseDatabaseUrl('postgres://u:hunter2@[::1],h:2/d'))
+  t.equal(shown, 'postgres://[::1]:5432,h:2/d', 'nor are people shown the user and the password')
 })

@@ -35,7 +35,7 @@ t.test('RFC 9562 §5.7: the id is a UUIDv7 of the time of issue, and tokens sort
   )
 })
 
-t.test('RFC 9562 §5.7: whatever is not the time, the version or the variant is random', async (t) => {
+t.test('RFC 9562 §5.7, RFC 6749 §10.10: whatever is not the time, the version or the variant is random', async (t) => {
   const lowBits = (bytes: Buffer, at: number, mask: number) => (bytes[at] as number) & mask
   let [versionDiffers, variantDiffers] = [false, false]
   const everZero = Buffer.alloc(48)
@@ -50,57 +50,38 @@ t.test('RFC 9562 §5.7: whatever is not the time, the version or the variant is 
     }
   }
   const random = Buffer.concat([Buffer.alloc(6), Buffer.from([0x0f, 0xff, 0x3f]), Buffer.alloc(39, 0xff)])
-  const fixed = Buffer.alloc(48)
-  fixed[6] = 0x70
-  fixed[8] = 0x80
-  t.strictSame(
-    everZero.map((zeros, at) => zeros & (everOne[at] as number)),
-    random,
-    'bits that are 0 and 1',
-  )
-  t.strictSame(
-    everOne.map((ones, at) => ones & ~(everZero[at] as number)),
-    fixed,
-    'bits that are 1 in all',
-  )
+  const isBoth = everZero.map((zeros, at) => zeros & (everOne[at] as number))
+  t.strictSame(isBoth, random, 'bits that are 0 and 1')
+  const fixed = Buffer.concat([Buffer.alloc(6), Buffer.from([0x70, 0, 0x80]), Buffer.alloc(39)])
+  const isAlwaysOne = everOne.map((ones, at) => ones & ~(everZero[at] as number))
+  t.strictSame(isAlwaysOne, fixed, 'bits that are 1 in all')
   t.strictSame([versionDiffers, variantDiffers], [true, true], 'and not what stands beside it')
 })
 
-t.test('RFC 6749 §10.10: no two tokens are alike', async (t) => {
-  const tokens = new Set(Array.from({ length: 1000 }, () => mintToken(keyOf(1), START).accessToken.slice(22)))
-  t.equal(tokens.size, 1000)
+t.test('Token: any that was issued is taken apart into its id and its secret, which no other has', async (t) => {
+  fc.assert(
+    fc.property(fc.nat(), time, (applicationId, issuedAt) => {
+      const { accessToken, stored } = mintToken(keyOf(applicationId), issuedAt)
+      const parsed = parseToken(accessToken)
+      return parsed?.id.equals(stored.id) === true && isTokenSecret(parsed.secret, stored)
+    }),
+  )
+  t.equal(isTokenSecret(Buffer.alloc(32), mintToken(keyOf(7), START).stored), false)
 })
 
-t.test(
-  'Token: any that was issued is taken apart into its id and its secret, and recognised by no other',
-  async (t) => {
-    fc.assert(
-      fc.property(fc.nat(), time, (applicationId, issuedAt) => {
-        const { accessToken, stored } = mintToken(keyOf(applicationId), issuedAt)
-        const parsed = parseToken(accessToken)
-        return parsed?.id.equals(stored.id) === true && isTokenSecret(parsed.secret, stored)
-      }),
-    )
-    t.equal(isTokenSecret(Buffer.alloc(32), mintToken(keyOf(7), START).stored), false)
-  },
-)
-
-t.test(
-  'Token: text that this issuer cannot have issued is not parsed, and no two texts are the same token',
-  async (t) => {
-    for (const text of ['', 'x', 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}=`, `${'a'.repeat(64)}\n`]) {
-      t.equal(parseToken(text), undefined, JSON.stringify(text))
-    }
-    const text = fc.oneof(
-      fc.stringMatching(/^[A-Za-z0-9_-]{62,66}$/),
-      fc.string({ unit: fc.constantFrom(...'Aa0-_+/=\n'), minLength: 62, maxLength: 66 }),
-    )
-    fc.assert(
-      fc.property(text, (accessToken) => {
-        const parsed = parseToken(accessToken)
-        return parsed === undefined || Buffer.concat([parsed.id, parsed.secret]).toString('base64url') === accessToken
-      }),
-      { numRuns: 500 },
-    )
-  },
-)
+t.test('Token: text that was never issued is not parsed, and no two texts are the same token', async (t) => {
+  for (const text of ['', 'x', 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}=`, `${'a'.repeat(64)}\n`]) {
+    t.equal(parseToken(text), undefined, JSON.stringify(text))
+  }
+  const text = fc.oneof(
+    fc.stringMatching(/^[A-Za-z0-9_-]{62,66}$/),
+    fc.string({ unit: fc.constantFrom(...'Aa0-_+/=\n'), minLength: 62, maxLength: 66 }),
+  )
+  fc.assert(
+    fc.property(text, (accessToken) => {
+      const parsed = parseToken(accessToken)
+      return parsed === undefined || Buffer.concat([parsed.id, parsed.secret]).toString('base64url') === accessToken
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,54 +1,24 @@
 import t from 'tap'
 import { refused } from '../support/refused.ts'
-import { createWorldOfSuites, ID } from '../support/suites.ts'
-import { PUBLIC_URL, START } from '../support/world.ts'
+import { createWorldOfSuites } from '../support/suites.ts'
 
 const PATH = '/v1/oauth/introspect'
-const INACTIVE = '{"active":false}'
 
 const basicOf = (pair: string) => ({ authorization: `Basic ${btoa(pair)}` })
 
-t.test('RFC 7662 §2.2: an active token of an approved application is described', async (t) => {
-  const { introspect, token, credentials, clock } = await createWorldOfSuites(t)
-  const accessToken = await token()
-  clock.time += 3_599_999
-  const answer = await introspect(accessToken)
-  t.equal(answer.statusCode, 200)
-  t.match(answer.headers, { 'cache-control': 'no-store', 'content-type': /^application\/json/ })
-  const { jti, ...rest } = answer.json()
-  t.match(jti, ID)
-  t.strictSame(rest, {
-    active: true,
-    client_id: credentials.client_id,
-    sub: credentials.client_id,
-    aud: 'store',
-    iss: PUBLIC_URL,
-    token_type: 'bearer',
-    scope: '',
-    iat: START / 1000,
-    exp: START / 1000 + 3600,
-    application_name: 'Störe ✓',
-    'developer.email': 'developer@partner.example',
-  })
-})
-
-t.test('RFC 7662 §2.2: a forged token, another secret behind a valid id and any text are not active', async (t) => {
-  const { introspect, token } = await createWorldOfSuites(t)
+t.test('RFC 7662 §2.2, §4: only a token is active, to its end, where its application is approved', async (t) => {
+  const { introspect, token, administration, credentials, clock, logged } = await createWorldOfSuites(t)
   const accessToken = await token()
   const forged = accessToken.slice(0, 60) + (accessToken.endsWith('AAAA') ? 'BBBB' : 'AAAA')
   for (const text of [forged, 'A'.repeat(64), 'x', ' ', `${accessToken} `]) {
-    t.equal((await introspect(text)).body, INACTIVE)
+    t.equal((await introspect(text)).body, '{"active":false}')
   }
-})
-
-t.test('RFC 7662 §4: a token is active only at a suite that its application is approved for', async (t) => {
-  const { introspect, token, administration, credentials, lines } = await createWorldOfSuites(t)
-  const accessToken = await token()
   await administration.withdraw(credentials.client_id, 'store')
-  t.equal((await introspect(accessToken)).body, INACTIVE)
-  t.match(JSON.parse(lines.at(-1) as string), { reason: 'application not approved', client_id: credentials.client_id })
+  t.equal((await introspect(accessToken)).body, '{"active":false}')
+  t.match(logged().at(-1), { reason: 'application not approved', client_id: credentials.client_id })
   await administration.approve(credentials.client_id, 'store')
-  t.equal((await introspect(accessToken)).json().active, true)
+  clock.time += 3_599_999
+  t.match((await introspect(accessToken)).json(), { active: true, application_name: 'Störe ✓' })
 })
 
 t.test('RFC 7662 §2.1: the suite authenticates by HTTP Basic, form-encoded or not, or in the body', async (t) => {
@@ -56,33 +26,27 @@ t.test('RFC 7662 §2.1: the suite authenticates by HTTP Basic, form-encoded or n
   const form = { token: await token(), token_type_hint: 'anything' }
   const encoded = [...suiteSecret].map((character) => `%${character.charCodeAt(0).toString(16)}`).join('')
   const inBody = { ...form, client_id: 'store', client_secret: suiteSecret }
-  const answers = [await post(inBody, {}, PATH)]
-  for (const pair of [`store:${suiteSecret}`, `%73tore:${encoded}`]) {
-    for (const scheme of ['Basic', 'basic', 'BASIC']) {
-      answers.push(await post(form, { authorization: `${scheme} ${btoa(pair)}` }, PATH))
-    }
-  }
-  t.strictSame(
-    answers.map((answer) => answer.json().active),
-    Array(7).fill(true),
-  )
-  const both = await post(inBody, { authorization: basic }, PATH)
-  refused(t, both, 400, 'invalid_request', /both/)
-  const empty = await post({ token: '' }, { authorization: basic }, PATH)
-  refused(t, empty, 400, 'invalid_request', /token is missing/)
+  const requests: Parameters<typeof post>[] = [
+    [inBody, {}, PATH],
+    ...['Basic', 'basic', 'BASIC'].map(
+      (scheme): Parameters<typeof post> => [form, { authorization: `${scheme} ${btoa(`%73tore:${encoded}`)}` }, PATH],
+    ),
+    [form, { authorization: basic }, PATH],
+  ]
+  for (const request of requests) t.equal((await post(...request)).json().active, true)
+  refused(t, await post(inBody, { authorization: basic }, PATH), 400, 'invalid_request', /both/)
+  refused(t, await post({ token: '' }, { authorization: basic }, PATH), 400, 'invalid_request', /token is missing/)
 })
 
 t.test('RFC 7662 §2.3: anyone else gets 401 with a Basic challenge, and is told nothing of the token', async (t) => {
   const { post, token, suiteSecret, credentials } = await createWorldOfSuites(t)
   const form = { token: await token() }
   const strangers: [form: Record<string, string>, headers?: Record<string, string>][] = [
-    [form],
     [{}],
     [{ ...form, client_id: 'store' }],
     [{ ...form, client_id: 'store', client_secret: '' }],
     [{ ...form, client_id: 'store', client_secret: 'wrong' }],
     [{ ...form, client_id: credentials.client_id, client_secret: credentials.client_secret }],
-    [form, basicOf('store:wrong')],
     [form, basicOf(`nobody:${suiteSecret}`)],
     [form, basicOf(`product-information:${suiteSecret}`)],
     [form, basicOf('no colon')],
@@ -91,9 +55,7 @@ t.test('RFC 7662 §2.3: anyone else gets 401 with a Basic challenge, and is told
     [form, { authorization: `Bearer ${form.token}` }],
   ]
   for (const [form, headers] of strangers) {
-    const answer = await post(form, headers, PATH)
-    refused(t, answer, 401, 'invalid_client', /./)
-    t.match(answer.headers['www-authenticate'], /^Basic realm="/)
+    refused(t, await post(form, headers, PATH), 401, 'invalid_client', /./)
   }
 })
 

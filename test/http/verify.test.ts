@@ -1,87 +1,47 @@
 import { METHODS } from 'node:http'
-import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { listening, statuses } from '../support/listening.ts'
 import { refused } from '../support/refused.ts'
 import { send } from '../support/send.ts'
-import { createWorldOfSuites, ENDINGS, ID } from '../support/suites.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { PUBLIC_URL, START } from '../support/world.ts'
+import { createWorldOfSuites, createWorldWithFile, ENDINGS } from '../support/suites.ts'
+import { PUBLIC_URL } from '../support/world.ts'
 
 const PATH = '/v1/oauth/verify/store'
-const REALM = `Bearer realm="${PUBLIC_URL}"`
 
 /** A world with a token, and a gateway that sends a header as it is. */
-async function createGateway(t: Test, options?: Parameters<typeof createWorldOfSuites>[1]) {
-  const world = await createWorldOfSuites(t, options)
+async function createGateway(t: Test) {
+  const world = await createWorldOfSuites(t)
   const ask = (authorization: string) => world.app.inject({ url: PATH, headers: { authorization } })
   return { ...world, ask, accessToken: await world.token() }
 }
 
-/** The same, with its store in a file, and another connection to it. */
-async function createGatewayWithFile(t: Test) {
-  const file = join(temporaryFolder(t), 'store.db')
-  const gateway = await createGateway(t, { databaseUrl: `sqlite:${file}`, lockTimeout: 0 })
-  const other = new Database(file)
-  t.teardown(() => other.close())
-  return { ...gateway, other }
-}
-
-t.test('RFC 6750 §2.1: a request with a valid token passes, and its client is named to the gateway', async (t) => {
-  const { verify, accessToken, ask, credentials } = await createGateway(t)
-  const answer = await verify(accessToken)
-  t.strictSame([answer.statusCode, answer.body], [200, ''])
-  t.match(answer.headers, {
-    'cache-control': 'no-store',
-    'content-length': '0',
-    'x-client-id': credentials.client_id,
-    'x-application-name': 'St%C3%B6re%20%E2%9C%93',
-    'x-developer-email': 'developer@partner.example',
-    'x-token-id': ID,
-    'x-token-expires': String(START / 1000 + 3600),
-  })
-  t.equal((await verify(accessToken, '/product-information')).statusCode, 403, 'it is not approved there')
-  t.equal((await verify(accessToken, '')).statusCode, 200, 'without a suite any valid token passes')
-  for (const scheme of ['bearer', 'BEARER', 'bEARER ']) {
-    t.equal((await ask(`${scheme} ${accessToken}`)).statusCode, 200, `RFC 9110 §11.1: ${scheme}`)
-  }
-})
-
-t.test('RFC 9110 §5.5: a header names an application in any script, legally and reversibly', async (t) => {
+t.test('RFC 9110 §5.5: the client of a token is named to the gateway in any script, reversibly', async (t) => {
   const { post, administration, verify } = await createWorldOfSuites(t)
-  for (const [n, name] of ['100 % "Ünï"', '日本語 🛒', "~!*'();:@&=+$,/?#[]", '%41', 'עברית'].entries()) {
-    const developer = { name, developerEmail: `ü${n}@b.example` }
-    const { clientId, clientSecret } = await administration.register({ ...developer, clientId: `%4${n}` })
-    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret as string }
-    const { headers } = await verify((await post(form)).json().access_token, '')
-    const values = [headers['x-application-name'], headers['x-developer-email'], headers['x-client-id']] as string[]
-    t.match(values.join(''), /^[\x21-\x7e]+$/)
-    t.strictSame(values.map(decodeURIComponent), [name, developer.developerEmail, clientId])
-  }
+  const [clientId, name, developerEmail] = ['%41', '日本語 🛒 100 % "Ünï"', 'ü@b.example']
+  const { clientSecret } = await administration.register({ clientId, name, developerEmail })
+  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret as string }
+  const { statusCode, body, headers } = await verify((await post(form)).json().access_token, '')
+  t.strictSame([statusCode, body], [200, ''])
+  const values = ['x-client-id', 'x-application-name', 'x-developer-email'].map((title) => String(headers[title]))
+  t.match(values.join(''), /^[\x21-\x7e]+$/)
+  t.strictSame(values.map(decodeURIComponent), [clientId, name, developerEmail])
 })
 
 for (const [token, [end, reason]] of Object.entries(ENDINGS)) {
-  t.test(
-    `RFC 6750 §3.1, RFC 7662 §2.2: ${token} does not pass and is not active; the log has the reason`,
-    async (t) => {
-      const world = await createGateway(t)
-      const { verify, introspect, accessToken, lines } = world
-      const lastLine = () => JSON.parse(lines.at(-1) as string)
-      t.equal((await verify(accessToken)).statusCode, 200)
-      t.equal((await introspect(accessToken)).json().active, true)
-      await end(world, accessToken)
-      const answer = await verify(accessToken)
-      refused(t, answer, 401, 'invalid_token', /./)
-      t.match(answer.headers['www-authenticate'], `${REALM}, error="invalid_token"`)
-      t.equal(answer.headers['x-client-id'], undefined)
-      t.match(lastLine(), { reason })
-      const described = await introspect(accessToken)
-      t.strictSame([described.statusCode, described.body], [200, '{"active":false}'], 'and no more is told')
-      t.match(lastLine(), { msg: 'token refused', suite: 'store', reason })
-    },
-  )
+  t.test(`RFC 6750 §3.1, RFC 7662 §2.2: ${token} is refused, and the log has the reason`, async (t) => {
+    const world = await createGateway(t)
+    const { verify, introspect, accessToken, lines, logged } = world
+    t.equal((await verify(accessToken)).statusCode, 200)
+    t.equal((await introspect(accessToken)).json().active, true)
+    await end(world, accessToken)
+    lines.length = 0
+    refused(t, await verify(accessToken), 401, 'invalid_token', /./)
+    const described = await introspect(accessToken)
+    t.strictSame([described.statusCode, described.body], [200, '{"active":false}'], 'and no more is told')
+    const line = { msg: 'token refused', suite: 'store', reason }
+    t.match(logged(), [line, line])
+  })
 }
 
 t.test('RFC 6750 §3: a request without a token gets a challenge and no error code', async (t) => {
@@ -94,8 +54,8 @@ t.test('RFC 6750 §3: a request without a token gets a challenge and no error co
     ...(await Promise.all(['Basic eDp5', '', 'Bearers x', 'Bearer', 'Bearer ', 'bearer   '].map(ask))),
   ]
   for (const answer of answers) {
-    t.strictSame([answer.statusCode, answer.body, answer.headers['www-authenticate']], [401, '', REALM])
-    t.equal(answer.headers['cache-control'], 'no-store')
+    const challenge = answer.headers['www-authenticate']
+    t.strictSame([answer.statusCode, answer.body, challenge], [401, '', `Bearer realm="${PUBLIC_URL}"`])
   }
 })
 
@@ -160,25 +120,23 @@ t.test('Gateways: an unknown suite gets 404, with a valid token too, and so does
 })
 
 t.test('RFC 9110 §15.6.4: where the store cannot be read the answer is 503, no yes and no no', async (t) => {
-  const { verify, introspect, accessToken, token, other } = await createGatewayWithFile(t)
-  const checkedBefore = await token()
-  t.equal((await verify(checkedBefore)).statusCode, 200)
+  const { verify, introspect, token, other } = await createWorldWithFile(t, { lockTimeout: 0 })
+  const [accessToken, checkedBefore] = [await token(), await token()]
+  const statusesOf = async (token: string) => [(await verify(token)).statusCode, (await introspect(token)).statusCode]
+  t.strictSame(await statusesOf(checkedBefore), [200, 200])
   other.exec('ALTER TABLE tokens RENAME TO elsewhere')
-  const answer = await verify(accessToken)
-  refused(t, answer, 503, 'temporarily_unavailable', /try again/)
-  t.match(answer.headers, { 'retry-after': /^\d+$/, 'www-authenticate': undefined })
-  refused(t, await introspect(accessToken), 503, 'temporarily_unavailable', /try again/)
+  t.strictSame(await statusesOf(accessToken), [503, 503])
   other.exec('ALTER TABLE elsewhere RENAME TO tokens; ALTER TABLE changes RENAME TO elsewhere')
   await nextTurn()
-  t.equal((await verify(checkedBefore)).statusCode, 503, 'what is cached is not used without a look')
-  t.equal((await introspect(checkedBefore)).statusCode, 503)
+  t.strictSame(await statusesOf(checkedBefore), [503, 503], 'what is cached is not used without a look')
 })
 
 t.test('Gateways: a check writes nothing, and waits for no writer', async (t) => {
-  const { verify, introspect, accessToken, other } = await createGatewayWithFile(t)
+  const { verify, introspect, token, other } = await createWorldWithFile(t, { lockTimeout: 0 })
+  const accessToken = await token()
   const version = other.pragma('data_version')
-  t.equal((await verify(accessToken)).statusCode, 200)
   t.equal((await introspect(accessToken)).statusCode, 200)
+  t.equal((await verify(accessToken)).statusCode, 200)
   t.strictSame(other.pragma('data_version'), version)
   other.exec('BEGIN EXCLUSIVE')
   t.equal((await verify(accessToken)).statusCode, 200)

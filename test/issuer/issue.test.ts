@@ -1,5 +1,3 @@
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { Application } from '../../src/domain/application.ts'
 import type { Event } from '../../src/domain/events.ts'
@@ -9,15 +7,14 @@ import { createTokenCounts } from '../../src/issuer/token-counts.ts'
 import { openStore } from '../../src/store/open.ts'
 import { failures } from '../support/failures.ts'
 import { keyOf } from '../support/keys.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { createWorld, START } from '../support/world.ts'
+import { createWorldWithFile } from '../support/suites.ts'
+import { START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 
 /** The counts of several processes with one store, and an application. */
 async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
-  const file = join(temporaryFolder(t), 'store.db')
-  const { store, credentials } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  const { store, credentials, file, other } = await createWorldWithFile(t)
   const application = (await store.findApplication(credentials.client_id)) as Application
   const { key } = application
   const told: Event[] = []
@@ -42,7 +39,7 @@ async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
     return { counts, issue, flush: (at = START) => counts.flush(at, (event) => told.push(event)) }
   }
   const stored = (hour = hourOf(START)) => store.countTokens(key, hour)
-  return { start, told, stored, store, file, application }
+  return { start, told, stored, store, other, application }
 }
 
 t.test('RFC 6749 §5.1: expires_in is what is left when the token is on disk, never more than it has', async (t) => {
@@ -72,12 +69,9 @@ t.test('Usage: what several processes count is added up', async (t) => {
 })
 
 t.test("Usage: a token that the store refused is not its client's last one", async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const { issuer, token, administration, credentials, clock } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  const { issuer, token, administration, credentials, clock, other } = await createWorldWithFile(t)
   await token()
-  const db = new Database(file)
-  t.teardown(() => db.close())
-  db.exec("CREATE TRIGGER fails BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'full'); END")
+  other.exec("CREATE TRIGGER fails BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'full'); END")
   clock.time = START + 7
   t.notOk(await token())
   await issuer.flushUsage(() => {})
@@ -87,7 +81,8 @@ t.test("Usage: a token that the store refused is not its client's last one", asy
 t.test('Usage: when the last token was stored is known, also where its count was handed over before', async (t) => {
   const { start, stored, store, application } = await createProcesses(t)
   const { counts, flush } = await start()
-  const counter = await counts.open(application, START)
+  const [counter, same] = await Promise.all([counts.open(application, START), counts.open(application, START)])
+  t.equal(counter, same, 'tokens that are asked for in one moment share one counter')
   counts.count(counter, START)
   await flush()
   t.equal(await store.lastTokenAt(application.key), undefined)
@@ -95,15 +90,6 @@ t.test('Usage: when the last token was stored is known, also where its count was
   await flush()
   t.equal(await store.lastTokenAt(application.key), START)
   t.equal(await stored(), 1)
-})
-
-t.test('Quota: a process that starts within an hour knows what was issued before', async (t) => {
-  const { start } = await createProcesses(t, { tokenQuota: 5 })
-  const one = await start()
-  t.equal(await one.issue(3), 3)
-  await one.flush()
-  const other = await start()
-  t.equal(await other.issue(10), 2)
 })
 
 t.test('Quota: processes exceed it together by no more than they issue between two flushes', async (t) => {
@@ -118,7 +104,7 @@ t.test('Quota: processes exceed it together by no more than they issue between t
   t.equal(await other.issue(10), 2, 'it knows of eight')
   for (const process of [one, other]) await process.flush()
   t.equal(await stored(), 12)
-  for (const process of [one, other]) t.equal(await process.issue(1), 0)
+  for (const process of [one, other, await start()]) t.equal(await process.issue(1), 0, 'nor one that begins now')
 })
 
 t.test('Usage: who gets many tokens in an hour is told once, whichever process notices', async (t) => {
@@ -141,11 +127,9 @@ t.test('Usage: who gets many tokens in an hour is told once, whichever process n
 })
 
 t.test('Usage: what could not be stored is stored later, but for hours that are long over', async (t) => {
-  const { start, stored, file } = await createProcesses(t)
+  const { start, stored, other } = await createProcesses(t)
   const one = await start()
-  const lock = new Database(file)
-  t.teardown(() => lock.close())
-  lock.exec('BEGIN IMMEDIATE')
+  other.exec('BEGIN IMMEDIATE')
   await one.issue(2)
   await t.rejects(one.flush(), { name: 'StoreUnavailable' })
   await one.issue(1)
@@ -153,7 +137,7 @@ t.test('Usage: what could not be stored is stored later, but for hours that are 
   await t.rejects(one.flush(START + HOUR), { name: 'StoreUnavailable' })
   await one.issue(5, START + 2 * HOUR)
   await t.rejects(one.flush(START + 2 * HOUR), { name: 'StoreUnavailable' })
-  lock.exec('COMMIT')
+  other.exec('COMMIT')
   await one.flush(START + 2 * HOUR)
   const first = hourOf(START)
   t.strictSame([await stored(first), await stored(first + 1), await stored(first + 2)], [0, 4, 5])
@@ -169,19 +153,12 @@ t.test('Usage: many applications are stored in steps, and those of past hours ar
   const counts = createTokenCounts({ store: { ...store, addTokenCounts }, tokenQuota: Infinity })
   for (let n = 0; n < 1001; n++) counts.count(await counts.open({ ...application, key: keyOf(n) }, START), START)
   await counts.flush(START, () => {})
+  t.ok(steps.length > 1)
   t.equal(
     steps.reduce((sum, step) => sum + step, 0),
     1001,
   )
-  t.ok(steps.length > 1)
   t.ok(counts.find(keyOf(0), START))
   await counts.flush(START + HOUR, () => {})
   t.notOk(counts.find(keyOf(0), START))
-})
-
-t.test('Usage: tokens that are asked for in one moment share one counter', async (t) => {
-  const { start, application } = await createProcesses(t, { tokenQuota: 3 })
-  const { counts } = await start()
-  const opened = await Promise.all([counts.open(application, START), counts.open(application, START)])
-  t.equal(opened[0], opened[1])
 })

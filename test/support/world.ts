@@ -45,6 +45,7 @@ export async function createWorld(
   const store = await openStore(DATABASE_URL, { lockTimeout })
   const lines: string[] = []
   const log = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
+  const logged = () => lines.map((line) => JSON.parse(line))
   const refusals = createRefusals({ now })
   const observe: Observer = (event) => {
     refusals.observe(event)
@@ -112,7 +113,7 @@ export async function createWorld(
   /** An access token of the application. */
   const token = async (): Promise<string> => (await post()).json().access_token
 
-  const asked = { lines, measured, changes, credentials, post, token, flushUsage, flushRefusals }
+  const asked = { lines, logged, measured, changes, credentials, post, token, flushUsage, flushRefusals }
   return { app, store, issuer, administration, clock, ...asked }
 }
 

@@ -16,20 +16,25 @@ const requestWith = (authorization: string): Parameters<typeof bearerToken>[0] =
 
 const base64 = (text: string, encoding: BufferEncoding = 'utf8') => Buffer.from(text, encoding).toString('base64')
 
-/** What a parser makes of a header: its result, or the refusal that it throws. */
-function outcome<Result>(parse: (authorization: string) => Result, authorization: string): Result | RequestRefused {
+/** The credentials of a header; undefined where there are none, or it is malformed. */
+function credentialsOf(authorization: string) {
   try {
-    return parse(authorization)
+    return basicCredentials(authorization)
   } catch (error) {
-    if (error instanceof RequestRefused && error.reason === MALFORMED.message) return error
+    if (error instanceof RequestRefused && error.reason === MALFORMED.message) return undefined
     throw error
   }
 }
 
-t.test('RFC 7617 §2: an id and a secret are read, split at the first colon', async (t) => {
+t.test('RFC 7617 §2: an id and a secret are read, split at the first colon; what is no pair is none', async (t) => {
   t.strictSame(basicCredentials(`Basic ${base64('a:b:c')}`), { clientId: 'a', clientSecret: 'b:c' })
   t.strictSame(basicCredentials(`bASIC   ${base64(':')}`), { clientId: '', clientSecret: '' })
-  t.strictSame(basicCredentials(`Basic ${base64('a+b%20c:%25%2b')}`), { clientId: 'a b c', clientSecret: '%+' })
+  const pairs = ['', 'no colon', '%zz:secret', 'store:%', 'store:%e', 'store:%ff'].map(
+    (pair) => `Basic ${base64(pair)}`,
+  )
+  for (const none of ['', 'Basic', 'Basic !', 'Basic YTpi YTpi', 'Basic YTpi,', 'Bearer YTpi', ...pairs]) {
+    t.equal(basicCredentials(none), undefined, none)
+  }
 })
 
 t.test('RFC 4648 §3.2-3.5, RFC 6749 appendix A: what is not canonical, or not of %x20-7E, is malformed', async (t) => {
@@ -55,34 +60,18 @@ t.test('RFC 4648 §3.2-3.5, RFC 6749 appendix A: what is not canonical, or not o
   }
 })
 
-t.test('RFC 7617 §2: no credentials are in another scheme, and in what is no pair', async (t) => {
-  const pairs = ['', 'no colon', '%zz:secret', 'store:%', 'store:%e', 'store:%ff'].map(
-    (pair) => `Basic ${base64(pair)}`,
-  )
-  const none = ['', 'Basic', 'Basic !', 'Basic YTpi YTpi', 'Basic YTpi,', 'Bearer YTpi', ...pairs]
-  t.strictSame(
-    none.filter((authorization) => basicCredentials(authorization) !== undefined),
-    [],
-  )
-})
-
-const vschar = fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code))
-const vschars = fc.string({ unit: vschar })
-
-const ENCODERS: ((text: string) => string)[] = [
-  encodeURIComponent,
-  (text) => new URLSearchParams({ text }).toString().slice('text='.length),
-  (text) => text.replace(/./gs, (character) => `%${character.charCodeAt(0).toString(16)}`),
-  (text) => text.replaceAll(/[%+:]/g, encodeURIComponent),
-]
-
 t.test('RFC 6749 §2.3.1: any id and secret of VSCHAR come back, however they were form-encoded', async () => {
+  const vschars = fc.stringMatching(/^[\x20-\x7e]*$/)
+  const encoder = fc.constantFrom(
+    encodeURIComponent,
+    (text: string) => new URLSearchParams({ text }).toString().slice('text='.length),
+    (text: string) => text.replace(/./gs, (character) => `%${character.charCodeAt(0).toString(16)}`),
+    (text: string) => text.replaceAll(/[%+:]/g, encodeURIComponent),
+  )
   fc.assert(
-    fc.property(vschars, vschars, fc.constantFrom(...ENCODERS), (clientId, clientSecret, encode) => {
+    fc.property(vschars, vschars, encoder, (clientId, clientSecret, encode) => {
       const read = basicCredentials(`Basic ${base64(`${encode(clientId)}:${encode(clientSecret)}`)}`)
-      return (
-        read !== undefined && 'clientId' in read && read.clientId === clientId && read.clientSecret === clientSecret
-      )
+      return read?.clientId === clientId && read.clientSecret === clientSecret
     }),
     { numRuns: 400 },
   )
@@ -95,15 +84,11 @@ t.test('RFC 7617 §2: whatever a stranger sends, no credentials come out that we
     fc.uint8Array({ maxLength: 24 }).map((bytes) => Buffer.from(bytes).toString('base64')),
     fc.string({ unit: fc.constantFrom(...'YTpiJ04/+=') }),
   )
-  const authorization = fc.oneof(
-    token68.map((text) => `Basic ${text}`),
-    fc.string(),
-    fc.string().map((text) => `Basic ${text}`),
-  )
+  const basic = fc.oneof(token68, fc.string()).map((text) => `Basic ${text}`)
   fc.assert(
-    fc.property(authorization, (text) => {
-      const read = outcome(basicCredentials, text)
-      if (read === undefined || read instanceof RequestRefused) return
+    fc.property(fc.oneof(basic, fc.string()), (text) => {
+      const read = credentialsOf(text)
+      if (!read) return
       const { clientId, clientSecret } = read
       // Taken apart in another way, byte by byte.
       const sent = Buffer.from(text.slice('Basic '.length).trim(), 'base64').toString('latin1')
@@ -119,40 +104,24 @@ t.test('RFC 7617 §2: whatever a stranger sends, no credentials come out that we
   )
 })
 
-t.test('RFC 6750 §2.1: any b64token comes back, however the scheme is written', async () => {
+t.test('RFC 6750 §2.1: any b64token comes back, however the scheme is written, and nothing else does', async () => {
   const scheme = fc.tuple(...[...'bearer'].map((letter) => fc.constantFrom(letter, letter.toUpperCase())))
-  const token = fc.stringMatching(/^[A-Za-z0-9._~+/-]{1,100}={0,2}$/)
+  const token = fc.stringMatching(/^ {1,3}[A-Za-z0-9._~+/-]{1,100}={0,2}$/)
+  const rest = fc.oneof(token, fc.string({ unit: fc.constantFrom(...'aZ9-._~+/=, \t"') }))
+  const bearer = fc.tuple(scheme, rest).map(([letters, rest]) => letters.join('') + rest)
   fc.assert(
-    fc.property(scheme, fc.integer({ min: 1, max: 3 }), token, (letters, spaces, text) => {
-      return bearerToken(requestWith(letters.join('') + ' '.repeat(spaces) + text)) === text
-    }),
-  )
-})
-
-t.test('RFC 6750 §2.1: whatever a stranger sends, no token comes out that was not all of it', async () => {
-  const text = fc.oneof(
-    fc.string(),
-    fc.string({ unit: fc.constantFrom(...'aZ9-._~+/=, \t"') }).map((rest) => `Bearer${rest}`),
-  )
-  fc.assert(
-    fc.property(text, (authorization) => {
+    fc.property(fc.oneof(bearer, fc.string()), (authorization) => {
       const token = bearerToken(requestWith(authorization))
-      const isBearer = /^bearer +[^ ]/i.test(authorization)
-      if (token === undefined) return !isBearer
-      if (token instanceof RequestRefused) return isBearer
-      return isBearer && authorization.slice('Bearer'.length).trim() === token && /^[\w.~+/-]+=*$/.test(token)
+      const credentials = authorization.slice('Bearer'.length).trim()
+      if (!/^bearer +[^ ]/i.test(authorization)) return token === undefined
+      return /^bearer +[\w.~+/-]+=*$/i.test(authorization) ? token === credentials : token instanceof RequestRefused
     }),
-    { numRuns: 400 },
+    { numRuns: 500 },
   )
 })
 
-t.test('RFC 9110 §5.5: printable ASCII stays as it is, the rest is percent-encoded UTF-8', async (t) => {
-  t.equal(headerValue('client-1@partner.example'), 'client-1@partner.example')
-  t.equal(headerValue('Störe ✓ 100 %'), 'St%C3%B6re%20%E2%9C%93%20100%20%25')
-  t.equal(headerValue('a\r\nb: c'), 'a%0D%0Ab:%20c')
-})
-
-t.test('RFC 3986 §2.1: any text becomes a legal header value, and decodeURIComponent gives it back', async () => {
+t.test('RFC 3986 §2.1: any text becomes a legal header value, and decodeURIComponent gives it back', async (t) => {
+  t.equal(headerValue('client-1@partner.example'), 'client-1@partner.example', 'printable ASCII stays as it is')
   fc.assert(
     fc.property(fc.oneof(anyText(0xd7ff), anyText(0x7f)), (text) => {
       const value = headerValue(text)

@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createLateAnswers, type Later } from '../../../src/http/wire/late-answers.ts'
-import { listening } from '../../support/listening.ts'
+import { listening, statuses } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
 
 const FORWARDED = 'X-Forwarded-For: 192.0.2.1\r\n'
@@ -26,7 +26,7 @@ async function createWorld(t: Test, { shared = '', capacity = 10 } = {}) {
     const sent = { text: '', answers: 0, socket, served, more }
     socket.on('data', (data) => {
       sent.text += data
-      sent.answers = sent.text.split('HTTP/1.1 200').length - 1
+      sent.answers = statuses(sent.text).length
     })
     async function more(count: number) {
       const all = given + count
@@ -56,10 +56,7 @@ t.test('Late answers: an answer leaves after one to two seconds, and the connect
     wait()
   }
   await until(() => sent.answers === 21)
-  t.strictSame(
-    [...delays].filter((delay) => !(delay >= 1000 && delay < 2000)),
-    [],
-  )
+  for (const delay of delays) t.ok(delay >= 1000 && delay < 2000, String(delay))
   t.ok(delays.size > 3, 'and not all after the same time')
 })
 
@@ -99,19 +96,14 @@ t.test('Late answers: where too many wait, an answer leaves at once; a client lo
   t.equal(waiting.answers, 0)
   wait()
   await until(() => waiting.answers === 1)
-  await send()
-  t.equal(timers.length, 1, 'and then there is place for one')
-})
-
-t.test('Late answers: a client that has gone keeps no place', async (t) => {
-  const { timers, wait, send } = await createWorld(t, { capacity: 1 })
   const gone = await send(30)
+  t.equal(timers.length, 1, 'and then there is place for one')
   gone.socket.resetAndDestroy()
   await until(() => gone.served.destroyed)
   wait()
   t.equal(timers.length, 0)
   await send()
-  t.equal(timers.length, 1)
+  t.equal(timers.length, 1, 'which one that has gone does not keep')
 })
 
 t.test('Late answers: a server that stops gives them at once', async (t) => {

@@ -19,22 +19,15 @@ async function createFailingWorld(t: Test, trustProxy: string[] | false = false)
 }
 
 t.test('TRUST_PROXY: off, a private address that forwards for others is said once', async (t) => {
-  const { app, lines } = await createWorld(t)
+  const { app, logged } = await createWorld(t)
   const ask = (remoteAddress: string, headers = {}) => app.inject({ url: '/health/live', remoteAddress, headers })
   await ask('10.0.0.1')
-  await ask('192.0.2.1', FORWARDED)
-  await ask('192.0.2.1', FORWARDED)
-  t.strictSame(lines, [])
-  for (let n = 0; n < 3; n++) await ask('10.0.0.1', FORWARDED)
-  await ask('::1', FORWARDED)
-  t.match(
-    lines.map((line) => JSON.parse(line)),
-    [
-      { level: 40, msg: 'proxy not trusted', remote_address: '10.0.0.1', setting: 'TRUST_PROXY' },
-      { msg: 'proxy not trusted', remote_address: '::1' },
-    ],
-  )
-  t.equal(lines.length, 2)
+  for (const address of ['192.0.2.1', '10.0.0.1', '10.0.0.1', '10.0.0.1', '::1']) await ask(address, FORWARDED)
+  t.match(logged(), [
+    { level: 40, msg: 'proxy not trusted', remote_address: '10.0.0.1', setting: 'TRUST_PROXY' },
+    { msg: 'proxy not trusted', remote_address: '::1' },
+  ])
+  t.equal(logged().length, 2)
 })
 
 t.test('TRUST_PROXY: failures behind a proxy are limited for each client, not for all together', async (t) => {
@@ -51,25 +44,20 @@ t.test('TRUST_PROXY: failures behind a proxy are limited for each client, not fo
   t.notMatch(trusting.lines.join(), /proxy not trusted/)
 })
 
-t.test('TRUST_PROXY: as many proxies are noticed as any network has, and no more', async (t) => {
+t.test('TRUST_PROXY: as many proxies are noticed as any network has, and no client that is gone', async (t) => {
   let said = 0
   const { notice, isShared } = createProxies({ trustProxy: false, observe: () => said++ })
   for (let n = 0; n < 2000; n++) notice(`10.0.${n >> 8}.${n & 255}`)
   t.strictSame([said, isShared('10.0.0.9'), isShared('10.0.7.9')], [1024, true, false])
+  const trusting = createProxies({ trustProxy: ['10.0.0.0/8'], observe: () => {} })
+  t.strictSame(['10.1.2.3', '::ffff:10.1.2.3', 'undefined'].map(trusting.isShared), [true, true, false])
 })
 
 t.test('TRUST_PROXY: that names another proxy than the one that forwards, the one that forwards is said', async (t) => {
-  const { app, lines } = await createWorld(t, { trustProxy: ['10.0.0.1', 'fe80::1'] })
+  const { app, logged } = await createWorld(t, { trustProxy: ['10.0.0.1', 'fe80::1'] })
   for (const remoteAddress of ['10.0.0.1', '10.0.0.2', 'fe80::1%eth0', 'fe80::2%eth0', '10.0.0.1', '10.0.0.2']) {
     await app.inject({ url: '/health/live', remoteAddress, headers: FORWARDED })
   }
-  t.strictSame(
-    lines.map((line) => JSON.parse(line).remote_address),
-    ['10.0.0.2', 'fe80::2'],
-  )
-})
-
-t.test('TRUST_PROXY: a client that is gone is no proxy', async (t) => {
-  const { isShared } = createProxies({ trustProxy: ['10.0.0.0/8'], observe: () => {} })
-  t.strictSame([isShared('undefined'), isShared('10.1.2.3'), isShared('::ffff:10.1.2.3')], [false, true, true])
+  t.match(logged(), [{ remote_address: '10.0.0.2' }, { remote_address: 'fe80::2' }])
+  t.equal(logged().length, 2)
 })
