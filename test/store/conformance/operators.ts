@@ -28,10 +28,9 @@ export function operatorConformance(t: Test, harness: Harness): void {
     t.strictSame(await store.findAdminKey('key bert'), { id: keyId, operator: bert })
     t.strictSame(await store.findSession('session bert'), { id: sessionId, operator: bert })
     t.strictSame(await store.findLoginCode('code bert'), { operator: 'bert', createdAt: START, endsAt: START + 10 })
-    for (const stranger of ['Anna', 'anna\0', '']) {
-      for (const find of [store.findOperator, store.findAdminKey, store.findSession, store.findLoginCode])
-        t.equal(await find(stranger), undefined)
-    }
+    for (const stranger of ['Anna', 'anna\0', '']) t.equal(await store.findOperator(stranger), undefined)
+    for (const find of [store.findAdminKey, store.findSession, store.findLoginCode])
+      for (const digest of ['nothing', '']) t.equal(await find(digest), undefined)
   })
 
   test('Store: a key is revoked and a session is ended only once, and by nobody else', async (t, store) => {
