@@ -3,13 +3,12 @@ import { auditConformance } from './audit.ts'
 import { failureConformance } from './failure.ts'
 import { figuresConformance } from './figures.ts'
 import type { Harness } from './harness.ts'
-import { idempotencyConformance } from './idempotency.ts'
 import { operatorConformance } from './operators.ts'
+import { purgeConformance } from './purges.ts'
 import { refusalConformance } from './refusals.ts'
 import { applicationConformance, secretConformance, suiteConformance } from './registry.ts'
 import { sharingConformance } from './sharing.ts'
 import { tokenConformance } from './tokens.ts'
-import { usageConformance } from './usage.ts'
 
 /** What every store must pass: a test for every promise of domain/store.ts. */
 export function storeConformance(t: Test, harness: Harness): void {
@@ -18,10 +17,9 @@ export function storeConformance(t: Test, harness: Harness): void {
   suiteConformance(t, harness)
   auditConformance(t, harness)
   tokenConformance(t, harness)
-  usageConformance(t, harness)
   refusalConformance(t, harness)
   operatorConformance(t, harness)
-  idempotencyConformance(t, harness)
+  purgeConformance(t, harness)
   figuresConformance(t, harness)
   sharingConformance(t, harness)
   failureConformance(t, harness)

@@ -127,15 +127,4 @@ export function refusalConformance(t: Test, harness: Harness): void {
     await store.removeSuite('s', AUDIT)
     t.strictSame(await ids(), ['a', 'b'], 'removed ones are left out')
   })
-
-  test('Store: old refusals are purged, no more than the limit', async (t, store) => {
-    await register(store, 'a')
-    await store.recordRefusals([5, 3, 4, 2].map((time) => at('a', time, { remoteAddress: `${time}` })))
-    const left = async () => (await store.listRefusals('a')).map(({ lastAt }) => lastAt - START)
-    t.equal(await store.purgeRefusals(START + 5, 2), 2)
-    t.strictSame(await left(), [5, 4])
-    t.equal(await store.purgeRefusals(START + 5, 2), 1)
-    t.equal(await store.purgeRefusals(START + 5, 2), 0)
-    t.strictSame(await left(), [5])
-  })
 }

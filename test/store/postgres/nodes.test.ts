@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { NODE_FORGOTTEN_MS, type ServerNode } from '../../../src/domain/node.ts'
+import type { Nodes } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { type Opened, openStore } from '../../../src/store/open.ts'
 import { LATEST_POSTGRES } from '../../support/migrations.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
+import { serverNode } from '../../support/server-node.ts'
 import { findStored, newKey, registerSuites } from '../conformance/harness.ts'
 import { startStores } from './stores.ts'
 
@@ -69,4 +73,64 @@ t.test('Many nodes: those that purge at once, while others revoke, delete each t
   t.equal(await first.purgeTokens(firstKept, 1), 0)
   const found = await Promise.all(kept.map(({ id }) => findStored(second, id)))
   t.notOk(found.includes(undefined))
+})
+
+/** What two nodes know of each other. */
+async function openTwo() {
+  const [one, two] = (await openStores()).stores
+  return [one.nodes as Nodes, two.nodes as Nodes] as const
+}
+
+const node = (name: string, more: Partial<ServerNode> = {}) => serverNode({ id: randomUUID(), name, ...more })
+const namesOf = async (nodes: Nodes) => (await nodes.list(100)).map(({ name }) => name)
+
+t.test('Server nodes: the others see the last report of a node, and none when it shuts down', async (t) => {
+  const [one, two] = await openTwo()
+  t.strictSame(await two.list(10), [])
+  const first = node('web-1:80', { startedAt: 1000, lastSeenAt: 1500 })
+  const second = node('web-2:80', { startedAt: 1000, lastSeenAt: 2000, version: '2.0.0' })
+  await one.record(first)
+  await two.record(second)
+  t.strictSame(await one.list(10), [second, first], 'the last one first')
+  const lastMinute = { tokens: 7, checks: 8, refusals: 9 }
+  const later = { ...first, lastSeenAt: 3000, workers: { expected: 4, serving: 4 }, lastMinute }
+  await one.record(later)
+  t.strictSame(await two.list(10), [later, second])
+  t.strictSame(await two.list(1), [later])
+  for (let time = 0; time < 2; time++) {
+    await two.remove(first.id)
+    t.strictSame(await one.list(10), [second])
+  }
+})
+
+t.test('Server nodes: a report deletes an earlier run of its node, and nodes not seen for a day', async (t) => {
+  const [one] = await openTwo()
+  await one.record(node('web-1:80', { lastSeenAt: 2000 }))
+  await one.record(node('web-2:80', { lastSeenAt: 2000 }))
+  const next = node('web-1:80', { startedAt: 2001, lastSeenAt: 2001 })
+  await one.record(next)
+  t.strictSame(await namesOf(one), ['web-1:80', 'web-2:80'])
+  t.equal((await one.list(1))[0]?.id, next.id)
+  await one.record(node('web-3:80', { lastSeenAt: 2000 + NODE_FORGOTTEN_MS }))
+  t.strictSame(await namesOf(one), ['web-3:80', 'web-1:80', 'web-2:80'])
+  await one.record(node('web-4:80', { lastSeenAt: 2001 + NODE_FORGOTTEN_MS }))
+  t.strictSame(await namesOf(one), ['web-4:80', 'web-3:80', 'web-1:80'])
+})
+
+t.test('Server nodes: running nodes with one name do not replace each other, nor block each other', async (t) => {
+  const stores = await openTwo()
+  const [one, two] = stores
+  const [first, second] = [node('web-1:80', { startedAt: 1000 }), node('web-1:80', { startedAt: 3000 })]
+  await one.record({ ...first, lastSeenAt: 2000 })
+  for (const lastSeenAt of [3000, 4000, 5000]) {
+    await two.record({ ...second, lastSeenAt })
+    await one.record({ ...first, lastSeenAt })
+    t.equal((await one.list(10)).length, 2)
+  }
+  const nodes = Array.from({ length: 20 }, (_, n) => node(`web-${n % 10}:80`, { startedAt: 1000 + n }))
+  for (let round = 0; round < 10; round++) {
+    const told = nodes.map((one, n) => (stores[n % 2] as Nodes).record({ ...one, lastSeenAt: 6000 + round * 10 + n }))
+    await Promise.all(told)
+  }
+  t.ok((await one.list(100)).length >= 10)
 })

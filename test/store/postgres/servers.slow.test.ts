@@ -87,39 +87,40 @@ t.test('A locked table: what waits for it does not become more', async (t) => {
   t.match(await store.findToken(token.id), { stored: token })
 })
 
-t.test('A server that no longer keeps what it commits is used no more', async (t) => {
-  const own = await startPostgres(t)
-  const store = await open(t, locationOf(await own.createDatabase()))
-  await store.ping()
-  await own.query('ALTER SYSTEM SET synchronous_commit = off')
-  await own.query('SELECT pg_reload_conf()')
-  await until(async () => !(await isReady(store)))
-  await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /synchronous_commit is off/ })
-})
+t.test(
+  'A server of its own: an answer that never comes took its time, and one that syncs no more is used no more',
+  async (t) => {
+    const own = await startPostgres(t)
+    const events: Event[] = []
+    const store = await open(t, locationOf(await own.createDatabase()), { observe: (event) => events.push(event) })
+    events.length = 0
+    own.suspend()
+    await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), { name: 'StoreUnavailable' })
+    own.resume()
+    const isSlowWrite = (event: Event) => event.type === 'round trip' && event.kind === 'write' && event.seconds > 1
+    t.ok(events.some(isSlowWrite), 'else it would be missing when the database is slowest')
 
-t.test('Measurements: a statement that is never answered took its time as well', async (t) => {
-  const server = await startPostgres(t)
-  const events: Event[] = []
-  const location = locationOf(await server.createDatabase())
-  const store = await open(t, location, { observe: (event) => events.push(event) })
-  events.length = 0
-  server.suspend()
-  t.teardown(() => server.resume())
-  await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), { name: 'StoreUnavailable' })
-  const isSlowWrite = (event: Event) => event.type === 'round trip' && event.kind === 'write' && event.seconds > 1
-  t.ok(events.some(isSlowWrite), 'else it would be missing when the database is slowest')
-})
+    await until(() => isReady(store))
+    await own.query('ALTER SYSTEM SET synchronous_commit = off')
+    await own.query('SELECT pg_reload_conf()')
+    await until(async () => !(await isReady(store)))
+    await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /synchronous_commit is off/ })
+  },
+)
 
-t.test('PostgreSQL with TLS: the server has to prove who it is', { skip: needs('openssl') }, async (t) => {
-  const folder = temporaryFolder(t)
-  const certificate = join(folder, 'server.crt')
-  makeCertificate(folder, certificate)
+const skip = needs('openssl')
+
+t.test('PostgreSQL with TLS: the server has to prove who it is', { skip }, async (t) => {
   const secure = await startPostgres(t)
   const { uid, gid } = statSync(secure.data)
-  for (const name of ['server.crt', 'server.key']) {
-    copyFileSync(join(folder, name), join(secure.data, name))
-    chmodSync(join(secure.data, name), 0o600)
-    chownSync(join(secure.data, name), uid, gid)
+  const [certificate, key] = [join(temporaryFolder(t), 'server.crt'), join(secure.data, 'server.key')]
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const options = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...names]
+  execFileSync('openssl', ['req', ...options, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+  copyFileSync(certificate, join(secure.data, 'server.crt'))
+  for (const file of [key, join(secure.data, 'server.crt')]) {
+    chmodSync(file, 0o600)
+    chownSync(file, uid, gid)
   }
   secure.configure({ ssl: 'on' })
   await secure.kill('SIGINT')
@@ -135,10 +136,3 @@ t.test('PostgreSQL with TLS: the server has to prove who it is', { skip: needs('
   await t.rejects(open(t, { ...byName, tls: { rootCertificateFile: undefined } }), /self-signed certificate/)
   await t.rejects(open(t, { ...location, tls: { rootCertificateFile: certificate } }), /IP: 127\.0\.0\.1/)
 })
-
-function makeCertificate(folder: string, certificate: string): void {
-  const options = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost']
-  const names = ['-addext', 'subjectAltName=DNS:localhost']
-  const files = ['-keyout', join(folder, 'server.key'), '-out', certificate]
-  execFileSync('openssl', ['req', ...options, ...names, ...files], { stdio: 'ignore' })
-}

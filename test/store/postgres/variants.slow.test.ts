@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { parseDatabaseUrl } from '../../../src/domain/database-location.ts'
+import type { Store } from '../../../src/domain/store.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { needs } from '../../support/needs.ts'
 import { DEBIAN_BINARIES, findBinaries } from '../../support/postgres/binaries.ts'
@@ -21,17 +22,11 @@ t.test("in Debian's PostgreSQL", { skip }, async (t) => {
   storeConformance(t, { open: async (t) => open(t, await createDatabase()) })
 })
 
-t.test(
-  'in PostgreSQL behind a PgBouncer that lends a connection for one transaction',
-  { skip: NO_PGBOUNCER },
-  async (t) => {
-    const { createDatabase } = await startPostgres(t)
-    storeConformance(t, {
-      open: async (t) => open(t, await startPgBouncer(t, await createDatabase())),
-      openTwo: async (t) => {
-        const url = await startPgBouncer(t, await createDatabase())
-        return [await open(t, url), await open(t, url)]
-      },
-    })
-  },
-)
+t.test('behind a PgBouncer that lends a connection for one transaction', { skip: NO_PGBOUNCER }, async (t) => {
+  const { createDatabase } = await startPostgres(t)
+  const openTwo = async (t: Test): Promise<[Store, Store]> => {
+    const url = await startPgBouncer(t, await createDatabase())
+    return [await open(t, url), await open(t, url)]
+  }
+  storeConformance(t, { open: async (t) => (await openTwo(t))[0], openTwo })
+})

@@ -55,9 +55,12 @@ t.test('Place: a database that others may read is theirs no more', async (t) => 
   await second.close()
 })
 
-/** Until the test ends, side files vanish: as soon as they were looked at, or just before anything else is done with them. */
-function closeAmid(t: Test, operation: 'accessSync' | 'copyFileSync' | 'statSync'): { times: number } {
-  const closed = { times: 0 }
+/** How many side files vanish amid an action: as soon as they were looked at, or just before anything else is done with them. */
+async function closedAmid(
+  operation: 'accessSync' | 'copyFileSync' | 'statSync',
+  action: () => unknown,
+): Promise<number> {
+  let closed = 0
   const real = fs[operation] as (path: string, ...rest: unknown[]) => unknown
   function replace(by: unknown): void {
     Object.assign(fs, { [operation]: by })
@@ -66,7 +69,7 @@ function closeAmid(t: Test, operation: 'accessSync' | 'copyFileSync' | 'statSync
   function close(path: string): void {
     if (!/-(wal|shm)$/.test(path) || !existsSync(path)) return
     rmSync(path)
-    closed.times++
+    closed++
   }
   replace((path: string, ...rest: unknown[]) => {
     if (operation !== 'statSync') close(path)
@@ -74,7 +77,11 @@ function closeAmid(t: Test, operation: 'accessSync' | 'copyFileSync' | 'statSync
     close(path)
     return answer
   })
-  t.teardown(() => replace(real))
+  try {
+    await action()
+  } finally {
+    replace(real)
+  }
   return closed
 }
 
@@ -87,48 +94,38 @@ async function leftOpen(t: Test): Promise<string> {
   return join(folder, 'store.db')
 }
 
-t.test('Place: side files that another process deletes amid opening are not missed', async (t) => {
-  const file = await leftOpen(t)
-  const looked = closeAmid(t, 'accessSync')
-  t.equal(preparePlace(file, { create: false }), file)
-  t.equal(looked.times, 2)
-})
+t.test(
+  'Place: side files that another process deletes amid opening, tightening or a restore are not missed',
+  async (t) => {
+    const opened = await leftOpen(t)
+    t.equal(await closedAmid('accessSync', () => t.equal(preparePlace(opened, { create: false }), opened)), 2)
 
-t.test('Place: nor are those whose permissions are to be changed', async (t) => {
-  const file = await leftOpen(t)
-  for (const one of [file, `${file}-wal`, `${file}-shm`]) chmodSync(one, 0o644)
-  const changed = closeAmid(t, 'statSync')
-  t.doesNotThrow(() => tighten(file))
-  t.equal(changed.times, 2)
-  t.doesNotThrow(() => tighten(file))
-  t.equal(statSync(file).mode & 0o777, 0o600)
-})
+    const file = await leftOpen(t)
+    for (const one of [file, `${file}-wal`, `${file}-shm`]) chmodSync(one, 0o644)
+    t.equal(await closedAmid('statSync', () => tighten(file)), 2)
+    t.doesNotThrow(() => tighten(file))
+    t.equal(statSync(file).mode & 0o777, 0o600)
 
-t.test('Place: nor is a log that a restore is about to keep', async (t) => {
-  const file = await leftOpen(t)
-  const backup = join(temporaryFolder(t), 'backup.db')
-  await backUpSqlite(file, backup, { withoutTokens: false })
-  const kept = closeAmid(t, 'copyFileSync')
-  t.match(await restoreSqlite(file, backup, { revokeAllTokens: false, now: Date.now, author: AUTHOR }), {
-    bytes: Number,
-  })
-  t.equal(kept.times, 1)
-  t.notOk(belongsTo(file, `${file}-wal`), 'what is not there belongs to nobody')
-})
-
-t.test('Place: only a file that is not there is passed over in silence', async (t) => {
-  const folder = temporaryFolder(t)
-  t.throws(() => ifThere(() => mkdirSync(folder)), { code: 'EEXIST' })
-})
+    const restored = await leftOpen(t)
+    const backup = join(temporaryFolder(t), 'backup.db')
+    await backUpSqlite(restored, backup, { withoutTokens: false })
+    const options = { revokeAllTokens: false, now: Date.now, author: AUTHOR }
+    t.equal(await closedAmid('copyFileSync', () => restoreSqlite(restored, backup, options)), 1)
+    t.notOk(belongsTo(restored, `${restored}-wal`), 'what is not there belongs to nobody')
+    t.throws(() => ifThere(() => mkdirSync('/')), { code: 'EEXIST' }, 'all else is an error')
+  },
+)
 
 t.test('Place: without a database, what only reads says where it looked, and makes nothing', async (t) => {
   const folder = temporaryFolder(t)
+  const missing = (file: string) => `There is no database at ${file}. If there should be a store, DATABASE_URL or`
   const file = join(folder, 'deeper', 'store.db')
-  t.match(
-    await refusal(file, { create: false }),
-    `There is no database at ${file}. If there should be a store, DATABASE_URL or`,
-  )
+  t.match(await refusal(file, { create: false }), missing(file))
   t.strictSame(readdirSync(folder), [])
+  const empty = join(folder, 'store.db')
+  writeFileSync(empty, '')
+  t.match(await refusal(empty, { create: false }), missing(empty))
+  t.equal(statSync(empty).size, 0)
 })
 
 t.test('Place: a log whose database is missing, or empty, is not deleted, and nothing is made beside it', async (t) => {
@@ -154,19 +151,12 @@ t.test('Place: a log whose database is missing, or empty, is not deleted, and no
   t.equal(await refusal(file), 'it opened', 'an empty log is nothing')
 })
 
-t.test('Place: an empty file is no database yet, and what only reads leaves it empty', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  writeFileSync(file, '')
-  await t.rejects(open(file, { create: false }), {
-    message: new RegExp(`^There is no database at ${file}\\. If there should`),
-  })
-  t.equal(statSync(file).size, 0)
-})
-
-t.test('Place: several missing folders are made, and one that cannot be is named', async (t) => {
+t.test('Place: missing folders are made for the owner only, and one that cannot be made is named', async (t) => {
   const folder = temporaryFolder(t)
-  await (await open(join(folder, 'a', 'b', 'c', 'store.db'))).close()
-  t.equal(statSync(join(folder, 'a', 'b')).mode & 0o777, 0o700)
+  const store = await open(join(folder, 'a', 'b', 'c', 'store.db'))
+  for (const made of ['a/b', 'a/b/c']) t.equal(statSync(join(folder, made)).mode & 0o777, 0o700)
+  for (const made of ['store.db', 'store.db-wal']) t.equal(statSync(join(folder, 'a/b/c', made)).mode & 0o777, 0o600)
+  await store.close()
   writeFileSync(join(folder, 'file'), '')
   t.match(await refusal(join(folder, 'file', 'store.db')), /file\/store\.db cannot be opened: ENOTDIR: .*\.$/)
   symlinkSync(join(folder, 'nowhere', 'deeper'), join(folder, 'dangling'))
@@ -183,21 +173,11 @@ t.test('Place: what is no database of this program keeps its permissions', async
   for (const one of [folder, file]) t.equal(statSync(one).mode & 0o777, 0o755)
 })
 
-t.test(
-  'Place: a folder that nobody can make ends in a sentence, not in a loop',
-  { skip: !existsSync('/proc/self') && 'needs /proc' },
-  async (t) => {
-    t.match(
-      await refusal('/proc/token-server/store.db'),
-      /^The database \/proc\/token-server\/store\.db cannot be opened: ENOENT: .* mkdir '\/proc\/token-server'\.$/,
-    )
-  },
-)
+const skip = !existsSync('/proc/self/stat') && 'needs /proc'
 
-t.test(
-  'Place: where permissions cannot be changed they stay as they are',
-  { skip: !existsSync('/proc/self/stat') && 'needs /proc' },
-  async (t) => {
-    t.doesNotThrow(() => tighten('/proc/self/stat'))
-  },
-)
+t.test('Place: what nobody can make or change ends in a sentence, or stays as it is', { skip }, async (t) => {
+  const message =
+    /^The database \/proc\/token-server\/store\.db cannot be opened: ENOENT: .* mkdir '\/proc\/token-server'\.$/
+  t.match(await refusal('/proc/token-server/store.db'), message)
+  t.doesNotThrow(() => tighten('/proc/self/stat'))
+})
