@@ -5,14 +5,16 @@ const INTERVAL_MS = 100
 /** Counts how many connections to a port each process has, again and again, and keeps the most of any. */
 export function watchConnections(pids: number[], port: number) {
   let most = 0
-  const timer = setInterval(() => {
+  function count(): void {
     const sockets = socketsTo(port, readFileSync('/proc/net/tcp', 'utf8'))
     most = Math.max(most, ...pids.map((pid) => countOf(pid, sockets)))
-  }, INTERVAL_MS)
+  }
+  const timer = setInterval(count, INTERVAL_MS)
   return {
     /** Ends the watch. Returns the most connections that one process had at once. */
     stop(): number {
       clearInterval(timer)
+      count()
       return most
     },
   }

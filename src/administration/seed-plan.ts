@@ -102,7 +102,7 @@ export async function planSeed(store: Store, file: string, seeds: Seeds): Promis
 }
 
 /** The error of an operator who gives a file with these problems. */
-export function seedProblems(file: string, problems: string[]): OperatorError {
+function seedProblems(file: string, problems: string[]): OperatorError {
   return new OperatorError(`Nothing was changed. Problems in ${file}:\n  ${problems.join('\n  ')}`)
 }
 
@@ -126,7 +126,7 @@ interface Namesakes {
 }
 
 /** Looks entries of a file up, many at once: one query for the names of all, and each name once for the whole file. */
-export function createSeedLookup(store: Store, file: readonly Registration[]) {
+function createSeedLookup(store: Store, file: readonly Registration[]) {
   const clientIds = new Set(file.map(({ clientId }) => clientId))
   const identities = new Set(file.map(nameAndDeveloper))
   const byName = new Map<string, Namesakes>()
@@ -167,7 +167,7 @@ export function createSeedLookup(store: Store, file: readonly Registration[]) {
 }
 
 /** What tells an application without a client id from others, in the store and in a seed file. */
-export function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 'developerEmail'>): string {
+function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 'developerEmail'>): string {
   return JSON.stringify([name, developerEmail])
 }
 

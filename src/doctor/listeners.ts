@@ -39,7 +39,7 @@ export async function ask(url: string, socketPath?: string): Promise<Answer | Si
 }
 
 /** That what is at an address accepts connections, and no more. */
-export function hanging(address: string): Finding {
+function hanging(address: string): Finding {
   const text = `What listens at ${address} does not answer within ${TIMEOUT_MS / 1000} s.`
   return error(text, 'It is overloaded, or it hangs: its log may say why. Else restart it.')
 }

@@ -143,7 +143,7 @@ const SOON_MS = 7 * 24 * 60 * 60_000
 const NAMED = 10
 
 /** Who is without a secret, or will be in a week. */
-export async function examineSecrets(inspector: Inspector, now: number): Promise<Finding[]> {
+async function examineSecrets(inspector: Inspector, now: number): Promise<Finding[]> {
   const owners = await inspector.ownersWithoutSecret(now + SOON_MS)
   if (owners.length === 0)
     return [ok('Every application and every suite has a secret that is active for a week and more.')]

@@ -15,7 +15,7 @@ import type { StoredToken } from './token.ts'
 import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './usage.ts'
 
 /**
- * What a store promises; test/store/conformance.ts tests it. Times are milliseconds since the epoch.
+ * What a store promises; test/store/conformance/ tests it. Times are milliseconds since the epoch.
  *
  * - A change is durable when its method resolves: it survives a power cut. (Not so a purge, which only tidies up, and usage
  *   and refusals, which are for people.)

@@ -16,7 +16,7 @@ import { health, metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
 import { verify } from './verify.ts'
 import { BODY_LIMIT, formRefusal } from './wire/form.ts'
-import { createLateAnswers } from './wire/late-answers.ts'
+import { createLateAnswers, type Later } from './wire/late-answers.ts'
 import { answerMalformed } from './wire/malformed.ts'
 import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
@@ -42,10 +42,16 @@ export interface AppOptions {
   publicUrl: string
   /** Where people read about this server, if anywhere: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined
+  /** How long a request may take to arrive, in milliseconds. */
+  requestTimeout?: number
+  /** What the answers to what is refused for its number wait for. */
+  later?: Later
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
-const CHECK_CONNECTIONS_MS = 1000
+
+/** How often requests that arrive are looked at in that time. */
+const LOOKS = 10
 
 /** The whole public port. Listening is the caller's. */
 export async function buildApp({
@@ -59,17 +65,19 @@ export async function buildApp({
   connectionLimit,
   publicUrl,
   docsUrl,
+  requestTimeout = REQUEST_TIMEOUT_MS,
+  later,
 }: AppOptions): Promise<FastifyInstance> {
   const answerInvalid = (reason: MalformedReason, socket: Socket, request?: IncomingMessage) =>
     answerMalformed({ observe, measure }, reason, socket, request)
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout,
     http: {
       ...COUNTED,
       ...(measure && { ServerResponse: measuredAnswer(measure) }),
-      headersTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
+      headersTimeout: requestTimeout,
+      connectionsCheckingInterval: requestTimeout / LOOKS,
       // Node.js would answer with a bare 400.
       requireHostHeader: false,
     },
@@ -88,7 +96,7 @@ export async function buildApp({
   app.removeAllContentTypeParsers()
   await app.register(formbody)
 
-  const late = createLateAnswers(proxies)
+  const late = createLateAnswers({ isShared: proxies.isShared, later })
   app.addHook('preClose', async () => late.giveAll())
   app.setErrorHandler((error, request, reply) => refuse({ observe, issuer, late }, error, request, reply))
   const closed = countClosedConnections(observe, { measure })

@@ -4,7 +4,7 @@ import net, { type Socket } from 'node:net'
 import type { ClosedConnections } from './closed-connections.ts'
 import { endConnection } from './ending.ts'
 import type { MalformedReason } from './malformed.ts'
-import { type BoundedRequest, isFull, pipelineOf } from './pipeline.ts'
+import { isFull, pipelineOf } from './pipeline.ts'
 
 /** How long responses may take after the server began to close. */
 const DRAIN_TIMEOUT_MS = 8000
@@ -58,9 +58,8 @@ export function watchConnections(
   })
   server.on('upgrade', (request: IncomingMessage, connection: Socket) => {
     const pipeline = pipelineOf(connection)
-    const { fault } = request as BoundedRequest
     if (isFull(pipeline)) closed.count('too many unanswered requests', connection.remoteAddress)
-    else if (fault && pipeline.last?.shouldKeepAlive !== false) return answerMalformed(fault, connection, request)
+    else if (pipeline.last?.shouldKeepAlive !== false) return answerMalformed('not HTTP', connection, request)
     endConnection(connection, { discard: EXCESS_BYTES })
   })
   // Node.js would close the connection without an answer.

@@ -1,25 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Why a request that Node.js can parse is refused all the same. */
-export type FramingFault = 'HTTP version not supported' | 'Host header repeated' | 'transfer coding not supported'
-
 /**
- * The framing error of a request; undefined for none. Servers and proxies that read such a request in different ways can be
- * made to answer the wrong client.
+ * Whether a request that Node.js can parse is refused all the same: another version than HTTP/1 (RFC 9110 §15.6.6), an unknown
+ * transfer coding (RFC 9112 §6.1), or two Host headers (RFC 9112 §3.2). A proxy may read such a request in another way, and
+ * hand the answer to the wrong client.
  */
-export function faultOf({
-  httpVersionMajor,
-  httpVersionMinor,
-  headers,
-  rawHeaders,
-}: IncomingMessage): FramingFault | undefined {
-  // RFC 9110 §15.6.6.
-  if (httpVersionMajor !== 1 || httpVersionMinor > 1) return 'HTTP version not supported'
-  // RFC 9112 §6.1.
+export function isAmbiguous({ httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return 'transfer coding not supported'
-  // RFC 9112 §3.2. Node.js uses the first one, a proxy may use the last.
-  return countHosts(rawHeaders) > 1 ? 'Host header repeated' : undefined
+  const isKnownCoding = coding === undefined || coding.toLowerCase() === 'chunked'
+  return httpVersionMajor !== 1 || httpVersionMinor > 1 || !isKnownCoding || countHosts(rawHeaders) > 1
 }
 
 /** `rawHeaders`: names and values in turn. */

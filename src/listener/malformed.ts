@@ -1,11 +1,10 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { endConnection } from './ending.ts'
-import type { FramingFault } from './framing.ts'
 import { pipelineOf } from './pipeline.ts'
 
 /** Why there is no request to answer. */
-export type MalformedReason = 'not HTTP' | 'request too slow' | 'headers too large' | FramingFault
+export type MalformedReason = 'not HTTP' | 'request too slow' | 'headers too large'
 
 /** By the error codes of Node.js. */
 const REASONS: Record<string, MalformedReason> = {
@@ -18,9 +17,6 @@ export const MALFORMED_STATUSES: Record<MalformedReason, number> = {
   'not HTTP': 400,
   'request too slow': 408,
   'headers too large': 431,
-  'Host header repeated': 400,
-  'transfer coding not supported': 501,
-  'HTTP version not supported': 505,
 }
 
 /** The reason for an error that Node.js reports to `clientError`. */

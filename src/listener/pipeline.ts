@@ -1,6 +1,6 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type FramingFault, faultOf } from './framing.ts'
+import { isAmbiguous } from './framing.ts'
 
 /** Unanswered requests on one connection. The next one ends it. */
 const MAX_UNANSWERED = 32
@@ -68,13 +68,8 @@ export class BoundedRequest extends IncomingMessage {
     this.#isExcess = isFull(pipeline) || pipeline.last?.shouldKeepAlive === false
   }
 
-  /** Why the request cannot be answered as it stands; undefined if it can. */
-  get fault(): FramingFault | undefined {
-    return faultOf(this)
-  }
-
   get upgrade(): boolean {
-    return this.#isExcess || this.method === 'CONNECT' || this.fault !== undefined
+    return this.#isExcess || this.method === 'CONNECT' || isAmbiguous(this)
   }
 
   /** The parser sets what it makes of the headers. */

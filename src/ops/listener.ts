@@ -26,7 +26,7 @@ const MAX_CONNECTIONS = 64
 /** Connections of one address. */
 const MAX_PER_PREFIX = 32
 
-/** How long a request may take to arrive, and how long its response may stay unread. */
+/** How long a request may take to arrive, and how long its response may take until all of it is sent. */
 const TIMEOUT_MS = 5000
 
 /** How long responses may take after the listener began to close. */
@@ -62,6 +62,8 @@ export async function listenForOperators(
   server.on('request', async (request, response) => {
     // The parser stops here: each request behind it would keep its response in memory until it is read.
     response.shouldKeepAlive = false
+    const late = setTimeout(() => request.socket.destroy(), TIMEOUT_MS)
+    request.socket.once('close', () => clearTimeout(late))
     const { status = 200, type, headers, body } = await answer(request, pages)
     const allow = status === 405 ? { allow: METHODS.join(', ') } : {}
     response.writeHead(status, {

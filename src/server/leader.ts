@@ -14,9 +14,6 @@ import { CLOSE_TIMEOUT_MS, closeOnSignal, type OperatorSignal } from './signals.
 import { type Exit, startWorker } from './start-worker.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Between the unexpected exit of a worker and the start of the next. */
-const RESPAWN_DELAY_MS = 1000
-
 /** What the leader still has to do when its last worker is gone. */
 const LEADER_ALONE_MS = 500
 
@@ -27,11 +24,13 @@ export interface Patience {
   /** Between two questions whether it is alive, of which `questions` may stay without an answer. */
   interval: number
   questions: number
+  /** Between the unexpected exit of a worker and the start of the next. */
+  respawn: number
   /** From the signal to stop to the end of the leader, and so of all. */
   close: number
 }
 
-const PATIENCE: Patience = { start: 30_000, interval: 5000, questions: 6, close: CLOSE_TIMEOUT_MS }
+const PATIENCE: Patience = { start: 30_000, interval: 5000, questions: 6, respawn: 1000, close: CLOSE_TIMEOUT_MS }
 
 export interface LeaderOptions {
   workers: number
@@ -150,7 +149,7 @@ export async function runLeader(
     successor?: Promise<boolean>,
   ): Promise<void> {
     report({ type: 'worker exited unexpectedly', ...exit })
-    await sleep(RESPAWN_DELAY_MS)
+    await sleep(patience.respawn)
     if ((await successor) || isClosing) return
     await start().then(
       () => measure?.({ type: 'worker replaced', reason }),

@@ -57,6 +57,6 @@ const kept = new Set<object>()
  * pending, it drops the hidden class of the objects that stand for them, and makes all later ones in a slow way from
  * then on (docs/performance). An object that is kept alive keeps the class.
  */
-export function keepTicksFast(): void {
+function keepTicksFast(): void {
   process.nextTick(() => kept.add(executionAsyncResource()))
 }

@@ -18,6 +18,8 @@ interface Options {
   signals?: OperatorSignal[]
   /** How long `close` may take, in milliseconds. */
   timeout?: number
+  /** For how long a repeated signal is ignored, in milliseconds. */
+  repeat?: number
   /** What must not outlive this process where its end is cut short. */
   abandon?: () => void
 }
@@ -35,7 +37,12 @@ interface Reason {
 export function closeOnSignal(
   { observe, flush }: Telemetry,
   close: (reason: { signal?: OperatorSignal }) => Promise<void>,
-  { signals = ['SIGINT', 'SIGTERM', 'SIGHUP'], timeout = CLOSE_TIMEOUT_MS, abandon = () => {} }: Options = {},
+  {
+    signals = ['SIGINT', 'SIGTERM', 'SIGHUP'],
+    timeout = CLOSE_TIMEOUT_MS,
+    repeat = REPEAT_MS,
+    abandon = () => {},
+  }: Options = {},
 ): { end: () => void; release: () => void } {
   let isEnding = false
   let isClosed = false
@@ -70,7 +77,7 @@ export function closeOnSignal(
 
   const onSignal = (signal: NodeJS.Signals) => {
     const at = performance.now()
-    if (isClosed || (signal === first?.signal && at - first.at < REPEAT_MS)) return
+    if (isClosed || (signal === first?.signal && at - first.at < repeat)) return
     first ??= { signal, at }
     void end({ signal: signal as OperatorSignal })
   }

@@ -85,7 +85,7 @@ interface Handle {
  * This knows the messages of Node.js's cluster module (lib/internal/cluster). Where they change, nothing is found here, and
  * such connections stay open as before.
  */
-export function passOnLostConnections(worker: Worker, isAnotherListening: () => boolean): void {
+function passOnLostConnections(worker: Worker, isAnotherListening: () => boolean): void {
   const { process: child } = worker
   const handed = new Map<number, Handle>()
 
@@ -121,7 +121,7 @@ const QUIET_MS = 1000
  * libraries what they please. It is text, so it is said within a line of the log: that of the worker's end, or a line of its
  * own (`say`) if the worker goes on after it and `isReady`.
  */
-export function gatherOutput(
+function gatherOutput(
   stream: Readable | null | undefined,
   { say, isReady }: { say: (text: string) => void; isReady: () => boolean },
 ) {

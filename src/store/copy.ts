@@ -140,7 +140,7 @@ function withPeriod(text: string): string {
 }
 
 /** The tables to copy, ordered so that foreign keys are satisfied. Sessions are not copied: operators log in again. */
-export const TABLES = [
+const TABLES = [
   'suites',
   'applications',
   'secrets',
@@ -195,7 +195,7 @@ export async function* pagesOf(table: Table, readPage: ReadPage, issuedAfter: nu
 }
 
 /** Counts rows, and digests them: the SHA-256 of all of them in order is the same in every store. */
-export function createSummary() {
+function createSummary() {
   const hash = createHash('sha256')
   let count = 0
   return {

@@ -1,61 +1,42 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { createAdminWorld } from '../support/admin.ts'
-import { said, statuses } from '../support/listening.ts'
-import { until } from '../support/until.ts'
+import { listening as dialing, said, statuses } from '../support/listening.ts'
 
 const PATH = '/admin/v1/nothing'
+const CONNECT = 'CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
 /** The Content-Security-Policy of every page. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-]
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; " +
+  "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 /** A listener, and raw TCP connections to it. */
 async function listening(t: Test) {
   const world = await createAdminWorld(t)
-  const { port } = new URL(await world.listen())
-  async function dial(bytes = ''): Promise<Socket> {
-    const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
-    t.teardown(() => socket.destroy())
-    socket.on('error', () => {})
-    await once(socket, 'connect')
-    if (bytes !== '') socket.write(bytes)
-    return socket
-  }
-  return { ...world, dial, exchange: async (bytes: string) => said(await dial(bytes)) }
+  const { dial, exchange } = await dialing(t, world.app)
+  const good = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${world.keys.admin}\r\n\r\n`
+  return { ...world, good, dial, exchange }
 }
 
-t.test(
-  'Admin listener: every response forbids caching, framing and cross-origin reads, and has a Content-Security-Policy',
-  async (t) => {
-    const { ask } = await createAdminWorld(t)
-    const answers = [await ask(PATH), await ask(PATH, { as: 'admin' }), await ask('/nothing'), await ask('/%zz')]
-    answers.push(await ask('/', { headers: { host: 'a.example' } }))
-    for (const { headers } of answers) {
-      t.match(headers, {
-        'cache-control': 'no-store',
-        'cross-origin-opener-policy': 'same-origin',
-        'cross-origin-resource-policy': 'same-origin',
-        'referrer-policy': /^(no-referrer|same-origin)$/,
-        'x-content-type-options': 'nosniff',
-        'x-request-id': /^[0-9a-f]{20}$/,
-      })
-      t.strictSame(String(headers['content-security-policy']).split('; '), POLICY)
-    }
-  },
-)
+t.test('Admin listener: no response may be cached, framed or read by another site', async (t) => {
+  const { ask } = await createAdminWorld(t)
+  const answers = [await ask(PATH), await ask(PATH, { as: 'admin' }), await ask('/nothing'), await ask('/%zz')]
+  answers.push(await ask('/', { headers: { host: 'a.example' } }))
+  for (const { headers } of answers) {
+    t.match(headers, {
+      'cache-control': 'no-store',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': /^(no-referrer|same-origin)$/,
+      'x-content-type-options': 'nosniff',
+      'x-request-id': /^[0-9a-f]{20}$/,
+    })
+    t.equal(headers['content-security-policy'], POLICY)
+  }
+})
 
 t.test('Admin listener: no response allows CORS', async (t) => {
   const { ask } = await createAdminWorld(t)
@@ -93,104 +74,84 @@ t.test('Admin listener: the client address is taken from trusted proxies', async
 
 t.test('API: a body must be JSON of at most 64 KiB', async (t) => {
   const { ask } = await createAdminWorld(t)
-  const post = (payload: string | undefined, type?: string) =>
-    ask('/admin/v1/suites', {
-      as: 'admin',
-      method: 'POST',
-      ...(payload !== undefined && { payload }),
-      headers: { ...(type && { 'content-type': type }) },
-    })
-  for (const type of [
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=a',
-    'application/json-patch+json',
-    'x',
-  ]) {
-    const answer = await post('{}', type)
-    t.equal(answer.statusCode, 415, type)
-    t.match(answer.json(), { detail: /takes application\/json\.$/ })
+  const json = 'application/json'
+  const notJson = { title: 'Bad Request', status: 400, detail: 'The body is not valid JSON.' }
+  const otherType = { status: 415, detail: /takes application\/json\.$/ }
+  const cases: [payload: string, type: string | undefined, expected: object][] = [
+    ['{}', undefined, otherType],
+    ['{}', 'text/plain', otherType],
+    ['{}', 'application/x-www-form-urlencoded', otherType],
+    ['{}', 'multipart/form-data; boundary=a', otherType],
+    ['{}', 'application/json-patch+json', otherType],
+    ['{}', 'x', otherType],
+    [`{"a":"${'x'.repeat(64 * 1024)}"}`, json, { status: 413 }],
+    ['{', json, notJson],
+    ['{"a":1', json, notJson],
+    ['{"__proto__":{"a":1}}', json, notJson],
+    ['nul', json, notJson],
+    ['', json, { status: 422 }],
+    ['{}', 'application/json; charset=utf-8', { status: 422 }],
+  ]
+  for (const [payload, type, expected] of cases) {
+    const headers = { ...(type && { 'content-type': type }) }
+    const answer = await ask('/admin/v1/suites', { as: 'admin', method: 'POST', payload, headers })
+    t.match(answer.json(), expected, `${payload.slice(0, 20)} ${type}`)
+    t.equal(answer.statusCode, answer.json().status)
   }
-  t.equal((await post('{}')).statusCode, 415)
-  t.equal((await post(`{"a":"${'x'.repeat(64 * 1024)}"}`, 'application/json')).statusCode, 413)
-  for (const wrong of ['{', '{"a":1', '{"__proto__":{"a":1}}', 'nul']) {
-    const answer = await post(wrong, 'application/json')
-    t.equal(answer.statusCode, 400, wrong)
-    t.match(answer.json(), { title: 'Bad Request', status: 400, detail: 'The body is not valid JSON.' })
-  }
-  t.equal((await post('{}', 'application/json; charset=utf-8')).statusCode, 422)
 })
 
 t.test('Admin listener: a malformed request is answered if possible, and the connection is closed', async (t) => {
-  const { exchange, keys } = await listening(t)
-  const good = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\n\r\n`
-  t.strictSame(statuses(await exchange('nonsense\r\n\r\n')), [400])
-  t.strictSame(statuses(await exchange(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)), [431])
-  t.strictSame(statuses(await exchange('CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n')), [400])
-  t.strictSame(statuses(await exchange(`${good}nonsense\r\n\r\n`)), [404, 400], 'after the pending response')
-  t.strictSame(
-    statuses(await exchange(`${good.replace('\r\n\r\n', '\r\nExpect: x\r\nConnection: close\r\n\r\n')}`)),
-    [404],
-  )
-  const post = `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\nContent-Type: application/json\r\n`
-  t.strictSame(statuses(await exchange(`${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
+  const { exchange, good } = await listening(t)
+  const head = good.slice(0, -2)
+  const typed = `${head.replace('GET', 'POST')}Content-Type: application/json\r\n`
+  const cases: [bytes: string, ...statuses: number[]][] = [
+    [`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    [CONNECT, 400],
+    [`${good}nonsense\r\n\r\n`, 404, 400],
+    [`${head}Expect: x\r\nConnection: close\r\n\r\n`, 404],
+    [`${typed}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, 400],
+  ]
+  for (const [bytes, ...expected] of cases) t.strictSame(statuses(await exchange(bytes)), expected, bytes.slice(0, 99))
   const answer = await exchange('nonsense\r\n\r\n')
-  t.match(answer, /\r\nx-request-id: [0-9a-f]{20}\r\n/)
+  t.match(answer, /^HTTP\/1\.1 400 .*\r\nx-request-id: [0-9a-f]{20}\r\n/s)
   t.match(answer, '{"title":"Bad Request","status":400,"detail":"This request cannot be read."}')
 })
 
-t.test(
-  'Admin listener: a client that disconnects after a malformed request affects only its own connection',
-  async (t) => {
-    const { app, dial, store, keys, ask } = await listening(t)
-    const { promise: later, resolve: goOn } = Promise.withResolvers<void>()
-    const { findAdminKey } = store
-    Object.assign(store, { findAdminKey: (digest: string) => later.then(() => findAdminKey(digest)) })
-    const [handedOver, accepted] = [once(app.server, 'connect'), once(app.server, 'connection')]
-    const good = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\n\r\n`
-    const client = await dial(`${good}CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n`)
-    await handedOver
-    const [connection] = (await accepted) as [Socket]
-    const closed = new Promise((resolve) => connection.once('close', resolve))
-    client.resetAndDestroy()
-    await closed
-    goOn()
-    t.equal((await ask(PATH, { as: 'admin' })).statusCode, 404)
-  },
-)
+t.test('Admin listener: who disconnects after a malformed request affects only its own connection', async (t) => {
+  const { app, dial, store, good, ask } = await listening(t)
+  const { promise: later, resolve: goOn } = Promise.withResolvers<void>()
+  const { findAdminKey } = store
+  Object.assign(store, { findAdminKey: (digest: string) => later.then(() => findAdminKey(digest)) })
+  const [handedOver, accepted] = [once(app.server, 'connect'), once(app.server, 'connection')]
+  const client = await dial(good + CONNECT)
+  await handedOver
+  const [connection] = (await accepted) as [Socket]
+  const closed = new Promise((resolve) => connection.once('close', resolve))
+  client.resetAndDestroy()
+  await closed
+  goOn()
+  t.equal((await ask(PATH, { as: 'admin' })).statusCode, 404)
+})
 
 t.test('Admin listener: a change is not made if its connection was reset before it is read', async (t) => {
-  const { app, dial, events, administration, store, keys } = await listening(t)
+  const { app, dial, events, administration, store, good } = await listening(t)
   const { clientId } = await administration.applications.register({ name: 'A', developerEmail: 'a@partner.example' })
   const accepted = once(app.server, 'connection')
   const client = await dial()
   const [connection] = (await accepted) as [Socket]
   // Node.js reports this for a connection that was reset but not yet closed.
   Object.defineProperty(connection, 'remoteAddress', { value: undefined })
-  const suspension = `/admin/v1/applications/${clientId}/suspension`
-  client.write(
-    `PUT ${suspension} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.admin}\r\nConnection: close\r\n\r\n`,
-  )
+  client.end(good.replace(`GET ${PATH}`, `PUT /admin/v1/applications/${clientId}/suspension`))
   t.match(await said(client), / 400 Bad Request/)
   t.match(await store.findApplication(clientId), { status: 'active' })
   t.strictSame(events, [])
 })
 
 t.test('Admin listener: an incomplete request times out', async (t) => {
-  const { exchange } = await listening(t)
+  const { app, exchange } = await listening(t)
+  t.match(app.server, { headersTimeout: 10_000, requestTimeout: 10_000, timeout: 60_000, keepAliveTimeout: 5000 })
+  Object.assign(app.server, { headersTimeout: 1, requestTimeout: 1 })
   t.strictSame(statuses(await exchange('GET / HTTP/1.1\r\nHost: localhost\r\n')), [408])
-})
-
-t.test('Admin listener: the number of connections is limited', async (t) => {
-  const { dial, app } = await listening(t)
-  const sockets: Socket[] = []
-  for (let n = 0; n < 64; n++) sockets.push(await dial())
-  const count = () => new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)))
-  await until(async () => (await count()) === 64)
-  t.equal(await said(await dial()), '')
-  sockets[0]?.destroy()
-  await until(async () => (await count()) < 64)
-  t.strictSame(statuses(await said(await dial('nonsense\r\n\r\n'))), [400])
 })
 
 t.test('Admin listener: neither open connections nor streams delay shutdown', async (t) => {
@@ -211,25 +172,32 @@ t.test('Admin listener: neither open connections nor streams delay shutdown', as
 
 t.test('Admin listener: an unexpected error is logged, and the client is told no details', async (t) => {
   const { ask, store, events, keys, lines } = await createAdminWorld(t)
-  const failing = (error: Error) => {
+  const cases: [
+    error: Error,
+    reason: string,
+    answer: { title: string; status: number; detail: string },
+    retryAfter?: string,
+  ][] = [
+    [
+      new Error('S3CR3T'),
+      'unexpected error',
+      { title: 'Internal Server Error', status: 500, detail: 'The server failed.' },
+    ],
+    [
+      new StoreUnavailable('gone'),
+      'store unavailable',
+      { title: 'Service Unavailable', status: 503, detail: 'The store cannot be used now.' },
+      '5',
+    ],
+  ]
+  for (const [error, reason, expected, retryAfter] of cases) {
     Object.assign(store, { findAdminKey: () => Promise.reject(error) })
-    return ask(`${PATH}?a=b`, { as: 'admin' })
+    const { statusCode, headers, body } = await ask(`${PATH}?a=b`, { as: 'admin' })
+    const { status } = expected
+    t.strictSame([statusCode, JSON.parse(body), headers['retry-after']], [status, expected, retryAfter])
+    const { message } = error
+    const requestId = headers['x-request-id']
+    t.match(events.at(-1), { type: 'request failed', reason, status, method: 'GET', err: { message }, requestId })
   }
-  const broken = await failing(new Error('S3CR3T'))
-  t.equal(broken.statusCode, 500)
-  t.strictSame(broken.json(), { title: 'Internal Server Error', status: 500, detail: 'The server failed.' })
-  t.match(events.at(-1), {
-    type: 'request failed',
-    reason: 'unexpected error',
-    status: 500,
-    method: 'GET',
-    err: { message: 'S3CR3T' },
-    requestId: broken.headers['x-request-id'],
-  })
-  const away = await failing(new StoreUnavailable('gone'))
-  t.equal(away.statusCode, 503)
-  t.equal(away.headers['retry-after'], '5')
-  t.strictSame(away.json(), { title: 'Service Unavailable', status: 503, detail: 'The store cannot be used now.' })
-  t.match(events.at(-1), { type: 'request failed', reason: 'store unavailable', status: 503 })
   t.notMatch(lines.join(''), keys.admin)
 })

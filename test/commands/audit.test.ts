@@ -1,213 +1,172 @@
-import { writeFileSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { LINES } from '../../src/telemetry/audit-log.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
-import { run, runJson } from '../support/run.ts'
+import { expectAll, misused, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
-const REGISTER = ['apps', 'register', '--create', '--name', 'A', '--developer-email', 'a@b.example', '--client-id', 'a']
-
-const { createDatabase } = await startDatabases()
+const REGISTER = 'apps register --create --name A --developer-email a@b.example --client-id a'
+const STORE = 'suites register store --name Store --create'
+const WHO = { actor: userInfo().username, origin: 'command line', remote_address: hostname() }
 
 t.test('Audit: every change by a command is one line with who made it, on standard error', async (t) => {
+  const { createDatabase } = await startDatabases()
   const url = new URL(await createDatabase())
-  const { env, ...rest } = temporaryDatabase(t)
-  const options = { ...rest, env: { ...env, PGPASSWORD: url.password, ADMIN_ADDRESS: '127.0.0.1:8081' } }
+  const { env, folder } = temporaryDatabase(t)
+  const { run, json } = shell({ ...env, PGPASSWORD: url.password, ADMIN_ADDRESS: '127.0.0.1:8081' })
   url.password = ''
-  const to = url.href
-  const copy = join(options.folder, 'copy.db')
-  const secret = join(options.folder, 'secret')
-  writeFileSync(secret, 'imported-secret')
-  const actor = userInfo().username
-  const changes: [args: string[], event: { msg: string; [field: string]: unknown }][] = [
-    [['suites', 'register', 'store', '--name', 'Store API', '--create'], { msg: 'suite registered', suite: 'store' }],
-    [['suites', 'update', 'store', '--name', 'Shop'], { msg: 'suite updated', suite: 'store', name: 'Shop' }],
-    [REGISTER, { msg: 'application registered', client_id: 'a', name: 'A', suites: 'all' }],
+  const copy = join(folder, 'copy.db')
+  const a = { client_id: 'a' }
+  const anna = { operator: 'anna' }
+  const changes: [command: string, msg: string, fields: object][] = [
+    [STORE, 'suite registered', { suite: 'store' }],
+    ['suites update store --name Shop', 'suite updated', { suite: 'store', name: 'Shop' }],
+    [REGISTER, 'application registered', { ...a, name: 'A', suites: 'all' }],
     [
-      ['apps', 'update', 'a', '--name', 'New', '--developer-email', 'new@b.example'],
-      { msg: 'application updated', client_id: 'a', changed: ['name', 'developer_email'] },
+      'apps update a --name New --developer-email new@b.example',
+      'application updated',
+      { ...a, changed: ['name', 'developer_email'] },
     ],
-    [['apps', 'suspend', 'a'], { msg: 'application suspended', client_id: 'a' }],
-    [['apps', 'resume', 'a'], { msg: 'application resumed', client_id: 'a' }],
-    [['apps', 'withdraw', 'a', '--suite', 'store'], { msg: 'approval withdrawn', client_id: 'a', suite: 'store' }],
-    [['apps', 'approve', 'a', '--suite', 'store'], { msg: 'application approved', client_id: 'a', suite: 'store' }],
-    [['secrets', 'rotate', 'a'], { msg: 'secret rotated', client_id: 'a', others_end_at: /^\d{4}-.*Z$/ }],
-    [['secrets', 'revoke', 'a', '3'], { msg: 'secret revoked', client_id: 'a', secret_id: 3 }],
-    [['apps', 'add-secret', 'a', '--client-secret-file', secret], { msg: 'secret added', client_id: 'a' }],
-    [['tokens', 'revoke-all', 'a'], { msg: 'all tokens revoked', client_id: 'a' }],
-    [['operators', 'add', 'anna', '--role', 'admin'], { msg: 'operator added', operator: 'anna', role: 'admin' }],
-    [['operators', 'key', 'anna', '--expires', '90d'], { msg: 'operator key added', operator: 'anna', key_id: 1 }],
-    [['console', 'anna'], { msg: 'login link made', operator: 'anna' }],
-    [['operators', 'revoke-key', 'anna', '1'], { msg: 'operator key revoked', operator: 'anna', key_id: 1 }],
-    [['operators', 'remove', 'anna'], { msg: 'operator removed', operator: 'anna' }],
-    [['backup', copy], { msg: 'backup made', file: copy, without_tokens: false }],
-    [['restore', copy], { msg: 'database restored', file: copy, replaced: /store\.db\.replaced-/ }],
-    [['store', 'copy', '--to', to], { msg: 'database copied', moved_to: /^postgres:/, applications: 1 }],
-    [['store', 'reopen'], { msg: 'database reopened', moved_to: /^postgres:/ }],
-    [['apps', 'remove', 'a'], { msg: 'application removed', client_id: 'a' }],
-    [['suites', 'remove', 'store'], { msg: 'suite removed', suite: 'store' }],
+    ['apps suspend a', 'application suspended', a],
+    ['apps resume a', 'application resumed', a],
+    ['apps withdraw a --suite store', 'approval withdrawn', { ...a, suite: 'store' }],
+    ['apps approve a --suite store', 'application approved', { ...a, suite: 'store' }],
+    ['secrets rotate a', 'secret rotated', { ...a, others_end_at: /^\d{4}-.*Z$/ }],
+    ['secrets revoke a 3', 'secret revoked', { ...a, secret_id: 3 }],
+    ['apps add-secret a --client-secret-file -', 'secret added', a],
+    ['tokens revoke-all a', 'all tokens revoked', a],
+    ['operators add anna --role admin', 'operator added', { ...anna, role: 'admin' }],
+    ['operators key anna --expires 90d', 'operator key added', { ...anna, key_id: 1 }],
+    ['console anna', 'login link made', anna],
+    ['operators revoke-key anna 1', 'operator key revoked', { ...anna, key_id: 1 }],
+    ['operators remove anna', 'operator removed', anna],
+    [`backup ${copy}`, 'backup made', { file: copy, without_tokens: false }],
+    [`restore ${copy}`, 'database restored', { file: copy, replaced: /store\.db\.replaced-/ }],
+    [`store copy --to ${url.href}`, 'database copied', { moved_to: /^postgres:/, applications: 1 }],
+    ['store reopen', 'database reopened', { moved_to: /^postgres:/ }],
+    ['apps remove a', 'application removed', a],
+    ['suites remove store', 'suite removed', { suite: 'store' }],
   ]
   const administrative = Object.entries(LINES).filter(([, { fields }]) => 'actor' in fields)
   // Logins happen over HTTP.
   const elsewhere = ['operator logged in', 'session ended']
   t.strictSame(
-    [...changes.map(([, { msg }]) => msg), ...elsewhere].sort(),
+    [...changes.map(([, msg]) => msg), ...elsewhere].sort(),
     administrative.map(([type]) => type).sort(),
     'every kind of change is tried',
   )
-  for (const [args, event] of changes) {
-    const { status, err, events } = await run(args, options)
-    t.strictSame([status, err, events.length], [0, '', 1], args.join(' '))
-    t.match(events[0], { level: 'info', actor, origin: 'command line', remote_address: hostname(), ...event })
+  for (const [command, msg, fields] of changes) {
+    const { status, err, events } = await run(command, { stdin: 'imported-secret' })
+    t.strictSame([status, err, events.length], [0, '', 1], command)
+    t.match(events[0], { level: 'info', msg, ...WHO, ...fields }, command)
   }
-  const rows: { action: string }[] = await runJson(['audit', 'list'], options)
-  const after = changes.slice(changes.findIndex(([, { msg }]) => msg === 'backup made') + 1)
-  const before = changes.slice(0, -after.length - 1)
+  const rows: { action: string }[] = await json('audit list')
   t.strictSame(
     rows.map(({ action }) => action),
-    [...before, ...after].map(([, { msg }]) => msg).reverse(),
+    changes
+      .map(([, msg]) => msg)
+      .filter((msg) => msg !== 'backup made')
+      .reverse(),
     'each is a row in the store, but for a backup, which changes nothing',
   )
-  for (const row of rows) t.match(row, { actor, origin: 'command line', remote_address: hostname(), request_id: null })
+  t.match(rows, Array(rows.length).fill({ ...WHO, request_id: null }))
 })
 
 t.test('Audit: a seed is a line for each that it registered, and none for those it left', async (t) => {
-  const options = temporaryDatabase(t)
-  const stdin = JSON.stringify({
-    suites: [{ id: 'store', name: 'Store API' }],
-    applications: [{ name: 'A', developer_email: 'a@b.example', client_secret: 'imported-S3CR3T' }],
-  })
-  const { events } = await run(['seed', '-'], { ...options, stdin })
+  const { run } = await startShell(t)
+  const application = { name: 'A', developer_email: 'a@b.example', client_secret: 'imported-S3CR3T' }
+  const stdin = JSON.stringify({ suites: [{ id: 'store', name: 'Store API' }], applications: [application] })
+  const { events } = await run('seed -', { stdin })
   t.match(events, [{ msg: 'suite registered' }, { msg: 'application registered' }])
   t.notMatch(JSON.stringify(events), 'S3CR3T')
-  t.strictSame((await run(['seed', '-'], { ...options, stdin })).events, [])
-})
-
-t.test('Audit: a change that was made before is no event', async (t) => {
-  const options = temporaryDatabase(t)
-  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
-  await run(REGISTER, options)
-  const changes = [
-    ['apps', 'approve', 'a', '--suite', 'store'],
-    ['apps', 'withdraw', 'a', '--suite', 'store'],
-    ['apps', 'withdraw', 'a', '--suite', 'store'],
-    ['apps', 'suspend', 'a'],
-    ['apps', 'suspend', 'a'],
-    ['apps', 'resume', 'a'],
-    ['apps', 'resume', 'a'],
-    ['apps', 'update', 'a', '--name', 'New'],
-    ['apps', 'update', 'a', '--name', 'New', '--developer-email', 'a@b.example'],
-    ['suites', 'update', 'store', '--name', 'Store API'],
-    ['secrets', 'revoke', 'a', '2', '--force'],
-    ['secrets', 'revoke', 'a', '2'],
-  ]
-  const events = []
-  for (const args of changes) {
-    const result = await run(args, options)
-    t.strictSame([result.status, result.events.length <= 1], [0, true])
-    events.push(result.events[0]?.msg)
-  }
-  t.strictSame(events, [
-    undefined,
-    'approval withdrawn',
-    undefined,
-    'application suspended',
-    undefined,
-    'application resumed',
-    undefined,
-    'application updated',
-    undefined,
-    undefined,
-    'secret revoked',
-    undefined,
-  ])
+  t.strictSame((await run('seed -', { stdin })).events, [])
 })
 
 t.test('Audit: what changes nothing is no event, and LOG_LEVEL applies', async (t) => {
-  const options = temporaryDatabase(t)
-  t.strictSame((await run(['apps', 'suspend', 'nobody'], options)).events, [])
-  await runJson(REGISTER, options)
-  t.strictSame((await run(['apps', 'list'], options)).events, [])
-  const silent = { env: { ...options.env, LOG_LEVEL: 'silent' } }
-  t.strictSame((await run(['apps', 'suspend', 'a'], silent)).events, [])
+  const { run, env } = await startShell(t)
+  for (const command of [STORE, REGISTER, 'apps withdraw a --suite store', 'secrets revoke a 2 --force']) {
+    t.equal((await run(command)).events.length, 1, command)
+  }
+  for (const command of [
+    'apps list',
+    'apps withdraw a --suite store',
+    'apps resume a',
+    'apps update a --name A --developer-email a@b.example',
+    'suites update store --name Store',
+    'secrets revoke a 2',
+  ]) {
+    await expectAll(t, { run }, [[command, { events: [] }]])
+  }
+  t.strictSame((await run('apps suspend nobody')).events, [])
+  t.strictSame((await shell({ ...env, LOG_LEVEL: 'silent' }).run('apps suspend a')).events, [])
+})
+
+t.test('Audit: on a terminal the line of a change is one for people, as those of the server are', async (t) => {
+  const { run } = await startShell(t)
+  const { status, err, events } = await run(REGISTER, { isTTY: true })
+  t.equal(status, 0)
+  t.match(err, /INFO.* \(A\): .*application registered.*\n +.*client_id.*: "a"\n/)
+  t.strictSame(events, [], 'none of it is JSON')
 })
 
 t.test('Commands: audit list shows who changed what, newest first', async (t) => {
-  const options = temporaryDatabase(t)
-  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
-  await run(REGISTER, options)
-  await run(['apps', 'update', 'a', '--name', 'New'], options)
-  await run(['apps', 'withdraw', 'a', '--suite', 'store'], options)
-  await run(['secrets', 'rotate', 'a'], options)
-  const who = { actor: userInfo().username, origin: 'command line', remote_address: hostname(), request_id: null }
-  const application = { kind: 'application', id: 'a' }
-  const all = await runJson(['audit', 'list'], options)
-  const updated = { action: 'application updated', subject: application, before: { name: 'A' }, after: { name: 'New' } }
+  const { run, json } = await startShell(t)
+  const changes = [STORE, REGISTER, 'apps update a --name New', 'apps withdraw a --suite store', 'secrets rotate a']
+  for (const command of changes) await run(command)
+  const subject = { kind: 'application', id: 'a' }
+  const all = await json('audit list')
+  const who = { ...WHO, request_id: null, at: /^\d{4}-.*Z$/ }
   t.match(all, [
-    { action: 'secret rotated', subject: application, ...who },
+    { action: 'secret rotated', subject, ...who },
     { action: 'approval withdrawn', before: { suites: ['store'] }, after: { suites: [] } },
-    { ...updated, ...who, at: /^\d{4}-.*Z$/ },
+    { action: 'application updated', subject, before: { name: 'A' }, after: { name: 'New' }, ...who },
     { action: 'application registered', before: null, after: { name: 'A' } },
     { action: 'suite registered', subject: { kind: 'suite', id: 'store' } },
   ])
   const fields = ['id', 'at', 'actor', 'origin', 'remote_address', 'request_id', 'action', 'subject', 'before', 'after']
   t.strictSame(Object.keys(all[0]), fields)
 
-  const { out } = await run(['audit', 'list'], options)
-  const lines = out.split('\n').map((line) => line.split(/ {2,}/))
-  t.strictSame(
-    lines.map((cells) => cells.slice(3)),
-    [
-      ['action', 'subject', 'what'],
-      ['secret rotated', 'a', 'secrets: 2, +3'],
-      ['approval withdrawn', 'a', 'suites: -store'],
-      ['application updated', 'a', 'name: A → New'],
-      ['application registered', 'a', 'name: A'],
-      ['suite registered', 'store', 'name: Store API'],
-      [],
-    ],
-  )
-  t.match(lines[1], [/^\d{4}-/, who.actor, `command line, ${hostname()}`])
+  const lines = (await run('audit list')).out.split('\n').map((line) => line.split(/ {2,}/))
+  const table = lines.map((cells) => cells.slice(3).join(' | '))
+  t.strictSame(table, [
+    'action | subject | what',
+    'secret rotated | a | secrets: 2, +3',
+    'approval withdrawn | a | suites: -store',
+    'application updated | a | name: A → New',
+    'application registered | a | name: A',
+    'suite registered | store | name: Store',
+    '',
+  ])
+  t.match(lines[1], [/^\d{4}-/, WHO.actor, `command line, ${hostname()}`])
 
-  const listed = async (...args: string[]) => (await runJson(['audit', 'list', ...args], options)).length
-  t.equal(await listed('--limit', '2'), 2)
-  t.equal(await listed('--actor', who.actor), 5)
-  t.equal(await listed('--actor', 'nobody'), 0)
-  t.equal(await listed('--subject', 'store'), 1)
-  t.equal(await listed('--since', '1h'), 5)
-  t.equal(await listed('--since', '2020-02-29'), 5)
-  t.equal(await listed('--since', '2999-12-31T00:00'), 0)
+  const counts = {
+    '--limit 2': 2,
+    [`--actor ${WHO.actor}`]: 5,
+    '--actor nobody': 0,
+    '--subject store': 1,
+    '--since 1h': 5,
+    '--since 2020-02-29': 5,
+    '--since 2999-12-31T00:00': 0,
+  }
+  for (const [options, count] of Object.entries(counts)) {
+    t.equal((await json(`audit list ${options}`)).length, count, options)
+  }
+  await expectAll(t, { run }, [
+    ['audit list --since yesterday', misused(/--since/)],
+    ['audit list --since 2026-13-01', misused(/--since/)],
+    ['audit list --limit 0', misused(/--limit/)],
+    ['audit list --limit 100000', misused(/--limit/)],
+    ['audit list --limit 99999', {}],
+  ])
 })
 
 t.test('Commands: audit list names keys by id, and login links by expiry', async (t) => {
-  const { env } = temporaryDatabase(t)
-  const options = { env: { ...env, ADMIN_ADDRESS: '127.0.0.1:8081' } }
-  await run(['operators', 'add', 'anna', '--role', 'admin', '--create'], options)
-  await run(['operators', 'key', 'anna', '--expires', '90d'], options)
-  const { ends_at } = await runJson(['console'], options)
-  await run(['operators', 'remove', 'anna'], options)
-  const { out } = await run(['audit', 'list'], options)
-  const cells = out.split('\n').map((line) => line.split(/ {2,}/).at(-1))
+  const { env } = await startShell(t, ({ operators }) => operators.add('anna', 'admin'))
+  const { run, json } = shell({ ...env, ADMIN_ADDRESS: '127.0.0.1:8081' })
+  await run('operators key anna --expires 90d')
+  const { ends_at } = await json('console')
+  await run('operators remove anna')
+  const cells = (await run('audit list')).out.split('\n').map((line) => line.split(/ {2,}/).at(-1))
   t.strictSame(cells, ['what', 'role: admin', `login_links: +${ends_at}`, 'keys: +1', 'role: admin', ''])
-})
-
-t.test('Commands: audit list refuses an invalid time or limit', async (t) => {
-  const options = temporaryDatabase(t)
-  for (const since of ['yesterday', '7', '7w', '2026-13-01', '2026-11-22 06:30', '']) {
-    const { status, err } = await run(['audit', 'list', '--since', since], options)
-    t.equal(status, 2, since)
-    t.match(err, /--since/)
-  }
-  for (const limit of ['0', '-1', 'x', '100000']) {
-    t.equal((await run(['audit', 'list', '--limit', limit], options)).status, 2, limit)
-  }
-})
-
-t.test('Audit: on a terminal the line of a change is one for people, as those of the server are', async (t) => {
-  const { status, err, events } = await run(REGISTER, { ...temporaryDatabase(t), isTTY: true })
-  t.equal(status, 0)
-  t.match(err, /INFO.* \(A\): .*application registered.*\n +.*client_id.*: "a"\n/)
-  t.strictSame(events, [], 'none of it is JSON')
 })

@@ -2,192 +2,153 @@ import { chmodSync, copyFileSync, linkSync, readdirSync, readFileSync, statSync,
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import Database from 'better-sqlite3'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { main } from '../../src/commands/program.ts'
-import { readConfig } from '../../src/config.ts'
 import type { Application } from '../../src/domain/application.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStore } from '../../src/store/open.ts'
 import { AUDIT } from '../support/audit.ts'
-import { LATEST } from '../support/migrations.ts'
-import { REGISTER } from '../support/register.ts'
-import { run, runJson } from '../support/run.ts'
+import { expectAll, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 /** A database with a suite, two applications (a third was removed) and a token, in a folder of its own. */
-async function createDatabase(t: Parameters<typeof temporaryDatabase>[0]) {
-  const options = temporaryDatabase(t)
-  await runJson(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
-  for (const id of ['a', 'b', 'removed']) await runJson([...REGISTER, '--client-id', id], options)
-  await runJson(['apps', 'remove', 'removed'], options)
-  const store = await openStore(readConfig(options.env).DATABASE_URL, { lockTimeout: 0 })
-  const [application] = (await store.listApplications({ limit: 1 })) as [Application]
+async function createDatabase(t: Test) {
   const issuedAt = Date.now()
-  await store.addToken(mintToken(application.key, issuedAt).stored)
+  const database = await startShell(t, async ({ suites, applications }) => {
+    await suites.register({ suiteId: 'store', name: 'Store API' })
+    for (const clientId of ['a', 'b', 'removed']) {
+      await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId })
+    }
+    await applications.remove('removed')
+  })
+  const { file, folder } = database
+  const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
+  await store.addToken(mintToken(((await store.findApplication('a')) as Application).key, issuedAt).stored)
   await store.close()
-  return { ...options, issuedAt, copy: join(options.folder, 'copy.db') }
+  return { ...database, issuedAt, copy: join(folder, 'copy.db'), inFolder: (name: string) => join(folder, name) }
 }
 
-/** Every row of a database, by table. */
-function rowsOf(file: string): Record<string, unknown[]> {
-  const db = new Database(file, { readonly: true })
-  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[]
-  const rows = tables.map((table) => [table, db.prepare(`SELECT * FROM ${table}`).all()])
-  db.close()
-  return Object.fromEntries(rows)
-}
+/** Commands on the database in this file. */
+const at = (file: string) => shell({ DATABASE_URL: `sqlite:${file}` })
 
-function schemaOf(file: string) {
+/** The schema of a database and every row, by table. */
+function read(file: string) {
   const db = new Database(file, { readonly: true })
   const schema = db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all()
   const version = db.pragma('user_version', { simple: true })
+  const tables = (schema as { type: string; name: string }[]).filter(({ type }) => type === 'table')
+  const rows = tables.map(({ name }) => [name, db.prepare(`SELECT * FROM ${name}`).all()])
   db.close()
-  return { schema, version }
+  return { schema, version, rows: Object.fromEntries(rows) as Record<string, object[]> }
 }
 
 t.test('Backup: the copy has every row, is for its owner only, and says what is in it', async (t) => {
-  const { copy, file, issuedAt, ...options } = await createDatabase(t)
-  const rows = rowsOf(file)
-  const result = await runJson(['backup', copy], options)
-  t.strictSame(result, {
-    file: copy,
-    bytes: statSync(copy).size,
-    applications: 2,
-    newest_token_issued_at: new Date(issuedAt).toISOString(),
-  })
+  const { copy, file, folder, issuedAt, run, json } = await createDatabase(t)
+  const before = read(file)
+  const began = Date.now()
+  const made = await json(`backup ${copy}`)
+  const newest = new Date(issuedAt).toISOString()
+  t.strictSame(made, { file: copy, bytes: statSync(copy).size, applications: 2, newest_token_issued_at: newest })
   t.equal(statSync(copy).mode & 0o777, 0o600)
-  t.strictSame(rowsOf(copy), rows)
-  t.strictSame(schemaOf(copy), schemaOf(file))
-  t.notOk(
-    readdirSync(options.folder).some((name) => /partial|copy\.db-/.test(name)),
+  t.strictSame(read(copy), before)
+  const { backups = [], ...others } = read(file).rows
+  t.strictSame({ ...others, backups: [] }, before.rows, 'the database is as it was, but for the time of the backup')
+  const [{ made_at: madeAt }] = backups as [{ made_at: number }]
+  t.strictSame([backups.length, madeAt >= began && madeAt <= Date.now()], [1, true])
+  t.strictSame(
+    readdirSync(folder).filter((name) => /partial|copy\.db-/.test(name)),
+    [],
     'nothing else is left behind',
   )
-  t.match(
-    (await run(['backup', copy], options)).out,
-    /^Backed up to .*copy\.db: \d+ bytes, applications: 2, newest token issued: 20/,
-  )
+  t.match((await run(`backup ${copy}`)).out, `Backed up to ${copy}: `)
+  t.match((await run(`backup ${copy}`)).out, /: \d+ bytes, applications: 2, newest token issued: 20\S+Z\.\n$/)
 })
 
-t.test(
-  'Backup: --without-tokens leaves out the tokens and nothing else, the keys that were used included',
-  async (t) => {
-    const { copy, file, ...options } = await createDatabase(t)
-    const rows = rowsOf(file)
-    const result = await runJson(['backup', copy, '--without-tokens'], options)
-    t.match(result, { applications: 2, newest_token_issued_at: null })
-    t.equal(rows.tokens?.length, 1)
-    t.strictSame(rowsOf(copy), { ...rows, tokens: [] })
-    t.strictSame(schemaOf(copy), schemaOf(file))
-    t.match((await run(['backup', copy, '--without-tokens'], options)).out, /newest token issued: none\.\n$/)
-  },
-)
+t.test('Backup: --without-tokens leaves out the tokens and nothing else, used keys included', async (t) => {
+  const { copy, file, run, json } = await createDatabase(t)
+  const { rows, ...schema } = read(file)
+  t.match(await json(`backup ${copy} --without-tokens`), { applications: 2, newest_token_issued_at: null })
+  t.equal(rows.tokens?.length, 1)
+  t.strictSame(read(copy), { ...schema, rows: { ...rows, tokens: [] } })
+  t.match((await run(`backup ${copy} --without-tokens`)).out, /newest token issued: none\.\n$/)
+})
 
 t.test('Backup: it replaces the backup that was there, whole or not at all', async (t) => {
-  const { copy, ...options } = await createDatabase(t)
+  const { copy, file, inFolder, json } = await createDatabase(t)
   writeFileSync(copy, 'the last one')
-  t.match(await run(['backup', copy], { env: { DATABASE_URL: `sqlite:${options.folder}/missing.db` } }), {
-    status: 1,
-    err: /^There is no database at .*missing\.db\.\n$/,
-  })
-  const damaged = join(options.folder, 'damaged.db')
-  copyFileSync(options.env.DATABASE_URL.slice('sqlite:'.length), damaged)
-  const bytes = readFileSync(damaged)
-  writeFileSync(damaged, bytes.fill(0xff, 4096 * 2))
-  t.match(await run(['backup', copy], { env: { DATABASE_URL: `sqlite:${damaged}` } }), {
-    status: 1,
-    err: /^The database .*damaged\.db could not be backed up: .*malformed \(SQLITE_CORRUPT\)\.\n$/,
-  })
+  writeFileSync(inFolder('no-folder'), '')
+  writeFileSync(inFolder('damaged.db'), readFileSync(file).fill(0xff, 4096 * 2))
+  const failures = {
+    'missing.db': /^There is no database at .*missing\.db\.\n$/,
+    'damaged.db': /^The database .*damaged\.db could not be backed up: .*malformed \(SQLITE_CORRUPT\)\.\n$/,
+    'no-folder/store.db': /^The database .* could not be backed up: ENOTDIR: .*\.\n$/,
+  }
+  for (const [name, err] of Object.entries(failures)) {
+    await expectAll(t, at(inFolder(name)), [[`backup ${copy}`, { status: 1, err }]])
+  }
   t.equal(readFileSync(copy, 'utf8'), 'the last one')
-  await runJson(['backup', copy], options)
+  await json(`backup ${copy}`)
   t.match(readFileSync(copy, 'latin1'), /^SQLite format 3/)
 })
 
 t.test('Backup: a log whose database is missing is not deleted', async (t) => {
-  const { copy, file, folder } = await createDatabase(t)
+  const { copy, file, inFolder } = await createDatabase(t)
   const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
   await store.setStatus('a', 'suspended', AUDIT)
-  const alone = join(folder, 'alone.db')
+  const alone = inFolder('alone.db')
   copyFileSync(`${file}-wal`, `${alone}-wal`)
   await store.close()
+  const err = /could not be backed up: .*alone\.db is missing, but its log .*alone\.db-wal is there: put it back/
   for (let time = 0; time < 2; time++) {
-    t.match(await run(['backup', copy], { env: { DATABASE_URL: `sqlite:${alone}` } }), {
-      status: 1,
-      err: /could not be backed up: .*alone\.db is missing, but its log .*alone\.db-wal is there: put it back/,
-    })
+    await expectAll(t, at(alone), [[`backup ${copy}`, { status: 1, err }]])
     t.ok(statSync(`${alone}-wal`).size > 0)
     writeFileSync(alone, '')
   }
 })
 
-t.test('Backup: a folder that cannot be seen is not called one without a database', async (t) => {
-  const { copy, file, folder } = await createDatabase(t)
-  writeFileSync(join(folder, 'no-folder'), '')
-  t.match(await run(['backup', copy], { env: { DATABASE_URL: `sqlite:${folder}/no-folder/store.db` } }), {
-    status: 1,
-    err: /^The database .* could not be backed up: ENOTDIR: .*\.\n$/,
-  })
-  t.ok(statSync(file).size > 0)
-})
-
 t.test('Backup: the database itself, and what is no file, is not replaced', async (t) => {
-  const { file, folder, ...options } = await createDatabase(t)
-  const before = rowsOf(file)
-  linkSync(file, join(folder, 'same.db'))
-  for (const target of [file, join(folder, 'same.db'), `${file}-wal`]) {
-    t.match((await run(['backup', target], options)).err, /belongs to the database itself/, target)
-  }
-  t.match((await run(['backup', folder], options)).err, /is not a file/)
-  t.match((await run(['backup', '/dev/null'], options)).err, /^\/dev\/null is not a file\.\n$/)
-  t.match((await run(['backup', join(folder, 'no/where')], options)).err, /could not be backed up: ENOENT/)
-  t.strictSame(rowsOf(file), before)
-})
-
-t.test('Backup: it leaves the database as it is, but for the time of the backup', async (t) => {
-  const { copy, file, ...options } = await createDatabase(t)
-  const rows = rowsOf(file)
-  const before = Date.now()
-  await runJson(['backup', copy], options)
-  const { backups, ...others } = rowsOf(file)
-  t.strictSame({ ...others, backups: [] }, rows)
-  const [backup, ...none] = backups as { made_at: number }[]
-  t.strictSame(none, [])
-  t.ok(Number(backup?.made_at) >= before && Number(backup?.made_at) <= Date.now())
+  const { file, folder, inFolder, run } = await createDatabase(t)
+  const before = read(file)
+  linkSync(file, inFolder('same.db'))
+  const targets: [target: string, err: RegExp][] = [
+    [file, /belongs to the database itself/],
+    [inFolder('same.db'), /belongs to the database itself/],
+    [`${file}-wal`, /belongs to the database itself/],
+    [folder, /is not a file/],
+    ['/dev/null', /^\/dev\/null is not a file\.\n$/],
+    [inFolder('no/where'), /could not be backed up: ENOENT/],
+  ]
+  for (const [target, err] of targets) await expectAll(t, { run }, [[`backup ${target}`, { status: 1, err }]])
+  t.strictSame(read(file), before)
 })
 
 t.test('Backup: the database is only read: an old one is not migrated', async (t) => {
-  const { env, file, folder } = temporaryDatabase(t)
+  const { file, folder } = temporaryDatabase(t)
+  const copy = join(folder, 'copy.db')
   const db = new Database(file)
-  db.exec(
-    readFileSync(new URL('../../migrations/sqlite/0001_applications_secrets_tokens.sql', import.meta.url), 'utf8'),
-  )
+  const first = new URL('../../migrations/sqlite/0001_applications_secrets_tokens.sql', import.meta.url)
+  db.exec(readFileSync(first, 'utf8'))
   db.pragma('user_version = 1')
   db.close()
   chmodSync(file, 0o400)
-  t.match(await runJson(['backup', join(folder, 'copy.db')], { env }), { applications: 0 })
-  t.equal(schemaOf(file).version, 1)
-  t.equal(schemaOf(join(folder, 'copy.db')).version, 1)
-  t.ok(LATEST > 1)
+  t.match(await at(file).json(`backup ${copy}`), { applications: 0 })
+  t.strictSame([read(file).version, read(copy).version], [1, 1])
 })
 
 t.test('Backup: a file of another program is refused', async (t) => {
-  const { env, file, folder } = temporaryDatabase(t)
+  const { file, folder } = temporaryDatabase(t)
+  const copy = join(folder, 'copy.db')
   const db = new Database(file)
   db.exec('CREATE TABLE applications (id)')
-  t.match(
-    (await run(['backup', join(folder, 'copy.db')], { env })).err,
-    /could not be backed up: it is not of this program\.\n$/,
-  )
+  t.match((await at(file).run(`backup ${copy}`)).err, /could not be backed up: it is not of this program\.\n$/)
   db.pragma('user_version = 1')
   db.close()
-  t.match(
-    (await run(['backup', join(folder, 'copy.db')], { env })).err,
-    /could not be backed up: no such table: tokens \(SQLITE_ERROR\)\.\n$/,
-  )
+  t.match((await at(file).run(`backup ${copy}`)).err, /backed up: no such table: tokens \(SQLITE_ERROR\)\.\n$/)
   t.notOk(readdirSync(folder).includes('copy.db'))
 })
 
 t.test('Backup: - is refused where standard output is a terminal', async (t) => {
-  const { env } = await createDatabase(t)
+  const { env } = await startShell(t)
   let err = ''
   const status = await main(['backup', '-'], {
     env,

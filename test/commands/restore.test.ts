@@ -14,427 +14,344 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { readConfig } from '../../src/config.ts'
 import type { Application } from '../../src/domain/application.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStore, restoreStore } from '../../src/store/open.ts'
 import { MARK } from '../../src/store/sqlite/files.ts'
 import { AUDIT, AUTHOR } from '../support/audit.ts'
 import { LATEST } from '../support/migrations.ts'
-import { REGISTER } from '../support/register.ts'
-import { run, runJson } from '../support/run.ts'
+import { expectAll, fails, shell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
-type Options = ReturnType<typeof temporaryDatabase>
+const openFile = (file: string) => openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
+
+/** Commands on the database in this file. */
+const at = (file: string) => shell({ DATABASE_URL: `sqlite:${file}` })
+
+async function clientIds(file: string): Promise<string[]> {
+  return (await at(file).json('apps list')).map(({ client_id }: { client_id: string }) => client_id)
+}
+
+/** The names in a folder, but for what SQLite has beside a database. */
+const namesIn = (folder: string) => readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name))
 
 /** A database with the application `old`, its backup, and then the application `new`. */
 async function createBackup(t: Test) {
-  const options = temporaryDatabase(t)
-  const copy = join(options.folder, 'copy.db')
-  await runJson([...REGISTER, '--client-id', 'old'], options)
-  await runJson(['backup', copy], options)
-  await runJson([...REGISTER, '--client-id', 'new'], options)
-  return { ...options, copy }
+  const { file, folder } = temporaryDatabase(t)
+  const copy = join(folder, 'copy.db')
+  const { run, json } = at(file)
+  const register = 'apps register --create --name A --developer-email a@b.example --client-id'
+  await json(`${register} old`)
+  await json(`backup ${copy}`)
+  await json(`${register} new`)
+  return { file, folder, copy, run, json, inFolder: (name: string) => join(folder, name) }
 }
 
-const clientIds = async (options: Pick<Options, 'env'>) =>
-  (await runJson(['apps', 'list'], options)).map(({ client_id }: { client_id: string }) => client_id)
+/** Suspends `new` and hands over what is in the files then, before a checkpoint: its log has the change. */
+async function suspendNew(file: string, use: () => void = () => {}): Promise<Buffer> {
+  const store = await openFile(file)
+  await store.setStatus('new', 'suspended', AUDIT)
+  const wal = readFileSync(`${file}-wal`)
+  use()
+  await store.close()
+  return wal
+}
 
-const openHere = ({ env }: Pick<Options, 'env'>) => openStore(readConfig(env).DATABASE_URL, { lockTimeout: 0 })
-
-/** The names in the folder of a database, but for what SQLite has beside it. */
-const namesIn = (folder: string) => readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name))
-
-t.test('Restore: of a backup that cannot be used it is said which one, and what is wrong with it', async (t) => {
-  const options = await createBackup(t)
-  const cut = join(options.folder, 'cut.db')
-  writeFileSync(cut, readFileSync(options.copy).subarray(0, 8192))
-  t.match(
-    (await run(['restore', cut], options)).err,
-    `Nothing was restored: the backup ${cut} cannot be used: database disk`,
-  )
-  const nothing = 'Nothing was restored: the backup from standard input cannot be used: it is empty.\n'
-  t.equal((await run(['restore', '-'], options)).err, nothing)
-})
-
-t.test('Restore: the restored database has an audit event of it; if that fails, nothing is restored', async (t) => {
-  const options = await createBackup(t)
-  const events = async () => (await runJson(['audit', 'list'], options)) as { action: string; after: object }[]
-  const actions = async () => (await events()).map(({ action }) => action)
-  const registered = 'application registered'
-  t.strictSame(await actions(), [registered, registered])
-  const altered = join(options.folder, 'altered.db')
-  copyFileSync(options.copy, altered)
-  const db = new Database(altered)
-  db.exec("CREATE TRIGGER refused BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no row, no change'); END")
-  db.close()
-  t.match((await run(['restore', altered], options)).err, /^Nothing was restored: .*no row, no change/)
-  t.strictSame(await actions(), [registered, registered])
-  t.strictSame(await clientIds(options), ['old', 'new'])
-
-  await runJson(['restore', options.copy], options)
-  t.strictSame(await actions(), ['database restored', registered], 'what the restore undoes is in what was replaced')
-  const stdin = readFileSync(options.copy)
-  await runJson(['restore', '-', '--revoke-all-tokens'], { ...options, stdin })
-  const [last] = await events()
-  const after = { file: '-', revoke_all_tokens: true }
-  t.match(last, { action: 'database restored', subject: { kind: 'database', id: options.file }, before: {}, after })
-})
-
-t.test('Restore: what several of one second replace is kept under several names', async (t) => {
-  const options = await createBackup(t)
-  const location = readConfig(options.env).DATABASE_URL
-  const restore = () => restoreStore(location, options.copy, { revokeAllTokens: false, now: () => 0, author: AUTHOR })
-  const names = [await restore(), await restore(), await restore()].map(({ replaced }) => replaced)
-  const first = `${options.file}.replaced-19700101T000000Z`
-  t.strictSame(names, [first, `${first}-2`, `${first}-3`])
-  t.ok(names.every((name) => existsSync(name as string)))
-})
+/** Copies a database and its log, as they are after kill -9. */
+function copyFiles(from: string, to: string): void {
+  for (const suffix of ['', '-wal']) copyFileSync(`${from}${suffix}`, `${to}${suffix}`)
+}
 
 t.test(
   'Restore: the backup takes the place of the database, which is kept, and it says what that undoes',
   async (t) => {
-    const options = await createBackup(t)
-    const { status, out, events } = await run(['restore', options.copy], options)
+    const { file, copy, folder, run } = await createBackup(t)
+    const { status, out, events } = await run(`restore ${copy}`)
     t.equal(status, 0)
     t.match(out, /^Restored .*store\.db from .*copy\.db: \d+ bytes, applications: 1, newest token issued: none\.\n/)
     t.match(
       out,
       /401 until they ask for new ones[\s\S]*old secrets live again[\s\S]*revoked since then are valid again/,
     )
-    t.strictSame(await clientIds(options), ['old'])
-    t.equal(statSync(options.file).mode & 0o777, 0o600)
+    t.strictSame(await clientIds(file), ['old'])
+    t.equal(statSync(file).mode & 0o777, 0o600)
 
     const [, replaced = ''] = /What was there before is (\S+);/.exec(out) ?? []
     t.match(replaced, /store\.db\.replaced-\d{8}T\d{6}Z$/)
     t.match(out, /have an actor\.\nSo does "audit list" on what was there before\.\n$/)
-    t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${replaced}` } }), ['old', 'new'])
-    t.match(events, [{ msg: 'database restored', file: options.copy, replaced, revoke_all_tokens: false }])
-    t.equal(namesIn(options.folder).length, 3, 'nothing else is left behind')
-    t.match(await run(['restore', options.copy], { env: { DATABASE_URL: `sqlite:${replaced}` } }), { status: 0 })
+    t.strictSame(await clientIds(replaced), ['old', 'new'])
+    t.match(events, [{ msg: 'database restored', file: copy, replaced, revoke_all_tokens: false }])
+    t.equal(namesIn(folder).length, 3, 'nothing else is left behind')
   },
 )
 
 t.test('Restore: where there was no database, the backup becomes one', async (t) => {
-  const { copy, folder } = await createBackup(t)
-  const elsewhere = { env: { DATABASE_URL: `sqlite:${folder}/new/store.db` } }
-  const result = await runJson(['restore', copy], elsewhere)
-  t.match(result, { applications: 1, replaced: null, was_locked: true })
-  t.strictSame(await clientIds(elsewhere), ['old'])
-  t.strictSame(namesIn(join(folder, 'new')), ['store.db'])
-  t.notMatch((await run(['restore', copy], { env: { DATABASE_URL: `sqlite:${folder}/other.db` } })).out, 'was there')
+  const { copy, inFolder } = await createBackup(t)
+  const there = inFolder('new/store.db')
+  t.match(await at(there).json(`restore ${copy}`), { applications: 1, replaced: null, was_locked: true })
+  t.strictSame(await clientIds(there), ['old'])
+  t.strictSame(namesIn(inFolder('new')), ['store.db'])
+  t.notMatch((await at(inFolder('other.db')).run(`restore ${copy}`)).out, 'was there')
+  const skip = !existsSync('/proc/self') && 'needs /proc'
+  t.test('a folder that nobody can make ends in a sentence, not in a loop', { skip }, async (t) => {
+    const refused = fails(/^Nothing was restored: ENOENT: .*\.\n$/)
+    await expectAll(t, at('/proc/token-server/store.db'), [[`restore ${copy}`, refused]])
+  })
 })
 
-t.test(
-  'Restore: a folder that nobody can make ends in a sentence, not in a loop',
-  { skip: !existsSync('/proc/self') && 'needs /proc' },
-  async (t) => {
-    const { copy } = await createBackup(t)
-    const { status, err } = await run(['restore', copy], {
-      env: { DATABASE_URL: 'sqlite:/proc/token-server/store.db' },
-    })
-    t.equal(status, 1)
-    t.match(err, /^Nothing was restored: ENOENT: .*\.\n$/)
-  },
-)
+t.test('Restore: the restored database has an audit event of it; if that fails, nothing is restored', async (t) => {
+  const { file, copy, inFolder, run, json } = await createBackup(t)
+  const actions = async () => (await json('audit list')).map(({ action }: { action: string }) => action)
+  const registered = 'application registered'
+  const altered = inFolder('altered.db')
+  copyFileSync(copy, altered)
+  const db = new Database(altered)
+  db.exec("CREATE TRIGGER refused BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no row, no change'); END")
+  db.close()
+  t.match((await run(`restore ${altered}`)).err, /^Nothing was restored: .*no row, no change/)
+  t.strictSame(await actions(), [registered, registered])
 
-t.test('Restore: a symbolic link to the database stays one', async (t) => {
-  const { copy, file, folder } = await createBackup(t)
-  symlinkSync(file, join(folder, 'link.db'))
-  await runJson(['restore', copy], { env: { DATABASE_URL: `sqlite:${folder}/link.db` } })
-  t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${file}` } }), ['old'])
+  await json(`restore ${copy}`)
+  t.strictSame(await actions(), ['database restored', registered], 'what the restore undoes is in what was replaced')
+  await json('restore - --revoke-all-tokens', { stdin: readFileSync(copy) })
+  const after = { file: '-', revoke_all_tokens: true }
+  const subject = { kind: 'database', id: file }
+  t.match(await json('audit list --limit 1'), [{ action: 'database restored', subject, before: {}, after }])
 })
 
-t.test('Restore: one that fails leaves a link that leads nowhere as it was', async (t) => {
-  const { copy, folder } = await createBackup(t)
-  symlinkSync(join(folder, 'elsewhere.db'), join(folder, 'link.db'))
-  const linked = { env: { DATABASE_URL: `sqlite:${folder}/link.db` } }
-  writeFileSync(join(folder, 'empty.db'), '')
-  t.match(await run(['restore', join(folder, 'empty.db')], linked), { status: 1, err: /^Nothing was restored: / })
-  t.ok(lstatSync(join(folder, 'link.db')).isSymbolicLink())
-  t.notOk(existsSync(join(folder, 'elsewhere.db')))
-  await runJson(['restore', copy], linked)
-  t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${folder}/elsewhere.db` } }), ['old'])
+t.test('Restore: what several of one second replace is kept under several names', async (t) => {
+  const { file, copy } = await createBackup(t)
+  const options = { revokeAllTokens: false, now: () => 0, author: AUTHOR }
+  const restore = async () => (await restoreStore({ kind: 'sqlite', file }, copy, options)).replaced
+  const first = `${file}.replaced-19700101T000000Z`
+  t.strictSame([await restore(), await restore(), await restore()], [first, `${first}-2`, `${first}-3`])
+  t.ok([first, `${first}-2`, `${first}-3`].every(existsSync))
 })
 
-t.test('Restore: the database itself, by whatever name, is no backup', async (t) => {
-  const { file, folder, ...options } = await createBackup(t)
-  linkSync(file, join(folder, 'same.db'))
-  for (const name of [file, join(folder, 'same.db')]) {
-    t.match(await run(['restore', name], options), {
-      status: 1,
-      err: `Nothing was restored: ${name} belongs to the database itself.`,
-    })
+t.test('Restore: a symbolic link to the database stays one; one that leads nowhere, too, if it fails', async (t) => {
+  const { copy, file, inFolder } = await createBackup(t)
+  symlinkSync(file, inFolder('link.db'))
+  await at(inFolder('link.db')).json(`restore ${copy}`)
+  t.strictSame(await clientIds(file), ['old'])
+
+  const [lost, target] = [inFolder('lost.db'), inFolder('elsewhere.db')]
+  symlinkSync(target, lost)
+  t.match(await at(lost).run('restore /dev/null'), fails(/^Nothing was restored: /))
+  t.ok(lstatSync(lost).isSymbolicLink())
+  t.notOk(existsSync(target))
+  await at(lost).json(`restore ${copy}`)
+  t.strictSame(await clientIds(target), ['old'])
+})
+
+/** Lets an fsync fail while this holds. */
+async function withFailingFsync<Result>(isFailing: () => boolean, action: () => Promise<Result>): Promise<Result> {
+  const { fsyncSync } = fs
+  const failing = (descriptor: number) => {
+    if (!isFailing()) return fsyncSync(descriptor)
+    throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' })
   }
-  t.strictSame(await clientIds(options), ['old', 'new'])
-})
+  try {
+    Object.assign(fs, { fsyncSync: failing })
+    syncBuiltinESMExports()
+    return await action()
+  } finally {
+    Object.assign(fs, { fsyncSync })
+    syncBuiltinESMExports()
+  }
+}
 
 t.test('Restore: where something fails after the rename it says so, and what was replaced', async (t) => {
-  const { file, copy, ...options } = await createBackup(t)
+  const { file, copy, run, inFolder } = await createBackup(t)
   const { ino } = statSync(file)
-  const { fsyncSync } = fs
-  Object.assign(fs, {
-    fsyncSync(descriptor: number) {
-      if (statSync(file).ino === ino) return fsyncSync(descriptor)
-      throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' })
-    },
-  })
-  syncBuiltinESMExports()
-  const { status, err } = await run(['restore', copy], options)
-  Object.assign(fs, { fsyncSync })
-  syncBuiltinESMExports()
+  const isReplaced = () => statSync(file).ino !== ino
+  const { status, err } = await withFailingFsync(isReplaced, () => run(`restore ${copy}`))
   t.equal(status, 1)
-  t.match(
-    err,
-    /^Restored \(what was there before is .*\.replaced-\w+\), but then something failed: EIO: i\/o error, fsync\.\n$/,
-  )
-  t.strictSame(await clientIds(options), ['old'])
+  const [, replaced = ''] = /^Restored \(what was there before is (.*\.replaced-\w+)\), but then /.exec(err) ?? []
+  t.match(err, / something failed: EIO: i\/o error, fsync\.\n$/)
+  t.strictSame([await clientIds(file), await clientIds(replaced)], [['old'], ['old', 'new']])
 
-  const [, replaced] = /before is (\S+)\)/.exec(err) ?? []
-  t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${replaced}` } }), ['old', 'new'])
-})
-
-t.test('Restore: where that fails and nothing was there before, the database stays', async (t) => {
-  const { copy, folder } = await createBackup(t)
-  const { fsyncSync } = fs
-  const elsewhere = join(folder, 'elsewhere.db')
-  Object.assign(fs, {
-    fsyncSync(descriptor: number) {
-      if (statSync(elsewhere).size === 0) return fsyncSync(descriptor)
-      throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' })
-    },
-  })
-  syncBuiltinESMExports()
-  const { err } = await run(['restore', copy], { env: { DATABASE_URL: `sqlite:${elsewhere}` } })
-  Object.assign(fs, { fsyncSync })
-  syncBuiltinESMExports()
-  t.match(err, /^Restored, but then something failed: EIO/)
-  t.strictSame(await clientIds({ env: { DATABASE_URL: `sqlite:${elsewhere}` } }), ['old'])
+  const there = inFolder('elsewhere.db')
+  const isThere = () => statSync(there).size > 0
+  const { err: other } = await withFailingFsync(isThere, () => at(there).run(`restore ${copy}`))
+  t.match(other, /^Restored, but then something failed: EIO/)
+  t.strictSame(await clientIds(there), ['old'], 'the database stays')
 })
 
 t.test('Restore: a log whose database is missing is kept', async (t) => {
-  const options = await createBackup(t)
-  const { copy, folder } = options
-  const store = await openHere(options)
-  await store.setStatus('new', 'suspended', AUDIT)
-  const wal = readFileSync(`${options.file}-wal`)
-  await store.close()
-  const alone = join(folder, 'alone.db')
-  const there = { env: { DATABASE_URL: `sqlite:${alone}` } }
+  const { copy, file, inFolder } = await createBackup(t)
+  const alone = inFolder('alone.db')
+  const wal = await suspendNew(file)
   writeFileSync(`${alone}-wal`, wal)
-  writeFileSync(join(folder, 'empty.db'), '')
-  t.equal((await run(['restore', join(folder, 'empty.db')], there)).status, 1)
+  t.equal((await at(alone).run('restore /dev/null')).status, 1)
   t.ok(readFileSync(`${alone}-wal`).equals(wal), 'where nothing is restored it stays in its place')
   t.notOk(existsSync(alone))
 
-  const { replaced } = await runJson(['restore', copy], there)
+  const { replaced } = await at(alone).json(`restore ${copy}`)
   t.match(replaced, /alone\.db\.replaced-\w+-wal$/)
   t.ok(readFileSync(replaced).equals(wal))
-  t.strictSame(await clientIds(there), ['old'])
+  t.strictSame(await clientIds(alone), ['old'])
 })
 
 t.test('Restore: it is refused while anybody has the database open, and nothing changes', async (t) => {
-  const options = await createBackup(t)
-  const store = await openHere(options)
-  t.match(await run(['restore', options.copy], options), {
-    status: 1,
-    err: /^Nothing was restored: .*store\.db is in use: stop the server, and let no command run\.\n$/,
-  })
-  t.strictSame(namesIn(options.folder), ['copy.db', 'store.db'])
+  const { file, copy, folder, run } = await createBackup(t)
+  const store = await openFile(file)
+  const err = /^Nothing was restored: .*store\.db is in use: stop the server, and let no command run\.\n$/
+  await expectAll(t, { run }, [[`restore ${copy}`, { status: 1, err }]])
+  t.strictSame(namesIn(folder), ['copy.db', 'store.db'])
   t.equal((await store.listApplications({ limit: 9 })).length, 2)
   await store.close()
-  t.equal((await run(['restore', options.copy], options)).status, 0)
+  await expectAll(t, { run }, [[`restore ${copy}`, {}]])
 })
 
-t.test('Restore: a database that an fsync failed for is brought to the disk before it is put aside', async (t) => {
-  const options = await createBackup(t)
-  const store = await openHere(options)
-  await store.setStatus('new', 'suspended', AUDIT)
-  for (const suffix of ['', '-wal']) copyFileSync(`${options.file}${suffix}`, `${options.folder}/failed.db${suffix}`)
-  chmodSync(`${options.folder}/failed.db-wal`, 0o600 | MARK)
-  await store.close()
-  const failed = { env: { DATABASE_URL: `sqlite:${options.folder}/failed.db` } }
-
-  const other = new Database(`${options.folder}/failed.db`)
-  other.prepare('SELECT 1 FROM applications').get()
-  t.match((await run(['restore', options.copy], failed)).err, /^Nothing was restored: an fsync has failed/)
-  // As a process ends that is killed: without a checkpoint.
-  copyFileSync(`${options.folder}/failed.db-wal`, `${options.folder}/kept`)
-  other.close()
-  copyFileSync(`${options.folder}/kept`, `${options.folder}/failed.db-wal`)
-  chmodSync(`${options.folder}/failed.db-wal`, 0o600 | MARK)
-  const { replaced } = await runJson(['restore', options.copy], failed)
-  t.match(await runJson(['apps', 'show', 'new'], { env: { DATABASE_URL: `sqlite:${replaced}` } }), {
-    status: 'suspended',
+t.test('Restore: what a crash, or a failed fsync, left in the log is put aside with the old database', async (t) => {
+  const { file, copy, inFolder } = await createBackup(t)
+  const [crashed, failed] = [inFolder('crashed.db'), inFolder('failed.db')]
+  await suspendNew(file, () => {
+    for (const to of [crashed, failed]) copyFiles(file, to)
   })
-  t.notOk(existsSync(`${replaced}-wal`))
+  chmodSync(`${failed}-wal`, 0o600 | MARK)
+  const other = new Database(failed)
+  other.prepare('SELECT 1 FROM applications').get()
+  t.match((await at(failed).run(`restore ${copy}`)).err, /^Nothing was restored: an fsync has failed/)
+  // As a process ends that is killed: without a checkpoint.
+  const wal = readFileSync(`${failed}-wal`)
+  other.close()
+  writeFileSync(`${failed}-wal`, wal)
+  chmodSync(`${failed}-wal`, 0o600 | MARK)
+  for (const there of [crashed, failed]) {
+    const { replaced } = await at(there).json(`restore ${copy}`)
+    t.strictSame(await clientIds(there), ['old'])
+    t.match(await at(replaced).json('apps show new'), { status: 'suspended' })
+    t.notOk(existsSync(`${replaced}-wal`))
+  }
 })
 
-t.test(
-  'Restore: what a crash left in the -wal file is kept with the old database, not put into the new one',
-  async (t) => {
-    const options = await createBackup(t)
-    const store = await openHere(options)
-    await store.setStatus('new', 'suspended', AUDIT)
-    const crashed = join(options.folder, 'crashed.db')
-    for (const suffix of ['', '-wal']) copyFileSync(`${options.file}${suffix}`, `${crashed}${suffix}`)
-    await store.close()
-    t.ok(statSync(`${crashed}-wal`).size > 0)
-    const there = { env: { DATABASE_URL: `sqlite:${crashed}` } }
-    const { replaced } = await runJson(['restore', options.copy], there)
-    t.strictSame(await clientIds(there), ['old'])
-    t.match(await runJson(['apps', 'show', 'new'], { env: { DATABASE_URL: `sqlite:${replaced}` } }), {
-      status: 'suspended',
-    })
-  },
-)
-
-t.test('Restore: a damaged database is replaced too, and kept with its -wal file', async (t) => {
+t.test('Restore: a damaged database is replaced too, and kept with its log', async (t) => {
   for (const isInUse of [true, false]) {
-    const options = await createBackup(t)
-    const store = await openHere(options)
-    await store.setStatus('new', 'suspended', AUDIT)
-    const wal = readFileSync(`${options.file}-wal`)
-    await store.close()
+    const { file, copy, run } = await createBackup(t)
+    const wal = await suspendNew(file)
     // Must be as large as the log's database: SQLite does not apply a log to a much smaller one.
-    const damaged = Buffer.alloc(statSync(options.file).size, 1)
-    writeFileSync(options.file, damaged)
-    if (isInUse) for (const suffix of ['-wal', '-shm']) writeFileSync(`${options.file}${suffix}`, wal)
-    const { status, out } = await run(['restore', options.copy], options)
+    const damaged = Buffer.alloc(statSync(file).size, 1)
+    writeFileSync(file, damaged)
+    if (isInUse) for (const suffix of ['-wal', '-shm']) writeFileSync(`${file}${suffix}`, wal)
+    const { status, out } = await run(`restore ${copy}`)
     t.equal(status, 0)
     t.match(out, 'one that runs must be restarted')
     const [replaced = ''] = /\S+replaced-\w+/.exec(out) ?? []
-    t.equal(readFileSync(replaced).equals(damaged), !isInUse, 'SQLite puts what is in the -wal file into it')
+    t.equal(readFileSync(replaced).equals(damaged), !isInUse, 'SQLite puts what is in the log into it')
     t.equal(existsSync(`${replaced}-wal`) && readFileSync(`${replaced}-wal`).equals(wal), isInUse)
-    t.strictSame(await clientIds(options), ['old'])
+    t.strictSame(await clientIds(file), ['old'])
   }
 })
 
 t.test('Restore: what is no whole backup of this program is refused, and nothing changes', async (t) => {
-  const options = await createBackup(t)
-  const { folder } = options
-  const good = readFileSync(options.copy)
-  const half = Buffer.from(good)
-  half.fill(0xff, 4096 * 3, 4096 * 4)
-  const files: Record<string, [string | Buffer, RegExp]> = {
-    'empty.db': ['', /: it is empty\.\n$/],
-    'text.db': ['some text that is long enough to be something', /: file is not a database \(SQLITE_NOTADB\)\.\n$/],
-    'cut.db': [good.subarray(0, good.length - 4096), /: .*malformed|: it is damaged: /],
-    'damaged.db': [half, /: .*malformed|: it is damaged: /],
-  }
-  for (const [name, [bytes, message]] of Object.entries(files)) {
-    writeFileSync(join(folder, name), bytes)
-    const { status, err } = await run(['restore', join(folder, name)], options)
-    t.equal(status, 1, name)
-    t.match(err, message, name)
-  }
-  const newer = new Database(options.copy)
+  const { file, copy, folder, inFolder, run } = await createBackup(t)
+  const good = readFileSync(copy)
+  const half = Buffer.from(good).fill(0xff, 4096 * 3, 4096 * 4)
+  linkSync(file, inFolder('same.db'))
+  const newer = new Database(copy)
   newer.pragma(`user_version = ${LATEST + 1}`)
   newer.exec("UPDATE compatibility SET oldest_program = '99.0.0'")
   newer.close()
-  t.match(
-    (await run(['restore', options.copy], options)).err,
-    /copy\.db cannot be used: The database needs token-server 99\.0\.0 or newer, .* upgrade the program\.\n$/,
-  )
-  t.match((await run(['restore', join(folder, 'missing.db')], options)).err, /^Nothing was restored: ENOENT/)
+  const damaged = /cannot be used: .*(malformed|it is damaged: )/
+  const files: Record<string, [content: string | Buffer, message: RegExp]> = {
+    'empty.db': ['', /empty\.db cannot be used: it is empty\.\n$/],
+    'text.db': ['some text that is long enough to be something', /: file is not a database \(SQLITE_NOTADB\)\.\n$/],
+    'cut.db': [good.subarray(0, good.length - 4096), damaged],
+    'half.db': [half, damaged],
+  }
+  for (const [name, [content]] of Object.entries(files)) writeFileSync(inFolder(name), content)
+  const refused: [name: string, message: RegExp][] = [
+    ...Object.entries(files).map(([name, [, message]]) => [name, message] as [string, RegExp]),
+    ['copy.db', /cannot be used: The database needs token-server 99\.0\.0 or newer, .* upgrade the program\.\n$/],
+    ['missing.db', /^Nothing was restored: ENOENT/],
+    ['store.db', /^Nothing was restored: \S+store\.db belongs to the database itself\.\n$/],
+    ['same.db', /^Nothing was restored: \S+same\.db belongs to the database itself\.\n$/],
+  ]
+  for (const [name, err] of refused) await expectAll(t, { run }, [[`restore ${inFolder(name)}`, { status: 1, err }]])
+  const nothing = 'Nothing was restored: the backup from standard input cannot be used: it is empty.\n'
+  t.equal((await run('restore -')).err, nothing)
 
   const raw = temporaryDatabase(t)
-  const store = await openHere(raw)
-  t.match(
-    (await run(['restore', raw.file], options)).err,
-    /a part of .*store\.db is in .*store\.db-wal: make a backup of it/,
-  )
+  const store = await openFile(raw.file)
+  t.match((await run(`restore ${raw.file}`)).err, /a part of .*store\.db is in .*store\.db-wal: make a backup of it/)
   await store.close()
 
-  t.strictSame(await clientIds(options), ['old', 'new'])
-  t.strictSame(
-    namesIn(folder).sort(),
-    [...Object.keys(files), 'copy.db', 'store.db'].sort(),
-    'and nothing is left behind',
-  )
-  const nowhere = { env: { DATABASE_URL: `sqlite:${folder}/none.db` } }
-  t.equal((await run(['restore', join(folder, 'empty.db')], nowhere)).status, 1)
-  t.notOk(existsSync(join(folder, 'none.db')))
+  t.strictSame(await clientIds(file), ['old', 'new'])
+  const names = [...Object.keys(files), 'copy.db', 'same.db', 'store.db'].sort()
+  t.strictSame(namesIn(folder).sort(), names, 'and nothing is left behind')
+  t.equal((await at(inFolder('none.db')).run(`restore ${inFolder('empty.db')}`)).status, 1)
+  t.notOk(existsSync(inFolder('none.db')))
 })
 
 t.test('Restore: tokens of the backup are valid again, and with --revoke-all-tokens none is', async (t) => {
-  const options = await createBackup(t)
-  const store = await openHere(options)
+  const { file, copy, inFolder, json } = await createBackup(t)
+  const store = await openFile(file)
   const { stored } = mintToken(((await store.findApplication('old')) as Application).key, Date.now())
   await store.addToken(stored)
   await store.close()
-  await runJson(['backup', options.copy], options)
-  const found = async () => {
-    const store = await openHere(options)
+  await json(`backup ${copy}`)
+  async function isFound(file: string) {
+    const store = await openFile(file)
     const token = await store.findToken(stored.id)
     await store.close()
     return token !== undefined
   }
-  await runJson(['apps', 'remove', 'old'], options)
-  await runJson(['restore', options.copy], options)
-  t.equal(await found(), true)
-  const elsewhere = { ...options, env: { DATABASE_URL: `sqlite:${options.folder}/other.db` } }
-  const { out, events } = await run(['restore', options.copy, '--revoke-all-tokens'], elsewhere)
+  await json('apps remove old')
+  await json(`restore ${copy}`)
+  t.equal(await isFound(file), true)
+  const elsewhere = inFolder('other.db')
+  const { out, events } = await at(elsewhere).run(`restore ${copy} --revoke-all-tokens`)
   t.match(out, /newest token issued: none[\s\S]*Every token in the backup is revoked/)
   t.match(events, [{ revoke_all_tokens: true }])
-  options.env = elsewhere.env
-  t.equal(await found(), false)
+  t.equal(await isFound(elsewhere), false)
 })
 
 t.test('Restore: operators and their keys are restored, sessions and login links are not', async (t) => {
-  const options = await createBackup(t)
-  const store = await openHere(options)
-  await store.addOperator({ name: 'anna', role: 'admin', createdAt: Date.now() }, AUDIT)
+  const { file, copy, run, json } = await createBackup(t)
   const times = { createdAt: Date.now(), endsAt: Date.now() + 600_000 }
+  const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+  const store = await openFile(file)
+  await store.addOperator({ name: 'anna', role: 'admin', createdAt: Date.now() }, AUDIT)
   await store.addAdminKey('anna', { digest: 'key', ...times }, AUDIT)
-  for (const digest of ['used', 'code']) await store.addLoginCode('anna', { digest, ...times }, AUDIT)
-  const session = { digest: 'session', ...times, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
-  await store.beginSession('anna', 'used', session, AUDIT)
   await store.close()
-  for (const flags of [[], ['--without-tokens']]) {
-    await runJson(['backup', options.copy, ...flags], options)
-    const before = await openHere(options)
-    await before.removeOperator('anna', AUDIT)
+  for (const flags of ['', ' --without-tokens']) {
+    const before = await openFile(file)
+    for (const digest of ['used', 'code']) await before.addLoginCode('anna', { digest, ...times }, AUDIT)
+    await before.beginSession('anna', 'used', { digest: 'session', ...times, ...from }, AUDIT)
     await before.close()
-    const { out } = await run(['restore', options.copy], options)
+    await json(`backup ${copy}${flags}`)
+    await json('operators remove anna')
+    const { out } = await run(`restore ${copy}`)
     t.match(out, /Operators and admin keys are as they were: [\s\S]* Logins have ended\./)
-    const after = await openHere(options)
+    const after = await openFile(file)
     t.match(await after.findAdminKey('key'), { operator: { name: 'anna', keys: [{ revokedAt: null }] } })
     t.equal(await after.findSession('session'), undefined)
     t.equal(await after.findLoginCode('code'), undefined)
-    // For the next iteration.
-    await after.addLoginCode('anna', { digest: 'used', ...times }, AUDIT)
-    await after.addLoginCode('anna', { digest: 'code', ...times }, AUDIT)
-    await after.beginSession('anna', 'used', session, AUDIT)
     await after.close()
   }
 })
 
-t.test('Restore: an older backup is migrated on the way', async (t) => {
-  const { env, folder } = temporaryDatabase(t)
-  const old = new Database(join(folder, 'old.db'))
-  old.exec(
-    readFileSync(new URL('../../migrations/sqlite/0001_applications_secrets_tokens.sql', import.meta.url), 'utf8'),
-  )
+t.test('Restore: an older backup is migrated on the way, and a newer one that allows it stays as it is', async (t) => {
+  const { file, copy, inFolder, json } = await createBackup(t)
+  const old = new Database(inFolder('old.db'))
+  const first = new URL('../../migrations/sqlite/0001_applications_secrets_tokens.sql', import.meta.url)
+  old.exec(readFileSync(first, 'utf8'))
   old.pragma('user_version = 1')
   old.close()
-  await runJson(['restore', join(folder, 'old.db')], { env })
-  t.strictSame(await runJson(['migrate'], { env }), { from: LATEST, to: LATEST })
-})
+  await json(`restore ${inFolder('old.db')}`)
+  t.strictSame(await json('migrate'), { from: LATEST, to: LATEST })
 
-t.test('Restore: a backup of a newer schema that allows the program stays as it is', async (t) => {
-  const options = await createBackup(t)
-  const newer = new Database(options.copy)
+  const newer = new Database(copy)
   newer.exec('ALTER TABLE applications ADD COLUMN note TEXT')
   newer.pragma(`user_version = ${LATEST + 1}`)
   newer.close()
-  await runJson(['restore', options.copy, '--revoke-all-tokens'], options)
-  t.strictSame(await clientIds(options), ['old'])
-  t.strictSame(await runJson(['migrate'], options), { from: LATEST + 1, to: LATEST + 1 })
-  for (const flags of [[], ['--without-tokens']]) {
-    const copy = join(options.folder, 'again.db')
-    await runJson(['backup', copy, ...flags], options)
-    const db = new Database(copy, { readonly: true })
+  await json(`restore ${copy} --revoke-all-tokens`)
+  t.strictSame(await clientIds(file), ['old'])
+  t.strictSame(await json('migrate'), { from: LATEST + 1, to: LATEST + 1 })
+  for (const flags of ['', ' --without-tokens']) {
+    await json(`backup ${inFolder('again.db')}${flags}`)
+    const db = new Database(inFolder('again.db'), { readonly: true })
     t.equal(db.pragma('user_version', { simple: true }), LATEST + 1)
     t.match(db.prepare('SELECT * FROM applications').all(), [{ client_id: 'old', note: null }])
     db.close()

@@ -1,69 +1,66 @@
 import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { REGISTER } from '../support/register.ts'
-import { run, runJson } from '../support/run.ts'
-import { temporaryDatabase } from '../support/temporary-database.ts'
+import type { SeedPlan } from '../../src/administration/seed-plan.ts'
+import { parseSeedFile } from '../../src/administration/seed-plan.ts'
+import { createSeedProgress } from '../../src/commands/seed-output.ts'
+import { expectAll, fails, startShell } from '../support/shell.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../seeds/applications.json')
 
-/** A database, and a seed file beside it. */
-function setting(t: Test) {
-  const { folder, ...options } = temporaryDatabase(t)
+/** Commands on a database with the suite `store` named Store, and a way to write a seed file beside it. */
+async function startSeed(t: Test) {
+  const { folder, ...rest } = await startShell(t, ({ suites }) => suites.register({ suiteId: 'store', name: 'Store' }))
+  let count = 0
   const write = (content: unknown) => {
-    const file = join(folder, 'seed.json')
-    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+    const file = join(folder, `seed-${++count}.json`)
+    writeFileSync(file, JSON.stringify(content))
     return file
   }
-  return { options, write }
+  return { ...rest, write }
 }
 
 t.test('Seed: the example is registered once, with credentials that are printed once', async (t) => {
-  const { options } = setting(t)
-  const first = await run(['seed', EXAMPLE], options)
+  const { run, json } = await startShell(t)
+  const first = await run(`seed ${EXAMPLE}`)
   t.equal(first.status, 0)
   t.equal(first.out.match(/client_secret {2}\w{40}/g)?.length, 4)
-  t.match(first.out, /Registered 4, left 0 as they were\.\n$/)
-  t.strictSame(await run(['seed', EXAMPLE], options), {
-    status: 0,
-    out: 'Registered 0, left 4 as they were.\n',
-    err: '',
-    events: [],
-  })
-  t.strictSame(await runJson(['seed', EXAMPLE], options), { suites: [], applications: [], existing: 4 })
-  t.match(await runJson(['apps', 'list'], options), [
-    { suites: ['store', 'product-information'] },
-    { client_id: 'catalogue-sync', suites: ['product-information'] },
+  t.match(first.out, /\nA generated secret is shown this once .*\n\nRegistered 4, left 0 as they were\.\n$/)
+  t.strictSame(await json(`seed ${EXAMPLE}`), { suites: [], applications: [], existing: 4 })
+  const sync = { client_id: 'catalogue-sync', suites: ['product-information'] }
+  await expectAll(t, { run }, [
+    [`seed ${EXAMPLE}`, { out: /^Registered 0, left 4 as they were\.\n$/, events: [] }],
+    ['apps list', { json: [{ suites: ['store', 'product-information'] }, sync] }],
   ])
 })
 
 t.test('Seed: imported credentials are accepted, and the secret is not printed', async (t) => {
-  const { options, write } = setting(t)
-  const file = write({
-    applications: [
-      { name: 'A', developer_email: 'a@b.example', client_id: 'legacy-id', client_secret: 'legacy-secret-16' },
-    ],
-  })
-  t.match(await run(['seed', '-'], { ...options, stdin: '{' }), { status: 1, err: /^- is not JSON/ })
-  const { applications } = await runJson(['seed', file], options)
-  t.strictSame(applications, [{ client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example', status: 'active' }])
+  const { json, run } = await startShell(t)
+  const one = { client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example' }
+  const stdin = JSON.stringify({ applications: [{ ...one, client_secret: 'legacy-secret-16' }] })
+  const err =
+    /^Warning: There is no suite yet: the applications are approved for none, until "applications approve"\.\n$/
+  await expectAll(t, { run }, [
+    ['seed - --dry-run', { stdin, err }],
+    ['seed -', fails(/^- is not JSON/, '{')],
+  ])
+  t.strictSame((await json('seed -', { stdin })).applications, [{ ...one, status: 'active' }])
 })
 
 t.test('Seed: a dry run says what would be registered, and changes nothing', async (t) => {
-  const { options, write } = setting(t)
-  t.match(await run(['seed', EXAMPLE, '--dry-run'], options), { status: 1, err: /There is no database/ })
-  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
-  const { out, events } = await run(['seed', EXAMPLE, '--dry-run'], options)
-  t.equal(
-    out,
-    'Would register Product information API (suite product-information)\n' +
-      'Would register Store front (store-front@partner.example)\n' +
-      'Would register Catalogue sync (catalogue@partner.example)\n' +
-      'Would register 3, and leave 1 as they are. Nothing was changed.\n',
-  )
+  const { run, json } = await startSeed(t)
+  const { out, events } = await run(`seed ${EXAMPLE} --dry-run`)
   t.strictSame(events, [])
-  t.strictSame(await runJson(['seed', EXAMPLE, '--dry-run'], options), {
+  t.strictSame(out.split('\n'), [
+    'Would register Product information API (suite product-information)',
+    'Would register Store front (store-front@partner.example)',
+    'Would register Catalogue sync (catalogue@partner.example)',
+    'Would register 3, and leave 1 as they are. Nothing was changed.',
+    '',
+  ])
+  t.strictSame(await json(`seed ${EXAMPLE} --dry-run`), {
     suites: [{ id: 'product-information', name: 'Product information API' }],
     applications: [
       { name: 'Store front', developer_email: 'store-front@partner.example' },
@@ -71,111 +68,69 @@ t.test('Seed: a dry run says what would be registered, and changes nothing', asy
     ],
     existing: 1,
   })
-  t.strictSame(await runJson(['apps', 'list'], options), [])
-  t.match(await run(['seed', write({ applications: [{ name: 7 }] }), '--dry-run'], options), { status: 1 })
+  t.strictSame([await json('apps list'), (await json('suites list')).length], [[], 1])
 })
 
 t.test('Seed: what exists with other values is said, with the command that changes it', async (t) => {
-  const { options, write } = setting(t)
-  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
-  const known = { name: 'Known', developer_email: 'a@b.example', client_id: 'known', suites: [] }
-  const file = (name: string, developer_email: string) => write({ applications: [{ ...known, name, developer_email }] })
-  t.equal((await run(['seed', file('Known', 'a@b.example')], options)).err, '')
-  t.equal(
-    (await run(['seed', file("Partner's", 'a@b.example')], options)).err,
-    'Warning: known differs from the file in its name, and is left as it is. ' +
-      "To change it: applications update known --name 'Partner'\\''s'\n",
-  )
-  t.match((await run(['seed', file('Known', 'new@b.example')], options)).err, / in its developer email, and is left/)
-  t.strictSame(JSON.parse((await run(['seed', file('New', 'new@b.example'), '--dry-run', '--json'], options)).err), {
-    warning:
-      'known differs from the file in its name and developer email, and is left as it is. ' +
-      "To change it: applications update known --name 'New' --developer-email 'new@b.example'",
-  })
-})
-
-t.test('Seed: a suite with another name in the file is said, with the command that changes it', async (t) => {
-  const { options, write } = setting(t)
-  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
-  const file = write({ suites: [{ id: 'store', name: 'Shop' }] })
-  const warning =
-    'The suite store differs from the file in its name, and is left as it is. ' +
-    "To change it: suites update store --name 'Shop'"
-  t.strictSame(JSON.parse((await run(['seed', file, '--dry-run', '--json'], options)).err), { warning })
-  t.equal((await run(['seed', file], options)).err, `Warning: ${warning}\n`)
-  t.match(await runJson(['suites', 'list'], options), [{ name: 'Store API' }])
-})
-
-t.test('Seed: of two entries that are one, the second says which is the first and by which fields', async (t) => {
-  const { options, write } = setting(t)
-  const [store, other] = [
-    { id: 'store', name: 'A' },
-    { id: 'other', name: 'A' },
+  const { run, json, write } = await startSeed(t)
+  const seed = (...applications: object[]) => `seed ${write({ applications })}`
+  const known = (name: string, developer_email: string) => ({ client_id: 'known', name, developer_email, suites: [] })
+  const differs = (what: string, change: string) =>
+    `known differs from the file in its ${what}, and is left as it is. To change it: applications update known ${change}`
+  for (let time = 0; time < 2; time++) t.equal((await run(seed(known('Known', 'a@b.example')))).err, '')
+  const both = "--name 'New' --developer-email 'new@b.example'"
+  const suite =
+    'The suite store differs from the file in its name, and is left as it is. To change it: suites update store'
+  const cases: [command: string, warning: string][] = [
+    [seed(known("Partner's", 'a@b.example')), differs('name', "--name 'Partner'\\''s'")],
+    [seed(known('Known', 'new@b.example')), differs('developer email', "--developer-email 'new@b.example'")],
+    [seed(known('New', 'new@b.example')), differs('name and developer email', both)],
+    [`seed ${write({ suites: [{ id: 'store', name: 'Shop' }] })}`, `${suite} --name 'Shop'`],
   ]
-  const application = { name: 'A', developer_email: 'a@b.example' }
-  const file = write({
-    suites: [store, other, store],
-    applications: [
-      application,
-      { ...application, client_id: 'a' },
-      { ...application, name: 'B', client_id: 'a' },
-      application,
-    ],
-  })
-  t.equal(
-    (await run(['seed', file], options)).err,
-    `Nothing was changed. Problems in ${file}:
-  suites[2]: It has the same id as suites[0]
-  applications[2]: It has the same client_id as applications[1]
-  applications[3]: It has the same name and developer_email as applications[0]
-`,
-  )
+  for (const [command, warning] of cases) {
+    t.equal((await run(command)).err, `Warning: ${warning}\n`)
+    t.strictSame(JSON.parse((await run(`${command} --dry-run --json`)).err), { warning })
+  }
+  t.match(await json('suites list'), [{ name: 'Store' }])
 })
 
 t.test('Seed: an application with another email is a new one, and the one of the same name is named', async (t) => {
-  const { options, write } = setting(t)
-  const store = { suites: [{ id: 'store', name: 'Store API' }] }
-  const file = (...emails: string[]) =>
-    write({ ...store, applications: emails.map((developer_email) => ({ name: 'App', developer_email })) })
-  const { applications } = await runJson(['seed', file('old@b.example')], options)
-  t.equal((await run(['seed', file('old@b.example', 'other@b.example')], options)).err, '', 'the file has both')
-  const { err } = await run(['seed', file('other@b.example', 'new@b.example')], options)
+  const { run, json, write } = await startSeed(t)
+  const seed = (...emails: string[]) =>
+    `seed ${write({ applications: emails.map((developer_email) => ({ name: 'App', developer_email })) })}`
+  const { applications } = await json(seed('old@b.example'))
+  const [{ client_id: id }] = applications
+  t.equal((await run(seed('old@b.example', 'other@b.example'))).err, '', 'the file has both')
+  const { out, err } = await run(seed('other@b.example', 'new@b.example'))
+  t.match(out, 'A generated secret is shown this once')
   t.equal(
     err,
-    `Warning: App (new@b.example) is a new application, though ${applications[0].client_id} of old@b.example has the ` +
-      'same name. If that is the one that is meant: ' +
-      `applications update ${applications[0].client_id} --developer-email 'new@b.example'\n`,
+    `Warning: App (new@b.example) is a new application, though ${id} of old@b.example has the same name. ` +
+      `If that is the one that is meant: applications update ${id} --developer-email 'new@b.example'\n`,
   )
-  const many = file(...Array.from({ length: 25 }, (_, n) => `${n}@b.example`))
-  const warnings = (await run(['seed', many, '--dry-run'], options)).err.trim().split('\n')
+  const emails = Array.from({ length: 25 }, (_, n) => `${n}@b.example`)
+  const warnings = (await run(`${seed(...emails)} --dry-run`)).err.trim().split('\n')
   t.equal(warnings.length, 21)
   t.equal(warnings.at(-1), 'Warning: The same holds for 5 more.')
 })
 
-t.test('Seed: applications without any suite are approved for none, which is said', async (t) => {
-  const { options, write } = setting(t)
-  const file = write({ applications: [{ name: 'A', developer_email: 'a@b.example' }] })
-  t.match((await run(['seed', file], options)).err, /^Warning: There is no suite yet: .*approved for none/)
-})
-
 t.test('Seed: a byte order mark is accepted; what is not UTF-8 is refused with its place', async (t) => {
-  const { options } = setting(t)
+  const { run, json } = await startShell(t)
   const content = Buffer.from('{"suites": [\n{"id": "store", "name": "Störe"}]}')
   const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), content])
-  t.match(await runJson(['seed', '-'], { ...options, stdin: marked }), { suites: [{ name: 'Störe' }] })
-  const wrong = Buffer.from(content.toString('latin1').replace('\u00c3\u00b6', '\u00f6'), 'latin1')
-  t.match(await run(['seed', '-'], { ...options, stdin: wrong }), {
-    status: 1,
-    err: 'standard input is not UTF-8 (line 2 column 28).\n',
-  })
-  const stdin = Buffer.from('{}\n\xff\n', 'latin1')
-  t.match(await run(['seed', '-'], { ...options, stdin }), { err: /line 2 column 1/ })
+  t.match(await json('seed -', { stdin: marked }), { suites: [{ name: 'Störe' }] })
+  const wrong = {
+    'line 2 column 28': content.toString('latin1').replace('\u00c3\u00b6', '\u00f6'),
+    'line 2 column 1': '{}\n\xff\n',
+  }
+  for (const [place, text] of Object.entries(wrong)) {
+    const err = `standard input is not UTF-8 (${place}).\n`
+    t.match(await run('seed -', { stdin: Buffer.from(text, 'latin1') }), { status: 1, out: /^$/, err })
+  }
 })
 
 t.test('Seed: every unknown suite and taken id is told with its place, before anything is changed', async (t) => {
-  const { options, write } = setting(t)
-  await run([...REGISTER, '--client-id', 'taken'], options)
-  await run(['suites', 'register', 'store', '--name', 'Store API', '--create'], options)
+  const { run, write } = await startSeed(t)
   const application = { name: 'A', developer_email: 'a@b.example' }
   const file = write({
     suites: [{ id: 'taken', name: 'A' }],
@@ -185,101 +140,108 @@ t.test('Seed: every unknown suite and taken id is told with its place, before an
       { ...application, name: 'C', suites: ['y'] },
     ],
   })
-  t.equal(
-    (await run(['seed', file], options)).err,
-    `Nothing was changed. Problems in ${file}:
+  const problems = `Nothing was changed. Problems in ${file}:
   suites[0].id: The id taken is taken already.
   applications[0].suites[1]: There is no suite with the id x.
   applications[1].client_id: The id store is taken already.
   applications[2].suites[0]: There is no suite with the id y.
-`,
-  )
-  t.equal((await runJson(['apps', 'list'], options)).length, 1)
-})
-
-t.test('Seed: how long imported secrets take is said before, and on a terminal how far it is', async (t) => {
-  const { options, write } = setting(t)
-  const applications = Array.from({ length: 48 }, (_, n) => ({
-    name: `A ${n}`,
-    developer_email: 'a@b.example',
-    client_secret: `imported-secret-${n}`,
-    suites: [],
-  }))
-  const file = write({ applications })
-  const { status, err } = await run(['seed', file], { ...options, isTTY: true })
-  t.equal(status, 0)
-  t.match(err, /^Warning: .*\n48 imported secrets are to be hashed: that takes about \d+ s\.\n/)
-  t.match(err, /^\d+ of 48$/m)
+`
+  await expectAll(t, { run }, [
+    ['apps register --name T --developer-email a@b.example --client-id taken', {}],
+    [`seed ${file}`, fails(problems)],
+    [`seed ${file} --dry-run`, fails(problems)],
+    ['seed /nowhere/at/all', fails(/^Cannot read \/nowhere\/at\/all: ENOENT/)],
+    ['apps list', /^client id .*\ntaken .*\n$/],
+  ])
 })
 
 t.test('Seed: a store that fails on the way ends it; what was registered was shown', async (t) => {
-  const { options, write } = setting(t)
-  const file = write({
-    suites: [{ id: 'store', name: 'Store API' }],
+  const { run, json, file } = await startShell(t)
+  const stdin = JSON.stringify({
+    suites: [{ id: 'store', name: 'Store' }],
     applications: [{ name: 'A', developer_email: 'a@b.example' }],
   })
-  await run(['migrate'], options)
-  const db = new Database(options.env.DATABASE_URL.slice('sqlite:'.length))
+  const db = new Database(file)
   db.exec("CREATE TRIGGER fails BEFORE INSERT ON applications BEGIN SELECT RAISE(ABORT, 'full'); END")
-  const { status, out, err } = await run(['seed', file, '--json'], options)
+  const { status, out, err } = await run('seed - --json', { stdin })
   t.match(JSON.parse(out), { suites: [{ client_secret: /^\w{40}$/ }], applications: [], existing: 0 })
   t.equal(status, 1)
   t.match(JSON.parse(err), { error: /SQLITE_CONSTRAINT/ })
   db.exec('DROP TRIGGER fails')
   db.close()
-  t.match(await runJson(['seed', file], options), { suites: [], applications: [{ name: 'A' }], existing: 1 })
+  t.match(await json('seed -', { stdin }), { suites: [], applications: [{ name: 'A' }], existing: 1 })
+})
+
+t.test('Seed: how long imported secrets take is said before, and from time to time how far it is', async (t) => {
+  const { now } = performance
+  let seconds = 0
+  t.teardown(() => Object.assign(performance, { now }))
+  Object.assign(performance, { now: () => seconds * 1000 })
+  /** What is said of a plan, and of steps of 400 that take so many seconds. */
+  function said(imported: number, isTTY: boolean, ...steps: number[]): string {
+    let err = ''
+    const terminal = { stderr: { write: (text: string) => (err += text), isTTY } } as never
+    const some = Array.from({ length: Math.max(1200, imported) }, (_, n) => ({
+      ...(n < imported && { clientSecret: 'x' }),
+    }))
+    const plan = { missing: { suites: [{}], applications: some }, unfinished: { suites: [], applications: [{}] } }
+    const tell = createSeedProgress(terminal, {}, plan as unknown as SeedPlan)
+    for (const step of steps) {
+      seconds += step
+      tell({ suites: Array(1), applications: Array(398), existing: 1 })
+    }
+    return err
+  }
+  const perSecond = 10 * availableParallelism()
+  t.equal(said(0, true, 0.9, 0.2, 0.9, 0.1), '800 of 1,202\n1,600 of 1,202\n')
+  t.equal(said(0, false, 9, 1), '800 of 1,202\n')
+  t.equal(said(perSecond / 2 - 1, true), '', 'less than half a second')
+  const sentence = 'imported secrets are to be hashed: that takes about 3 s.\n'
+  t.equal(said(3 * perSecond, true), `${3 * perSecond} ${sentence}`)
 })
 
 t.test('Seed: an invalid file changes nothing; the message names the place and repeats no secret', async (t) => {
-  const { options, write } = setting(t)
   const valid = { name: 'A', developer_email: 'a@b.example' }
-  const invalid: [unknown, RegExp][] = [
+  const partner = { name: 'B', developer_email: 'a@b.example', client_id: 'a' }
+  const named = (...ids: string[]) => ids.map((id, n) => ({ id, name: `Suite ${n}` }))
+  const all =
+    /^Nothing was changed\. Problems in seed\.json:\n {2}suites\[2\]: .* as suites\[0\]\n {2}applications\[2\]: .* as .*\[0\]$/
+  const twice = (list: string, fields: string) =>
+    new RegExp(`${list}\\[1\\]: It has the same ${fields} as ${list}\\[0\\]$`)
+  const invalid: [content: unknown, message: RegExp][] = [
     ['{"applications":[{"client_secret":"hunter2", }]}', /seed\.json is not JSON \(line 1 column 46\)\.$/],
     ['', /is not JSON\.$/],
     [[valid], /the file: /],
     [{ apps: [] }, /the file: .*apps/],
     [{ suites: [{ id: 'a/b', name: 'A' }] }, /suites\[0\]\.id: The suite id must be/],
-    [
-      {
-        suites: [
-          { id: 'a', name: 'A' },
-          { id: 'a', name: 'B' },
-        ],
-      },
-      /suites\[1\]: It has the same id as suites\[0\]/,
-    ],
-    [
-      { applications: [{ ...valid, suites: ['nowhere'] }] },
-      /^Nothing was changed\. .*\n {2}applications\[0\]\.suites\[0\]: There is no suite with the id nowhere\.$/,
-    ],
+    [{ suites: named('a', 'a') }, twice('suites', 'id')],
     [{ applications: [valid, { ...valid, name: 7 }] }, /applications\[1\]\.name: The name must be text$/],
     [{ applications: [{ name: 'A' }] }, /applications\[0\]\.developer_email: The developer email is missing$/],
-    [
-      { applications: [valid, { ...valid, name: 'B', client_secret: 'hunter2' }] },
-      /applications\[1\]\.client_secret: .* 8 to 200/,
-    ],
+    [{ applications: [{ ...valid, client_secret: 'hunter2' }] }, /applications\[0\]\.client_secret: .* 8 to 200/],
     [{ applications: [{ ...valid, secret: 'hunter2' }] }, /applications\[0\]: .*secret/],
-    [
-      { applications: [{ ...valid, client_secret: '$2b$12$hunter2hunter2hunter2' }] },
-      /applications\[0\]\.client_secret: The client secret is a hash/,
-    ],
-    [{ applications: [valid, valid] }, /applications\[1\]: It has the same .* as applications\[0\]$/],
-    [
-      {
-        applications: [
-          { ...valid, client_id: 'a' },
-          { ...valid, name: 'B', client_id: 'a' },
-        ],
-      },
-      /applications\[1\]: It has the same .* as applications\[0\]$/,
-    ],
+    [{ applications: [valid, valid] }, twice('applications', 'name and developer_email')],
+    [{ applications: [{ ...valid, client_id: 'a' }, partner] }, twice('applications', 'client_id')],
+    [{ suites: named('a', 'b', 'a'), applications: [valid, partner, valid] }, all],
   ]
-  for (const [content, message] of invalid) {
-    const { status, out, err } = await run(['seed', write(content)], options)
-    t.strictSame([status, out], [1, ''])
-    t.match(err.trimEnd(), message)
-    t.notMatch(err, /hunter2/)
+  for (const [content, expected] of invalid) {
+    const text = typeof content === 'string' ? content : JSON.stringify(content)
+    const { message } = t.throws(() => parseSeedFile('seed.json', text), { message: expected }, text) as Error
+    t.notMatch(message, /hunter2/)
   }
-  t.match(await run(['seed', '/nowhere/at/all'], options), { status: 1, err: /ENOENT/ })
-  t.strictSame(await runJson(['apps', 'list'], options), [])
+})
+
+t.test('Seed: the hash of a secret is not taken for a secret', async (t) => {
+  const parse = (client_secret: string) =>
+    parseSeedFile('x', JSON.stringify({ applications: [{ name: 'A', developer_email: 'a@b.example', client_secret }] }))
+  const hashes = [
+    '$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW',
+    '$2y$10$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW',
+    ...['$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA', '$scrypt$ln=14,r=8,p=5$AAAA$AAAA', '{SSHA}aGFzaGhhc2hoYXNo'],
+    ...['$pbkdf2-sha256$29000$c2FsdA$aGFzaA', 'pbkdf2_sha256$260000$salt$hash', '$6$rounds=5000$salt$hash'],
+    'scrypt:32768:8:1$salt$hash',
+  ]
+  const message =
+    /applications\[0\]\.client_secret: The client secret is a hash: import the secret itself, or rotate it$/
+  for (const hash of hashes) t.throws(() => parse(hash), { message }, hash)
+  t.doesNotThrow(() => parse('$ecret-with-a-dollar$'))
 })

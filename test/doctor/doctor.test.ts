@@ -1,9 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { diagnose } from '../../src/doctor/doctor.ts'
+import { examine, worst, worstLast } from '../../src/doctor/examine.ts'
+import { error, note, ok, warning } from '../../src/doctor/finding.ts'
+import { OperatorError } from '../../src/domain/operator-error.ts'
+import { StoreUnavailable } from '../../src/domain/store.ts'
 import { freePort } from '../support/free-port.ts'
 import { startRecorder } from '../support/recorder.ts'
-import { register } from '../support/register.ts'
+import { startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 /** What is looked at with these settings, each subject once, and the texts of what is wrong. */
@@ -14,36 +18,31 @@ async function look(env: NodeJS.ProcessEnv) {
   return { subjects: [...new Set(found.map(({ subject }) => subject))], errors }
 }
 
-const ALWAYS = ['settings', 'program', 'limits', 'clock']
-
-t.test('Doctor: what is looked at depends on where the store is', async (t) => {
+t.test('Doctor: what is looked at depends on where the store is, and on which settings are right', async (t) => {
   const { env } = temporaryDatabase(t)
-  t.strictSame((await look(env)).subjects, [...ALWAYS, 'disk', 'store', 'server'])
-  const postgres = await look({ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' })
-  t.strictSame(postgres.subjects, [...ALWAYS, 'password', 'store', 'server'])
-  const socket = await look({ ...env, ADMIN_ADDRESS: 'unix:/nowhere/admin.sock' })
-  t.strictSame(socket.subjects, [...ALWAYS, 'disk', 'store', 'server', 'admin'])
-  t.strictSame((await look({ DATABASE_URL: 'sqlite::memory:' })).subjects, [...ALWAYS, 'server'])
-})
-
-t.test('Doctor: what a wrong setting leaves unknown is not looked at, and all else is', async (t) => {
-  const { env } = temporaryDatabase(t)
-  t.strictSame((await look({ DATABASE_URL: 'nonsense' })).subjects, [...ALWAYS, 'server'])
-  for (const wrong of [{ PORT: 'http' }, { HOST: '' }]) {
-    t.strictSame((await look({ ...env, ...wrong })).subjects, [...ALWAYS, 'disk', 'store'])
+  const cases: [settings: NodeJS.ProcessEnv, subjects: string[]][] = [
+    [env, ['disk', 'store', 'server']],
+    [{ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' }, ['password', 'store', 'server']],
+    [{ ...env, ADMIN_ADDRESS: 'unix:/nowhere/admin.sock' }, ['disk', 'store', 'server', 'admin']],
+    [{ ...env, OPS_ADDRESS: '127.0.0.1:0' }, ['disk', 'store', 'server', 'ops']],
+    [{ DATABASE_URL: 'sqlite::memory:' }, ['server']],
+    [{ DATABASE_URL: 'nonsense' }, ['server']],
+    [{ ...env, PORT: 'http' }, ['disk', 'store']],
+    [{ ...env, HOST: '' }, ['disk', 'store']],
+  ]
+  for (const [settings, subjects] of cases) {
+    const always = ['settings', 'program', 'limits', 'clock']
+    t.strictSame((await look(settings)).subjects, [...always, ...subjects], JSON.stringify(settings))
   }
 })
 
 t.test('Doctor: a previous store that is missing, or none, is an error', async (t) => {
   const { env, file } = temporaryDatabase(t)
-  const { errors } = await look({ ...env, PREVIOUS_DATABASE_URL: `sqlite:${file}.old` })
-  t.match(errors, [
-    { subject: 'store' },
-    { subject: 'previous', text: `PREVIOUS_DATABASE_URL: there is no database at ${file}.old.` },
-  ])
+  const errors = async () => (await look({ ...env, PREVIOUS_DATABASE_URL: `sqlite:${file}.old` })).errors
+  const text = `PREVIOUS_DATABASE_URL: there is no database at ${file}.old.`
+  t.match(await errors(), [{ subject: 'store' }, { subject: 'previous', text }])
   writeFileSync(`${file}.old`, 'This is no database, however long it may be. '.repeat(100))
-  const unreadable = await look({ ...env, PREVIOUS_DATABASE_URL: `sqlite:${file}.old` })
-  t.match(unreadable.errors, [{ subject: 'store' }, { subject: 'previous', text: /cannot be read: file is not a/ }])
+  t.match(await errors(), [{ subject: 'store' }, { subject: 'previous', text: /cannot be read: file is not a/ }])
 })
 
 t.test('Doctor: where a server runs and its database is gone, the last advice is not to make one', async (t) => {
@@ -51,14 +50,58 @@ t.test('Doctor: where a server runs and its database is gone, the last advice is
   const { address } = await startRecorder(t, (response) => response.end())
   const [HOST, PORT] = address.split(':') as [string, string]
   const lost = { subject: 'server', advice: /^Do not start, restart or migrate: .* Put it back, or restore a backup/ }
-  const isLost = async (port = PORT) => (await look({ ...env, HOST, PORT: port })).errors.at(-1)
-  t.match(await isLost(), {
-    ...lost,
-    text: `A server runs at http://${address}, and there is no database at ${file}`,
-  })
+  const lastError = async (port = PORT) => (await look({ ...env, HOST, PORT: port })).errors.at(-1)
+  const text = `A server runs at http://${address}, and there is no database at ${file}`
+  t.match(await lastError(), { ...lost, text })
   writeFileSync(file, '')
-  t.match(await isLost(), lost, 'an empty file is none')
-  t.match(await isLost(String(await freePort())), { text: /^No server answers at / })
-  await register(env)
-  t.strictSame((await look({ ...env, HOST, PORT })).errors, [])
+  t.match(await lastError(), lost, 'an empty file is none')
+  t.match(await lastError(String(await freePort())), { text: /^No server answers at / })
+  const other = await startShell(t)
+  t.strictSame((await look({ ...other.env, HOST, PORT })).errors, [])
+})
+
+t.test('Doctor: a check that throws is a finding, and the others go on', async (t) => {
+  const causes = [
+    new OperatorError('There is no file.'),
+    new StoreUnavailable('It is locked.'),
+    Object.assign(new Error('EACCES: …'), { code: 'EACCES', path: '/x/y' }),
+    Object.assign(new Error('EACCES: …'), { code: 'EACCES' }),
+    new TypeError('x is not a function'),
+  ]
+  const findings = await examine([
+    ...causes.map((cause) => ({ subject: 'x', examine: () => Promise.reject(cause) })),
+    { subject: 'y', examine: async () => [ok('All is well.'), note('But.', 'Look.')] },
+  ])
+  t.strictSame(findings, [
+    { subject: 'x', level: 'error', text: 'There is no file.' },
+    { subject: 'x', level: 'error', text: 'It is locked.' },
+    {
+      subject: 'x',
+      level: 'error',
+      text: `This process, uid ${process.getuid?.()}, may not look at what is in /x.`,
+      advice: "Run this as the server's user.",
+    },
+    { subject: 'x', level: 'error', text: 'This could not be looked at: EACCES: ….' },
+    { subject: 'x', level: 'error', text: 'This could not be looked at: x is not a function.' },
+    { subject: 'y', level: 'ok', text: 'All is well.' },
+    { subject: 'y', level: 'note', text: 'But.', advice: 'Look.' },
+  ])
+  const throws = () => {
+    throw new OperatorError('At once.')
+  }
+  t.match(await examine([{ subject: 'x', examine: throws }]), [{ text: 'At once.' }])
+})
+
+t.test('Doctor: a check that does not end is a finding, in time', async (t) => {
+  const hangs = { subject: 'disk', examine: () => new Promise<never>(() => {}) }
+  t.match(await examine([hangs], { deadline: 20 }), [
+    { subject: 'disk', level: 'error', text: 'Nothing was found out within 0.02 s.' },
+  ])
+})
+
+t.test('Doctor: the worst finding counts, and is the last that people see', async (t) => {
+  const [good, remark, doubt, bad] = [ok('a'), note('b'), warning('c'), error('d')]
+  const levels = [[], [good, remark], [doubt, good, remark], [bad, good, doubt]].map(worst)
+  t.strictSame(levels, ['ok', 'note', 'warning', 'error'])
+  t.strictSame(worstLast([bad, good, doubt, remark]), [good, remark, doubt, bad])
 })

@@ -16,18 +16,12 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const MIB = 1024 ** 2
 
 t.test('Doctor: the versions of what this runs on are right, and older ones are errors', async (t) => {
-  t.strictSame(
-    (await examineProgram()).map(({ level }) => level),
-    ['ok', 'ok', 'ok'],
-  )
-  t.match(
-    [judgeNode('24.2.0'), judgeNode('24.1.9'), judgeNode('25.0.0')],
-    [{ level: 'ok' }, { level: 'error' }, { level: 'ok' }],
-  )
-  t.match(
-    [judgeSqlite('3.51.3'), judgeSqlite('3.51.2')],
-    [{ level: 'ok' }, { level: 'error', text: /can lose commits/ }],
-  )
+  const levels = (await examineProgram()).map(({ level }) => level)
+  t.strictSame(levels, ['ok', 'ok', 'ok'])
+  const nodes = ['24.2.0', '24.1.9', '25.0.0'].map((version) => judgeNode(version).level)
+  t.strictSame(nodes, ['ok', 'error', 'ok'])
+  t.match(judgeSqlite('3.51.3'), { level: 'ok' })
+  t.match(judgeSqlite('3.51.2'), { level: 'error', text: /can lose commits/ })
 })
 
 t.test('Doctor: few files are a warning; where the system does not tell how many, nothing is said', async (t) => {
@@ -64,12 +58,6 @@ t.test('Doctor: the disk of a folder that there is not is that of the nearest on
   const file = join(temporaryFolder(t), 'a', 'b', 'store.db')
   t.match(await examineDisk({ kind: 'sqlite', file }), [{ text: / free on the disk of .*\/a\/b\.$/ }])
   await t.rejects(examineDisk({ kind: 'sqlite', file: join('/dev/null', 'a', 'store.db') }), { code: 'ENOTDIR' })
-  t.strictSame([0, 1023, 1024, 10 * 1024, 1.5 * 1024 ** 3, 2000 * 1024 ** 4].map(sizeText), [
-    '0 bytes',
-    '1023 bytes',
-    '1.0 KiB',
-    '10 KiB',
-    '1.5 GiB',
-    '2000 TiB',
-  ])
+  const texts = [0, 1023, 1024, 10 * 1024, 1.5 * 1024 ** 3, 2000 * 1024 ** 4].map(sizeText)
+  t.strictSame(texts.join(', '), '0 bytes, 1023 bytes, 1.0 KiB, 10 KiB, 1.5 GiB, 2000 TiB')
 })

@@ -29,11 +29,7 @@ t.test('Doctor: every setting is said with its value and where that comes from',
 
 t.test('Doctor: a password is never said, neither of a right address nor of a wrong one', async (t) => {
   const right = found({ DATABASE_URL: 'postgres://u:hunter2@db.example:5433/tokens?sslmode=disable' })
-  t.match(right, [
-    {},
-    {},
-    { text: 'DATABASE_URL is postgres://u:…@db.example:5433/tokens?sslmode=disable (environment)' },
-  ])
+  t.equal(right[2]?.text, 'DATABASE_URL is postgres://u:…@db.example:5433/tokens?sslmode=disable (environment)')
   for (const wrong of ['postgres://u:hunter2@/d', 'postgres:/u:hunter2@h/d', 'mysql://u:hunter2@h/d']) {
     const findings = found({ DATABASE_URL: wrong })
     t.match(findings, [{ level: 'error', text: /^DATABASE_URL must / }])
@@ -65,55 +61,50 @@ t.test('Doctor: every wrong setting is an error of its own, and the others are r
   t.strictSame(late.wrong, ['LOG_LEVEL', 'WORKERS'], 'also where the second is looked at after the first only')
 })
 
-t.test(
-  'Doctor: what cannot be read of .env is an error, what looks misspelt a warning, what is unknown a note',
-  async (t) => {
-    const file = { PROT: '1', COMPOSE_FILE: 'x', TZ: 'UTC' }
-    const source = {
-      ...sourceOf({}, file),
-      errors: ['Line 2 of .env is not KEY=value.'],
-      warnings: ['There is no setting PROT (in .env). Is PORT meant?'],
-    }
-    const findings = examineSettings(source, readSettings(source)).filter(({ level }) => level !== 'ok')
-    t.match(findings, [
-      { level: 'error', text: 'Line 2 of .env is not KEY=value.' },
-      { level: 'warning', text: 'There is no setting PROT (in .env). Is PORT meant?' },
-      { level: 'note', text: '.env has what is no setting: COMPOSE_FILE, TZ.' },
-    ])
-  },
-)
+t.test('Doctor: what is wrong with .env is an error, a misspelt name a warning, an unknown one a note', async (t) => {
+  const [error, warning] = ['Line 2 of .env is not KEY=value.', 'There is no setting PROT (in .env). Is PORT meant?']
+  const file = { PROT: '1', COMPOSE_FILE: 'x', TZ: 'UTC' }
+  const source = { ...sourceOf({}, file), errors: [error], warnings: [warning] }
+  const findings = examineSettings(source, readSettings(source)).filter(({ level }) => level !== 'ok')
+  t.match(findings, [
+    { level: 'error', text: error },
+    { level: 'warning', text: warning },
+    { level: 'note', text: '.env has what is no setting: COMPOSE_FILE, TZ.' },
+  ])
+})
 
 t.test('Doctor: settings that contradict each other are said, and those that agree are not', async (t) => {
   const good = { PUBLIC_URL: 'https://token.example', TRUST_PROXY: '10.0.0.1', HOST: '0.0.0.0' }
-  t.strictSame(combinations(good), [])
-  for (const ADMIN_ADDRESS of ['127.0.0.1:8081', '[::1]:8081', 'localhost:8081', 'unix:/run/a.sock']) {
-    t.strictSame(combinations({ ...good, ADMIN_ADDRESS }), [], ADMIN_ADDRESS)
-    t.strictSame(combinations({ ...good, ADMIN_ADDRESS, ADMIN_URL: 'http://[::1]:8081' }), [], 'a tunnel')
-  }
-  t.strictSame(combinations({ ...good, ADMIN_ADDRESS: '0.0.0.0:8081', ADMIN_URL: 'https://console.example' }), [])
+  const admin = { ADMIN_ADDRESS: '127.0.0.1:8081' }
+  const right: NodeJS.ProcessEnv[] = [
+    {},
+    ...['127.0.0.1:8081', '[::1]:8081', 'localhost:8081', 'unix:/run/a.sock'].map((ADMIN_ADDRESS) => ({
+      ADMIN_ADDRESS,
+    })),
+    // A tunnel.
+    { ...admin, ADMIN_URL: 'http://[::1]:8081' },
+    { ADMIN_ADDRESS: 'unix:/run/a.sock', ADMIN_URL: 'http://[::1]:8081' },
+    { ADMIN_ADDRESS: '0.0.0.0:8081', ADMIN_URL: 'https://console.example' },
+    // Nothing leaves this machine.
+    ...['http://localhost:8081', 'http://[::1]:80', 'http://127.0.0.1:80'].map((PUBLIC_URL) => ({ PUBLIC_URL })),
+    { LOG_LEVEL: 'debug', OPS_ADDRESS: '10.0.0.2:9464' },
+  ]
+  for (const env of right) t.strictSame(combinations({ ...good, ...env }), [], JSON.stringify(env))
+  const local = settings.PUBLIC_URL.default
   const cases: [NodeJS.ProcessEnv, RegExp][] = [
     [{ PUBLIC_URL: 'http://token.example' }, /^warning: PUBLIC_URL .* in clear\.$/],
-    [
-      { PUBLIC_URL: settings.PUBLIC_URL.default },
-      /^warning: PUBLIC_URL is left at its default, http:\/\/localhost:8080/,
-    ],
-    [{ PUBLIC_URL: settings.PUBLIC_URL.default, HOST: '127.0.0.1' }, /^note: PUBLIC_URL is left/],
+    [{ PUBLIC_URL: local }, /^warning: PUBLIC_URL is left at its default, http:\/\/localhost:8080/],
+    [{ PUBLIC_URL: local, HOST: '127.0.0.1' }, /^note: PUBLIC_URL is left/],
     [{ TRUST_PROXY: 'off' }, /^warning: TRUST_PROXY is off though PUBLIC_URL is https/],
     [{ LOG_LEVEL: 'silent' }, /^warning: LOG_LEVEL is silent/],
     [{ WORKERS: '99' }, /^note: WORKERS is 99, and this machine has \d+ cores\.$/],
     [{ DATABASE_URL: 'sqlite::memory:' }, /^warning: DATABASE_URL names a store in memory/],
     [{ FAILURE_LIMIT: 'off' }, /^note: FAILURE_LIMIT is off/],
-    [
-      { OPS_ADDRESS: '0.0.0.0:9464' },
-      /^note: OPS_ADDRESS is 0\.0\.0\.0: all who reach this machine reach its port 9464\.$/,
-    ],
+    [{ OPS_ADDRESS: '0.0.0.0:9464' }, /^note: OPS_ADDRESS is 0\.0\.0\.0: .* reach this machine reach its port 9464\.$/],
     [{ OPS_ADDRESS: '[::]:9464' }, /^note: OPS_ADDRESS is ::/],
     [{ ADMIN_ADDRESS: '0.0.0.0:8081' }, /^warning: ADMIN_ADDRESS is 0\.0\.0\.0, .* names no TLS in front of it\.$/],
     [{ ADMIN_ADDRESS: '[fd00::1]:8081' }, /^warning: ADMIN_ADDRESS is fd00::1, /],
-    [
-      { ADMIN_ADDRESS: '127.0.0.1:8081', ADMIN_URL: 'http://console.example' },
-      /^warning: ADMIN_URL is http:\/\/console\.example: .* in clear\.$/,
-    ],
+    [{ ...admin, ADMIN_URL: 'http://console.example' }, /^warning: ADMIN_URL is http:\/\/console\.ex.* in clear\.$/],
     [{ ADMIN_URL: 'https://console.example' }, /^note: ADMIN_URL is set, and ADMIN_ADDRESS is off\.$/],
   ]
   for (const [env, expected] of cases) {
@@ -121,8 +112,4 @@ t.test('Doctor: settings that contradict each other are said, and those that agr
     t.equal(findings.length, 1, JSON.stringify(env))
     t.match(findings[0], expected)
   }
-  for (const PUBLIC_URL of ['http://localhost:8081', 'http://[::1]:80', 'http://127.0.0.1:80']) {
-    t.strictSame(combinations({ ...good, PUBLIC_URL }), [], 'nothing leaves this machine')
-  }
-  t.strictSame(combinations({ ...good, LOG_LEVEL: 'debug', OPS_ADDRESS: '10.0.0.2:9464' }), [])
 })

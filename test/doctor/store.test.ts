@@ -2,7 +2,7 @@ import { readdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { createAdministration } from '../../src/administration/administration.ts'
+import { type Administration, createAdministration } from '../../src/administration/administration.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Diagnosis } from '../../src/doctor/examine.ts'
 import { examineStoreClock } from '../../src/doctor/machine.ts'
@@ -15,11 +15,10 @@ import type { Inspector } from '../../src/store/inspect.ts'
 import { backUpStore, inspectStore, openStore } from '../../src/store/open.ts'
 import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { AUDIT } from '../support/audit.ts'
+import { LATEST, LATEST_POSTGRES } from '../support/migrations.ts'
 import { query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
-import { register } from '../support/register.ts'
-import { runJson } from '../support/run.ts'
-import { SQLITE, startPostgresStore } from '../support/stores.ts'
+import { shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const HOUR = 60 * 60_000
@@ -35,22 +34,50 @@ async function exec(url: string, sql: string): Promise<void> {
   db.close()
 }
 
-for (const { name, latest, createEnv } of [SQLITE, await startPostgresStore()]) {
-  /** A store, and what is found in it that is not all right. */
+/** The application `a`. */
+async function registerA({ applications }: Administration) {
+  await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId: 'a' })
+}
+
+const ENGINES = [
+  {
+    name: 'SQLite',
+    latest: LATEST,
+    createEmpty: async (t: Test) => {
+      const { env } = temporaryDatabase(t)
+      await exec(env.DATABASE_URL, 'VACUUM')
+      return env.DATABASE_URL
+    },
+    create: async (t: Test) => temporaryDatabase(t).env.DATABASE_URL,
+    schemaAt: (version: number) => `PRAGMA user_version = ${version}`,
+  },
+  {
+    name: 'PostgreSQL',
+    latest: LATEST_POSTGRES,
+    createEmpty: async () => (await startDatabases()).createEmptyDatabase(),
+    create: async () => (await startDatabases()).createDatabase(),
+    schemaAt: (version: number) =>
+      `DELETE FROM migrations WHERE number >= ${version}; INSERT INTO migrations VALUES (${version}, 'x.sql')`,
+  },
+]
+
+for (const { name, latest, createEmpty, create, schemaAt } of ENGINES) {
+  /** A store with the application `a`, and what is found in it that is not all right. */
   async function createStore(t: Test) {
-    const env = await createEnv(t)
-    const { DATABASE_URL: location } = readConfig(env)
+    const url = await create(t)
+    const { DATABASE_URL: location } = readConfig({ DATABASE_URL: url })
     const store = await openStore(location, { lockTimeout: 1000 })
     t.teardown(() => store.close())
+    const administration = createAdministration({ store, now: Date.now, observe: () => {}, author: AUDIT.author })
+    await registerA(administration)
     const all = (now = Date.now()) => examineStore(location, () => now)
     // Of a backup only SQLite's stores know.
     const found = async (now?: number) => (await all(now)).filter(isNotOk).filter(({ subject }) => subject !== 'backup')
-    return { env, url: env.DATABASE_URL, location, store, all, found }
+    return { url, location, store, all, found, ...administration }
   }
 
   t.test(`Doctor on ${name}: a store that is in use is all right, and says what keeps it`, async (t) => {
-    const { all, found, env, location } = await createStore(t)
-    await register(env)
+    const { all, found, location } = await createStore(t)
     t.match(await all(), [
       { subject: 'store', text: new RegExp(`^The store is kept by ${name} \\d+\\.\\d+`) },
       { subject: 'store', text: `The schema is at version ${latest}, as this program's is.` },
@@ -62,154 +89,118 @@ for (const { name, latest, createEnv } of [SQLITE, await startPostgresStore()]) 
   })
 
   t.test(`Doctor on ${name}: operators and their keys are checked if ADMIN_ADDRESS is set`, async (t) => {
-    const { store, location } = await createStore(t)
-    const now = Date.now()
-    const found = async (env = { ADMIN_ADDRESS: '127.0.0.1:8081' } as NodeJS.ProcessEnv) => {
-      const all = await examineStore(location, () => now, readConfig(env))
+    const { location, operators } = await createStore(t)
+    async function found(env: NodeJS.ProcessEnv = { ADMIN_ADDRESS: '127.0.0.1:8081' }) {
+      const all = await examineStore(location, Date.now, readConfig(env))
       return all.filter(({ subject }) => subject === 'operators').map(({ text }) => text)
     }
+    const endsSoon = [/^The last admin key of the operator anna ends at /]
     t.strictSame(await found(), ['There is no operator who could use ADMIN_ADDRESS.'])
     t.strictSame(await found({}), [])
-    const { operators } = createAdministration({ store, now: () => now, observe: () => {}, author: AUDIT.author })
     for (const operator of ['anna', 'ben']) await operators.add(operator, 'admin')
     t.strictSame(await found(), ['No admin key ends within a week.'])
     await operators.addKey('anna', HOUR)
-    t.match(await found(), [/^The last admin key of the operator anna ends at /])
+    t.match(await found(), endsSoon)
     await operators.addKey('anna', 2 * HOUR)
     const { id } = await operators.addKey('anna', 30 * DAY)
     t.strictSame(await found(), ['No admin key ends within a week.'])
     await operators.revokeKey('anna', id)
-    t.match(await found(), [/^The last admin key of the operator anna ends at /], 'that was revoked')
+    t.match(await found(), endsSoon, 'that was revoked')
   })
 
   t.test(`Doctor on ${name}: an empty database, and another program's, is an error, and stays as it is`, async (t) => {
-    const { DATABASE_URL } = await createEnv(t)
-    const location = readConfig({ DATABASE_URL }).DATABASE_URL
+    const url = await createEmpty(t)
+    const location = readConfig({ DATABASE_URL: url }).DATABASE_URL
     const examine = async () => (await examineStore(location, Date.now)).filter(isNotOk)
-    if (name === 'SQLite') await exec(DATABASE_URL, 'PRAGMA user_version = 0; VACUUM')
-    t.match(await examine(), [
-      {
-        subject: 'store',
-        level: 'error',
-        text: /(is empty|^There is no database at \S+)\. If there should be a store, /,
-      },
-    ])
-    await exec(DATABASE_URL, 'CREATE TABLE theirs (n INTEGER)')
+    const empty = /^The database \S+ is empty\. If there should be a store, /
+    for (let time = 0; time < 2; time++) t.match(await examine(), [{ subject: 'store', level: 'error', text: empty }])
+    await exec(url, 'CREATE TABLE theirs (n INTEGER)')
     const text = 'The database has tables of another program.'
     for (let time = 0; time < 2; time++) t.match(await examine(), [{ level: 'error', text }])
   })
 
   t.test(`Doctor on ${name}: an older schema is a note, as is a newer one that allows this program`, async (t) => {
     const { url, found } = await createStore(t)
-    const set = (version: number) =>
-      exec(
-        url,
-        name === 'SQLite'
-          ? `PRAGMA user_version = ${version}`
-          : `DELETE FROM migrations WHERE number >= ${version}; INSERT INTO migrations VALUES (${version}, 'x.sql')`,
-      )
-    await set(latest - 1)
+    await exec(url, schemaAt(latest - 1))
     const older = `The schema is at version ${latest - 1}, and this program's is ${latest}.`
     for (let time = 0; time < 2; time++) t.match(await found(), [{ level: 'note', text: older }])
-    await set(latest + 1)
+    await exec(url, schemaAt(latest + 1))
     t.match(await found(), [{ level: 'note', text: /of a newer program .* may run on it\.$/ }])
     await exec(url, "UPDATE compatibility SET oldest_program = '99.0.0'")
     t.match(await found(), [{ level: 'error', text: /needs token-server 99\.0\.0 or newer/ }])
   })
 
-  t.test(
-    `Doctor on ${name}: who is without a secret, or soon will be, is named, and who is suspended is not`,
-    async (t) => {
-      const { env, url, store, found } = await createStore(t)
-      await runJson(['suites', 'register', 'shop', '--name', 'Shop'], { env })
-      for (const id of ['ended', 'ending', 'good', 'new', 'none', 'off']) {
-        await runJson(
-          ['apps', 'register', '--name', `App ${id}`, '--developer-email', 'a@b.example', '--client-id', id],
-          { env },
-        )
-      }
-      const now = Date.now()
-      const end = async (owner: string, at: number) => {
-        const secret = { digest: digestGenerated(owner), createdAt: now, endsAt: at }
-        await store.rotateSecret(owner, secret, Math.min(at, now), 0, AUDIT)
-      }
-      for (const owner of ['ended', 'shop', 'off']) await end(owner, now - 1000)
-      await end('ending', now + 6 * DAY)
-      await end('good', now + 8 * DAY)
-      await end('new', 0)
-      await store.setStatus('off', 'suspended', AUDIT)
-      await exec(
-        url,
-        "DELETE FROM secrets WHERE application_id = (SELECT id FROM applications WHERE client_id = 'none')",
-      )
-      t.match(await found(now), [
-        {
-          subject: 'secrets',
-          level: 'warning',
-          text: /^The application App ending \(ending\) has no secret after \S+Z\.$/,
-        },
-        { text: /^The application App ended \(ended\) has no secret since \S+Z, and gets no tokens\.$/ },
-        { text: /^The application App new \(new\) has no secret that was ever valid/, advice: /seed again/ },
-        { text: /^The application App none \(none\) has no secret that was ever valid/ },
-        { text: /^The suite Shop \(shop\) has no secret since \S+Z, and cannot introspect\.$/ },
-      ])
-      t.equal((await found(now)).length, 5)
-      for (let n = 0; n < 7; n++) {
-        const args = ['apps', 'register', '--name', 'A', '--developer-email', 'a@b.example', '--client-id', `more${n}`]
-        await runJson(args, { env })
-        await end(`more${n}`, now - 1000)
-      }
-      const many = await found(now)
-      t.equal(many.length, 11)
-      t.equal(many.at(-1)?.text, 'There are 2 more whose secrets have ended or end within a week.')
-    },
-  )
+  t.test(`Doctor on ${name}: who is or soon will be without a secret is named, but for who is suspended`, async (t) => {
+    const { url, store, found, applications, suites } = await createStore(t)
+    await suites.register({ suiteId: 'shop', name: 'Shop' })
+    const more = Array.from({ length: 7 }, (_, n) => `more${n}`)
+    for (const clientId of ['ended', 'ending', 'good', 'new', 'none', 'off', ...more]) {
+      await applications.register({ name: `App ${clientId}`, developerEmail: 'a@b.example', clientId })
+    }
+    const now = Date.now()
+    const end = async (owner: string, at: number) => {
+      const secret = { digest: digestGenerated(owner), createdAt: now, endsAt: at }
+      await store.rotateSecret(owner, secret, Math.min(at, now), 0, AUDIT)
+    }
+    for (const owner of ['ended', 'shop', 'off']) await end(owner, now - 1000)
+    await end('ending', now + 6 * DAY)
+    await end('good', now + 8 * DAY)
+    await end('new', 0)
+    await applications.suspend('off')
+    await exec(url, "DELETE FROM secrets WHERE application_id = (SELECT id FROM applications WHERE client_id = 'none')")
+    const findings = await found(now)
+    t.equal(findings.length, 5)
+    t.match(findings, [
+      {
+        subject: 'secrets',
+        level: 'warning',
+        text: /^The application App ending \(ending\) has no secret after \S+Z\.$/,
+      },
+      { text: /^The application App ended \(ended\) has no secret since \S+Z, and gets no tokens\.$/ },
+      { text: /^The application App new \(new\) has no secret that was ever valid/, advice: /seed again/ },
+      { text: /^The application App none \(none\) has no secret that was ever valid/ },
+      { text: /^The suite Shop \(shop\) has no secret since \S+Z, and cannot introspect\.$/ },
+    ])
+    for (const owner of more) await end(owner, now - 1000)
+    const many = await found(now)
+    t.equal(many.length, 11)
+    t.equal(many.at(-1)?.text, 'There are 2 more whose secrets have ended or end within a week.')
+  })
 
   t.test(`Doctor on ${name}: a purge that is behind is a warning, and a token from the future an error`, async (t) => {
-    const { env, store, found } = await createStore(t)
-    const { client_id } = await register(env)
-    const { key } = (await store.findApplication(client_id)) as Application
+    const { store, found } = await createStore(t)
+    const { key } = (await store.findApplication('a')) as Application
     const now = Date.now()
     await store.addToken(mintToken(key, now).stored)
     t.strictSame(await found(now + 2 * HOUR), [])
-    t.match(await found(now + 3 * HOUR + 1000), [
-      { subject: 'purge', level: 'warning', text: /^The oldest token expired at/ },
-    ])
-    t.match(await found(now - 60_000), [
-      {
-        subject: 'clock',
-        level: 'error',
-        text: 'The newest token was issued 60 s in the future: a clock was ahead, or was set back.',
-      },
-    ])
+    const behind = { subject: 'purge', level: 'warning', text: /^The oldest token expired at/ }
+    t.match(await found(now + 3 * HOUR + 1000), [behind])
+    const text = 'The newest token was issued 60 s in the future: a clock was ahead, or was set back.'
+    t.match(await found(now - 60_000), [{ subject: 'clock', level: 'error', text }])
   })
 }
 
-t.test("Doctor: a clock that is far from the database's is an error", async (t) => {
-  const inspector = { clockOffset: async () => -1500 } as Partial<Inspector> as Inspector
-  t.match(await examineStoreClock(inspector, Date.now), [{ level: 'error', text: /are 1500 ms apart\.$/ }])
-})
-
-t.test('Doctor: a PostgreSQL that nobody has tried it with is a warning', async (t) => {
-  t.match(judgeSoftware('PostgreSQL 14.22 (Debian)', 'postgres'), { level: 'warning' })
-  t.match(judgeSoftware('PostgreSQL 15.1', 'postgres'), { level: 'ok' })
-  t.match(judgeSoftware('SQLite 3.51.3', 'sqlite'), { level: 'ok' })
-})
-
-t.test('Doctor on PostgreSQL: a server that is away is an error, with its address', async (t) => {
-  const { DATABASE_URL } = readConfig({ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' })
-  t.match(await examineStore(DATABASE_URL, Date.now), [
-    { subject: 'store', level: 'error', text: /^PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/ },
-  ])
-})
+t.test(
+  'Doctor: a clock that is far from that of the database is an error, an untried PostgreSQL a warning',
+  async (t) => {
+    const inspector = { clockOffset: async () => -1500 } as Partial<Inspector> as Inspector
+    t.match(await examineStoreClock(inspector, Date.now), [{ level: 'error', text: /are 1500 ms apart\.$/ }])
+    t.match(judgeSoftware('PostgreSQL 14.22 (Debian)', 'postgres'), { level: 'warning' })
+    t.match(judgeSoftware('PostgreSQL 15.1', 'postgres'), { level: 'ok' })
+    t.match(judgeSoftware('SQLite 3.51.3', 'sqlite'), { level: 'ok' })
+    const { DATABASE_URL } = readConfig({ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' })
+    const away = { subject: 'store', level: 'error', text: /^PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/ }
+    t.match(await examineStore(DATABASE_URL, Date.now), [away], 'as is a PostgreSQL that is away')
+  },
+)
 
 t.test('Doctor on SQLite: a store that is not in use is read, and nothing is made beside it', async (t) => {
-  const { env, file, folder } = temporaryDatabase(t)
+  const { file, folder } = await startShell(t, registerA)
   const location = { kind: 'sqlite', file } as const
-  t.match(await examineStore(location, Date.now), [
-    { level: 'error', text: `There is no database at ${file}. If there should be a store, ` },
+  const none = join(folder, 'none.db')
+  t.match(await examineStore({ kind: 'sqlite', file: none }, Date.now), [
+    { level: 'error', text: `There is no database at ${none}. If there should be a store, ` },
   ])
-  await register(env)
   t.match((await examineStore(location, Date.now)).filter(isNotOk), [{ subject: 'backup' }])
   t.strictSame(readdirSync(folder), ['store.db'])
   writeFileSync(join(folder, 'lost.db-wal'), 'x')
@@ -228,8 +219,7 @@ t.test('Doctor on SQLite: a store that is not in use is read, and nothing is mad
 })
 
 t.test('Doctor on SQLite: a database that another program has locked is an error', async (t) => {
-  const { env, file } = temporaryDatabase(t)
-  await register(env)
+  const { file } = await startShell(t, registerA)
   const other = new Database(file)
   t.teardown(() => other.close())
   other.pragma('locking_mode = EXCLUSIVE')
@@ -241,27 +231,22 @@ t.test('Doctor on SQLite: a database that another program has locked is an error
   ])
 })
 
-t.test(
-  'Doctor on SQLite: no backup is a warning, as is an old one; one of a schema without backups is none',
-  async (t) => {
-    const { env, file, folder } = temporaryDatabase(t)
-    await register(env)
-    const location: SqliteLocation = { kind: 'sqlite', file }
-    const backup = async (now = Date.now()) =>
-      (await examineStore(location, () => now)).filter(({ subject }) => subject === 'backup')
-    t.match(await backup(), [{ level: 'warning', text: 'No backup was made by `token-server backup` yet.' }])
-    await backUpStore(location, join(folder, 'copy.db'), { withoutTokens: false, now: Date.now })
-    t.match(await backup(), [{ level: 'ok', text: /^The last backup was made at \S+Z\.$/ }])
-    t.match(await backup(Date.now() + 3 * DAY), [{ level: 'warning' }])
-    await exec(env.DATABASE_URL, 'DROP TABLE backups; DROP TABLE moved; DROP TABLE compatibility')
-    t.match(await backup(), [{ level: 'warning', text: /^No backup/ }])
-  },
-)
+t.test('Doctor on SQLite: no backup, or an old one, is a warning, also where the schema knows of none', async (t) => {
+  const { env, file, folder } = await startShell(t, registerA)
+  const location: SqliteLocation = { kind: 'sqlite', file }
+  const backup = async (now = Date.now()) =>
+    (await examineStore(location, () => now)).filter(({ subject }) => subject === 'backup')
+  t.match(await backup(), [{ level: 'warning', text: 'No backup was made by `token-server backup` yet.' }])
+  await backUpStore(location, join(folder, 'copy.db'), { withoutTokens: false, now: Date.now })
+  t.match(await backup(), [{ level: 'ok', text: /^The last backup was made at \S+Z\.$/ }])
+  t.match(await backup(Date.now() + 3 * DAY), [{ level: 'warning' }])
+  await exec(env.DATABASE_URL, 'DROP TABLE backups; DROP TABLE moved; DROP TABLE compatibility')
+  t.match(await backup(), [{ level: 'warning', text: /^No backup/ }])
+})
 
 t.test('Doctor: a store that has moved, and the previous one of a store, are said', async (t) => {
   const { createDatabase } = await startDatabases()
-  const { env, file } = temporaryDatabase(t)
-  const { client_id } = await register(env)
+  const { env, file } = await startShell(t, registerA)
   const location: SqliteLocation = { kind: 'sqlite', file }
   const moved = async () => (await examineStore(location, Date.now)).filter(({ text }) => /copied|moved/.test(text))
   const previous = (now = Date.now()) => examinePrevious(location, () => now)
@@ -279,13 +264,13 @@ t.test('Doctor: a store that has moved, and the previous one of a store, are sai
   const url = new URL(await createDatabase())
   const PGPASSWORD = url.password
   url.password = ''
-  await runJson(['store', 'copy', '--to', url.href], { env: { ...env, PGPASSWORD } })
+  await shell({ ...env, PGPASSWORD }).json(`store copy --to ${url.href}`)
   t.match(await moved(), [{ level: 'warning', text: /^The store has moved to postgres:/ }])
   t.match(await previous(), [{ level: 'note', text: /^PREVIOUS_DATABASE_URL is no longer needed/ }])
 
   const store = await openStore(location, { lockTimeout: 0 })
   t.teardown(() => store.close())
-  const { key } = (await store.findApplication(client_id)) as Application
+  const { key } = (await store.findApplication('a')) as Application
   await store.addToken(mintToken(key, Date.now()).stored)
   t.match(await previous(), [{ level: 'ok' }])
   t.match(await previous(Date.now() + HOUR), [{ level: 'note' }])

@@ -34,66 +34,38 @@ t.test('Address: an IPv4 address is a prefix of its own, also in IPv6 form', asy
 })
 
 t.test('Address: of an IPv6 address the first half is the prefix, however the address is written', async () => {
-  const address = fc.tuple(
-    fc.oneof(
-      groups(4),
-      groups(4).map(([a = 0, b = 0]) => [a, b, 0, 0]),
-    ),
+  const left = fc.oneof(
     groups(4),
+    groups(4).map(([a = 0, b = 0]) => [a, b, 0, 0]),
   )
   fc.assert(
-    fc.property(address, groups(4), spelling, ([left, right], others, how) => {
+    fc.property(left, groups(4), spelling, (left, right, how) => {
       const text = spell([...left, ...right], how)
-      const neighbour = spell([...left, ...others], how)
       const prefix = prefixOf(text)
-      return (
-        isIPv6(text) &&
-        (prefix === `${left.map((one) => one.toString(16)).join(':')}::/64` || isIPv4(prefix)) &&
-        (prefixOf(neighbour) === prefix || isIPv4(prefix) || isIPv4(prefixOf(neighbour)))
-      )
+      return isIPv6(text) && (prefix === `${left.map((one) => one.toString(16)).join(':')}::/64` || isIPv4(prefix))
     }),
   )
 })
-
-t.test('Address: two halves that differ are two prefixes', async () => {
-  fc.assert(
-    fc.property(groups(8), groups(4), (all, left) => {
-      const other = [...left, ...all.slice(4)]
-      const same = String(left) === String(all.slice(0, 4))
-      return same === (prefixOf(all.map((one) => one.toString(16)).join(':')) === prefixOf(spellPlain(other)))
-    }),
-  )
-})
-
-function spellPlain(all: number[]): string {
-  return all.map((one) => one.toString(16)).join(':')
-}
 
 t.test('Address: text that is none is one unknown prefix, and not private', async (t) => {
   for (const text of ['', 'unknown', '_hidden', '192.0.2.1:8080', '[2001:db8::1]', '300.1.1.1', 'x'.repeat(10_000)]) {
-    t.equal(prefixOf(text), 'unknown', text)
-    t.equal(isPrivate(text), false, text)
+    t.strictSame([prefixOf(text), isPrivate(text)], ['unknown', false], text)
   }
   fc.assert(fc.property(fc.string(), (text) => typeof prefixOf(text) === 'string' && !isPrivate(`${text}!`)))
 })
 
-t.test(
-  'Address: private are loopback, RFC 1918, RFC 6598, link-local and unique local ones, to the first and last',
-  async (t) => {
-    const ranges = [
-      ['126.255.255.255', '127.0.0.0', '127.255.255.255', '128.0.0.0'],
-      ['9.255.255.255', '10.0.0.0', '10.255.255.255', '11.0.0.0'],
-      ['172.15.255.255', '172.16.0.0', '172.31.255.255', '172.32.0.0'],
-      ['192.167.255.255', '192.168.0.0', '192.168.255.255', '192.169.0.0'],
-      ['169.253.255.255', '169.254.0.0', '169.254.255.255', '169.255.0.0'],
-      ['100.63.255.255', '100.64.0.0', '100.127.255.255', '100.128.0.0'],
-      ['::', '::1', '::1', '::2'],
-      ['fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fc00::', 'fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fe00::'],
-      ['fe7f:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fe80::', 'febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fec0::'],
-    ]
-    for (const addresses of ranges) t.strictSame(addresses.map(isPrivate), [false, true, true, false], addresses.join())
-    t.equal(isPrivate('fe80::1%eth0'), true)
-    t.equal(isPrivate('::ffff:10.0.0.1'), true)
-    t.equal(isPrivate('::ffff:192.0.2.1'), false)
-  },
-)
+t.test('Address: private are loopback, RFC 1918, RFC 6598, link-local and unique local ones', async (t) => {
+  const ranges = [
+    ['126.255.255.255', '127.0.0.0', '127.255.255.255', '128.0.0.0'],
+    ['9.255.255.255', '10.0.0.0', '10.255.255.255', '11.0.0.0'],
+    ['172.15.255.255', '172.16.0.0', '172.31.255.255', '172.32.0.0'],
+    ['192.167.255.255', '192.168.0.0', '192.168.255.255', '192.169.0.0'],
+    ['169.253.255.255', '169.254.0.0', '169.254.255.255', '169.255.0.0'],
+    ['100.63.255.255', '100.64.0.0', '100.127.255.255', '100.128.0.0'],
+    ['::', '::1', '::1', '::2'],
+    ['fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fc00::', 'fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fe00::'],
+    ['fe7f:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fe80::', 'febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fec0::'],
+  ]
+  for (const addresses of ranges) t.strictSame(addresses.map(isPrivate), [false, true, true, false], addresses.join())
+  t.strictSame(['fe80::1%eth0', '::ffff:10.0.0.1', '::ffff:192.0.2.1'].map(isPrivate), [true, true, false])
+})

@@ -1,5 +1,26 @@
+import { renameSync } from 'node:fs'
 import t from 'tap'
-import { createWorld } from '../support/world.ts'
+import { createWorldWithFile } from '../support/suites.ts'
+import { createWorld, PUBLIC_URL } from '../support/world.ts'
+
+t.test('Health: a server that answers is live; ready is one that can read its store', async (t) => {
+  const { app, file } = await createWorldWithFile(t)
+  const both = async () =>
+    [await app.inject('/health/live'), await app.inject('/health/ready')].map(({ statusCode }) => statusCode)
+  t.strictSame(await both(), [200, 200])
+  renameSync(file, `${file}.gone`)
+  t.strictSame(await both(), [200, 503])
+})
+
+t.test('RFC 8414 §2: the metadata names endpoints that are there, and where people read, if anywhere', async (t) => {
+  const { app } = await createWorld(t, { docsUrl: 'https://docs.example/tokens?v=1' })
+  const metadata = (await app.inject('/.well-known/oauth-authorization-server')).json()
+  for (const name of ['token', 'introspection', 'revocation']) {
+    const url = metadata[`${name}_endpoint`].slice(PUBLIC_URL.length)
+    t.ok(app.hasRoute({ method: 'POST', url }), url)
+  }
+  t.equal(metadata.service_documentation, 'https://docs.example/tokens?v=1')
+})
 
 t.test('Log: Fastify writes none of its own, where a target or a header could be in it', async (t) => {
   const { app } = await createWorld(t)

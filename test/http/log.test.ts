@@ -1,152 +1,213 @@
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
-import t from 'tap'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { createWorld } from '../support/world.ts'
+import t, { type Test } from 'tap'
+import { registerImported } from '../support/imported.ts'
+import { createWorldOfSuites, createWorldWithFile } from '../support/suites.ts'
+import { until } from '../support/until.ts'
 
 const MARK = 'S3CR3T'
+const [TOKEN, INTROSPECT, REVOKE] = ['/v1/oauth/accesstoken', '/v1/oauth/introspect', '/v1/oauth/revoke']
 
-t.test('Log: one line per token, with the client, the id of the token and the caller; never the token', async (t) => {
-  const { post, lines, credentials } = await createWorld(t)
-  const token = (await post()).json().access_token as string
-  t.equal(lines.length, 1)
-  const { level, client_id, token_id, remote_address, msg } = JSON.parse(lines[0] as string)
-  t.match(
-    { level, client_id, remote_address, msg },
-    { client_id: credentials.client_id, remote_address: '127.0.0.1', msg: 'token issued' },
-  )
-  t.equal(token_id.replaceAll('-', ''), Buffer.from(token, 'base64url').subarray(0, 16).toString('hex'))
-  t.notMatch(lines[0], token)
-})
+const basicOf = (pair: string) => `Basic ${btoa(pair)}`
 
-t.test("Log: a token's line says which of the client's secrets was shown", async (t) => {
-  const { post, lines, credentials, administration } = await createWorld(t)
-  const id = credentials.client_id
-  const secretOf = async (client_secret: string, client_id = id) => {
-    t.equal((await post({ ...credentials, client_id, client_secret })).statusCode, 200)
-    return JSON.parse(lines.at(-1) as string).secret_id
+/** A world, and the last line of its log once there is one. */
+async function createLoggedWorld(t: Test, options?: Parameters<typeof createWorldOfSuites>[1]) {
+  const world = await createWorldOfSuites(t, options)
+  async function line(): Promise<Record<string, unknown>> {
+    await until(() => world.lines.length > 0)
+    return JSON.parse(world.lines.splice(0).at(-1) as string)
   }
-  const imported = { name: 'A', developerEmail: 'a@b.example', clientId: 'moved', clientSecret: `imported-${MARK}` }
-  await administration.register(imported)
-  const { clientSecret } = await administration.rotateSecret(id, 1000)
-  const [first, second] = await administration.listSecrets(id)
-  const [other] = await administration.listSecrets('moved')
-  t.equal(await secretOf(credentials.client_secret), first?.id)
-  t.equal(await secretOf(clientSecret), second?.id)
-  t.equal(await secretOf(imported.clientSecret, 'moved'), other?.id, 'verified just now')
-  t.equal(await secretOf(imported.clientSecret, 'moved'), other?.id, 'remembered')
-})
+  return { ...world, line }
+}
 
-t.test('Log: the address is the one that a trusted proxy tells, and nobody else', async (t) => {
-  const addressOf = async (trustProxy: false | string[]) => {
-    const { post, lines } = await createWorld(t, { trustProxy })
-    await post(undefined, { 'x-forwarded-for': '203.0.113.9' })
-    return JSON.parse(lines[0] as string).remote_address
+t.test('Log: one line per token, with client, secret, caller and the id of the token; never the token', async (t) => {
+  const { post, store, lines, credentials, administration } = await createLoggedWorld(t)
+  await registerImported(store, 'moved', 'legacy-secret')
+  const { clientSecret } = await administration.rotateSecret(credentials.client_id, 1000)
+  const [first, second] = await administration.listSecrets(credentials.client_id)
+  const [imported] = await administration.listSecrets('moved')
+  const moved = { ...credentials, client_id: 'moved', client_secret: 'legacy-secret' }
+  const cases: [what: string, form: typeof credentials, secretId: number | undefined][] = [
+    ['the first', credentials, first?.id],
+    ['the second', { ...credentials, client_secret: clientSecret }, second?.id],
+    ['an imported one, verified just now', moved, imported?.id],
+    ['an imported one, remembered', moved, imported?.id],
+  ]
+  for (const [what, form, secret_id] of cases) {
+    const { access_token } = (await post(form)).json()
+    const [line = '', ...more] = lines.splice(0)
+    const { token_id, ...said } = JSON.parse(line)
+    const { client_id } = form
+    t.match(said, { msg: 'token issued', client_id, secret_id, remote_address: '127.0.0.1' }, what)
+    t.equal(token_id.replaceAll('-', ''), Buffer.from(access_token, 'base64url').subarray(0, 16).toString('hex'))
+    t.notMatch(line, access_token)
+    t.strictSame(more, [])
   }
-  t.equal(await addressOf(false), '127.0.0.1')
-  t.equal(await addressOf(['10.0.0.0/8']), '127.0.0.1')
-  t.equal(await addressOf(['127.0.0.1']), '203.0.113.9')
 })
 
 t.test('Log: no secret, no token, no query and no body ever reaches it', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const { app, post, lines, credentials, administration, store } = await createWorld(t, {
-    databaseUrl: `sqlite:${file}`,
-  })
+  const { app, post, lines, credentials, basic, suiteSecret, store, other } = await createWorldWithFile(t)
   const imported = `imported-${MARK}`
-  await administration.register({ name: 'A', developerEmail: 'a@b.example', clientId: 'moved', clientSecret: imported })
-  const marked = { ...credentials, client_secret: MARK }
-  const body = new URLSearchParams(credentials).toString()
   const answers: string[] = []
   const send = async (...args: Parameters<typeof post>) => answers.push((await post(...args)).body)
+  const marked = { ...credentials, client_secret: MARK }
+  const body = new URLSearchParams(credentials).toString()
 
-  await send()
-  await send({ ...credentials, client_id: 'moved', client_secret: imported })
-  await send({ ...credentials, extra: MARK, scope: MARK })
-  await send(marked)
-  await send({ ...marked, client_id: 'nobody' })
-  await send({ ...credentials, client_id: `half-${MARK}`, client_secret: 'swapped' })
-  await send({ ...credentials, client_id: credentials.client_secret, client_secret: credentials.client_id })
-  await send({ ...marked, grant_type: MARK })
-  await send({ ...marked, client_id: '' })
-  await send(`${body}&client_secret=${MARK}`)
-  await send(`${body}&${MARK}=1&${MARK}=2`)
-  await send(`${MARK}&${MARK}`)
-  await send(MARK)
-  await send(`%${MARK}%zz=%ff`)
-  await send(`{"client_secret":"${MARK}"}`, { 'content-type': 'application/json' })
-  await send(body, { 'content-type': MARK })
-  await send(body, { authorization: `Bearer ${MARK}`, cookie: MARK, 'x-secret': MARK })
-  await send(body.padEnd(9000, MARK))
-  await send(body, {}, `/v1/oauth/accesstoken?client_secret=${MARK}`)
-  await send(body, {}, `/nowhere/${MARK}?client_secret=${MARK}`)
-  await send(body, {}, `/%zz/${MARK}`)
-  await app.inject({ method: 'PUT', url: `/v1/oauth/accesstoken?${MARK}`, payload: MARK })
+  const token = (await post()).json().access_token as string
+  const suite = { client_id: 'store', client_secret: suiteSecret, token }
+  const bearer = { authorization: `Bearer ${MARK}` }
+  const requests: Parameters<typeof post>[] = [
+    [{ ...credentials, extra: MARK, scope: MARK }],
+    [marked],
+    [{ ...marked, client_id: 'nobody' }],
+    [{ ...credentials, client_id: `half-${MARK}`, client_secret: 'swapped' }],
+    [{ ...credentials, client_id: credentials.client_secret, client_secret: credentials.client_id }],
+    [{ ...marked, grant_type: MARK }],
+    [`${body}&client_secret=${MARK}`],
+    [`${body}&${MARK}=1&${MARK}=2`],
+    [`%${MARK}%zz=%ff`],
+    [`{"client_secret":"${MARK}"}`, { 'content-type': 'application/json' }],
+    [body, { 'content-type': MARK }],
+    [body, { ...bearer, cookie: MARK, 'x-secret': MARK }],
+    [body.padEnd(9000, MARK)],
+    [body, {}, `${TOKEN}?client_secret=${MARK}`],
+    [body, {}, `/nowhere/${MARK}?client_secret=${MARK}`],
+    [body, {}, `/%zz/${MARK}`],
+    [{ ...suite, token: MARK }, {}, INTROSPECT],
+    [{ ...suite, client_secret: MARK }, {}, INTROSPECT],
+    [suite, {}, INTROSPECT],
+    [suite, { authorization: basicOf(`store:${MARK}`) }, INTROSPECT],
+    [{ token }, { authorization: basic }, `${INTROSPECT}?token=${MARK}`],
+    [{ token }, { authorization: basicOf(`${MARK}:${MARK}`) }, INTROSPECT],
+    [{ token }, { authorization: `Basic ${MARK}` }, INTROSPECT],
+    ['', { authorization: `Bearer ${token}` }, `/v1/oauth/verify/store/${MARK}?${MARK}`],
+    ['', bearer, `/v1/oauth/verify/${MARK}`],
+    ['', bearer, '/v1/oauth/verify/store'],
+    ['', { authorization: `Bearer ${MARK} ${MARK}` }, '/v1/oauth/verify/store'],
+    [{ ...marked, token }, {}, REVOKE],
+    [{ ...credentials, token: MARK }, {}, REVOKE],
+    [{ ...credentials, token }, {}, REVOKE],
+  ]
+  for (const request of requests) await send(...request)
+  await app.inject({ method: 'PUT', url: `${TOKEN}?${MARK}`, payload: MARK })
   await app.inject(`/health/ready?${MARK}`)
+  await registerImported(store, 'moved', imported)
+  await send({ ...credentials, client_id: 'moved', client_secret: imported })
 
-  const { clientSecret } = await administration.registerSuite({ suiteId: 'store', name: 'Store API' })
-  const token = JSON.parse(answers[0] as string).access_token as string
-  const ask = (path: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
-    send({ client_id: 'store', client_secret: clientSecret, ...form }, headers, path)
-  await ask('/v1/oauth/introspect', { token: MARK })
-  await ask('/v1/oauth/introspect', { token })
-  await ask('/v1/oauth/introspect', { client_secret: MARK, token })
-  await ask('/v1/oauth/introspect', { token }, { authorization: `Basic ${btoa(`store:${MARK}`)}` })
-  await send({ token }, { authorization: `Basic ${btoa(`${MARK}:${MARK}`)}` }, '/v1/oauth/introspect')
-  await send({ token }, { authorization: `Basic ${MARK}` }, `/v1/oauth/introspect`)
-  await send({ token }, {}, `/v1/oauth/introspect?token=${MARK}`)
-  await send('', { authorization: `Bearer ${token}` }, `/v1/oauth/verify/store/${MARK}?${MARK}`)
-  await send('', { authorization: `Bearer ${MARK}` }, `/v1/oauth/verify/${MARK}`)
-  await send('', { authorization: `Bearer ${MARK}` }, '/v1/oauth/verify/store')
-  await send('', { authorization: `Bearer ${MARK} ${MARK}` }, '/v1/oauth/verify/store')
-  await ask('/v1/oauth/revoke', { client_id: credentials.client_id, client_secret: MARK, token })
-  await ask('/v1/oauth/revoke', {
-    client_id: credentials.client_id,
-    client_secret: credentials.client_secret,
-    token: MARK,
-  })
-  await ask('/v1/oauth/revoke', { client_id: credentials.client_id, client_secret: credentials.client_secret, token })
-
-  const other = new Database(file)
   other.exec('ALTER TABLE secrets RENAME TO elsewhere')
   await send(marked)
   other.exec('ALTER TABLE elsewhere RENAME TO secrets; ALTER TABLE tokens RENAME TO elsewhere')
   await send()
-  other.close()
   await store.close()
   await send(marked)
 
   const log = lines.join('')
-  t.equal(lines.length, answers.length + 1, 'one line per request, none for health')
-  t.notMatch(log, MARK)
-  t.notMatch(log, credentials.client_secret)
-  t.notMatch(log, clientSecret)
-  const tokens = answers.flatMap((answer) => (answer === '' ? [] : (JSON.parse(answer).access_token ?? [])))
-  t.equal(tokens.length, 3)
-  for (const token of tokens) {
-    t.notMatch(log, token)
-    t.notMatch(log, token.slice(22))
-  }
+  // The first token and the PUT have one, too; two checks pass, and have none.
+  t.equal(lines.length, answers.length, 'one line per request, none for health')
+  const tokens = answers.flatMap((answer) => /"access_token":"([^"]+)"/.exec(answer)?.[1] ?? [])
+  t.equal(tokens.length, 2)
+  const secrets = [MARK, credentials.client_secret, suiteSecret, ...[token, ...tokens].flatMap((one) => one.slice(22))]
+  t.strictSame(
+    secrets.filter((secret) => log.includes(secret)),
+    [],
+  )
 })
 
 t.test('Log: a check that answers yes has a line for those who ask for details only', async (t) => {
   for (const logDetails of [false, true]) {
-    const { app, post, token, lines, administration, credentials } = await createWorld(t, { logDetails })
-    const { clientSecret } = await administration.registerSuite({ suiteId: 'store', name: 'Store API' })
-    await administration.approve(credentials.client_id, 'store')
+    const { verify, introspect, token, lines, logged, credentials } = await createWorldOfSuites(t, { logDetails })
     const accessToken = await token()
     lines.length = 0
-    const headers = { authorization: `Bearer ${accessToken}` }
-    t.equal((await app.inject({ url: '/v1/oauth/verify/store', headers })).statusCode, 200)
-    t.equal((await app.inject({ url: '/v1/oauth/verify', headers })).statusCode, 200)
-    const form = { token: accessToken, client_id: 'store', client_secret: clientSecret }
-    t.equal((await post(form, {}, '/v1/oauth/introspect')).statusCode, 200)
-    const line = { client_id: credentials.client_id, remote_address: '127.0.0.1', msg: 'token accepted' }
-    const expected = [{ ...line, suite: 'store' }, line, { ...line, suite: 'store' }]
-    t.match(
-      lines.map((text) => JSON.parse(text)),
-      logDetails ? expected : [],
-    )
-    t.equal(lines.length, logDetails ? 3 : 0)
+    for (const suite of ['/store', '']) t.equal((await verify(accessToken, suite)).statusCode, 200)
+    t.equal((await introspect(accessToken)).json().active, true)
+    const line = { msg: 'token accepted', client_id: credentials.client_id, remote_address: '127.0.0.1' }
+    const expected = ['store', undefined, 'store'].map((suite) => ({ ...line, suite }))
+    t.match(logged(), logDetails ? expected : [])
+    t.equal(logged().length, logDetails ? 3 : 0)
+  }
+})
+
+t.test('Log: a refusal says which method and endpoint; of an unknown path its words, never the query', async (t) => {
+  const { app, line } = await createLoggedWorld(t)
+  const cases: [method: 'GET' | 'POST' | 'PUT', url: string, path: string][] = [
+    ['POST', '/v1/oauth?client_secret=S3CR3T', '/v1/oauth'],
+    ['PUT', TOKEN, TOKEN],
+    ['GET', '/oauth2/Token', '/oauth2/Token'],
+    ['GET', '/v1/fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z/x', '/v1/*/x'],
+    ['GET', '/v1/averyveryverylongwordthatmaybeatoken', '/v1/*'],
+    ['GET', `/${'a/'.repeat(100)}`, '/a/a/a/a/a/a/a'],
+    ['GET', '/v1/%zz', '/v1/*'],
+  ]
+  for (const [method, url, path] of cases) {
+    await app.inject({ method, url })
+    t.match(await line(), { msg: 'request refused', method, path, endpoint: undefined }, url)
+  }
+})
+
+t.test('Log: a refusal names the client that was sent, if it is registered, and no other', async (t) => {
+  const { post, line, credentials, basic } = await createLoggedWorld(t)
+  const { client_id, client_secret } = credentials
+  const cases: [form: Record<string, string> | string, named: string | undefined, path?: string, header?: string][] = [
+    [{ client_id, grant_type: 'client_credentials' }, client_id],
+    [{ ...credentials, grant_type: 'password' }, client_id],
+    [{ client_id: 'store', client_secret: 'x' }, 'store', REVOKE],
+    [{ client_id: client_secret, grant_type: 'a secret in the wrong field' }, undefined],
+    [{ client_id: 'x'.repeat(201), grant_type: 'x' }, undefined],
+    [`client_id=${client_id}&client_id=${client_id}`, undefined],
+    ['', client_id, TOKEN, basicOf(`${client_id}:${client_secret}`)],
+    ...[basicOf(`nobody:${client_secret}`), `Bearer ${client_id}`, 'Basic YQ=', 'Basic'].map(
+      (header): (typeof cases)[number] => ['', undefined, TOKEN, header],
+    ),
+    [{ ...credentials, token: 'x' }, client_id, INTROSPECT, basic],
+  ]
+  for (const [form, named, path = TOKEN, authorization] of cases) {
+    await post(form, authorization === undefined ? {} : { authorization }, path)
+    const expected = { msg: 'request refused', method: 'POST', endpoint: path, client_id: named }
+    t.match(await line(), expected, JSON.stringify([form, authorization]))
+  }
+})
+
+t.test('Log: a refusal of a check names the suite, if it is one: an application is none', async (t) => {
+  const { app, post, line, basic, credentials } = await createLoggedWorld(t)
+  const verify = async (suite: string, authorization: string) => {
+    await app.inject({ url: `/v1/oauth/verify/${suite}`, headers: { authorization } })
+    return line()
+  }
+  const endpoint = '/v1/oauth/verify/:suite'
+  t.match(await verify('store', 'Bearer x'), { msg: 'token refused', suite: 'store', method: 'GET', endpoint })
+  t.match(await verify('store', 'Bearer x y'), { msg: 'request refused', suite: 'store', method: 'GET', endpoint })
+  const unknown = { reason: 'no such suite', path: '/v1/oauth/verify/stroe', suite: undefined }
+  t.match(await verify('stroe', 'Bearer x'), unknown)
+  t.match(await verify('S3CR3T', 'Bearer x'), { path: '/v1/oauth/verify/*' })
+
+  await post({}, { authorization: basic }, INTROSPECT)
+  t.match(await line(), { msg: 'request refused', field: 'token', suite: 'store' })
+  const cases: [sent: string, reason: string, named: string][] = [
+    [credentials.client_id, 'not a suite', credentials.client_id],
+    ['nobody', 'unknown client', 'nobo... (6 characters)'],
+    ['x'.repeat(201), 'unknown client', 'xxxx... (201 characters)'],
+  ]
+  for (const [client_id, reason, named] of cases) {
+    await post({ ...credentials, client_id, token: 'x' }, {}, INTROSPECT)
+    t.match(await line(), { msg: 'authentication refused', reason, client_id: named })
+  }
+})
+
+t.test('Log: the address is the one that a trusted proxy forwards, without port, brackets and zone', async (t) => {
+  const trusted = await createLoggedWorld(t, { trustProxy: ['127.0.0.1'] })
+  const untrusted = await createLoggedWorld(t, { trustProxy: ['10.0.0.0/8'] })
+  const cases = {
+    '192.0.2.1': ['192.0.2.1', '192.0.2.1:5678'],
+    '2001:db8::1': ['2001:db8::1', 'anything, 2001:db8::1', '[2001:db8::1]', '[2001:db8::1]:5'],
+    '::1': ['::1%any-text'],
+    'fe80::1': ['[fe80::1%any-text]:5'],
+    '127.0.0.1': ['no address', 'a:b', '192.0.2.1:port', '<script>', ''],
+  }
+  for (const [expected, texts] of Object.entries(cases)) {
+    for (const forwarded of texts) {
+      const request = { url: '/nowhere', headers: { 'x-forwarded-for': forwarded } }
+      await trusted.app.inject(request)
+      t.equal((await trusted.line()).remote_address, expected, forwarded)
+      await untrusted.app.inject(request)
+      t.equal((await untrusted.line()).remote_address, '127.0.0.1', forwarded)
+    }
   }
 })

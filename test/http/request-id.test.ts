@@ -1,27 +1,26 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
 import type { LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
+import { newRequestId } from '../../src/domain/request-id.ts'
 import { generateSecret } from '../../src/domain/secret.ts'
 import { answerMalformed } from '../../src/http/wire/malformed.ts'
-import { listening } from '../support/listening.ts'
+import { traceIdOf } from '../../src/http/wire/request.ts'
+import { formHead, listening } from '../support/listening.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 
 const ID = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
-const TRACEPARENT = `00-${TRACE}-00f067aa0ba902b7-01`
+const PARENT = '00f067aa0ba902b7'
+const TRACEPARENT = `00-${TRACE}-${PARENT}-01`
 const NEW = /^[0-9a-f]{20}$/
-
-const LIMITED = { tokenQuota: 3, logDetails: true }
 
 /** A world, and every kind of answer that it gives; each request says its id where it has one. */
 async function createAnsweringWorld(t: Test, headers: Record<string, string> = {}) {
-  const world = await createWorldOfSuites(t, LIMITED)
+  const world = await createWorldOfSuites(t, { tokenQuota: 3, logDetails: true })
   const { app, credentials, post, token, store, basic } = world
   const accessToken = await token()
   const revoked = await token()
   world.lines.length = 0
-  const wrong = { ...credentials, client_secret: 'wrong' }
   const check = (suite: string, bearer: string) =>
     app.inject({ url: `/v1/oauth/verify/${suite}`, headers: { ...headers, authorization: `Bearer ${bearer}` } })
   const introspect = (of: string) => post({ token: of }, { ...headers, authorization: basic }, '/v1/oauth/introspect')
@@ -39,7 +38,7 @@ async function createAnsweringWorld(t: Test, headers: Record<string, string> = {
     [400, 'request refused', () => check('store', 'a b')],
     [200, 'token issued', () => post(credentials, headers)],
     [429, undefined, () => post(credentials, headers)],
-    [401, 'authentication refused', () => post(wrong, headers)],
+    [401, 'authentication refused', () => post({ ...credentials, client_secret: 'wrong' }, headers)],
     [400, 'request refused', () => post({}, headers)],
     [413, 'request refused', () => post('x'.repeat(9000), headers)],
     [404, 'request refused', () => get('/nowhere')],
@@ -49,7 +48,7 @@ async function createAnsweringWorld(t: Test, headers: Record<string, string> = {
     [200, undefined, () => get('/.well-known/oauth-authorization-server')],
     [500, 'request failed', () => store.close().then(() => check('store', accessToken))],
   ]
-  return { ...world, requests, wrong }
+  return { requests, lines: world.lines }
 }
 
 /** Whatever the log has is written before the answer, or soon after: the line of a request that was just answered. */
@@ -59,44 +58,36 @@ async function lineOf(lines: string[]): Promise<Record<string, unknown> | undefi
   return line === undefined ? undefined : JSON.parse(line)
 }
 
-t.test('Request ids: every answer has one, and so has every line that a request causes', async (t) => {
-  const { requests, lines } = await createAnsweringWorld(t)
-  const ids = new Set<unknown>()
-  for (const [status, msg, send] of requests) {
-    const { statusCode, headers } = await send()
-    t.equal(statusCode, status)
-    t.match(headers['x-request-id'], NEW, `${status} ${msg}`)
-    ids.add(headers['x-request-id'])
-    const line = await lineOf(lines)
-    t.equal(line?.msg, msg)
-    if (line) t.equal(line.request_id, headers['x-request-id'], `${status} ${msg}`)
-    t.equal(line?.trace_id, undefined)
-  }
-  t.equal(ids.size, requests.length, 'each has its own')
-})
-
-t.test("Request ids: the caller's own is kept, and the trace that it names is in the line", async (t) => {
-  const { requests, lines } = await createAnsweringWorld(t, { 'x-request-id': ID, traceparent: TRACEPARENT })
-  for (const [status, msg, send] of requests) {
-    const { statusCode, headers } = await send()
-    t.equal(statusCode, status)
-    t.equal(headers['x-request-id'], ID, `${status} ${msg}`)
-    t.equal(headers.traceparent, undefined)
-    const line = await lineOf(lines)
-    if (msg) t.match(line, { msg, request_id: ID, trace_id: TRACE })
+t.test("Request ids: every answer has one, the caller's own where it sent one, and so has every line", async (t) => {
+  for (const headers of [{}, { 'x-request-id': ID, traceparent: TRACEPARENT }]) {
+    const { requests, lines } = await createAnsweringWorld(t, headers)
+    const isOwn = 'x-request-id' in headers
+    const ids = new Set<unknown>()
+    for (const [status, msg, send] of requests) {
+      const { statusCode, headers } = await send()
+      const request_id = headers['x-request-id']
+      ids.add(request_id)
+      t.equal(statusCode, status)
+      t.match(headers, { 'x-request-id': isOwn ? ID : NEW, traceparent: undefined }, `${status} ${msg}`)
+      const line = msg && { msg, request_id, trace_id: isOwn ? TRACE : undefined }
+      t.match(await lineOf(lines), line, `${status} ${msg}`)
+    }
+    t.equal(ids.size, isOwn ? 1 : requests.length, 'each has its own')
   }
 })
 
 t.test('Request ids: X-Correlation-Id is the id where there is no other, and comes back as it is', async (t) => {
   const { app } = await createWorldOfSuites(t)
-  const told = async (headers: Record<string, string>) => {
-    const answer = await app.inject({ url: '/health/live', headers })
-    return [answer.headers['x-request-id'], answer.headers['x-correlation-id']]
+  const cases: [sent: Record<string, string>, id: string | RegExp, correlationId: string | undefined][] = [
+    [{ 'x-request-id': ID, 'x-correlation-id': 'kong#12' }, ID, 'kong#12'],
+    [{ 'x-correlation-id': 'kong#12' }, 'kong#12', 'kong#12'],
+    [{ 'x-request-id': 'a b', 'x-correlation-id': 'kong#12' }, 'kong#12', 'kong#12'],
+    [{ 'x-correlation-id': 'a b' }, NEW, undefined],
+  ]
+  for (const [sent, id, correlationId] of cases) {
+    const { headers } = await app.inject({ url: '/health/live', headers: sent })
+    t.match(headers, { 'x-request-id': id, 'x-correlation-id': correlationId })
   }
-  t.strictSame(await told({ 'x-request-id': ID, 'x-correlation-id': 'kong#12' }), [ID, 'kong#12'])
-  t.strictSame(await told({ 'x-correlation-id': 'kong#12' }), ['kong#12', 'kong#12'])
-  t.strictSame(await told({ 'x-request-id': 'a b', 'x-correlation-id': 'kong#12' }), ['kong#12', 'kong#12'])
-  t.match(await told({ 'x-correlation-id': 'a b' }), [NEW, undefined])
 })
 
 t.test('Request ids: usual ones are kept; what is none, or may be a secret, gets another one', async (t) => {
@@ -136,51 +127,81 @@ t.test('Request ids: usual ones are kept; what is none, or may be a secret, gets
 })
 
 t.test('Request ids: what waits for its answer keeps its id', async (t) => {
-  const { post, wrong } = await createAnsweringWorld(t)
-  const answers = await Promise.all(
-    Array.from({ length: 11 }, (_, n) => post(wrong, { 'x-request-id': `request-${n}` })),
-  )
-  t.equal(answers.filter(({ statusCode }) => statusCode === 429).length, 1)
+  const { post, credentials } = await createWorldOfSuites(t)
+  const wrong = { ...credentials, client_secret: 'wrong' }
+  const ids = Array.from({ length: 11 }, (_, n) => `request-${n}`)
+  const answers = await Promise.all(ids.map((id) => post(wrong, { 'x-request-id': id })))
+  t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [...Array(10).fill(401), 429])
   t.strictSame(
     answers.map(({ headers }) => headers['x-request-id']),
-    answers.map((_, n) => `request-${n}`),
+    ids,
   )
 })
 
-t.test('Request ids: no two are the same, however many there are', async (t) => {
-  const { app } = await createWorldOfSuites(t)
-  const ids = new Set<unknown>()
-  for (let n = 0; n < 1000; n++) ids.add((await app.inject('/health/live')).headers['x-request-id'])
-  t.equal(ids.size, 1000)
-  const beginnings = new Set([...ids].map((id) => String(id).slice(0, 18)))
-  t.ok(beginnings.size >= 4, 'and what the next ones will be is not told for long')
+t.test('Request ids: no two are the same, and what the next ones will be is not told for long', async (t) => {
+  const ids = Array.from({ length: 1000 }, newRequestId)
+  t.equal(new Set(ids).size, 1000)
+  t.ok(new Set(ids.map((id) => id.slice(0, 18))).size >= 4)
 })
 
 t.test('Request ids: what never became a request has one, too: its own where its headers could be read', async (t) => {
   const { app, lines } = await createWorldOfSuites(t)
-  const { dial, exchange } = await listening(t, app)
-  const lineFor = async (answer: string) => {
-    const [, id] = /\r\nx-request-id: (\S+)\r\n/i.exec(answer) ?? []
-    const line = await lineOf(lines)
-    t.match(line, { msg: 'request refused', reason: /^(not HTTP|headers too large|request too slow)$/, request_id: id })
-    return { id, line }
+  const { dialed, exchange } = await listening(t, app)
+  const known = `X-Request-Id: ${ID}\r\nTraceparent: ${TRACEPARENT}`
+  const chunked = `${formHead(undefined, known)}Transfer-Encoding: chunked\r\n\r\n`
+  const cases: [what: string, bytes: string, id: string | RegExp, trace?: string][] = [
+    ['no request', 'nonsense\r\n\r\n', NEW],
+    ['headers that could not be read', `GET / HTTP/1.1\r\n${known}\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, NEW],
+    ['a method that is not allowed', `CONNECT a:1 HTTP/1.1\r\nHost: a\r\n${known}\r\n\r\n`, ID, TRACE],
+    ['a body that is none', `${chunked}no chunk\r\n`, ID, TRACE],
+  ]
+  for (const [what, bytes, id, trace_id] of cases) {
+    const [, request_id] = /\r\nx-request-id: (\S+)\r\n/i.exec(await exchange(bytes)) ?? []
+    t.match(request_id, id, what)
+    const reason = /^(not HTTP|headers too large)$/
+    t.match(await lineOf(lines), { msg: 'request refused', reason, request_id, trace_id }, what)
   }
-  t.match((await lineFor(await exchange('nonsense\r\n\r\n'))).id, NEW)
-  const known = `Host: a\r\nX-Request-Id: ${ID}\r\nTraceparent: ${TRACEPARENT}\r\n`
-  const tooLarge = await exchange(`GET / HTTP/1.1\r\n${known}X: ${'x'.repeat(20_000)}\r\n\r\n`)
-  t.match((await lineFor(tooLarge)).id, NEW, 'headers that could not be read')
-  t.match(await lineFor(await exchange(`CONNECT a:1 HTTP/1.1\r\n${known}\r\n`)), { id: ID, line: { trace_id: TRACE } })
 
-  const form = 'Content-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n'
-  const unread = await exchange(`POST /v1/oauth/accesstoken HTTP/1.1\r\n${known}${form}\r\nno chunk\r\n`)
-  t.match(await lineFor(unread), { id: ID, line: { trace_id: TRACE } }, 'a body that is none')
-
-  const [[served], socket] = (await Promise.all([once(app.server, 'connection'), dial()])) as [[Socket], Socket]
-  socket.write(`POST /v1/oauth/accesstoken HTTP/1.1\r\n${known}${form}\r\n`)
+  const { socket, served } = await dialed()
+  socket.write(chunked)
   await once(app.server, 'request')
   const observed: unknown[] = []
-  const late = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-  answerMalformed({ observe: (event) => observed.push(event) }, late, served)
+  answerMalformed({ observe: (event) => observed.push(event) }, 'request too slow', served)
   t.match(observed, [{ reason: 'request too slow', requestId: ID, traceId: TRACE }])
   socket.destroy()
+})
+
+t.test('W3C Trace Context §3.2.2, §4.3: the trace id of a traceparent of any version is read', async (t) => {
+  const read = [
+    `00-${TRACE}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}-00`,
+    `cc-${TRACE}-${PARENT}-01`,
+    `cc-${TRACE}-${PARENT}-01-`,
+    // Its trace id would keep a longer one in memory.
+    `cc-${TRACE}-${PARENT}-01-`.padEnd(128, 'x'),
+  ]
+  for (const traceparent of read) t.equal(traceIdOf({ traceparent }), TRACE, traceparent)
+  const none = [
+    undefined,
+    '',
+    TRACE,
+    `00-${TRACE}-${PARENT}`,
+    `00-${TRACE}-${PARENT}-1`,
+    `00-${TRACE.toUpperCase()}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT.toUpperCase()}-01`,
+    `00-${TRACE.slice(1)}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}0-01`,
+    `00-${TRACE}-${PARENT}-0x`,
+    `0-${TRACE}-${PARENT}-01`,
+    `00_${TRACE}_${PARENT}_01`,
+    `00-${'0'.repeat(32)}-${PARENT}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`,
+    `00-${TRACE}-${PARENT}-01-`,
+    `cc-${TRACE}-${PARENT}-01.what`,
+    `cc-${TRACE}-${PARENT}-011`,
+    `cc-${TRACE}-${PARENT}-01-`.padEnd(129, 'x'),
+    `ff-${TRACE}-${PARENT}-01`,
+  ]
+  for (const traceparent of none) t.equal(traceIdOf({ traceparent }), undefined, String(traceparent))
 })

@@ -1,69 +1,42 @@
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import t from 'tap'
-import { refused } from '../support/refused.ts'
-import { createWorldOfSuites } from '../support/suites.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorldOfSuites, createWorldWithFile } from '../support/suites.ts'
 
 const PATH = '/v1/oauth/revoke'
 
 t.test('RFC 7009 §2.1: an application revokes a token of its own, and that one only', async (t) => {
-  const { post, credentials, token, verify, lines } = await createWorldOfSuites(t)
+  const { post, credentials, token, verify, logged } = await createWorldOfSuites(t)
   const [one, other] = [await token(), await token()]
   const answer = await post({ ...credentials, token: one, token_type_hint: 'anything' }, {}, PATH)
   t.strictSame([answer.statusCode, answer.body], [200, ''])
-  t.equal(answer.headers['cache-control'], 'no-store')
-  t.match(JSON.parse(lines.at(-1) as string), {
-    msg: 'token revoked',
-    client_id: credentials.client_id,
-    token_id: String,
-  })
-  t.equal((await verify(one)).statusCode, 401)
-  t.equal((await verify(other)).statusCode, 200)
+  t.match(logged().at(-1), { msg: 'token revoked', client_id: credentials.client_id, token_id: String })
+  t.strictSame([(await verify(one)).statusCode, (await verify(other)).statusCode], [401, 200])
 })
 
-t.test(
-  "RFC 7009 §2.2: a token that is unknown, gone or another's is answered with 200, and stays as it is",
-  async (t) => {
-    const { post, credentials, token, verify, administration } = await createWorldOfSuites(t)
-    const mine = await token()
-    const stranger = await administration.register({ name: 'Other', developerEmail: 'a@b.example' })
-    const theirs = { client_id: stranger.clientId, client_secret: stranger.clientSecret as string }
-    t.equal((await post({ ...theirs, token: mine }, {}, PATH)).statusCode, 200)
-    t.equal((await verify(mine)).statusCode, 200)
-    const guessed = `${mine.slice(0, 60)}AAAA`
-    for (const text of ['x', 'A'.repeat(64), guessed, mine, mine]) {
-      const answer = await post({ ...credentials, token: text }, {}, PATH)
-      t.strictSame([answer.statusCode, answer.body], [200, ''])
-      if (text === guessed) t.equal((await verify(mine)).statusCode, 200, 'the id alone revokes nothing')
-    }
+t.test("RFC 7009 §2.2: a token that is unknown, gone or another's gets 200, and stays as it is", async (t) => {
+  const { post, credentials, token, verify, administration, logged } = await createWorldOfSuites(t)
+  const mine = await token()
+  const stranger = await administration.register({ name: 'Other', developerEmail: 'a@b.example' })
+  const theirs = { client_id: stranger.clientId, client_secret: stranger.clientSecret as string }
+  const unknown = ['x', 'A'.repeat(64), `${mine.slice(0, 60)}AAAA`, mine.slice(1), `${mine}A`, `${mine}\n`]
+  for (const form of [...unknown.map((token) => ({ ...credentials, token })), { ...theirs, token: mine }]) {
+    const answer = await post(form, {}, PATH)
+    t.strictSame([answer.statusCode, answer.body], [200, ''], form.token)
+    const line = logged().at(-1)
+    t.match(line, { msg: 'nothing to revoke', client_id: form.client_id })
+    t.notOk('token_id' in line)
+    t.equal((await verify(mine)).statusCode, 200, 'the id alone revokes nothing')
+  }
+  for (const msg of ['token revoked', 'nothing to revoke']) {
+    t.equal((await post({ ...credentials, token: mine }, {}, PATH)).statusCode, 200)
+    t.match(logged().at(-1), { msg })
     t.equal((await verify(mine)).statusCode, 401)
-  },
-)
-
-t.test('RFC 7009 §2.1: the application authenticates in the body, as at the token endpoint', async (t) => {
-  const { app, post, credentials, token, verify, basic } = await createWorldOfSuites(t)
-  const form = { ...credentials, token: await token() }
-  const { client_secret, ...without } = form
-  refused(t, await post({ ...form, client_secret: 'wrong' }, {}, PATH), 401, 'invalid_client', /./)
-  refused(t, await post({ ...form, client_id: 'store' }, {}, PATH), 401, 'invalid_client', /./)
-  refused(t, await post(without, {}, PATH), 400, 'invalid_request', /client_secret is missing/)
-  refused(t, await post({ ...form, token: '' }, {}, PATH), 400, 'invalid_request', /token is empty/)
-  refused(t, await post(form, { authorization: basic }, PATH), 400, 'invalid_request', /Authorization/)
-  refused(t, await post(form, {}, `${PATH}?a`), 400, 'invalid_request', /query/)
-  refused(t, await app.inject(PATH), 405, 'invalid_request', /method/)
-  t.equal((await verify(form.token)).statusCode, 200)
+  }
 })
 
 t.test('RFC 7009 §2.2.1: where the store cannot commit the answer is 503, and the token is still valid', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const { post, credentials, token, verify } = await createWorldOfSuites(t, { databaseUrl: `sqlite:${file}` })
+  const { post, credentials, token, verify, other } = await createWorldWithFile(t, { lockTimeout: 0 })
   const accessToken = await token()
-  const other = new Database(file)
-  t.teardown(() => other.close())
   other.exec('BEGIN IMMEDIATE')
-  const answer = await post({ ...credentials, token: accessToken }, {}, PATH)
-  refused(t, answer, 503, 'temporarily_unavailable', /try again/)
-  t.match(answer.headers['retry-after'], /^\d+$/)
+  t.equal((await post({ ...credentials, token: accessToken }, {}, PATH)).statusCode, 503)
   t.equal((await verify(accessToken)).statusCode, 200)
 })

@@ -72,18 +72,20 @@ t.test('Client: a token is used for as long as it is valid, and renewed a minute
     t.equal((await request(api)).status, 200)
     t.equal(issued(), tokens, `${tokens} tokens after ${age} ms`)
   }
-  t.ok(
-    calls.every(({ status }) => status === 200),
-    'the API refused none',
-  )
+  t.strictSame([...new Set(calls.map(({ status }) => status))], [200], 'the API refused none')
   t.equal(new Set(calls.map(({ authorization }) => authorization)).size, 3)
 })
 
-t.test('Client: the margin is a setting', async (t) => {
+t.test('Client: the margin is a setting, and the time that the token request takes counts as used', async (t) => {
   const { client, clock, issued } = await createParties(t)
-  const { token } = client({ margin: 0 })
+  const slow: typeof fetch = async (url, init) => {
+    const response = await fetch(url, init)
+    clock.time += 5_000
+    return response
+  }
+  const { token } = client({ margin: 0, fetch: slow })
   const first = await token()
-  clock.time += 3_598_999
+  clock.time = START + 3_598_999
   t.equal(await token(), first)
   clock.time += 1
   t.not(await token(), first)
@@ -95,7 +97,7 @@ t.test('Client: twenty callers at once cause one renewal', async (t) => {
   const { request } = client()
   for (const tokens of [1, 2]) {
     const responses = await Promise.all(Array.from({ length: 20 }, () => request(api)))
-    t.ok(responses.every(({ status }) => status === 200))
+    t.strictSame([...new Set(responses.map(({ status }) => status))], [200])
     t.equal(issued(), tokens)
     clock.time += 3_600_000
   }
@@ -125,7 +127,7 @@ t.test('Client: twenty callers refused with the same token cause one renewal', a
   await request(api)
   await administration.revokeAllTokens(credentials.client_id)
   const responses = await Promise.all(Array.from({ length: 20 }, () => request(api)))
-  t.ok(responses.every(({ status }) => status === 200))
+  t.strictSame([...new Set(responses.map(({ status }) => status))], [200])
   t.equal(calls.filter(({ status }) => status === 401).length, 20)
   t.equal(issued(), 2)
 })
@@ -265,20 +267,6 @@ t.test('The contract: the client sends the token request byte for byte', async (
     },
   )
   t.equal(sent.length, 1)
-})
-
-t.test('Client: the time that the token request takes counts as used', async (t) => {
-  const { client, clock, issued } = await createParties(t)
-  const slow: typeof fetch = async (url, init) => {
-    const response = await fetch(url, init)
-    clock.time += 5_000
-    return response
-  }
-  const { token } = client({ fetch: slow })
-  await token()
-  clock.time = START + 3_539_000
-  await token()
-  t.equal(issued(), 2)
 })
 
 t.test('Client: the program takes its settings from the environment', async (t) => {

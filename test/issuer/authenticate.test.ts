@@ -1,128 +1,155 @@
-import t from 'tap'
-import type { Refusal } from '../../src/domain/refusal.ts'
+import t, { type Test } from 'tap'
+import { Refusal } from '../../src/domain/refusal.ts'
+import { DECOY } from '../../src/domain/secret.ts'
 import { authenticate } from '../../src/issuer/authenticate.ts'
 import { createImportedSecrets, type ImportedSecrets } from '../../src/issuer/imported-secrets.ts'
 import { createSecretUses } from '../../src/issuer/token-counts.ts'
+import { AUDIT } from '../support/audit.ts'
 import { failures } from '../support/failures.ts'
-import { createWorld } from '../support/world.ts'
+import { cheapDigest, registerImported } from '../support/imported.ts'
+import { createWorldOfSuites, createWorldWithFile } from '../support/suites.ts'
+import { createWorld, START } from '../support/world.ts'
 
-t.test(
-  'Secrets: an imported one gets a token, the second time from the cache, and the wire shows no difference',
-  async (t) => {
-    const { post, administration } = await createWorld(t)
-    await administration.register({
-      name: 'Moved',
-      developerEmail: 'a@b.example',
-      clientId: 'moved',
-      clientSecret: 'legacy+secret%16&',
-    })
-    const credentials = { grant_type: 'client_credentials', client_id: 'moved', client_secret: 'legacy+secret%16&' }
-    t.equal((await post(credentials)).statusCode, 200)
-    t.equal((await post(credentials)).statusCode, 200)
-    t.equal((await post({ ...credentials, client_secret: 'wrong' })).statusCode, 401)
-    await administration.suspend('moved')
-    t.equal((await post(credentials)).statusCode, 401, 'the cache does not outlive a suspension')
-    await administration.resume('moved')
-    const { clientSecret } = await administration.rotateSecret('moved', 0)
-    t.equal((await post(credentials)).statusCode, 401, 'nor a rotation')
-    t.equal((await post({ ...credentials, client_secret: clientSecret })).statusCode, 200)
-  },
-)
+const imported = (secret: string) => ({ digest: cheapDigest(secret) })
 
-t.test(
-  'Secrets: every refusal costs as many scrypt checks as any application has imported secrets, whoever asks',
-  async (t) => {
-    const { store, clock, administration, credentials } = await createWorld(t)
-    const real = createImportedSecrets()
-    let checks = 0
-    const imported: ImportedSecrets = {
-      ...real,
-      verify(...args) {
-        checks += args[0].length
-        return real.verify(...args)
-      },
-    }
-    const issuer = {
-      store,
-      imported,
-      failures: failures(),
-      secretUses: createSecretUses({ store }),
-      now: () => clock.time,
-    }
-    const checksOf = async (clientId: string, clientSecret: string) => {
-      checks = 0
-      const outcome = authenticate(issuer, { clientId, clientSecret }, '192.0.2.1')
-      const answer = await outcome.then(
-        () => 'accepted',
-        (refusal: Refusal) => refusal.reason,
-      )
-      return [answer, checks]
-    }
-    const { client_id, client_secret } = credentials
-
-    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', 0])
-    t.strictSame(await checksOf(client_id, 'x'), ['wrong secret', 0])
-
-    await administration.register({
-      name: 'A',
-      developerEmail: 'a@b.example',
-      clientId: 'moved',
-      clientSecret: 'legacy-secret',
-    })
-    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', 1])
-    t.strictSame(await checksOf(client_id, 'x'), ['wrong secret', 1])
-    t.strictSame(await checksOf('moved', 'x'), ['wrong secret', 1])
-    t.strictSame(await checksOf('moved', 'legacy-secret'), ['accepted', 1])
-    t.strictSame(await checksOf('moved', 'legacy-secret'), ['accepted', 0])
-    t.strictSame(await checksOf(client_id, client_secret as string), ['accepted', 0])
-
-    await administration.addSecret('moved', 'legacy-second')
-    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', 2], 'two where an application has two')
-    t.strictSame(await checksOf(client_id, 'x'), ['wrong secret', 2])
-    t.strictSame(await checksOf('moved', 'x'), ['wrong secret', 2])
-    t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 2])
-    t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 0])
-    await t.rejects(
-      administration.addSecret('moved', 'legacy-third'),
-      /moved has 2 imported secrets already \(\d and \d\)/,
+/** A world, and how its clients are authenticated where imported secrets are verified like this. */
+async function createIssuingWorld(t: Test, verify: (real: ImportedSecrets) => ImportedSecrets['verify']) {
+  const world = await createWorld(t)
+  const { store, clock } = world
+  const real = createImportedSecrets()
+  const secretUses = createSecretUses({ store })
+  const secrets = { ...real, verify: verify(real) }
+  const issuer = { store, imported: secrets, failures: failures(), secretUses, now: () => clock.time }
+  const judge = (clientId: string, clientSecret: string) =>
+    authenticate(issuer, { clientId, clientSecret }, '192.0.2.1').then(
+      () => 'accepted',
+      (refusal: Refusal) => refusal.reason,
     )
-    const [first] = await administration.listSecrets('moved')
-    await administration.revokeSecret('moved', first?.id as number)
-    t.strictSame(await checksOf('moved', 'legacy-secret'), ['revoked secret', 1])
-    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', 1])
-    t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 0])
-    await administration.suspend('moved')
-    t.strictSame(await checksOf('moved', 'legacy-second'), ['suspended application', 1])
-    await administration.suspend(client_id)
-    t.strictSame(await checksOf(client_id, client_secret as string), ['suspended application', 1])
-  },
-)
+  return { ...world, judge }
+}
+
+t.test('Secrets: every refusal costs as many scrypt checks as any application has imported secrets', async (t) => {
+  let checks = 0
+  const { store, administration, credentials, judge } = await createIssuingWorld(t, (real) => (secrets, ...more) => {
+    checks += secrets.length
+    const own = secrets.filter(({ digest }) => digest !== DECOY.digest)
+    return real.verify(own, ...more)
+  })
+  const checksOf = async (clientId: string, clientSecret: string) => {
+    checks = 0
+    return [await judge(clientId, clientSecret), checks]
+  }
+  const { client_id, client_secret } = credentials
+  async function expectOfRefusals(checks: number) {
+    t.strictSame(await checksOf('nobody', 'x'), ['unknown client', checks])
+    t.strictSame(await checksOf(client_id, 'x'), ['wrong secret', checks])
+  }
+
+  await expectOfRefusals(0)
+  for (const [n, secret] of ['legacy-secret', 'legacy-second'].entries()) {
+    if (n === 0) await registerImported(store, 'moved', secret)
+    else await store.addSecret('moved', { ...imported(secret), createdAt: START }, AUDIT)
+    await expectOfRefusals(n + 1)
+    t.strictSame(await checksOf('moved', 'x'), ['wrong secret', n + 1])
+    t.strictSame(await checksOf('moved', secret), ['accepted', n + 1])
+    t.strictSame(await checksOf('moved', secret), ['accepted', 0], 'and is cached')
+  }
+  t.strictSame(await checksOf(client_id, client_secret), ['accepted', 0])
+
+  const [first] = await administration.listSecrets('moved')
+  await administration.revokeSecret('moved', first?.id as number)
+  t.strictSame(await checksOf('moved', 'legacy-secret'), ['revoked secret', 1])
+  await expectOfRefusals(1)
+  t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 0])
+  for (const [id, secret] of Object.entries({ moved: 'legacy-second', [client_id]: client_secret })) {
+    await administration.suspend(id)
+    t.strictSame(await checksOf(id, secret), ['suspended application', 1], 'the cache does not outlive a suspension')
+  }
+})
 
 t.test('Secrets: what another process changes while a check waits is seen', async (t) => {
-  const { store, clock, administration } = await createWorld(t)
-  const real = createImportedSecrets()
-  await administration.register({
-    name: 'A',
-    developerEmail: 'a@b.example',
-    clientId: 'moved',
-    clientSecret: 'legacy-secret',
+  const { store, administration, judge } = await createIssuingWorld(t, (real) => async (...args) => {
+    const matched = await real.verify(...args)
+    await administration.suspend('moved')
+    return matched
   })
-  const imported: ImportedSecrets = {
-    ...real,
-    async verify(...args) {
-      const matched = await real.verify(...args)
-      await administration.suspend('moved')
-      return matched
-    },
-  }
-  const credentials = { clientId: 'moved', clientSecret: 'legacy-secret' }
-  const issuer = {
-    store,
-    imported,
-    failures: failures(),
-    secretUses: createSecretUses({ store }),
-    now: () => clock.time,
-  }
-  const refusal = await authenticate(issuer, credentials, '192.0.2.1').catch((error) => error)
-  t.match(refusal, { name: 'Error', reason: 'suspended application', clientId: 'moved' })
+  await registerImported(store, 'moved', 'legacy-secret')
+  t.equal(await judge('moved', 'legacy-secret'), 'suspended application')
+})
+
+t.test('Secrets: an imported one is cached once it was verified, a wrong one never', async (t) => {
+  // Several are compared in one turn.
+  const queue = { concurrency: 1, perParty: 0, total: 0 }
+  const { findVerified, verify } = createImportedSecrets({ cacheCapacity: 2, queue })
+  const [first, second, third] = [imported('legacy-0'), imported('legacy-1'), imported('legacy-2')]
+  t.equal(findVerified([first], 'legacy-0'), undefined)
+  t.equal(await verify([first, second], 'wrong', 'a'), false)
+  t.equal(findVerified([first], 'wrong'), undefined)
+  t.equal(await verify([first], 'legacy-0', 'a'), true)
+  t.equal(findVerified([first], 'legacy-0'), first)
+  t.equal(findVerified([first], 'wrong'), undefined)
+
+  t.equal(await verify([third, second], 'legacy-1', 'a'), true)
+  t.equal(findVerified([third, second], 'legacy-1'), second)
+  t.equal(findVerified([third, second], 'legacy-2'), undefined)
+  t.equal(await verify([third], 'legacy-2', 'a'), true)
+  t.equal(findVerified([first], 'legacy-0'), undefined, 'the cache is bounded: the oldest is dropped')
+  t.equal(findVerified([third], 'legacy-2'), third)
+})
+
+t.test(
+  'Secrets: scrypt checks are two at a time, some waiting; the rest are refused, and others are not',
+  async (t) => {
+    const { verify, load } = createImportedSecrets()
+    const [target, other] = [imported('legacy-secret-0'), imported('other')]
+    const checks = Array.from({ length: 8 }, () => verify([target], 'wrong', 'a'))
+    const partner = verify([other], 'other', 'partner')
+    t.strictSame(load(), { running: 2, waiting: 5 })
+    const outcomes = await Promise.allSettled(checks)
+    t.strictSame(
+      outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : (outcome.reason as Refusal).reason)),
+      [...Array(6).fill(false), ...Array(2).fill('too many imported secrets to check')],
+    )
+    t.type((outcomes[7] as PromiseRejectedResult).reason, Refusal)
+    t.equal(await partner, true, 'who else asks waits for its turn')
+    t.equal(await verify([target], 'legacy-secret-0', 'a'), true, 'and then others are checked again')
+  },
+)
+
+t.test('Secrets: when each was last used is known, of applications and of suites', async (t) => {
+  const { administration, credentials, post, token, introspect, clock, flushUsage } = await createWorldOfSuites(t)
+  const id = credentials.client_id
+  const { clientSecret } = await administration.rotateSecret(id, 1000)
+  const uses = async (owner: string) => (await administration.listSecrets(owner)).map(({ lastUsedAt }) => lastUsedAt)
+
+  await token()
+  await flushUsage()
+  t.strictSame(await uses(id), [START, undefined])
+  clock.time += 500
+  const fresh = { ...credentials, client_secret: clientSecret }
+  await post({ ...fresh, token: 'x' }, {}, '/v1/oauth/revoke')
+  clock.time += 500
+  t.equal((await post({ ...credentials })).statusCode, 401, 'a use is what is accepted')
+  await introspect('x')
+  t.strictSame(await uses(id), [START, undefined], 'it is told once a minute')
+  await flushUsage()
+  t.strictSame(await uses(id), [START, START + 500])
+  t.strictSame([await uses('store'), await uses('product-information')], [[START + 1000], [undefined]])
+  t.match(await administration.showSuite('store'), { secrets: [{ lastUsedAt: START + 1000 }] })
+  t.match(await administration.show(id), { lastTokenAt: START, secrets: [{ lastUsedAt: START }, {}] })
+})
+
+t.test('Secrets: a last use that could not be stored is stored later', async (t) => {
+  const { administration, credentials, token, introspect, clock, flushUsage, other } = await createWorldWithFile(t)
+  await token()
+  await introspect('x')
+  other.exec("CREATE TRIGGER fails BEFORE INSERT ON secret_uses BEGIN SELECT RAISE(ABORT, 'full'); END")
+  const flushed = t.rejects(flushUsage(), { name: 'StoreUnavailable' })
+  clock.time += 1000
+  await token()
+  await flushed
+  other.exec('DROP TRIGGER fails')
+  await flushUsage()
+  t.match(await administration.listSecrets(credentials.client_id), [{ lastUsedAt: START + 1000 }], 'the later one')
+  t.match(await administration.listSecrets('store'), [{ lastUsedAt: START }])
 })

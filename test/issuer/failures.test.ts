@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { AuthenticationRefused, RequestRefused } from '../../src/domain/refusal.ts'
 import { failures } from '../support/failures.ts'
@@ -22,8 +21,8 @@ function createWorld({ shared = '', isLimited = true } = {}) {
   return { clock, attempt, fail, partyOf: limit.partyOf }
 }
 
-async function times<Result>(count: number, action: (n: number) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = []
+async function times(count: number, action: (n: number) => Promise<number | 'made'>) {
+  const results: (number | 'made')[] = []
   for (let n = 0; n < count; n++) results.push(await action(n))
   return results
 }
@@ -36,6 +35,8 @@ t.test('Failures: ten with one client id from one address, then one every six se
   t.equal(await fail('a'), 1)
   clock.time = 6000
   t.strictSame([await fail('a'), await fail('a')], ['made', 6])
+  const atOnce = await Promise.all(Array.from({ length: 12 }, () => fail('c')))
+  t.strictSame(atOnce, [...Array(10).fill('made'), 6, 6], 'those that are under way at the same time count')
 })
 
 t.test('Failures: a hundred from one prefix with whatever client ids, then one a second', async (t) => {
@@ -51,28 +52,22 @@ t.test('Failures: a hundred from one prefix with whatever client ids, then one a
 
 t.test('Failures: who tries on and on with one client id does not use up the budget of the prefix', async (t) => {
   const { fail } = createWorld()
-  await times(1000, () => fail('a'))
+  await times(150, () => fail('a'))
   t.strictSame(await times(90, (n) => fail(`client ${n}`)), Array(90).fill('made'))
   t.equal(await fail('b'), 1)
 })
 
 t.test('Failures: what succeeds, and what is no failure of the client, costs nothing', async (t) => {
   const { attempt, fail } = createWorld()
-  const busy = new RequestRefused('too many imported secrets to check')
-  t.strictSame(await times(500, () => attempt('a', '192.0.2.1', undefined)), Array(500).fill('made'))
-  t.strictSame(await times(500, () => attempt('a', '192.0.2.1', busy)), Array(500).fill('made'))
-  t.strictSame(await times(500, () => attempt('a', '192.0.2.1', new Error('bug'))), Array(500).fill('made'))
+  for (const outcome of [undefined, new RequestRefused('too many imported secrets to check'), new Error('bug')]) {
+    t.strictSame(await times(120, () => attempt('a', '192.0.2.1', outcome)), Array(120).fill('made'))
+  }
   t.strictSame(await times(11, () => fail('a')), [...Array(10).fill('made'), 6])
-})
-
-t.test('Failures: attempts that are under way at the same time count', async (t) => {
-  const { fail } = createWorld()
-  t.strictSame(await Promise.all(Array.from({ length: 12 }, () => fail('a'))), [...Array(10).fill('made'), 6, 6])
 })
 
 t.test('Failures: those of an address that many share do not count for all of them', async (t) => {
   const { attempt, fail, partyOf } = createWorld({ shared: '10.0.0.1' })
-  t.strictSame(await times(200, (n) => fail(`client ${n}`, '10.0.0.1')), Array(200).fill('made'))
+  t.strictSame(await times(120, (n) => fail(`client ${n}`, '10.0.0.1')), Array(120).fill('made'))
   t.strictSame(await times(11, () => fail('a', '10.0.0.1')), [...Array(10).fill('made'), 6])
   await attempt('b', '10.0.0.1')
   t.strictSame(await times(101, (n) => fail(`client ${n}`, '10.0.0.2')), [...Array(100).fill('made'), 1])
@@ -92,36 +87,6 @@ t.test('Failures: client ids that are longer than any registered one are one', a
 
 t.test('Failures: where they are not limited, none is refused', async (t) => {
   const { attempt, fail } = createWorld({ isLimited: false })
-  t.strictSame(await times(200, () => fail('a')), Array(200).fill('made'))
+  t.strictSame(await times(120, () => fail('a')), Array(120).fill('made'))
   t.equal(await attempt('a', '192.0.2.1', new Error('bug')), 'made')
 })
-
-t.test(
-  'Failures: in any sequence, those of a prefix never exceed its budget, nor those of a client its own',
-  async () => {
-    const step = fc.record({
-      clientId: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'),
-      remoteAddress: fc.constantFrom('192.0.2.1', '192.0.2.2'),
-      repeat: fc.integer({ min: 1, max: 30 }),
-      pause: fc.nat(20_000),
-    })
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        const { clock, fail } = createWorld()
-        const made: { clientId: string; remoteAddress: string }[] = []
-        for (const { clientId, remoteAddress, repeat, pause } of steps) {
-          clock.time += pause
-          for (const outcome of await times(repeat, () => fail(clientId, remoteAddress))) {
-            if (outcome === 'made') made.push({ clientId, remoteAddress })
-          }
-        }
-        return steps.every(({ clientId, remoteAddress }) => {
-          const ofPrefix = made.filter((one) => one.remoteAddress === remoteAddress)
-          const ofClient = ofPrefix.filter((one) => one.clientId === clientId)
-          return ofPrefix.length <= 100 + clock.time / 1000 && ofClient.length <= 10 + clock.time / 6000
-        })
-      }),
-      { numRuns: 50 },
-    )
-  },
-)

@@ -1,16 +1,15 @@
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Application } from '../../src/domain/application.ts'
 import type { Event } from '../../src/domain/events.ts'
-import { mintToken } from '../../src/domain/token.ts'
+import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { purge } from '../../src/issuer/purge.ts'
-import { openStore } from '../../src/store/open.ts'
+import { startPurgeLoop } from '../../src/server/purge-loop.ts'
 import { AUDIT } from '../support/audit.ts'
 import { keyOf } from '../support/keys.ts'
 import { refusal } from '../support/refusal.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorldWithFile } from '../support/suites.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
@@ -25,113 +24,113 @@ const NEWCOMER = {
   skipNamesake: false,
 }
 
+/** A world with a purge, which resolves to whether there may be more, and notes what it told. */
+async function createPurgingWorld(t: Test) {
+  const world = await createWorld(t)
+  const { store, clock } = world
+  const told: Event[] = []
+  const purgeOnce = () => purge({ store, now: () => clock.time, observe: (event) => told.push(event) })
+  /** How many rows there are after the last purge at this age. */
+  async function leaves(rows: () => Promise<unknown[]>, age: number): Promise<number> {
+    clock.time = START + age
+    t.equal(await purgeOnce(), false)
+    return (await rows()).length
+  }
+  return { ...world, told, purgeOnce, leaves }
+}
+
+t.test('The contract: a token lives 60 minutes, then the purge takes it and not before', async (t) => {
+  const { store, clock, told, purgeOnce } = await createPurgingWorld(t)
+  const smallest = { ...mintToken(keyOf(1), START).stored, id: firstTokenIdAt(START) }
+  await store.addToken(smallest)
+  await store.addToken(mintToken(keyOf(1), START - 1).stored)
+  // At first not even the smallest id of a millisecond that is not expired.
+  for (const age of [HOUR - 1, HOUR]) {
+    clock.time = START + age
+    t.equal(await purgeOnce(), false)
+    t.strictSame(told.splice(0), [{ type: 'tokens purged', count: 1 }])
+  }
+})
+
+t.test('Purge: it is stopped when the step that was under way is done', async (t) => {
+  const { store, other } = await createWorldWithFile(t)
+  await store.addToken(mintToken(keyOf(1), START).stored)
+  other.exec('BEGIN IMMEDIATE')
+  const observe = ({ type }: Event) => t.equal(type, 'tokens purged')
+  const stopped = startPurgeLoop({ store, now: () => START + HOUR, monotonic: () => 0, observe }).stop()
+  for (let n = 0; n < 10; n++) await nextTurn()
+  other.exec('COMMIT')
+  await stopped
+  t.equal(other.prepare('SELECT count(*) FROM tokens').pluck().get(), 0)
+})
+
 t.test('Purge: counts of tokens are kept for two days', async (t) => {
-  const { store, clock, credentials, token, flushUsage } = await createWorld(t)
-  const now = () => clock.time
+  const { store, credentials, token, flushUsage, leaves } = await createPurgingWorld(t)
   const { key } = (await store.findApplication(credentials.client_id)) as Application
   const counts = () => store.listTokenCounts([key], [hourOf(START)])
   await token()
   await flushUsage()
-  clock.time += 48 * HOUR
-  await purge({ store, now, observe() {} })
-  t.equal((await counts()).length, 1)
-  clock.time += HOUR
-  t.equal(await purge({ store, now, observe() {} }), false)
-  t.strictSame(await counts(), [])
+  t.equal(await leaves(counts, 48 * HOUR), 1)
+  t.equal(await leaves(counts, 49 * HOUR), 0)
 })
 
 t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
-  const { store, clock, administration, credentials } = await createWorld(t)
-  const now = () => clock.time
-  const observe = ({ type }: Event) => t.fail(type)
+  const { store, credentials, told, purgeOnce, leaves } = await createPurgingWorld(t)
   const old = refusal(credentials.client_id, { firstAt: START - HOUR })
+  const refusals = () => store.listRefusals(old.clientId)
   await store.recordRefusals([old])
-  clock.time += 30 * 24 * HOUR
-  await purge({ store, now, observe })
-  t.strictSame(await store.listRefusals(old.clientId), [old])
-  clock.time += 1
-  t.equal(await purge({ store, now, observe }), false)
-  t.strictSame(await store.listRefusals(old.clientId), [])
+  t.equal(await leaves(refusals, 30 * DAY), 1)
+  t.equal(await leaves(refusals, 30 * DAY + 1), 0)
 
-  for (let n = 0; n < 26; n++) {
-    const { clientId } = await administration.register({ name: `${n}`, developerEmail: 'a@b.example' })
+  const clients = Array.from({ length: 26 }, (_, n) => ({ ...NEWCOMER, clientId: `a${n}` }))
+  await store.register({ suites: [], applications: clients }, AUDIT)
+  for (const { clientId } of clients) {
     await store.recordRefusals(Array.from({ length: 20 }, (_, m) => ({ ...old, clientId, reason: `${m}` })))
   }
-  t.equal(await purge({ store, now, observe }), true, 'there are more')
-  t.equal(await purge({ store, now, observe }), false)
+  t.strictSame([await purgeOnce(), await purgeOnce()], [true, false], 'there are more after a step')
+  t.strictSame(told, [])
 })
 
 t.test('Purge: audit events are kept for 400 days', async (t) => {
-  const { store, clock } = await createWorld(t)
-  const now = () => clock.time
-  const observe = ({ type }: Event) => t.fail(type)
-  const events = async () => (await store.listAuditEvents({ limit: 9 })).map(({ at }) => at)
-  const change = (clientId: string) =>
-    store.register({ suites: [], applications: [{ ...NEWCOMER, clientId }] }, { ...AUDIT, at: clock.time })
-  clock.time += 400 * DAY
+  const { store, clock, told, purgeOnce, leaves } = await createPurgingWorld(t)
+  const events = () => store.listAuditEvents({ limit: 9 })
+  const change = (...clientIds: string[]) => {
+    const applications = clientIds.map((clientId) => ({ ...NEWCOMER, clientId }))
+    return store.register({ suites: [], applications }, { ...AUDIT, at: clock.time })
+  }
+  clock.time = START + 400 * DAY
   await change('b')
-  await purge({ store, now, observe })
-  t.strictSame(await events(), [clock.time, START])
+  t.equal(await leaves(events, 400 * DAY), 2)
   clock.time += 1
   await change('c')
-  t.equal(await purge({ store, now, observe }), false)
-  t.strictSame(await events(), [clock.time, clock.time - 1])
+  t.equal(await leaves(events, 400 * DAY + 1), 2)
 
-  const applications = Array.from({ length: 499 }, (_, n) => ({ ...NEWCOMER, clientId: `a${n}` }))
-  await store.register({ suites: [], applications }, { ...AUDIT, at: clock.time })
+  await change(...Array.from({ length: 499 }, (_, n) => `a${n}`))
   clock.time += 401 * DAY
   await change('d')
-  t.equal(await purge({ store, now, observe }), true, 'there are more')
-  t.equal(await purge({ store, now, observe }), false)
-  t.strictSame(await events(), [clock.time])
+  t.strictSame([await purgeOnce(), await purgeOnce()], [true, false], 'there are more after a step')
+  t.equal((await events()).length, 1)
+  t.strictSame(told, [])
 })
 
 t.test('Purge: a clock that is years ahead or behind does not empty the audit trail', async (t) => {
-  const { store, clock } = await createWorld(t)
-  const now = () => clock.time
-  for (const time of [START + 4000 * DAY, START - 4000 * DAY]) {
+  const { store, clock, purgeOnce } = await createPurgingWorld(t)
+  for (const time of [START + 4000 * DAY, START - 4000 * DAY, -DAY]) {
     clock.time = time
-    await purge({ store, now, observe() {} })
+    await purgeOnce()
     t.equal((await store.listAuditEvents({ limit: 9 })).length, 1)
   }
-})
-
-t.test('Purge: an empty audit trail needs no purge', async (t) => {
-  const store = await openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
-  t.teardown(() => store.close())
-  t.equal(await purge({ store, now: () => START, observe() {} }), false)
+  Object.assign(store, { listAuditEvents: async () => [] })
+  t.equal(await purgeOnce(), false)
 })
 
 t.test('Purge: everything else waits until the expired tokens are deleted', async (t) => {
-  const { store, clock, credentials } = await createWorld(t)
-  const now = () => clock.time
+  const { store, clock, credentials, purgeOnce } = await createPurgingWorld(t)
   const old = refusal(credentials.client_id, { firstAt: START - HOUR })
   const refusals = async () => (await store.listRefusals(old.clientId)).length
   await store.recordRefusals([old])
   await Promise.all(Array.from({ length: 500 }, () => store.addToken(mintToken(keyOf(1), START).stored)))
   clock.time += 31 * DAY
-  t.equal(await purge({ store, now, observe() {} }), true)
-  t.equal(await refusals(), 1)
-  t.equal(await purge({ store, now, observe() {} }), false)
-  t.equal(await refusals(), 0)
-})
-
-function rowsOf(t: Test, file: string): () => number {
-  const db = new Database(file)
-  t.teardown(() => db.close())
-  return () => db.prepare('SELECT count(*) FROM tokens').pluck().get() as number
-}
-
-t.test('The contract: a token lives 60 minutes, then the purge takes it and not before', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const { store, clock } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
-  const now = () => clock.time
-  const rows = rowsOf(t, file)
-  await store.addToken(mintToken(keyOf(1), START).stored)
-  clock.time = START + HOUR - 1
-  t.equal(await purge({ store, now, observe() {} }), false)
-  t.equal(rows(), 1)
-  clock.time = START + HOUR
-  t.equal(await purge({ store, now, observe() {} }), false)
-  t.equal(rows(), 0)
+  t.strictSame([await purgeOnce(), await refusals()], [true, 1])
+  t.strictSame([await purgeOnce(), await refusals()], [false, 0])
 })

@@ -1,90 +1,77 @@
-import Database from 'better-sqlite3'
+import http from 'node:http'
 import t from 'tap'
-import { command } from '../support/spawn.ts'
+import { isRunning } from '../support/leader.ts'
+import { startLoad } from '../support/load.ts'
+import { run } from '../support/run.ts'
 import { until } from '../support/until.ts'
 import { startWorkers } from '../support/workers.ts'
 
-t.test(
-  'Workers: several processes answer, and in the log, at the start and at the end they are one server',
-  async (t) => {
-    const { server, credentials, env, file } = await startWorkers(t)
-    for (let n = 0; n < 6; n++) t.equal((await server.token(credentials)).status, 200)
-    const { status } = await command(t, ['healthcheck'], { ...env, PORT: new URL(server.address).port })
-    t.equal(status, 0)
-    server.child.kill('SIGTERM')
-    t.strictSame(await server.exited, { status: 0, signal: null })
-    const messages = server.lines.map((line) => JSON.parse(line).msg)
-    t.strictSame(
-      messages.filter((msg) => msg !== 'token issued'),
-      ['ready', 'stopping', 'stopped'],
-    )
-    t.equal(messages.filter((msg) => msg === 'token issued').length, 6)
-    t.equal(new Set(server.logged('token issued').map(({ pid }) => pid)).size, 2)
-    t.match(server.logged('ready'), [{ workers: 2, address: server.address, database: file }])
-  },
-)
-
-t.test('Workers: what one of them revoked and what a command changed is refused by all of them', async (t) => {
-  const { server, credentials, env } = await startWorkers(t)
-  const { client_id, client_secret } = credentials
-  // Each on a new connection, so that the workers take turns.
-  const verified = async (token: string) => {
-    const statuses = []
-    for (let n = 0; n < 4; n++) {
-      const headers = { authorization: `Bearer ${token}`, connection: 'close' }
-      statuses.push((await fetch(`${server.address}/v1/oauth/verify`, { headers })).status)
-    }
-    return new Set(statuses)
-  }
-  const issued = async () => (await server.token(credentials)).body.access_token as string
-
-  const token = await issued()
-  t.strictSame(await verified(token), new Set([200]))
-  const body = new URLSearchParams({ client_id, client_secret, token })
-  t.equal((await fetch(`${server.address}/v1/oauth/revoke`, { method: 'POST', body })).status, 200)
-  t.strictSame(await verified(token), new Set([401]))
-
-  const second = await issued()
-  t.strictSame(await verified(second), new Set([200]))
-  t.equal((await command(t, ['apps', 'suspend', client_id], env)).status, 0)
-  t.strictSame(await verified(second), new Set([401]))
-})
-
-t.test('Workers: one that exits unexpectedly is replaced; one that cannot start is reported once', async (t) => {
+t.test('Workers: two of them and their leader', async (t) => {
   const { server, credentials, env, file } = await startWorkers(t)
-  for (let n = 0; n < 4; n++) await server.token(credentials)
-  await until(() => server.logged('token issued').length === 4)
-  process.kill(server.logged('token issued')[0].pid, 'SIGKILL')
-  await until(() => server.logged('worker exited unexpectedly').length === 1)
-  t.equal((await server.token(credentials)).status, 200)
-  await until(async () => {
-    t.equal((await server.token(credentials)).status, 200)
-    return new Set(server.logged('token issued').map(({ pid }) => pid)).size === 3
+  await until(async () => (await server.issue(credentials)) === 200 && server.issuers().length === 2)
+
+  t.test('in the log they are one server', async (t) => {
+    t.match(server.logged('ready'), [{ workers: 2, address: server.address, database: file }])
+    t.strictSame(server.messages(), ['ready'])
   })
 
-  const PORT = new URL(server.address).port
-  const second = await command(t, ['serve'], { ...env, PORT })
-  t.equal(second.status, 1)
-  t.match(second.err, /^A worker did not start: Cannot listen on port \d+ of 127\.0\.0\.1: .*EADDRINUSE.*\.\n$/)
+  t.test('what one of them revoked and what a command changed is refused by all of them', async (t) => {
+    const path = '/v1/oauth/verify'
+    // Each on a new connection, so that the workers take turns.
+    const verified = async (token: string | undefined) => {
+      const statuses = []
+      for (let n = 0; n < 4; n++) statuses.push(await server.statusOf(path, token))
+      return [...new Set(statuses)]
+    }
+    const [token, second] = [await server.token(credentials), await server.token(credentials)].map(
+      ({ body }) => body.access_token as string,
+    ) as [string, string]
+    t.strictSame(await verified(token), [200])
+    const body = new URLSearchParams({ ...credentials, token })
+    t.equal((await fetch(`${server.address}/v1/oauth/revoke`, { method: 'POST', body })).status, 200)
+    t.strictSame(await verified(token), [401])
+    t.strictSame(await verified(second), [200])
+    for (const [action, verdict] of [
+      ['suspend', 401],
+      ['resume', 200],
+    ] as const) {
+      t.equal((await run(['apps', action, credentials.client_id], { env })).status, 0)
+      t.strictSame(await verified(second), [verdict])
+    }
+  })
 
-  // A database that a new worker does not open: it cannot be restarted, and the old ones go on.
-  const other = new Database(file)
-  other.pragma('user_version = 1000')
-  other.exec("UPDATE compatibility SET oldest_program = '99.0.0'")
-  other.close()
-  server.child.kill('SIGHUP')
-  await until(() => server.logged('rolling restart failed').length === 1)
-  t.equal((await server.token(credentials)).status, 200)
-  process.kill(server.logged('token issued').at(-1).pid, 'SIGKILL')
-  await until(() => server.logged('worker exited unexpectedly').length >= 3)
-  server.child.kill('SIGTERM')
-  t.match(await server.exited, { status: 0 })
-})
+  t.test('SIGHUP replaces them, and no request fails, on kept connections or on new ones', async (t) => {
+    const before = server.issuers()
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 2 })
+    t.teardown(() => agent.destroy())
+    const { port } = new URL(server.address)
+    const live = () =>
+      new Promise<number>((resolve, reject) => {
+        const request = http.get({ port, path: '/health/live', agent }, (response) => {
+          response.resume().once('end', () => resolve(response.statusCode as number))
+        })
+        request.once('error', reject)
+      })
+    const load = startLoad((client) => (client % 2 ? server.issue(credentials) : live()), { clients: 2 })
+    await server.restart()
+    await until(() => server.issuers().length === 4)
+    t.strictSame(await load.stop(), [200])
+    await until(() => !before.some(isRunning))
+  })
 
-t.test('Workers: when their leader is killed they end', async (t) => {
-  const { server, credentials } = await startWorkers(t)
-  server.child.kill('SIGKILL')
-  await server.exited
-  await until(() => server.child.stdout?.readableEnded === true)
-  await t.rejects(server.token(credentials), 'their end has closed the log')
+  t.test('one that is killed is replaced, and meanwhile the other one answers', async (t) => {
+    const before = server.issuers()
+    process.kill(before.findLast(isRunning) as number, 'SIGKILL')
+    await until(() => server.logged('worker exited unexpectedly').length === 1)
+    await until(async () => {
+      t.equal(await server.issue(credentials), 200)
+      return server.issuers().length > before.length
+    })
+  })
+
+  t.test('when their leader is killed they end', async (t) => {
+    // This is known when the log is closed, so by all of them.
+    t.match(await server.stop('SIGKILL'), { signal: 'SIGKILL' })
+    await t.rejects(server.token(credentials))
+  })
 })

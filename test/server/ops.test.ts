@@ -11,7 +11,7 @@ import { createWorld } from '../support/world.ts'
 async function start(t: Test, OPS_ADDRESS: string, serving = () => 1) {
   const numbers = createNumbers()
   const figures = createServerFigures(numbers, { expected: 2, serving })
-  const { address, close } = await startOps(readConfig({ OPS_ADDRESS }), figures)
+  const { address, close } = await startOps(readConfig({ OPS_ADDRESS }), { figures, observe: () => {} })
   t.teardown(close)
   return { address: String(address), numbers, watch: figures.ofStore.open, join: figures.fleet.join }
 }
@@ -76,15 +76,11 @@ t.test(
   },
 )
 
-t.test('Ops: metrics are in the format that Prometheus asks for', async (t) => {
+t.test('Ops: metrics are in the format that Prometheus asks for, beside the reference of the endpoints', async (t) => {
   const { address } = await start(t, '127.0.0.1:0')
   const answer = await fetch(`${address}/metrics`)
   t.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   t.ok(parseMetrics(await answer.text()).size > 300)
-})
-
-t.test('Ops: the reference of the endpoints is beside them', async (t) => {
-  const { address } = await start(t, '127.0.0.1:0')
   for (const path of ['/docs', '/openapi.yaml']) t.equal((await fetch(address + path)).status, 200, path)
 })
 
@@ -96,8 +92,8 @@ t.test('Ops: an address that is taken is an error of the operator', async (t) =>
 t.test('Ops: if it is off, or nothing is counted, nothing listens', async (t) => {
   const figures = createServerFigures(createNumbers(), { expected: 1, serving: () => 1 })
   for (const ops of [
-    await startOps(readConfig({}), figures),
-    await startOps(readConfig({ OPS_ADDRESS: '127.0.0.1:0' }), undefined),
+    await startOps(readConfig({}), { figures, observe: () => {} }),
+    await startOps(readConfig({ OPS_ADDRESS: '127.0.0.1:0' }), { figures: undefined, observe: () => {} }),
   ]) {
     t.equal(ops.address, undefined)
     await ops.close()

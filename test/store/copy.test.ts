@@ -1,9 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { readConfig } from '../../src/config.ts'
 import type { Application, NewApplication } from '../../src/domain/application.ts'
-import type { PostgresLocation } from '../../src/domain/database-location.ts'
 import type { Operator } from '../../src/domain/operator.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { mintToken, TOKEN_LIFETIME } from '../../src/domain/token.ts'
@@ -12,6 +10,7 @@ import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { AUDIT, AUTHOR } from '../support/audit.ts'
 import { holdOpen, query } from '../support/postgres/databases.ts'
+import { locationOf } from '../support/postgres/location.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { startProxy } from '../support/postgres/proxy.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -64,8 +63,6 @@ async function fillStore(t: Test) {
   await store.removeSuite('removed', AUDIT)
   return { file, store, tokens, count }
 }
-
-const locationOf = (url: string) => readConfig({ DATABASE_URL: url }).DATABASE_URL as PostgresLocation
 
 function copy(file: string, url: string, onProgress: (table: string, rows: number) => void = () => {}) {
   return copyStore({ kind: 'sqlite', file }, locationOf(url), {
@@ -196,27 +193,70 @@ t.test('Copy: a wrong password, or a database that is not there, changes nothing
   t.equal(store.move.movedTo(), undefined)
 })
 
-t.test('Copy: while somebody else changes the registry there it is refused', async (t) => {
-  const { file } = await fillStore(t)
+/** A store, and an empty migrated database to copy it to, in which a trigger does something for each suite that arrives. */
+async function withTrigger(t: Test, action: string, trigger = 'TRIGGER spoil BEFORE INSERT ON suites') {
   const url = await createDatabase()
-  await (await openTarget(t, url)).ping()
-  const { default: pg } = await import('pg')
-  const other = new pg.Client({ connectionString: url })
-  await other.connect()
-  await other.query('BEGIN; SELECT registry FROM changes FOR UPDATE')
-  await t.rejects(copy(file, url), { name: 'OperatorError', message: /55P03/ })
-  await other.end()
-  await assertNothingHappened(t, file, url)
-})
+  await query(url, `CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${action}; END $$`)
+  await query(url, `CREATE ${trigger} FOR EACH ROW EXECUTE FUNCTION spoil()`)
+  return { ...(await fillStore(t)), url }
+}
 
-t.test('Copy: where the database goes away in the middle nothing is copied, and the store is as before', async (t) => {
-  const { file } = await fillStore(t)
+/** For each transaction that has added a suite, as it ends. */
+const AT_THE_END = 'CONSTRAINT TRIGGER spoil AFTER INSERT ON suites DEFERRABLE INITIALLY DEFERRED'
+
+t.test('Copy: where it fails in whatever way nothing is copied, and the store is as before', async (t) => {
   const url = await createDatabase()
   const proxy = await startProxy(t, Number(new URL(url).port))
-  const copying = copy(file, proxy.through(url), (table) => table === 'approvals' && proxy.cut())
-  await t.rejects(copying, { name: 'OperatorError' })
-  await assertNothingHappened(t, file, url)
-  t.match(await copy(file, url), { applications: 2 })
+  const bug = new TypeError('a bug')
+  type Filled = Awaited<ReturnType<typeof fillStore>>
+  const failures: Record<
+    string,
+    [fail: (filled: Filled) => Promise<unknown>, error: Error | { name: string; message?: RegExp }]
+  > = {
+    'somebody else changes the registry there': [
+      async ({ file }) => {
+        const end = await holdOpen(t, url, 'SELECT registry FROM changes FOR UPDATE')
+        return copy(file, url).finally(end)
+      },
+      { name: 'OperatorError', message: /55P03/ },
+    ],
+    'the database goes away in the middle': [
+      ({ file }) => copy(file, proxy.through(url), (table) => table === 'approvals' && proxy.cut()),
+      { name: 'OperatorError' },
+    ],
+    'a text is one that PostgreSQL cannot hold': [
+      ({ file }) => {
+        const db = new Database(file)
+        db.prepare("UPDATE applications SET name = 'A' || char(0) || 'B' WHERE client_id = 'a'").run()
+        db.close()
+        return copy(file, url)
+      },
+      { name: 'OperatorError', message: /22021/ },
+    ],
+    'there is a bug': [
+      ({ file }) =>
+        copy(file, url, () => {
+          throw bug
+        }),
+      bug,
+    ],
+    'the store is opened again meanwhile, for it may have changed': [
+      async ({ file, store }) => {
+        let reopened: Promise<unknown> | undefined
+        const copying = copy(file, url, (table) => {
+          if (table === 'approvals') reopened = store.move.reopen(AUDIT)
+        })
+        return copying.finally(() => reopened)
+      },
+      { name: 'OperatorError', message: /opened again meanwhile/ },
+    ],
+  }
+  for (const [when, [fail, error]] of Object.entries(failures)) {
+    const filled = await fillStore(t)
+    t.match(await fail(filled).catch((error) => error), error, when)
+    await assertNothingHappened(t, filled.file, url)
+  }
+  t.match(await copy((await fillStore(t)).file, url), { applications: 2 })
 })
 
 t.test('Copy: where what arrives differs, nothing is copied', async (t) => {
@@ -225,57 +265,15 @@ t.test('Copy: where what arrives differs, nothing is copied', async (t) => {
     ['RETURN NULL', /has 0 of 1 rows of the table suites\. Nothing was copied\.$/],
   ]
   for (const [change, message] of changes) {
-    const { file } = await fillStore(t)
-    const url = await createDatabase()
-    await (await openTarget(t, url)).ping()
-    await query(url, `CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${change}; END $$`)
-    await query(url, 'CREATE TRIGGER spoil BEFORE INSERT ON suites FOR EACH ROW EXECUTE FUNCTION spoil()')
+    const { file, url } = await withTrigger(t, change)
     await t.rejects(copy(file, url), { name: 'OperatorError', message })
     await assertNothingHappened(t, file, url)
   }
 })
 
-t.test('Copy: text that PostgreSQL cannot hold is refused', async (t) => {
-  const { file } = await fillStore(t)
-  const db = new Database(file)
-  db.prepare("UPDATE applications SET name = 'A' || char(0) || 'B' WHERE client_id = 'a'").run()
-  db.close()
-  const url = await createDatabase()
-  await t.rejects(copy(file, url), { name: 'OperatorError', message: /22021/ })
-  await assertNothingHappened(t, file, url)
-})
-
-t.test('Copy: a bug stays one, and nothing is copied', async (t) => {
-  const { file } = await fillStore(t)
-  const url = await createDatabase()
-  const bug = new TypeError('a bug')
-  const copying = copy(file, url, () => {
-    throw bug
-  })
-  t.equal(await copying.catch((error) => error), bug)
-  await assertNothingHappened(t, file, url)
-})
-
-t.test('Copy: where the store is opened again meanwhile nothing is copied, for it may have changed', async (t) => {
-  const { file, store } = await fillStore(t)
-  const url = await createDatabase()
-  let reopened: Promise<unknown> | undefined
-  const copying = copy(file, url, (table) => {
-    if (table === 'approvals') reopened = store.move.reopen(AUDIT)
-  })
-  await t.rejects(copying, { name: 'OperatorError', message: /opened again meanwhile/ })
-  await reopened
-  await assertNothingHappened(t, file, url)
-})
-
 t.test('Copy: where the store is opened again in the last moment, that is said, for it may have changed', async (t) => {
-  const { file, store } = await fillStore(t)
-  const url = await createDatabase()
-  await (await openTarget(t, url)).ping()
   const wait = 'PERFORM pg_advisory_xact_lock(1); RETURN NULL'
-  await query(url, `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${wait}; END $$`)
-  const trigger = 'CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON suites DEFERRABLE INITIALLY DEFERRED'
-  await query(url, `${trigger} FOR EACH ROW EXECUTE FUNCTION wait()`)
+  const { file, store, url } = await withTrigger(t, wait, AT_THE_END)
   const end = await holdOpen(t, url, 'SELECT pg_advisory_xact_lock(1)')
   const refused = t.rejects(copy(file, url), {
     name: 'OperatorError',
@@ -293,34 +291,24 @@ t.test('Copy: where the store is opened again in the last moment, that is said, 
 })
 
 t.test('Copy: it is not limited in time, but where its machine dies its locks do not stay for long', async (t) => {
-  const { file } = await fillStore(t)
-  const url = await createDatabase()
-  await (await openTarget(t, url)).ping()
   const settings = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']
-  for (const name of settings) await query(url, `ALTER ROLE CURRENT_USER SET ${name} = '50s'`)
   const values = settings.map((name) => `current_setting('${name}')`).join(", ' ', ")
-  const tell = `RAISE EXCEPTION '%', concat(${values})`
-  await query(url, `CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${tell}; END $$`)
-  await query(url, 'CREATE TRIGGER tell BEFORE INSERT ON suites FOR EACH ROW EXECUTE FUNCTION tell()')
+  const { file, url } = await withTrigger(t, `RAISE EXCEPTION '%', concat(${values})`)
+  for (const name of settings) await query(url, `ALTER ROLE CURRENT_USER SET ${name} = '50s'`)
   await t.rejects(copy(file, url), { name: 'OperatorError', message: /P0001, 0 0 1min/ })
 })
 
 t.test(
-  'Copy: where it is not known whether it was committed, the store stays as it is, and it can be copied again',
+  'Copy: where nobody knows whether it was committed the store stays as it is, and can be copied again',
   async (t) => {
-    const { file, store } = await fillStore(t)
-    const url = await createDatabase()
-    await (await openTarget(t, url)).ping()
     const die = 'PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL'
-    await query(url, `CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${die}; END $$`)
-    const trigger = 'CREATE CONSTRAINT TRIGGER die AFTER INSERT ON suites DEFERRABLE INITIALLY DEFERRED'
-    await query(url, `${trigger} FOR EACH ROW EXECUTE FUNCTION die()`)
+    const { file, store, url } = await withTrigger(t, die, AT_THE_END)
     await t.rejects(copy(file, url), {
       name: 'OperatorError',
       message: /^It is not known whether the copy .* was made: .*\. Copy again, and empty that database first/,
     })
     await t.rejects(store.setStatus('a', 'active', AUDIT), { name: 'OperatorError', message: /or that did not end/ })
-    await query(url, 'DROP TRIGGER die ON suites')
+    await query(url, 'DROP TRIGGER spoil ON suites')
     t.match(await copy(file, url), { applications: 2 })
     await t.rejects(store.setStatus('a', 'active', AUDIT), { name: 'OperatorError', message: /has moved to/ })
   },

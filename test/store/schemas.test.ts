@@ -1,6 +1,4 @@
 import t from 'tap'
-import { type PostgresLocation, parseDatabaseUrl } from '../../src/domain/database-location.ts'
-import { openStore } from '../../src/store/open.ts'
 import { openDatabase } from '../../src/store/sqlite/connection.ts'
 import { query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
@@ -28,7 +26,6 @@ t.test('Schemas: SQLite and PostgreSQL have the same tables with the same column
     .all() as string[]
 
   const url = await createDatabase()
-  await (await openStore(parseDatabaseUrl(url) as PostgresLocation, { lockTimeout: 200 })).close()
   const columns = await query(
     url,
     "SELECT table_name || ' ' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public'",

@@ -34,7 +34,7 @@ export async function createAdminWorld(
     DATABASE_URL: url = 'sqlite::memory:',
     ...given
   }: { DATABASE_URL?: string } & Partial<
-    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn'>
+    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn' | 'liveInterval'>
   > = {},
 ) {
   const clock = { time: START }
@@ -80,17 +80,10 @@ export async function createAdminWorld(
 
   /** Sends a request without using the network. */
   async function ask(url: string, { as, json, headers, ...options }: Asked = {}) {
-    const body = json === undefined ? {} : { payload: JSON.stringify(json) }
-    return app.inject({
-      ...options,
-      ...body,
-      url,
-      headers: {
-        ...(as && { authorization: `Bearer ${keys[as]}` }),
-        ...(json !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-    })
+    const authorization = as && { authorization: `Bearer ${keys[as]}` }
+    const type = json !== undefined && { 'content-type': 'application/json' }
+    const body = json !== undefined && { payload: JSON.stringify(json) }
+    return app.inject({ ...options, ...body, url, headers: { ...authorization, ...type, ...headers } })
   }
 
   /** Listens on a free port of 127.0.0.1. Resolves to the address. */

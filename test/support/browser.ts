@@ -1,22 +1,48 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
-import type { Test } from 'tap'
+import root, { type Test } from 'tap'
+import { needs } from './needs.ts'
 
 // Debian has Chromium; Ubuntu has it as a snap only, and its images for CI have Chrome.
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/google-chrome']
 const executablePath = BROWSERS.find((file) => existsSync(file))
 
-export const NO_BROWSER = executablePath === undefined && `there is none of ${BROWSERS.join(', ')}`
+/** The browser that the tests of this process share. */
+let shared: Promise<Browser> | undefined
 
-/** A headless browser without background network requests. `args`: additional command-line options. */
+/** A test that is skipped where there is no browser. */
+export function browserTest(name: string, run: (t: Test) => Promise<unknown>): void {
+  root.test(name, { skip: needs('Chromium', executablePath !== undefined) }, run)
+}
+
+/**
+ * A headless browser, without background network requests. Tests share one and take contexts of their own, which are closed
+ * with the test; one with `args`, additional command-line options, is the test's own.
+ */
 export async function startBrowser(t: Test, args: string[] = []): Promise<Browser> {
+  if (args.length === 0) {
+    shared ??= launchShared()
+    const browser = await shared
+    t.teardown(() => Promise.all(browser.contexts().map((context) => context.close())))
+    return browser
+  }
+  const browser = await launch(args)
+  t.teardown(() => browser.close())
+  return browser
+}
+
+async function launchShared(): Promise<Browser> {
+  const browser = await launch([])
+  root.teardown(() => browser.close())
+  return browser
+}
+
+function launch(args: string[]): Promise<Browser> {
   const off = ['gpu', 'quic', 'background-networking', 'component-update', 'sync'].map((part) => `--disable-${part}`)
-  const browser = await chromium.launch({
+  return chromium.launch({
     executablePath: executablePath as string,
     // Root, as in a container, has no sandbox.
     chromiumSandbox: process.getuid?.() !== 0,
     args: ['--no-first-run', ...off, ...args],
   })
-  t.teardown(() => browser.close())
-  return browser
 }

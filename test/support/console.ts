@@ -9,10 +9,10 @@ import { temporaryDatabase } from './temporary-database.ts'
 export type Console = Awaited<ReturnType<typeof startConsole>>
 
 /** Starts a server process with its console and an operator, `anna`, who is an admin. */
-export async function startConsole(t: Test, settings: NodeJS.ProcessEnv = {}) {
+export async function startConsole(t: Test) {
   const { env: database, file } = temporaryDatabase(t)
   const port = await freePort()
-  const env = { ...database, ADMIN_ADDRESS: `127.0.0.1:${port}`, ...settings }
+  const env = { ...database, ADMIN_ADDRESS: `127.0.0.1:${port}` }
   /** Runs a command on the server's database. Throws if it fails. */
   const command = (...args: string[]) => runJson(args, { env })
   await run(['migrate'], { env })
@@ -30,7 +30,15 @@ export async function startConsole(t: Test, settings: NodeJS.ProcessEnv = {}) {
   const token = (clientId: string, clientSecret: string) =>
     server.token({ client_id: clientId, client_secret: clientSecret })
 
-  return { server, address: server.address, origin, port, env, file, command, link, token }
+  /** Registers an application. Resolves to its credentials. */
+  async function register(name = 'Store front'): Promise<{ clientId: string; clientSecret: string }> {
+    const { client_id: clientId, client_secret: clientSecret } = await command(
+      ...['applications', 'register', '--name', name, '--developer-email', 'dev@partner.example'],
+    )
+    return { clientId, clientSecret }
+  }
+
+  return { server, address: server.address, origin, port, env, file, command, register, link, token }
 }
 
 export type Visitor = Awaited<ReturnType<typeof signIn>>
@@ -88,20 +96,16 @@ export function sideways(page: Page): Promise<number> {
 }
 
 /** Starts a browser, and a server with its console. */
-export async function startBoth(t: Test, settings?: NodeJS.ProcessEnv) {
-  const [browser, console] = await Promise.all([startBrowser(t), startConsole(t, settings)])
+export async function startBoth(t: Test) {
+  const [browser, console] = await Promise.all([startBrowser(t), startConsole(t)])
   return { browser, console }
 }
 
 /** Registers an application in the console. Resolves to its credentials. */
-export async function registerApplication(
-  page: Page,
-  origin: string,
-  { name = 'Store front', email = 'dev@partner.example' } = {},
-): Promise<{ clientId: string; clientSecret: string }> {
+export async function registerApplication(page: Page, origin: string) {
   await page.goto(`${origin}/new-application`)
-  await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
-  await page.getByLabel('Developer email').fill(email)
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front')
+  await page.getByLabel('Developer email').fill('dev@partner.example')
   await page.getByRole('button', { name: 'Register' }).click()
   return shownCredentials(page)
 }
@@ -115,25 +119,20 @@ export async function shownCredentials(page: Page): Promise<{ clientId: string; 
 }
 
 /** Makes a new secret on the page of an application or a suite. Resolves to the credentials. */
-export async function makeSecret(
-  page: Page,
-  { overlap, clickCount = 1 }: { overlap?: string; clickCount?: number } = {},
-) {
+export async function makeSecret(page: Page, { overlap = '', clickCount = 1 } = {}) {
   const form = page.locator('form[action$="/secrets"]')
   await page.locator('details', { has: form }).locator('summary').click()
-  if (overlap !== undefined) await form.locator('[name=overlap]').selectOption(overlap)
+  if (overlap !== '') await form.locator('[name=overlap]').selectOption(overlap)
   await form.locator('button:not([type=button])').click({ clickCount })
   return shownCredentials(page)
 }
 
 /** Clicks a button that asks for confirmation, and confirms. Resolves when the next page has loaded. */
-export async function confirm(page: Page, label: string, yes = label): Promise<void> {
-  await page
-    .locator('summary', { hasText: `${label}…` })
-    .first()
-    .click()
+export async function confirm(page: Page, label: string): Promise<void> {
+  const question = page.locator('summary', { hasText: `${label}…` })
+  await question.first().click()
   const answer = page.waitForResponse((response) => response.request().method() === 'POST')
-  await page.locator('form:visible').getByRole('button', { name: yes, exact: true }).click()
+  await page.locator('form:visible').getByRole('button', { name: label, exact: true }).click()
   await answer
   await page.waitForLoadState()
 }

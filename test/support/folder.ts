@@ -5,6 +5,9 @@ import t from 'tap'
 /** What the names of a ring's files end in, before `.test.ts`. */
 const RINGS: Record<string, string[]> = { fast: [''], all: ['', '.slow'], nightly: ['.nightly'] }
 
+/** Longer than any test takes, and less than tap grants the folder. */
+const HUNG_MS = 300_000
+
 /**
  * Runs the test files of a folder, and of the folders in it that have no `all.ts` of their own, in this process: loading tap
  * and the sources takes longer than most tests. TEST_RING names the ring.
@@ -14,9 +17,25 @@ export function runFolder(folder: string): void {
   const files = globSync('**/*.test.ts', { cwd: folder })
     .filter((file) => entryOf(join(folder, file)) === folder && ring.includes(suffixOf(file)))
     .sort()
-  // All are loaded before the first test begins.
-  t.test(`${files.length} files`, async () => {
-    for (const file of files) await import(join(folder, file))
+  // What tap grants a single file, where it is not tap that runs the folder, is too little.
+  if (!process.env.TAP_TIMEOUT) t.setTimeout(2 * HUNG_MS)
+  endTestsThatHang()
+  // All are loaded before the first test begins. Tap does not always name the file of one that cannot be.
+  t.test(`${files.length} files`, async (t) => {
+    for (const file of files.map((file) => join(folder, file))) {
+      await import(file).catch((error) => t.fail(`${file} cannot be loaded: ${error.message}`, { cause: error }))
+    }
+  })
+}
+
+/** Ends the process of a test that hangs, with the place where it is written, which tap does not tell. */
+function endTestsThatHang(): void {
+  t.on('subtestStart', (test) => {
+    const place = String(test.options.stack)
+      .split('\n')
+      .find((line) => line.includes('.test.ts'))
+    const end = () => test.results ?? t.timeout({ expired: `${test.name}, ${place}` })
+    setTimeout(end, HUNG_MS).unref()
   })
 }
 
@@ -27,6 +46,4 @@ function entryOf(file: string): string {
 }
 
 /** `.slow` of `a.slow.test.ts`. */
-function suffixOf(file: string): string {
-  return /(\.(slow|nightly))?\.test\.ts$/.exec(file)?.[1] ?? ''
-}
+const suffixOf = (file: string) => /(\.(slow|nightly))?\.test\.ts$/.exec(file)?.[1] ?? ''

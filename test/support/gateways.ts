@@ -1,10 +1,10 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from './free-port.ts'
+import { needs } from './needs.ts'
 import { type Arrived, startRecorder } from './recorder.ts'
 import { send } from './send.ts'
 import { createWorldOfSuites } from './suites.ts'
@@ -36,8 +36,8 @@ interface Addresses {
 
 interface Gateway {
   name: string
-  /** Why it cannot be run here; false where it can. */
-  skip: string | false
+  /** Says why it cannot be run here; false where it can. */
+  skip: () => string | false
   spawn: (folder: string, addresses: Addresses, edit: Edit) => ChildProcess
 }
 
@@ -47,27 +47,24 @@ type Edit = (example: string) => string
 // On Debian nginx is where only root's PATH leads.
 const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
 
-const missing = (binary: string, argument: string) =>
-  spawnSync(binary, [argument], { env: { ...process.env, PATH } }).error ? `${binary} is not installed` : false
-
 const GATEWAYS: Gateway[] = [
-  { name: 'nginx', skip: missing('nginx', '-v'), spawn: spawnNginx },
-  { name: 'caddy', skip: missing('caddy', 'version'), spawn: spawnCaddy },
-  { name: 'envoy', skip: missing('envoy', '--version'), spawn: spawnEnvoy },
+  { name: 'nginx', skip: () => needs('nginx'), spawn: spawnNginx },
+  { name: 'caddy', skip: () => needs('caddy'), spawn: spawnCaddy },
+  { name: 'envoy', skip: () => needs('envoy'), spawn: spawnEnvoy },
 ]
 
 /** A test of the rule with each gateway and its own example. */
 export function testEachGateway(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
   for (const gateway of GATEWAYS) {
-    t.test(`${gateway.name}: ${rule}`, { skip: gateway.skip }, (t) => run(t, gateway))
+    t.test(`${gateway.name}: ${rule}`, { skip: gateway.skip() }, (t) => run(t, gateway))
   }
 }
 
 /** A test of the rule with each recipe for one host with TLS. */
 export function testEachHost(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
-  const skip = missing('openssl', 'version')
+  const skip = needs('openssl')
   for (const gateway of GATEWAYS.filter(({ name }) => name !== 'envoy')) {
-    t.test(`${gateway.name}, one host: ${rule}`, { skip: gateway.skip || skip }, (t) => run(t, gateway))
+    t.test(`${gateway.name}, one host: ${rule}`, { skip: gateway.skip() || skip }, (t) => run(t, gateway))
   }
 }
 
@@ -118,12 +115,8 @@ function spawnCaddy(folder: string, { gateway, tokenServer, store, productInform
 
 function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
   let yaml = readFileSync(join(EXAMPLES, 'envoy/envoy.yaml'), 'utf8')
-  for (const [port, address] of [
-    [8000, gateway],
-    [8080, tokenServer],
-    [8081, store],
-    [8082, productInformation],
-  ] as const) {
+  const ports = { 8000: gateway, 8080: tokenServer, 8081: store, 8082: productInformation }
+  for (const [port, address] of Object.entries(ports)) {
     yaml = yaml.replaceAll(`port_value: ${port} `, `port_value: ${address.split(':')[1]} `)
   }
   const file = join(folder, 'envoy.yaml')
@@ -132,10 +125,9 @@ function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInform
   return spawn('envoy', ['-c', file, ...options], { env: { ...process.env, PATH } })
 }
 
-function answerAsSuite(response: ServerResponse, headers: IncomingHttpHeaders): void {
-  const status = Number(headers['x-answer-with'] ?? 200)
+const answerAsSuite: Parameters<typeof startRecorder>[1] = (response, headers) => {
   const more = { 'www-authenticate': 'Suite', location: '/elsewhere', 'x-request-id': 'of-the-suite' }
-  response.writeHead(status, more).end('from the suite')
+  response.writeHead(Number(headers['x-answer-with'] ?? 200), more).end('from the suite')
 }
 
 /** A certificate for `localhost`, signed by itself. */
@@ -143,9 +135,8 @@ function makeCertificate(folder: string): { certificate: string; key: string } {
   const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  execFileSync('openssl', ['req', '-x509', ...curve, ...subject, '-keyout', key, '-out', certificate], {
-    stdio: 'pipe',
-  })
+  const args = ['req', '-x509', ...curve, ...subject, '-keyout', key, '-out', certificate]
+  execFileSync('openssl', args, { stdio: 'pipe' })
   return { certificate, key }
 }
 
@@ -174,8 +165,7 @@ export async function startGateway(
   const tls = oneHost ? makeCertificate(folder) : undefined
   const child = gateway.spawn(folder, { ...addresses, ...(tls && { tls }) }, edit)
   const output: string[] = []
-  child.stdout?.on('data', (chunk) => output.push(String(chunk)))
-  child.stderr?.on('data', (chunk) => output.push(String(chunk)))
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => output.push(String(chunk)))
   const exited = once(child, 'exit')
   t.teardown(async () => {
     child.kill('SIGKILL')
@@ -195,10 +185,7 @@ export async function startGateway(
     address: addresses.gateway,
     suites,
     /** All that it wrote, its access log too where it keeps one. */
-    log: () => {
-      const files = gateway.name === 'nginx' ? readFileSync(join(folder, 'access.log'), 'utf8') : ''
-      return output.join('') + files
-    },
+    log: () => output.join('') + (gateway.name === 'nginx' ? readFileSync(join(folder, 'access.log'), 'utf8') : ''),
     send: sendHere,
     /** How many requests have reached the suites. */
     reached: () => suites.store.length + suites['product-information'].length,

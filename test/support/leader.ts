@@ -13,7 +13,7 @@ const FIXTURE = join(import.meta.dirname, 'leader/main.ts')
 const PROGRAM = join(import.meta.dirname, '../../src/commands/program.ts')
 const PROCESS = join(import.meta.dirname, '../../src/commands/shared/process.ts')
 
-const PATIENCE: Patience = { start: 20_000, interval: 5000, questions: 6, close: 10_000 }
+const PATIENCE: Patience = { start: 30_000, interval: 5000, questions: 6, respawn: 10, close: 10_000 }
 
 /** What the workers of `spawnLeader` run. */
 export const SERVE = `
@@ -22,20 +22,17 @@ import { main } from ${JSON.stringify(PROGRAM)}
 await runProcess(() => main(['serve'], process))
 `
 
+interface LeaderOptions {
+  program?: string
+  patience?: Partial<Patience>
+  closing?: 'hangs' | 'leaves a hung file' | ''
+  env?: NodeJS.ProcessEnv
+}
+
 /** Starts a leader of two workers that run a program, which `rewrite` changes. */
 export async function spawnLeader(
   t: Test,
-  {
-    program = SERVE,
-    patience = {},
-    closing = '',
-    env: settings = {},
-  }: {
-    program?: string
-    patience?: Partial<Patience>
-    closing?: 'hangs' | 'leaves a hung file' | ''
-    env?: NodeJS.ProcessEnv
-  } = {},
+  { program = SERVE, patience = {}, closing = '', env: settings = {} }: LeaderOptions = {},
 ) {
   const { folder, env } = temporaryDatabase(t)
   const file = join(folder, 'program.ts')
@@ -55,17 +52,16 @@ export async function spawnLeader(
 }
 
 /** The same, when it is ready. */
-export async function startLeader(t: Test, options?: Parameters<typeof spawnLeader>[1]) {
+export async function startLeader(t: Test, options?: LeaderOptions) {
   const spawned = await spawnLeader(t, options)
   const server = await startServer(t, spawned.env, spawned.child)
   /** The process ids of its workers, of which each has answered at least one of these. */
   const workers = async () => {
-    const pids = () => new Set<number>(server.logged('token issued').map(({ pid }) => pid))
     await until(async () => {
       await server.token(spawned.credentials)
-      return pids().size === 2
+      return server.issuers().length === 2
     })
-    return [...pids()]
+    return server.issuers() as [number, number]
   }
   return { ...spawned, server, workers }
 }

@@ -3,6 +3,20 @@ import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 
+export const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
+
+/** The bytes of a POST without a length and without a body; a header is a whole line. */
+export function formHead(path = '/v1/oauth/accesstoken', ...headers: string[]): string {
+  const lines = ['Host: a', 'Content-Type: application/x-www-form-urlencoded', ...headers]
+  return [`POST ${path} HTTP/1.1`, ...lines].map((line) => `${line}\r\n`).join('')
+}
+
+/** The bytes of a token request. */
+export function tokenRequest(credentials: Record<string, string>, ...headers: string[]): string {
+  const form = new URLSearchParams(credentials).toString()
+  return `${formHead(undefined, ...headers)}Content-Length: ${form.length}\r\n\r\n${form}`
+}
+
 /** Lets an app listen, and connects to it without HTTP in between. */
 export async function listening(t: Test, app: FastifyInstance) {
   const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
@@ -21,7 +35,13 @@ export async function listening(t: Test, app: FastifyInstance) {
   async function exchange(bytes: string): Promise<string> {
     return said(await dial(bytes))
   }
-  return { dial, exchange }
+
+  /** A connection, and the server's end of it. */
+  async function dialed(): Promise<{ socket: Socket; served: Socket }> {
+    const [[served], socket] = await Promise.all([once(app.server, 'connection'), dial()])
+    return { socket, served: served as Socket }
+  }
+  return { dial, dialed, exchange }
 }
 
 /** All that is said on a connection from now on; what came before a reset, too. */

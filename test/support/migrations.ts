@@ -6,20 +6,16 @@ import type { Test } from 'tap'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const filesOf = (store: string) => globSync(join(import.meta.dirname, `../../migrations/${store}/*.sql`)).sort()
-const countOf = (store: string) => filesOf(store).length
 
 /** Names a schema: another one after a change of any migration. */
-export const schemaHash = (store: string) =>
-  hash(
-    'sha256',
-    filesOf(store)
-      .map((file) => readFileSync(file, 'utf8'))
-      .join('\0'),
-  ).slice(0, 12)
+export function schemaHash(store: string): string {
+  const texts = filesOf(store).map((file) => readFileSync(file, 'utf8'))
+  return hash('sha256', texts.join('\0')).slice(0, 12)
+}
 
 /** The version of a migrated database. */
-export const LATEST = countOf('sqlite')
-export const LATEST_POSTGRES = countOf('postgres')
+export const LATEST = filesOf('sqlite').length
+export const LATEST_POSTGRES = filesOf('postgres').length
 
 /** A folder of made-up migrations: the SQL of each by the name of its file. */
 export function folderOf(t: Test, migrations: Record<string, string>): URL {

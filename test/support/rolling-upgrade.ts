@@ -4,7 +4,7 @@ import { makeRelease } from './release.ts'
 import { run, runJson } from './run.ts'
 import { command, start, startServer } from './spawn.ts'
 import type { TestedStore } from './stores.ts'
-import { until } from './until.ts'
+import { startTokenLoad } from './token-load.ts'
 
 type Server = Awaited<ReturnType<typeof startServer>>
 
@@ -39,105 +39,56 @@ export function testRollingUpgrades(t: Test, { name, folder, latest, createEnv }
     const env = await createEnv(t)
     const next = makeRelease(t, '98.0.0', expanded)
     const old = await startServer(t, env)
-    const load = await startLoad(env, [old])
-    await load.goOn()
+    const load = await startLoad(env, old)
+    await load.spend('one release')
 
     const first = await serve(t, env, next)
     t.strictSame(await runJson(['migrate'], { env }), { from: latest + 1, to: latest + 1 })
-    await load.use([old, first])
-    await load.goOn()
+    load.use(old, first)
+    await load.spend('two releases', ['one release'])
     const again = await startServer(t, env)
-    await load.use([again, first])
+    load.use(again, first)
+    await load.spend('another process', ['two releases'])
     old.child.kill('SIGTERM')
     t.match(await old.exited, { status: 0 })
-    await load.goOn()
 
     // Commands of both releases beside servers of both.
     const { client_id } = await register(env)
     const suspend = await command(t, ['apps', 'suspend', client_id, '--json'], env, '', { main: next })
     t.equal(suspend.status, 0)
     await runJson(['apps', 'remove', client_id], { env })
-    await load.goOn()
-    t.strictSame([...new Set(await load.end())], ['200 200 200 401'])
+    await load.spend('after commands')
+    await load.stop()
+    t.strictSame([load.wrong, load.unanswered], [[], {}])
     for (const { logged } of [old, first, again]) t.strictSame(logged('request failed'), [])
   })
 
-  t.test(
-    `Rolling upgrade on ${name}: the release that contracts runs beside the one before, and is refused to older ones`,
-    async (t) => {
-      const env = await createEnv(t)
-      const old = await serve(t, env, makeRelease(t, '98.0.0', expanded))
-      const load = await startLoad(env, [old])
-      await load.goOn()
-      const server = await serve(t, env, makeRelease(t, '99.0.0', contracted))
-      await load.use([old, server])
-      await load.goOn()
-      t.strictSame([...new Set(await load.end())], ['200 200 200 401'])
-      for (const { logged } of [old, server]) t.strictSame(logged('request failed'), [])
-      const { status, err } = await run(['migrate'], { env })
-      t.equal(status, 1)
-      t.match(
-        err,
-        /The database needs token-server 98\.0\.0 or newer, and this is \d+\.\d+\.\d+: upgrade the program\.\n$/,
-      )
-    },
-  )
-}
-
-/**
- * Asks servers at random, four requests at a time: each token is issued by one, accepted and revoked by another, and refused
- * by the first.
- */
-async function startLoad(env: NodeJS.ProcessEnv, first: Server[]) {
-  await runJson(['suites', 'register', 'store', '--name', 'Store'], { env })
-  const credentials = await register(env)
-  let servers = first
-  let running = true
-  const answers: string[] = []
-  const pending = new Set<Promise<void>>()
-  const any = () => servers[Math.floor(Math.random() * servers.length)] as Server
-
-  async function exchange(issuer: Server, other: Server): Promise<void> {
-    const { status, body } = await issuer.token(credentials)
-    const token = body.access_token as string
-    const accepted = await verify(other, token)
-    const revoked = await fetch(`${other.address}/v1/oauth/revoke`, {
-      method: 'POST',
-      body: new URLSearchParams({ ...credentials, token }),
-    })
-    answers.push([status, accepted, revoked.status, await verify(issuer, token)].join(' '))
-  }
-
-  const loops = Array.from({ length: 4 }, async () => {
-    while (running) {
-      const going = exchange(any(), any()).catch((error) => void answers.push(String(error)))
-      pending.add(going)
-      await going
-      pending.delete(going)
-    }
+  t.test(`Rolling upgrade on ${name}: a release that contracts runs beside the one before, but no older`, async (t) => {
+    const env = await createEnv(t)
+    const old = await serve(t, env, makeRelease(t, '98.0.0', expanded))
+    const load = await startLoad(env, old)
+    await load.spend('before')
+    const server = await serve(t, env, makeRelease(t, '99.0.0', contracted))
+    load.use(old, server)
+    await load.spend('after', ['before'])
+    await load.stop()
+    t.strictSame([load.wrong, load.unanswered], [[], {}])
+    for (const { logged } of [old, server]) t.strictSame(logged('request failed'), [])
+    const { status, err } = await run(['migrate'], { env })
+    t.equal(status, 1)
+    t.match(err, /The database needs token-server 98\.0\.0 or newer, and this is [\d.]+: upgrade the program\.\n$/)
   })
-
-  return {
-    /** Asks these from now on, and the others no longer. */
-    async use(others: Server[]) {
-      servers = others
-      await Promise.all(pending)
-    },
-    /** Resolves after some more answers. */
-    async goOn() {
-      const enough = answers.length + 24
-      await until(() => answers.length >= enough)
-    },
-    /** What was answered: the four statuses of each token. */
-    async end() {
-      running = false
-      await Promise.all(loops)
-      return answers
-    },
-  }
 }
 
-async function verify({ address }: Server, token: string): Promise<number> {
-  const headers = { authorization: `Bearer ${token}`, connection: 'close' }
-  return (await fetch(`${address}/v1/oauth/verify/store`, { headers })).status
+/** Asks servers at random, each request another one. */
+async function startLoad(env: NodeJS.ProcessEnv, first: Server) {
+  await runJson(['suites', 'register', 'store', '--name', 'Store'], { env })
+  let servers = [first]
+  const any = () => servers[Math.floor(Math.random() * servers.length)] as Server
+  const load = startTokenLoad([await register(env)], { port: () => Number(new URL(any().address).port) })
+  /** Asks these from now on, and the others no longer. */
+  const use = (...others: Server[]) => {
+    servers = others
+  }
+  return { ...load, use }
 }

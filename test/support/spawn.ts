@@ -5,8 +5,16 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { json, text } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import { until } from './until.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
+
+export interface Credentials {
+  client_id: string
+  client_secret: string
+}
+
+export type Server = Awaited<ReturnType<typeof startServer>>
 
 interface StartOptions {
   /** The program: of another release, for example. */
@@ -25,6 +33,12 @@ export function start(
   const child = spawn(process.execPath, [main, ...args], { env: { ...process.env, ...env }, stdio, cwd })
   t.teardown(() => child.kill('SIGKILL'))
   return child
+}
+
+/** The environment in which a process runs this code before the program. */
+export function preload(code: string): { NODE_OPTIONS: string } {
+  const script = `data:text/javascript,${encodeURIComponent(code)}`
+  return { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${script}` }
 }
 
 /** Runs a command to its end. */
@@ -59,15 +73,68 @@ export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start
     return candidates.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message)
   }
 
+  /** A token request, on a connection of its own. Resolves when the server has read its head, to what sends the rest. */
+  async function beginToken({ client_id, client_secret }: Credentials) {
+    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret }).toString()
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'content-length': form.length,
+      expect: '100-continue',
+    }
+    const request = http.request(`${address}/v1/oauth/accesstoken`, { method: 'POST', agent: false, headers })
+    request.flushHeaders()
+    await once(request, 'continue')
+    const answer = answerTo(request)
+    answer.catch(() => {})
+    return async () => {
+      request.end(form)
+      return answer
+    }
+  }
+
   /** Asks for a token, on a connection of its own. */
-  async function token({ client_id, client_secret }: { client_id: string; client_secret: string }) {
+  async function token({ client_id, client_secret }: Credentials) {
     const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const request = http.request(`${address}/v1/oauth/accesstoken`, { method: 'POST', agent: false, headers })
     request.end(form.toString())
-    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-    return { status: response.statusCode as number, body: (await json(response)) as Record<string, string> }
+    return answerTo(request)
   }
 
-  return { child, address, lines, logged, exited, token }
+  return {
+    child,
+    address,
+    lines,
+    logged,
+    /** The messages of its log, but for this one. */
+    messages: (but = 'token issued') => lines.map((line) => JSON.parse(line).msg).filter((message) => message !== but),
+    exited,
+    beginToken,
+    token,
+    /** The same, and only the status. */
+    issue: async (credentials: Credentials) => (await token(credentials)).status,
+    /** The status that a path has, with a token, on a connection of its own. */
+    async statusOf(path: string, token?: string) {
+      const headers = { connection: 'close', ...(token && { authorization: `Bearer ${token}` }) }
+      return (await fetch(address + path, { headers })).status
+    },
+    /** The process ids of those that have issued tokens. */
+    issuers: () => [...new Set<number>(logged('token issued').map(({ pid }) => pid))],
+    /** Replaces all workers of a leader. On a busy machine that takes a while. */
+    async restart() {
+      const before = logged('restarted').length
+      child.kill('SIGHUP')
+      await until(() => logged('restarted').length > before, 120_000)
+    },
+    /** Ends it by a signal. Resolves to its status when it has ended. */
+    stop(signal: NodeJS.Signals = 'SIGTERM') {
+      child.kill(signal)
+      return exited
+    },
+  }
+}
+
+async function answerTo(request: http.ClientRequest) {
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  return { status: response.statusCode as number, body: (await json(response)) as Record<string, string> }
 }

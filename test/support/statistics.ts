@@ -22,6 +22,13 @@ export function traffic(n: number): Traffic {
   }
 }
 
+/** 61 windows, of which the last ones are known. */
+const windows = (step: number, known: number) =>
+  Array.from({ length: 61 }, (_, n) => ({
+    endedAt: START - (60 - n) * step,
+    traffic: n > 60 - known ? NO_TRAFFIC : undefined,
+  }))
+
 /** Statistics of an idle server, with some fields overridden. */
 export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
   return {
@@ -30,14 +37,8 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     version: '1.2.3',
     lastMinute: NO_TRAFFIC,
     lastHour: NO_TRAFFIC,
-    minutes: Array.from({ length: 61 }, (_, n) => ({
-      endedAt: START - (60 - n) * 60_000,
-      traffic: n === 60 ? NO_TRAFFIC : undefined,
-    })),
-    lately: Array.from({ length: 61 }, (_, n) => ({
-      endedAt: START - (60 - n) * 10_000,
-      traffic: n < 59 ? undefined : NO_TRAFFIC,
-    })),
+    minutes: windows(60_000, 1),
+    lately: windows(10_000, 2),
     refusals: [],
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },

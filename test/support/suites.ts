@@ -1,4 +1,6 @@
+import Database from 'better-sqlite3'
 import type { Test } from 'tap'
+import { temporaryDatabase } from './temporary-database.ts'
 import { createWorld } from './world.ts'
 
 export const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -16,13 +18,21 @@ export async function createWorldOfSuites(t: Test, options: Parameters<typeof cr
   const introspect = (token: string) => world.post({ token }, { authorization: basic }, '/v1/oauth/introspect')
 
   /** Asks as a gateway before the store suite. */
-  const verify = (token: string | undefined, path = '/store') =>
-    app.inject({
-      url: `/v1/oauth/verify${path}`,
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    })
+  function verify(token: string | undefined, path = '/store') {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    return app.inject({ url: `/v1/oauth/verify${path}`, headers })
+  }
 
   return { ...world, suiteSecret: store.clientSecret, basic, introspect, verify }
+}
+
+/** The same, with its store in a file, and another connection to it. */
+export async function createWorldWithFile(t: Test, options?: Parameters<typeof createWorld>[1]) {
+  const { file, env } = temporaryDatabase(t)
+  const world = await createWorldOfSuites(t, { ...options, databaseUrl: env.DATABASE_URL })
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  return { ...world, file, other }
 }
 
 type World = Awaited<ReturnType<typeof createWorldOfSuites>>

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,11 +19,6 @@ interface Entry {
   state: 'live' | 'revoking' | 'revoked'
 }
 
-interface Answer {
-  status: number
-  body: string
-}
-
 /** An answer that contradicts another one. */
 type Wrong = {
   what: 'a valid token is refused' | 'a revoked token is accepted' | 'unexpected'
@@ -30,6 +26,7 @@ type Wrong = {
   detail: string
 }
 
+const CLIENTS = 4
 const REVOKE = 0.3
 const PAUSE_MS = 20
 /** How many tokens are issued in a phase, at least. */
@@ -41,20 +38,17 @@ const SPARE = 10
  * Clients that ask for tokens, check them at the suite `store` and revoke some of them, and compare every answer with what
  * they were told before. A check is wrong if its token was revoked before it began, or never. `port` says whom to ask.
  */
-export function startTokenLoad(
-  owners: readonly Credentials[],
-  { port, clients = 4 }: { port: () => number; clients?: number },
-) {
+export function startTokenLoad(owners: readonly Credentials[], { port }: { port: () => number }) {
   const ledger: Entry[] = []
   const byPhase = new Map<string, Entry[]>()
   const wrong: Wrong[] = []
   /** How many requests got no answer, by phase. */
   const unanswered: Record<string, number> = {}
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 2 * clients })
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 2 * CLIENTS })
   let phase = 'before'
   let isOver = false
 
-  async function ask(path: string, { form, token }: { form?: object; token?: string }): Promise<Answer | undefined> {
+  async function ask(path: string, { form, token }: { form?: object; token?: string }) {
     const asked = phase
     const body = form && new URLSearchParams({ ...form }).toString()
     const headers = {
@@ -62,14 +56,10 @@ export function startTokenLoad(
       ...(token && { authorization: `Bearer ${token}` }),
     }
     try {
-      const answer = await new Promise<Answer>((resolve, reject) => {
-        const request = http.request({ port: port(), path, method: body ? 'POST' : 'GET', headers, agent })
-        request.once('error', reject)
-        request.once('response', async (response) => {
-          resolve({ status: response.statusCode as number, body: await text(response) })
-        })
-        request.end(body)
-      })
+      const request = http.request({ port: port(), path, method: body ? 'POST' : 'GET', headers, agent })
+      request.end(body)
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+      const answer = { status: response.statusCode as number, body: await text(response) }
       // A database that is slow for a moment on a busy machine is not what this is about.
       return answer.status === 503 ? undefined : answer
     } catch {
@@ -92,8 +82,7 @@ export function startTokenLoad(
   async function revoke(entry: Entry): Promise<void> {
     if (entry.state !== 'live') return
     entry.state = 'revoking'
-    const { token, owner } = entry
-    const answer = await ask('/v1/oauth/revoke', { form: { ...owner, token } })
+    const answer = await ask('/v1/oauth/revoke', { form: { ...entry.owner, token: entry.token } })
     if (answer === undefined) return
     if (answer.status !== 200) return report('unexpected', `revocation: ${answer.status} ${answer.body}`)
     entry.state = 'revoked'
@@ -134,7 +123,7 @@ export function startTokenLoad(
     }
   }
 
-  const running = Promise.all(Array.from({ length: clients }, (_, nth) => client(nth)))
+  const running = Promise.all(Array.from({ length: CLIENTS }, (_, nth) => client(nth)))
 
   return {
     wrong,
@@ -159,12 +148,7 @@ export function startTokenLoad(
     async stop(): Promise<void> {
       isOver = true
       await running
-      const rest = ledger.values()
-      await Promise.all(
-        Array.from({ length: clients }, async () => {
-          for (const entry of rest) await check(entry)
-        }),
-      )
+      for (const entry of ledger) await check(entry)
       agent.destroy()
     },
   }

@@ -6,6 +6,7 @@ import type { Seeds } from '../../src/administration/seed-plan.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
 import { buildApp } from '../../src/http/app.ts'
+import type { Later } from '../../src/http/wire/late-answers.ts'
 import { createProxies } from '../../src/http/wire/proxies.ts'
 import { createFailures } from '../../src/issuer/failures.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
@@ -33,6 +34,8 @@ export async function createWorld(
     logDetails = false,
     docsUrl = undefined as string | undefined,
     counts = false,
+    requestTimeout = 10_000,
+    later = ((end, _delay, socket) => void setImmediate(end, socket)) as Later,
   } = {},
 ) {
   /** `monotonic` is the clock that nobody sets. */
@@ -42,6 +45,7 @@ export async function createWorld(
   const store = await openStore(DATABASE_URL, { lockTimeout })
   const lines: string[] = []
   const log = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
+  const logged = () => lines.map((line) => JSON.parse(line))
   const refusals = createRefusals({ now })
   const observe: Observer = (event) => {
     refusals.observe(event)
@@ -50,11 +54,8 @@ export async function createWorld(
   /** What is only counted. */
   const measured: Event[] = []
   const proxies = createProxies({ trustProxy, observe })
-  const failures = createFailures({
-    isLimited: failureLimit,
-    isShared: proxies.isShared,
-    monotonic: () => clock.monotonic,
-  })
+  const monotonic = () => clock.monotonic
+  const failures = createFailures({ isLimited: failureLimit, isShared: proxies.isShared, monotonic })
   const issuer = createIssuer({ store, now, failures, tokenQuota })
   const app = await buildApp({
     issuer,
@@ -66,6 +67,8 @@ export async function createWorld(
     connectionLimit,
     publicUrl: PUBLIC_URL,
     docsUrl,
+    requestTimeout,
+    later,
   })
   t.teardown(async () => {
     await app.close()
@@ -108,25 +111,10 @@ export async function createWorld(
   const flushRefusals = () => refusals.flush(store)
 
   /** An access token of the application. */
-  async function token(): Promise<string> {
-    return (await post()).json().access_token
-  }
+  const token = async (): Promise<string> => (await post()).json().access_token
 
-  return {
-    app,
-    store,
-    issuer,
-    administration,
-    changes,
-    clock,
-    lines,
-    measured,
-    credentials,
-    post,
-    token,
-    flushUsage,
-    flushRefusals,
-  }
+  const asked = { lines, logged, measured, changes, credentials, post, token, flushUsage, flushRefusals }
+  return { app, store, issuer, administration, clock, ...asked }
 }
 
 /** Registers what is missing of a seed, to the end. */

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, constants, existsSync, openSync, readFileSync, readSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createLogStream } from '../../src/telemetry/log-stream.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -59,18 +58,23 @@ t.test('Log stream: what commands a terminal, or deceives its reader, is escaped
   stream.write('{"name":"ü \u0085\u009b31m \u202e\u2066gpj\u200f.exe\u2028"}\n')
   await flushed(stream)
   t.equal(text(), String.raw`{"name":"ü \u0085\u009b31m \u202e\u2066gpj\u200f.exe\u2028"}${'\n'}`)
+  t.equal(JSON.parse(text()).name, 'ü \u0085\u009b31m \u202e\u2066gpj\u200f.exe\u2028')
   stream.write('{"name":"a\x7fb"}\n')
   await flushed(stream)
   t.match(text(), String.raw`{"name":"a\u007fb"}`)
-  t.equal(JSON.parse(text().split('\n', 1)[0] as string).name, 'ü \u0085\u009b31m \u202e\u2066gpj\u200f.exe\u2028')
 })
 
 const LINUX = { skip: process.platform !== 'linux' && 'needs named pipes' }
 
-/** A pipe that is full after some 64 KiB: who writes does not wait. */
-async function createPipe(t: Test) {
+function makePipe(t: Test): string {
   const file = join(temporaryFolder(t), 'pipe')
-  await once(spawn('mkfifo', [file]), 'exit')
+  spawnSync('mkfifo', [file])
+  return file
+}
+
+/** A pipe that is full after some 64 KiB: who writes does not wait. */
+function createPipe(t: Test) {
+  const file = makePipe(t)
   const openReader = () => openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   const readers = [openReader()]
   const fd = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK)
@@ -95,11 +99,8 @@ async function createPipe(t: Test) {
 
 /** A reader of a pipe that reads nothing before it is told to. */
 async function createSlowReader(t: Test) {
-  const file = join(temporaryFolder(t), 'pipe')
-  await once(spawn('mkfifo', [file]), 'exit')
-  const cat = spawn('sh', ['-c', `exec 3<>${file}; echo open; read go; exec cat <&3`], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const file = makePipe(t)
+  const cat = spawn('sh', ['-c', `exec 3<>${file}; echo open; read go; exec cat <&3`])
   t.teardown(() => cat.kill('SIGKILL'))
   let out = ''
   cat.stdout.setEncoding('utf8').on('data', (chunk) => (out += chunk))
@@ -112,87 +113,63 @@ async function createSlowReader(t: Test) {
 
 const lineOnDropped = (count: number) => `dropped ${count}\n`
 
-t.test(
-  'Log stream: a slow reader gets every line; while it reads none, 8 MiB are buffered, 16 MiB of what is not cheap, and the rest is dropped and counted',
-  LINUX,
-  async (t) => {
-    const { fd, read, start } = await createSlowReader(t)
-    const stream = createLogStream(fd, { isCheap: (line) => line.startsWith('cheap'), lineOnDropped })
-    const line = (kind: string, n: number) => `${`${kind} ${n} `.padEnd(1023, 'x')}\n`
-    for (let n = 0; n < 10 * 1024; n++) stream.write(line('cheap', n))
-    for (let n = 0; n < 6 * 1024; n++) stream.write(line('dear', n))
-    // While a write is under way it does nothing, for that may never end.
-    stream.flushSync()
-    start()
-    await flushed(stream)
-    stream.write('last\n')
-    await flushed(stream)
-    await until(() => read().endsWith('last\n'))
-
-    const lines = read().split('\n')
-    t.ok(lines.every((text) => text.length === 1023 || ['last', ''].includes(text) || text.startsWith('dropped')))
-    const cheap = lines.filter((text) => text.startsWith('cheap')).length
-    t.ok(cheap > 8 * 1024 - 64 && cheap < 9 * 1024, `${cheap} cheap lines were buffered`)
-    t.equal(lines.filter((text) => text.startsWith('dear')).length, 6 * 1024)
-    t.strictSame(
-      lines.filter((text) => text.startsWith('dropped')),
-      [`dropped ${10 * 1024 - cheap}`],
-    )
-  },
-)
-
-t.test('Log stream: there is an end of what is buffered, also of what is not cheap', LINUX, async (t) => {
+/** What a reader gets that reads nothing until all lines of 1 KiB are written, `cheap` first: how many of each, and the rest. */
+async function readLate(t: Test, { cheap, dear }: { cheap: number; dear: number }) {
   const { fd, read, start } = await createSlowReader(t)
-  const stream = createLogStream(fd, { lineOnDropped })
-  for (let n = 0; n < 20 * 1024; n++) stream.write(`${'x'.repeat(1023)}\n`)
+  const stream = createLogStream(fd, { isCheap: (line) => line.startsWith('cheap'), lineOnDropped })
+  const line = (kind: string) => `${kind.padEnd(1023, 'x')}\n`
+  for (let n = 0; n < cheap; n++) stream.write(line('cheap'))
+  for (let n = 0; n < dear; n++) stream.write(line('dear'))
+  // While a write is under way it does nothing, for that may never end.
+  stream.flushSync()
   start()
   await flushed(stream)
   stream.write('last\n')
   await flushed(stream)
   await until(() => read().endsWith('last\n'))
-  const lines = read().split('\n')
-  const kept = lines.filter((text) => text.startsWith('x')).length
-  t.ok(kept > 16 * 1024 - 64 && kept < 17 * 1024, `${kept} lines were buffered`)
-  t.strictSame(
-    lines.filter((text) => text.startsWith('dropped')),
-    [`dropped ${20 * 1024 - kept}`],
-  )
+  const lines = read().trimEnd().split('\n')
+  const count = (kind: string) => lines.filter((text) => text === line(kind).trimEnd()).length
+  const rest = lines.filter((text) => text.length < 1023 || !/^(cheap|dear)x/.test(text))
+  return { cheap: count('cheap'), dear: count('dear'), rest: rest.sort() }
+}
+
+t.test('Log stream: for a slow reader 8 MiB are buffered, and 16 MiB of what is not cheap', LINUX, async (t) => {
+  const both = await readLate(t, { cheap: 10 * 1024, dear: 6 * 1024 })
+  t.ok(both.cheap > 8 * 1024 - 64 && both.cheap < 9 * 1024, `${both.cheap} cheap lines were buffered`)
+  t.strictSame([both.dear, ...both.rest], [6 * 1024, `dropped ${10 * 1024 - both.cheap}`, 'last'])
+  const { dear, rest } = await readLate(t, { cheap: 0, dear: 20 * 1024 })
+  t.ok(dear > 16 * 1024 - 64 && dear < 17 * 1024, `${dear} lines were buffered`)
+  t.strictSame(rest, [`dropped ${20 * 1024 - dear}`, 'last'])
 })
 
-t.test(
-  'Log stream: a line that is cut by a failure is finished when something can be written again',
-  LINUX,
-  async (t) => {
-    const { fd, read, closeReader, openReader } = await createPipe(t)
-    const stream = createLogStream(fd, { chunk: 10_000, lineOnDropped })
-    const line = (n: number) => `${`${n} `.padEnd(99, 'x')}\n`
-    for (let n = 0; n < 1000; n++) stream.write(line(n))
-    // It is full: 64 KiB are in it, which end in the middle of a line, and the stream waits.
-    const all = flushed(stream)
-    await sleep(200)
-    closeReader()
-    await all
-    stream.write('lost too\n')
-    await flushed(stream)
+t.test('Log stream: a line that is cut by a failure is finished when something can be written', LINUX, async (t) => {
+  const { fd, read, closeReader, openReader } = createPipe(t)
+  const stream = createLogStream(fd, { chunk: 10_000, lineOnDropped })
+  const line = (n: number) => `${`${n} `.padEnd(99, 'x')}\n`
+  for (let n = 0; n < 1000; n++) stream.write(line(n))
+  const all = flushed(stream)
+  // After a few writes it is full: 64 KiB are in it, which end in the middle of a line. Each of these waits as long as one.
+  for (let n = 0; n < 100; n++) await stat('/')
+  closeReader()
+  await all
+  stream.write('lost too\n')
+  await flushed(stream)
 
-    openReader()
-    await until(() => !read().endsWith('\n'))
-    stream.write('first\n')
-    await flushed(stream)
-    await until(() => read().includes('dropped'))
-    const lines = read().split('\n').slice(0, -1)
-    const written = lines.length - 2
-    t.strictSame(
-      lines.slice(0, written),
-      Array.from({ length: written }, (_, n) => line(n).slice(0, -1)),
-    )
-    t.ok(written > 600 && written < 700)
-    t.strictSame(lines.slice(written), ['first', `dropped ${1000 - written + 1}`])
-  },
-)
+  openReader()
+  await until(() => !read().endsWith('\n'))
+  stream.write('first\n')
+  await flushed(stream)
+  await until(() => read().includes('dropped'))
+  const lines = read().split('\n').slice(0, -1)
+  const written = lines.length - 2
+  const expected = Array.from({ length: written }, (_, n) => line(n).slice(0, -1))
+  t.strictSame(lines.slice(0, written), expected)
+  t.ok(written > 600 && written < 700)
+  t.strictSame(lines.slice(written), ['first', `dropped ${1000 - written + 1}`])
+})
 
 t.test('Log stream: what was dropped is said at the end, too', LINUX, async (t) => {
-  const { fd, read, closeReader, openReader } = await createPipe(t)
+  const { fd, read, closeReader, openReader } = createPipe(t)
   const stream = createLogStream(fd, { lineOnDropped })
   closeReader()
   stream.write('lost\n')

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createLog, flushLog } from '../../src/telemetry/log.ts'
+import { createLog } from '../../src/telemetry/log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -25,16 +25,3 @@ t.test('Log: elsewhere it is JSON lines, of the level and above, written in the 
   await until(() => readFileSync(destination, 'utf8') !== '')
   t.match(JSON.parse(readFileSync(destination, 'utf8')), { level: 'warn', msg: 'this' })
 })
-
-t.test(
-  'Log: a full device neither ends the server nor delays its end',
-  { skip: !existsSync('/dev/full') },
-  async (t) => {
-    const log = await createLog('info', { isTTY: false, destination: '/dev/full' })
-    log.info('lost')
-    await flushLog(log)
-    log.info('lost too')
-    await flushLog(log)
-    t.pass('and the exit of this process does not wait for it either')
-  },
-)

@@ -3,25 +3,15 @@ import type { Event } from '../../src/domain/events.ts'
 import type { RefusalCount } from '../../src/domain/refusal.ts'
 import { createRefusals } from '../../src/telemetry/refusals.ts'
 import { heapUsed } from '../support/heap-used.ts'
+import { refusal } from '../support/refusal.ts'
 import { START } from '../support/world.ts'
 
-const asked = {
-  status: 401,
-  endpoint: '/v1/oauth/accesstoken',
-  remoteAddress: '192.0.2.1',
-  requestId: 'r1',
-  traceId: 't1',
-}
+const endpoint = '/v1/oauth/accesstoken'
+const asked = { status: 401, endpoint, remoteAddress: '192.0.2.1', requestId: 'r1', traceId: 't1' }
 const wrongSecret = { type: 'authentication refused', reason: 'wrong secret', clientId: 'a', ...asked } as const
 const unknownClient = { ...wrongSecret, reason: 'unknown client', clientId: 'abcd... (9 characters)' } as const
-const expired = {
-  type: 'token refused',
-  reason: 'expired token',
-  suite: 'store',
-  clientId: 'a',
-  tokenId: undefined,
-  ...asked,
-} as const
+const ofAToken = { type: 'token refused', suite: 'store', clientId: 'a', tokenId: undefined, ...asked } as const
+const expired = { ...ofAToken, reason: 'expired token' } as const
 
 /** Refusals with a clock, and a store that keeps what it is given in pieces. */
 function createWorld() {
@@ -39,35 +29,20 @@ function createWorld() {
   return { clock, refusals, see, flushed }
 }
 
-t.test(
-  'Refusals: those of one client, reason, endpoint, suite and address are one, with the last request',
-  async (t) => {
-    const { clock, see, flushed } = createWorld()
-    see(wrongSecret)
-    clock.time += 1000
-    see({ ...wrongSecret, requestId: 'r2', traceId: 't2' })
-    const one = {
-      clientId: 'a',
-      isKnown: true,
-      reason: 'wrong secret',
-      endpoint: '/v1/oauth/accesstoken',
-      suite: undefined,
-      remoteAddress: '192.0.2.1',
-      count: 2,
-      firstAt: START,
-      lastAt: START + 1000,
-      requestId: 'r2',
-      traceId: 't2',
-    }
-    t.strictSame(await flushed(), [one])
-    t.strictSame(await flushed(), [], 'once')
+t.test('Refusals: those of one client, reason, endpoint, suite and address are one, of the last request', async (t) => {
+  const { clock, see, flushed } = createWorld()
+  see(wrongSecret)
+  clock.time += 1000
+  const last = { requestId: 'r2', traceId: 't2' }
+  see({ ...wrongSecret, ...last })
+  t.strictSame(await flushed(), [refusal('a', { count: 2, lastAt: START + 1000, ...last })])
+  t.strictSame(await flushed(), [], 'once')
 
-    see(wrongSecret, { ...wrongSecret, clientId: 'b' }, { ...wrongSecret, reason: 'expired secret' })
-    see({ ...wrongSecret, endpoint: '/v1/oauth/revoke' }, { ...wrongSecret, remoteAddress: '192.0.2.2' })
-    see(expired, { ...expired, suite: 'other' }, expired)
-    t.strictSame((await flushed()).map(({ count }) => count).sort(), [1, 1, 1, 1, 1, 1, 2])
-  },
-)
+  see(wrongSecret, { ...wrongSecret, clientId: 'b' }, { ...wrongSecret, reason: 'expired secret' })
+  see({ ...wrongSecret, endpoint: '/v1/oauth/revoke' }, { ...wrongSecret, remoteAddress: '192.0.2.2' })
+  see(expired, { ...expired, suite: 'other' }, expired)
+  t.strictSame((await flushed()).map(({ count }) => count).sort(), [1, 1, 1, 1, 1, 1, 2])
+})
 
 t.test('Refusals: of each kind of event those are kept of which the client is known, or looks like one', async (t) => {
   const { see, flushed } = createWorld()
@@ -81,12 +56,10 @@ t.test('Refusals: of each kind of event those are kept of which the client is kn
     { clientId: 'a', isKnown: true, reason: 'field missing' },
     { clientId: 'abcd... (9 characters)', isKnown: false, reason: 'unknown client' },
   ])
-  see({ ...wrongSecret, clientId: undefined, reason: 'no credentials' }, { ...expired, clientId: undefined })
-  see(
-    { ...malformed, clientId: undefined },
-    { type: 'stopped' },
-    { type: 'usage not recorded', err: new Error('full') },
-  )
+  for (const event of [{ ...wrongSecret, reason: 'no credentials' } as const, expired, malformed]) {
+    see({ ...event, clientId: undefined })
+  }
+  see({ type: 'stopped' }, { type: 'usage not recorded', err: new Error('full') })
   t.strictSame(await flushed(), [])
   see({ ...malformed, endpoint: undefined })
   t.match(await flushed(), [{ endpoint: 'other' }])
@@ -101,28 +74,23 @@ t.test('Refusals: what happened longest ago goes where there is no room', async 
   const addresses = (isKnown: boolean) =>
     kept.filter((row) => row.isKnown === isKnown).map(({ remoteAddress }) => Number(remoteAddress.split('.')[3]))
   t.strictSame(addresses(true), [...Array.from({ length: 19 }, (_, n) => n + 11), 10])
-  t.strictSame(
-    addresses(false),
-    Array.from({ length: 100 }, (_, n) => n + 10),
-  )
-  t.match(
-    kept.find(({ remoteAddress, isKnown }) => isKnown && remoteAddress === '192.0.2.10'),
-    { count: 2 },
-  )
+  const unknown = Array.from({ length: 100 }, (_, n) => n + 10)
+  t.strictSame(addresses(false), unknown)
+  t.equal(kept.find(({ remoteAddress, isKnown }) => isKnown && remoteAddress === '192.0.2.10')?.count, 2)
 })
 
-t.test('Refusals: 100,000 from as many addresses, of as many clients, take no more memory than a few', async (t) => {
+t.test('Refusals: so many of a client, of unknown clients and of all are kept, and no more', async (t) => {
   const { see, flushed } = createWorld()
-  const address = (n: number) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`
-  for (let n = 0; n < 100_000; n++) {
+  const address = (n: number) => `10.0.${n >> 8}.${n & 255}`
+  for (let n = 0; n < 1000; n++) {
     see({ ...wrongSecret, remoteAddress: address(n) })
-    see({ ...unknownClient, clientId: `${n % 10_000}... (${n} characters)`, remoteAddress: address(n) })
+    see({ ...unknownClient, clientId: `${n % 100}... (${n} characters)`, remoteAddress: address(n) })
   }
   t.equal((await flushed()).length, 120)
-  for (let n = 0; n < 100_000; n++) see({ ...wrongSecret, clientId: `client ${n}`, remoteAddress: address(n) })
+  for (let n = 0; n < 3000; n++) see({ ...wrongSecret, clientId: `client ${n}`, remoteAddress: address(n) })
   const kept = await flushed()
   t.equal(kept.length, 1000)
-  t.match(kept.at(-1), { clientId: 'client 99999' }, 'the newest')
+  t.match(kept.at(-1), { clientId: 'client 2999' }, 'the newest')
 })
 
 t.test('Refusals: what could not be stored is stored later, and nothing twice', async (t) => {
@@ -161,19 +129,13 @@ t.test('Refusals: of requests their words are kept, and not all of the request',
 
 t.test('Refusals: a flush of very many lets others have their turn', async (t) => {
   const { see, refusals } = createWorld()
-  for (let n = 0; n < 20_000; n++) see({ ...wrongSecret, clientId: `${n % 1000}`, remoteAddress: `${n}` })
-  let stored = 0
+  for (let n = 0; n < 2000; n++) see({ ...wrongSecret, clientId: `${n % 100}`, remoteAddress: `${n}` })
+  const stored: RefusalCount[] = []
   let turns = 0
   let isOver = false
-  const flush = refusals.flush({
-    recordRefusals: async (step) => {
-      stored += step.length
-    },
-  })
-  void flush.then(() => {
-    isOver = true
-  })
+  const flushing = refusals.flush({ recordRefusals: async (step) => void stored.push(...step) })
+  void flushing.then(() => (isOver = true))
   for (; !isOver; turns++) await new Promise(setImmediate)
-  t.equal(stored, 20_000)
-  t.ok(turns >= 400, `${turns} turns`)
+  t.equal(stored.length, 2000)
+  t.ok(turns >= 40, `${turns} turns`)
 })

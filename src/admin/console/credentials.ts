@@ -46,7 +46,7 @@ ${content}`,
 }
 
 /** Values that are shown only once, such as a new secret. `advice`: what to do with them. */
-export function secretBox(values: readonly { id: string; label: string; value: string }[], advice: Part): Html {
+function secretBox(values: readonly { id: string; label: string; value: string }[], advice: Part): Html {
   return html`<div class="secret" role="group" aria-label="New credentials">${values.map(({ id, label, value }) => copyable(id, label, value))}<div>${advice}</div></div>`
 }
 

@@ -9,8 +9,11 @@ import { overviewLiveValues } from './figures.ts'
  * GET /live: an event stream with the changed values of the overview, once a second. It does not keep the session alive, and
  * ends with it.
  */
-export function serveLive(console: FastifyInstance, { signIn, statistics }: AdminContext): void {
-  const broadcast = createBroadcast({ read: async () => overviewLiveValues(await statistics.read()) })
+export function serveLive(console: FastifyInstance, { signIn, statistics, liveInterval }: AdminContext): void {
+  const broadcast = createBroadcast({
+    read: async () => overviewLiveValues(await statistics.read()),
+    interval: liveInterval,
+  })
   console.addHook('preClose', async () => broadcast.end())
 
   console.get('/live', { exposeHeadRoute: false }, async (request, reply) => {
@@ -62,7 +65,7 @@ export interface Listener {
 
 interface Options {
   read: () => Promise<LiveValues>
-  interval?: number
+  interval?: number | undefined
 }
 
 /** Sends changed figures to all listeners. The figures are read once for all, and only while anybody listens. */

@@ -8,9 +8,6 @@ const DETAILS: Record<MalformedReason, string> = {
   'not HTTP': 'This request cannot be read.',
   'request too slow': 'The request took too long.',
   'headers too large': 'The headers are too large.',
-  'Host header repeated': 'The Host header is given more than once.',
-  'transfer coding not supported': 'The Transfer-Encoding must be chunked.',
-  'HTTP version not supported': 'The HTTP version must be 1.0 or 1.1.',
 }
 
 /** Answers what is not a valid request, and ends the connection. */

@@ -13,6 +13,9 @@ const CAPACITY = 1024
 
 export type LateAnswers = ReturnType<typeof createLateAnswers>
 
+/** Calls `end` with a connection after a time, in milliseconds. */
+export type Later = (end: (socket: Socket) => void, delay: number, socket: Socket) => void
+
 /**
  * Slows down who sends on and on what is refused for its number, for it costs as much as a good request: the answer waits,
  * and on a client's own connection once more for each that comes behind it. A proxy's connection is the way of many
@@ -21,9 +24,11 @@ export type LateAnswers = ReturnType<typeof createLateAnswers>
 export function createLateAnswers({
   isShared,
   capacity = CAPACITY,
+  later = setTimeout,
 }: {
   isShared: (remoteAddress: string) => boolean
   capacity?: number
+  later?: Later | undefined
 }) {
   const waiting = new Map<Socket, { answer: () => void; behind: number }>()
 
@@ -45,7 +50,7 @@ export function createLateAnswers({
 
   /** Timers of few lengths are cheap in Node.js, however many there are. */
   function wait(socket: Socket): void {
-    setTimeout(end, DELAY_MS + Math.floor(Math.random() * STEPS) * STEP_MS, socket)
+    later(end, DELAY_MS + Math.floor(Math.random() * STEPS) * STEP_MS, socket)
   }
 
   function end(socket: Socket): void {

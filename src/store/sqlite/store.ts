@@ -22,7 +22,8 @@ import { createTokens } from './tokens.ts'
 import { markUnsound } from './unsound.ts'
 import { createUsage } from './usage.ts'
 
-const fdatasyncAsync = promisify(fdatasync)
+/** What `fdatasync` is when it is called: a test puts another one in its place. */
+const fdatasyncAsync = (file: number) => promisify(fdatasync)(file)
 
 /** What else a SQLite store has, of which there are backups, and which can move to another one. */
 interface Extras extends ReturnType<typeof createPages>, OwnFigures {

@@ -16,7 +16,7 @@ export function markUnsound(file: string): void {
 }
 
 /** Takes the mark away: all of the log is on the disk. */
-export function markSound(file: string): void {
+function markSound(file: string): void {
   changeMode(file, (mode) => mode & ~MARK)
 }
 

@@ -1,8 +1,10 @@
 import t from 'tap'
-import { type Chart, chart, drawChart } from '../../../src/admin/console/chart.ts'
+import { type Chart, chart, drawChart, scaleFor } from '../../../src/admin/console/chart.ts'
+import { count, duration, NONE, percent, short, size } from '../../../src/admin/console/figures.ts'
 
 const MINUTE = 60_000
 const START = 1_800_000_000_000
+const STEPS = 4
 
 type Figures = (number | undefined)[]
 
@@ -20,72 +22,61 @@ function chartOf(...all: Figures[]): Chart {
 
 const draw = (...all: Figures[]) => drawChart(chartOf(...all))
 
-t.test('Chart: a line goes from left to right, with zero at the bottom', async (t) => {
-  const drawn = draw([0, 2, 4, 1, 0])
-  t.equal(drawn['c-line-0'], 'M0,100L150,50L300,0L450,75L600,100')
-  t.equal(drawn['c-dots-0'], 'M600,100h.1', 'the last point is seen')
-  t.equal(drawn['c-area-0'], 'M0,100L0,100L150,50L300,0L450,75L600,100L600,100Z')
-  t.strictSame(
-    [0, 1, 2, 3, 4].map((row) => drawn[`c-y-${row}`]),
-    ['0', '1', '2', '3', '4'],
-  )
-  t.strictSame(
-    [0, 2, 3].map((column) => drawn[`c-x-${column}`]),
-    ['2027-01-15T08:00:00.000Z', '2027-01-15T08:02:00.000Z', '2027-01-15T08:03:00.000Z'],
-  )
-  t.equal(drawn['c-desc'], 'What it is. Series 0: 0 now, 4 at most.')
-})
+const CASES: [rule: string, all: Record<string, string>, drawn: Record<string, string | undefined>][] = [
+  [
+    'a line goes from left to right, with zero at the bottom',
+    draw([0, 2, 4, 1, 0]),
+    {
+      'c-line-0': 'M0,100L150,50L300,0L450,75L600,100',
+      'c-dots-0': 'M600,100h.1',
+      'c-area-0': 'M0,100L0,100L150,50L300,0L450,75L600,100L600,100Z',
+      ...{ 'c-y-0': '0', 'c-y-1': '1', 'c-y-2': '2', 'c-y-3': '3', 'c-y-4': '4' },
+      ...{ 'c-x-0': '2027-01-15T08:00:00.000Z', 'c-x-2': '2027-01-15T08:02:00.000Z' },
+      'c-x-3': '2027-01-15T08:03:00.000Z',
+      'c-desc': 'What it is. Series 0: 0 now, 4 at most.',
+    },
+  ],
+  [
+    'unknown values are gaps, and a single point is a dot',
+    draw([1, 1, undefined, undefined, 2, undefined, 4]),
+    {
+      'c-line-0': 'M0,75L100,75M400,50M600,0',
+      'c-dots-0': 'M400,50h.1M600,0h.1',
+      'c-area-0': 'M0,100L0,75L100,75L100,100Z',
+    },
+  ],
+  [
+    'without values there is no line, and the axis has the smallest step',
+    draw([undefined, undefined]),
+    { 'c-line-0': '', 'c-dots-0': '', 'c-area-0': '', 'c-y-4': '4', 'c-desc': 'What it is. Series 0: no data.' },
+  ],
+  ['constant values are a horizontal line', draw([7, 7, 7]), { 'c-line-0': 'M0,12.5L300,12.5L600,12.5' }],
+  ['zeros are a line at the bottom', draw([0, 0]), { 'c-line-0': 'M0,100L600,100' }],
+  ['very high values stay inside', draw([0, 2 ** 53, 1e300]), { 'c-line-0': 'M0,100L300,100L600,0' }],
+  [
+    'several lines share a scale, and have no areas',
+    draw([1, 2], [3, 8]),
+    { 'c-line-0': 'M0,87.5L600,75', 'c-line-1': 'M0,62.5L600,0', 'c-area-1': '' },
+  ],
+  [
+    'hovering shows the figures of the nearest moment',
+    draw([0, 2, 4, undefined, 8], [1, 1, 1, 1, 1]),
+    {
+      'c-at-0': '4 min ago: Series 0 0, Series 1 1',
+      'c-at-7': '4 min ago: Series 0 0, Series 1 1',
+      'c-at-8': '3 min ago: Series 0 2, Series 1 1',
+      'c-at-45': '60 s ago: Series 0 not known, Series 1 1',
+      'c-at-60': 'Now: Series 0 8, Series 1 1',
+      'c-at-61': undefined,
+    },
+  ],
+]
 
-t.test('Chart: hovering shows the figures of the nearest moment', async (t) => {
-  const drawn = draw([0, 2, 4, undefined, 8], [1, 1, 1, 1, 1])
-  t.strictSame(
-    [0, 7, 8, 45, 60].map((zone) => drawn[`c-at-${zone}`]),
-    [
-      '4 min ago: Series 0 0, Series 1 1',
-      '4 min ago: Series 0 0, Series 1 1',
-      '3 min ago: Series 0 2, Series 1 1',
-      '60 s ago: Series 0 not known, Series 1 1',
-      'Now: Series 0 8, Series 1 1',
-    ],
-  )
-  t.notOk('c-at-61' in drawn)
-  const one = chartOf([1, 2])
-  t.match(
-    String(chart(one, draw([1, 2]))),
-    '<rect x="595" width="10" height="100"><title data-live="c-at-60">Now: Series 0 2</title></rect>',
-  )
-})
-
-t.test('Chart: unknown values are gaps, and a single point is a dot', async (t) => {
-  const drawn = draw([1, 1, undefined, undefined, 2, undefined, 4])
-  t.equal(drawn['c-line-0'], 'M0,75L100,75M400,50M600,0')
-  t.equal(drawn['c-dots-0'], 'M400,50h.1M600,0h.1')
-  t.equal(drawn['c-area-0'], 'M0,100L0,75L100,75L100,100Z')
-})
-
-t.test('Chart: without values there is no line, and the axis has the smallest step', async (t) => {
-  const drawn = draw([undefined, undefined])
-  t.strictSame([drawn['c-line-0'], drawn['c-dots-0'], drawn['c-area-0'], drawn['c-y-4']], ['', '', '', '4'])
-  t.equal(drawn['c-desc'], 'What it is. Series 0: no data.')
-})
-
-t.test('Chart: constant values are a horizontal line, zeros one at the bottom', async (t) => {
-  t.equal(draw([7, 7, 7])['c-line-0'], 'M0,12.5L300,12.5L600,12.5')
-  t.equal(draw([0, 0])['c-line-0'], 'M0,100L600,100')
-})
-
-t.test('Chart: very high values stay inside', async (t) => {
-  const drawn = draw([0, 2 ** 53, 1e300])
-  t.match(drawn['c-line-0'], /^M0,100L300,100L600,\d+(\.\d)?$/)
-})
-
-t.test('Chart: several lines share a scale and have a legend, but no areas', async (t) => {
-  const two = chartOf([1, 2], [3, 8])
-  const drawn = drawChart(two)
-  t.strictSame([drawn['c-line-0'], drawn['c-line-1'], drawn['c-area-1']], ['M0,87.5L600,75', 'M0,62.5L600,0', ''])
-  t.match(String(chart(two, drawn)), /class="legend".*Series 0.*Series 1/s)
-  t.notMatch(String(chart(chartOf([1, 2]), draw([1, 2]))), 'legend')
-})
+for (const [rule, all, drawn] of CASES) {
+  t.test(`Chart: ${rule}`, async (t) => {
+    t.strictSame(Object.fromEntries(Object.keys(drawn).map((name) => [name, all[name]])), drawn)
+  })
+}
 
 t.test('Chart: it is an image with a title and a description, and its live parts are marked', async (t) => {
   const one = chartOf([1, 2])
@@ -96,7 +87,40 @@ t.test('Chart: it is an image with a title and a description, and its live parts
     '<svg class="chart" viewBox="0 0 600 100" preserveAspectRatio="none" role="img" aria-labelledby="c-title" aria-describedby="c-desc">',
   )
   t.match(text, '<title id="c-title">Title</title>')
+  t.match(text, '<rect x="595" width="10" height="100"><title data-live="c-at-60">Now: Series 0 2</title></rect>')
   const named = [...text.matchAll(/data-live="([^"]+)"/g)].map(([, name]) => name)
   t.strictSame(named.toSorted(), Object.keys(drawn).toSorted())
-  t.notMatch(text, 'undefined')
+  t.notMatch(text, /undefined|legend/)
+  const two = chartOf([1, 2], [3, 8])
+  t.match(String(chart(two, drawChart(two))), /class="legend".*Series 0.*Series 1/s)
+})
+
+t.test('Scale: the steps are round, and the highest value uses most of the scale', async (t) => {
+  const highest = [1, 4, 5, 17, 40, 41, 81, 399, 401, 1_234_567, 2 ** 53, 1e21]
+  const steps = highest.map((figure) => scaleFor([0, figure, 1], { steps: STEPS, least: 1 }))
+  t.strictSame(steps, [1, 1, 2, 5, 10, 15, 25, 100, 150, 400_000, 2.5e15, 2.5e20])
+  for (const figures of [[], [0, 0], [0.00001]]) t.equal(scaleFor(figures, { steps: STEPS, least: 0.0001 }), 0.0001)
+})
+
+t.test('Scale: every value is within the scale, and counts have whole steps', async (t) => {
+  for (let figure = 1; figure < 1e15; figure = Math.ceil(figure * 1.07)) {
+    const step = scaleFor([figure], { steps: STEPS, least: 1 })
+    if (step * STEPS >= figure && Number.isInteger(step) && (step === 1 || step * STEPS <= figure * 1.7)) continue
+    t.fail(`${figure}: ${step}`)
+  }
+})
+
+t.test('Figures: counts are abbreviated if very high; durations and sizes have a unit and two digits', async (t) => {
+  t.strictSame([0, 12, 1234, 999_999, 1_234_567, 2 ** 53].map(count), ['0', '12', '1,234', '999,999', '1.23M', '9010T'])
+  t.strictSame([0, 999, 1500, 25_000].map(short), ['0', '999', '1.5K', '25K'])
+  t.strictSame(
+    [0, 0.000123, 0.0015, 0.25, 0.999, 1, 9.96].map(duration).join(', '),
+    '0\u00a0ms, 0.12\u00a0ms, 1.5\u00a0ms, 250\u00a0ms, 1,000\u00a0ms, 1\u00a0s, 10\u00a0s',
+  )
+  t.strictSame(
+    [0, 512, 1536, 48e6, 3 * 2 ** 30, 5e15].map(size).join(', '),
+    '0\u00a0B, 512\u00a0B, 1.5\u00a0KB, 46\u00a0MB, 3\u00a0GB, 4,547\u00a0TB',
+  )
+  t.equal(percent(0.1234), '12\u00a0%')
+  t.strictSame([duration(undefined), size(undefined)], [NONE, NONE], 'and unknown values are a dash')
 })

@@ -1,157 +1,125 @@
 import t from 'tap'
-import { checkboxes, confirm, field, formErrors, hidden, select } from '../../../src/admin/console/components/forms.ts'
+import { asset } from '../../../src/admin/console/assets.ts'
+import { confirm, field, formErrors } from '../../../src/admin/console/components/forms.ts'
 import { pager, table } from '../../../src/admin/console/components/table.ts'
-import {
-  age,
-  badge,
-  card,
-  emptyState,
-  facts,
-  name,
-  note,
-  section,
-  time,
-} from '../../../src/admin/console/components/words.ts'
-import { copyable, secretBox } from '../../../src/admin/console/credentials.ts'
+import { age, card, facts, note, section, time } from '../../../src/admin/console/components/words.ts'
+import { copyable } from '../../../src/admin/console/credentials.ts'
 import { html } from '../../../src/admin/console/html.ts'
+import { layout } from '../../../src/admin/console/layout.ts'
+import { browserName } from '../../../src/admin/console/operators.ts'
 
-const EVIL = `"'><script>alert(1)</script>`
+const MOMENT = 1_800_000_000_000
+/** What the markup of each is, or contains, or a pattern that it matches. */
+const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
+  'a field is linked to its label, hint and error for screen readers': [
+    [
+      field({ label: 'Name', name: 'name' }),
+      /^<div class="field"><label for="field-name">Name<\/label><input id="field-name" name="name" type="text" value="" dir="auto" autocomplete="off"><\/div>$/,
+    ],
+    [
+      field({ label: 'Id', name: 'id', hint: 'No spaces.', error: 'A space.', isCode: true, required: true }),
+      /<p class="hint" id="field-id-hint">No spaces\.<\/p>.* required class="code" .* aria-invalid="true" aria-describedby="field-id-hint field-id-error"><p class="error" id="field-id-error">A space\.<\/p>/,
+    ],
+  ],
+  'a time has a datetime attribute, and UTC as text': [
+    [time(MOMENT), /^<time datetime="2027-01-15T08:00:00\.000Z">2027-01-15 08:00 UTC<\/time>$/],
+    [time(0), /^<time datetime="1970-01-01T00:00:00\.000Z">1970-01-01 00:00 UTC<\/time>$/],
+    [time(null), /^<span class="quiet-text">never<\/span>$/],
+    [time(undefined, 'no end'), /^<span class="quiet-text">no end<\/span>$/],
+  ],
+  'an age has its time, and the attribute that keeps the script from replacing it': [
+    [
+      age(MOMENT, MOMENT + 119_000),
+      /^<time datetime="2027-01-15T08:00:00\.000Z" data-age title="2027-01-15T08:00:00\.000Z">2 min ago<\/time>$/,
+    ],
+    // The clocks differ.
+    [age(MOMENT, MOMENT - 1000), '>0 s ago<'],
+    [age(undefined, 0, 'not used yet'), /^<span class="quiet-text">not used yet<\/span>$/],
+    [age(null, 0), /^<span class="quiet-text">never<\/span>$/],
+  ],
+  'a table labels its cells, also when rows are shown as cards': [
+    [
+      table(
+        'Secrets',
+        [{ label: 'Id' }, { label: 'Uses', kind: 'number' }, { label: 'Do', kind: 'actions' }],
+        [['1', '2', html`<a href="/">x</a>`]],
+      ),
+      /<caption class="unseen">Secrets<\/caption>.*<th role="columnheader" scope="col" class="number">Uses<\/th>.*<span class="unseen">Do<\/span>.*<th role="rowheader" scope="row">1<\/th><td role="cell" class="number" data-label="Uses"><div>2<\/div><\/td>/s,
+    ],
+  ],
+  'a confirmation says what will happen, and works without JavaScript': [
+    [
+      confirm({ label: 'Resume', action: '/resume', consequences: 'It gets tokens again.', isDangerous: false }),
+      /^<details class="confirm"><summary class="button {2}">Resume…<\/summary>\n<form method="post" action="\/resume">.*It gets tokens again\..*<button class="button primary">Resume<\/button>.*data-cancel hidden>/s,
+    ],
+    [
+      confirm({ label: 'Remove', action: '/remove', consequences: '', confirm: 'Remove it', isSmall: true }),
+      /<summary class="button danger-quiet small">.*<button class="button danger">Remove it<\/button>/s,
+    ],
+  ],
+  'missing values are left out': [
+    [facts([undefined, false, ['A', 'b']]), /^<dl class="facts"><div><dt>A<\/dt><dd>b<\/dd><\/div><\/dl>$/],
+    [card('Tokens', 3), /^(?!.*card-hint)/s],
+    [section('a', 'A', 'b'), /^(?!.*actions)/s],
+    [note('quiet', 'x'), /^(?!.*role)/s],
+    [formErrors([]) ?? 'nothing', 'nothing'],
+    [pager({}) ?? 'nothing', 'nothing'],
+  ],
+  'what can be copied has a button, which its label describes': [
+    [
+      copyable('id', 'Client id', 'x'),
+      '<button type="button" class="button small" data-copy="id" aria-describedby="id-label" hidden>',
+    ],
+  ],
+}
 
-t.test('Console: no component renders a value as markup', async (t) => {
-  const parts = [
-    badge(EVIL),
-    card(EVIL, EVIL, EVIL),
-    checkboxes({ label: EVIL, name: EVIL, error: EVIL }, [{ value: EVIL, label: EVIL, hint: EVIL, checked: true }]),
-    confirm({ label: EVIL, action: EVIL, consequences: EVIL, confirm: EVIL, inputs: EVIL, subject: EVIL }),
-    copyable(EVIL, EVIL, EVIL),
-    emptyState(EVIL, EVIL),
-    facts([[EVIL, EVIL]]),
-    field({ label: EVIL, name: EVIL, value: EVIL, hint: EVIL, error: EVIL, placeholder: EVIL }),
-    formErrors([{ field: EVIL, message: EVIL }]),
-    hidden({ [EVIL]: EVIL }),
-    name(EVIL),
-    note('bad', EVIL),
-    pager({ newest: EVIL, older: EVIL }),
-    secretBox([{ id: EVIL, label: EVIL, value: EVIL }], EVIL),
-    section(EVIL, EVIL, EVIL, EVIL),
-    select({ label: EVIL, name: EVIL }, [{ value: EVIL, label: EVIL }]),
-    table(EVIL, [{ label: EVIL }, { label: EVIL }], [[EVIL, EVIL]]),
-  ]
-  for (const part of parts) {
-    const { text } = html`${part}`
-    t.notMatch(text, /<script/)
-    t.match(text, '&quot;&#39;&gt;&lt;script&gt;')
-    t.notMatch(text, /\sstyle=|\son\w+=/)
+for (const [rule, cases] of Object.entries(RENDERED)) {
+  t.test(`Console: ${rule}`, async (t) => {
+    for (const [text, expected] of cases) t.match(String(text), expected)
+  })
+}
+
+t.test('Console: a page shows its place in the navigation, the operator and the last result', async (t) => {
+  const text = layout(
+    { title: 'Audit', section: '/audit', content: 'x', scripts: ['login.js'] },
+    { operator: { name: 'anna', role: 'viewer' }, done: 'It was removed.' },
+  )
+  for (const part of [
+    '<title>Audit · token-server</title>',
+    '<h1>Audit</h1>',
+    '<a href="/audit" aria-current="page">Audit</a>',
+    /Signed in as .*<bdi>anna<\/bdi>.*, viewer/,
+    'data-zone>Times are in UTC.</p>',
+    '<form method="post" action="/logout">',
+    '<div class="note good" role="status"><p>It was removed.</p></div>',
+    `<script type="module" src="${asset('login.js')}"></script>`,
+    '<a class="skip" href="#main">',
+  ]) {
+    t.match(text, part)
   }
+  t.equal(text.split('aria-current').length, 2)
+  const outside = layout({ title: 'Sign in', content: 'x' }, { operator: undefined })
+  t.notMatch(outside, /sections|logout|class="note|class="lead|class="trail|class="actions/, 'only after signing in')
+  t.match(outside, '<body class="outside">')
 })
 
-t.test('Console: a field is linked to its label, hint and error for screen readers', async (t) => {
-  t.equal(
-    field({ label: 'Name', name: 'name' }).text,
-    '<div class="field"><label for="field-name">Name</label><input id="field-name" name="name" type="text" value="" dir="auto" autocomplete="off"></div>',
-  )
-  const wrong = field({
-    label: 'Id',
-    name: 'id',
-    value: 'x y',
-    hint: 'No spaces.',
-    error: 'A space.',
-    isCode: true,
-    required: true,
-  })
-  t.match(wrong.text, /<p class="hint" id="field-id-hint">No spaces\.<\/p>/)
-  t.match(wrong.text, /<p class="error" id="field-id-error">A space\.<\/p>/)
-  t.match(wrong.text, / required class="code" .* aria-invalid="true" aria-describedby="field-id-hint field-id-error">/)
-})
-
-t.test('Console: the errors of a form are listed above it, with links to the fields', async (t) => {
-  t.equal(formErrors([]), undefined)
-  const { text } = html`${formErrors([{ field: 'name', message: 'It is empty.' }])}`
-  t.match(text, '<a href="#field-name">It is empty.</a>')
-  t.match(text, 'role="alert"')
-})
-
-t.test('Console: chosen options are marked', async (t) => {
-  const choices = [
-    { value: 'a', label: 'A', checked: true },
-    { value: 'b', label: 'B' },
-  ]
-  t.match(
-    select({ label: 'One', name: 'one', value: 'b' }, choices).text,
-    '<option value="a">A</option><option value="b" selected>',
-  )
-  t.match(checkboxes({ label: 'Many', name: 'many' }, choices).text, /value="a" checked>.*value="b">/s)
-})
-
-t.test('Console: a time has a datetime attribute, and UTC as text', async (t) => {
-  t.equal(time(1_800_000_000_000).text, '<time datetime="2027-01-15T08:00:00.000Z">2027-01-15 08:00 UTC</time>')
-  t.equal(time(0).text, '<time datetime="1970-01-01T00:00:00.000Z">1970-01-01 00:00 UTC</time>')
-  t.equal(time(null).text, '<span class="quiet-text">never</span>')
-  t.equal(time(undefined, 'no end').text, '<span class="quiet-text">no end</span>')
-})
-
-t.test('Console: an age has its time, and the attribute that keeps the script from replacing it', async (t) => {
-  t.equal(
-    age(1_800_000_000_000, 1_800_000_119_000).text,
-    '<time datetime="2027-01-15T08:00:00.000Z" data-age title="2027-01-15T08:00:00.000Z">2 min ago</time>',
-  )
-  t.match(age(1_800_000_000_000, 1_700_000_000_000).text, '>0 s ago<', 'also if clocks differ')
-  t.equal(age(undefined, 0, 'not used yet').text, '<span class="quiet-text">not used yet</span>')
-  t.equal(age(null, 0).text, '<span class="quiet-text">never</span>')
-})
-
-t.test('Console: a table labels its cells, also when rows are shown as cards', async (t) => {
-  const { text } = table(
-    'Secrets',
-    [{ label: 'Id' }, { label: 'Uses', kind: 'number' }, { label: 'Do', kind: 'actions' }],
-    [['1', '2', html`<a href="/">x</a>`]],
-  )
-  t.match(text, '<caption class="unseen">Secrets</caption>')
-  t.match(text, '<th role="columnheader" scope="col" class="number">Uses</th>')
-  t.match(
-    text,
-    '<th role="rowheader" scope="row">1</th><td role="cell" class="number" data-label="Uses"><div>2</div></td>',
-  )
-  t.match(text, '<span class="unseen">Do</span>')
-})
-
-t.test('Console: a list with a single page has no pagination', async (t) => {
-  t.equal(pager({}), undefined)
-  t.notMatch(html`${pager({ older: '/audit?before=3' })}`.text, 'Newest')
-  t.notMatch(html`${pager({ newest: '/audit' })}`.text, 'Older')
-})
-
-t.test('Console: a confirmation says what will happen, and works without JavaScript', async (t) => {
-  const quiet = confirm({
-    label: 'Resume',
-    action: '/resume',
-    consequences: 'It gets tokens again.',
-    isDangerous: false,
-  })
-  t.match(
-    quiet.text,
-    /^<details class="confirm"><summary class="button {2}">Resume…<\/summary>\n<form method="post" action="\/resume">/,
-  )
-  t.match(quiet.text, '<button class="button primary">Resume</button>')
-  t.match(quiet.text, 'data-cancel hidden>')
-  const danger = confirm({
-    label: 'Remove',
-    action: '/remove',
-    consequences: '',
-    confirm: 'Remove it',
-    isSmall: true,
-  })
-  t.match(danger.text, '<summary class="button danger-quiet small">')
-  t.match(danger.text, '<button class="button danger">Remove it</button>')
-})
-
-t.test('Console: facts and cards leave out missing values', async (t) => {
-  t.equal(facts([undefined, false, ['A', 'b']]).text, '<dl class="facts"><div><dt>A</dt><dd>b</dd></div></dl>')
-  t.notMatch(card('Tokens', 3).text, 'card-hint')
-  t.notMatch(section('a', 'A', 'b').text, 'actions')
-  t.notMatch(note('quiet', 'x').text, 'role')
-  t.match(
-    copyable('id', 'Client id', 'x').text,
-    '<button type="button" class="button small" data-copy="id" aria-describedby="id-label" hidden>',
-  )
+t.test('Browsers: a User-Agent of a known browser has a short name, and no other', async (t) => {
+  const [linux, chrome] = ['Mozilla/5.0 (X11; Linux x86_64', 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0']
+  const webKit = 'AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5'
+  const names = {
+    [`${linux}; rv:140.0) Gecko/20100101 Firefox/140.0`]: 'Firefox 140, Linux',
+    [`${linux}) ${chrome} Safari/537.36`]: 'Chrome 140, Linux',
+    [`${linux}) ${chrome} Safari/537.36`.replace('Chrome', 'HeadlessChrome')]: 'Chrome 140, Linux',
+    [`Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${chrome} Safari/537.36 Edg/140.0.0.0`]: 'Edge 140, Windows',
+    [`Mozilla/5.0 (Linux; Android 10; K) ${chrome} Mobile Safari/537.36`]: 'Chrome 140, Android',
+    [`Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${webKit} Safari/605.1.15`]: 'Safari 18, macOS',
+    [`Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) ${webKit} Mobile/15E148 Safari/604.1`]: 'Safari 18, iOS',
+    '': undefined,
+    'curl/8.0': undefined,
+    'Firefox/140.0 on Linux': undefined,
+    'Mozilla/5.0 (X11; Linux) Other/1': undefined,
+    'Mozilla/5.0 (Haiku) Firefox/1': undefined,
+    'Mozilla/5.0 (X11; Linux) Firefox/': undefined,
+  }
+  t.strictSame(Object.fromEntries(Object.keys(names).map((userAgent) => [userAgent, browserName(userAgent)])), names)
 })

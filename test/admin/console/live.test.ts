@@ -1,120 +1,247 @@
 import t, { type Test } from 'tap'
+import type { LiveValues } from '../../../src/admin/console/chart.ts'
+import { createBroadcast, type Listener } from '../../../src/admin/console/live.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
-import { statisticsOf, traffic } from '../../support/statistics.ts'
+import { traffic } from '../../support/statistics.ts'
 import { until } from '../../support/until.ts'
+
+const INTERVAL_MS = 5
+const HEARTBEAT = ':\n\n'
+const RETRY = 'retry: 3000\n\n'
+
+/** More than the turns after which sessions are checked. */
+const SOME_TURNS = 7
+
+/** A broadcast with a short interval, its source and its listeners. */
+function createRadio(t: Test) {
+  const present: LiveValues = { a: '1', b: '1' }
+  let reads = 0
+  const source = { read: async () => ({ ...present }) }
+  const read = () => {
+    reads++
+    return source.read()
+  }
+  const broadcast = createBroadcast({ interval: INTERVAL_MS, read })
+  t.teardown(broadcast.end)
+
+  /** Listens, and collects the messages. */
+  function listen({ operator = 'anna', isSignedIn = async () => true, isBusy = () => false }: Partial<Listener> = {}) {
+    const heard: string[] = []
+    let isOver = false
+    const tell = (event: string) => void heard.push(event)
+    const end = () => {
+      isOver = true
+    }
+    const listener: Listener = { operator, isSignedIn, isBusy, tell, end }
+    const isLet = broadcast.join(listener)
+    const news = () => heard.filter((event) => event !== HEARTBEAT)
+    /** Resolves when it has heard something in each of some turns. */
+    function hearMore() {
+      const { length } = heard
+      return until(() => heard.length >= length + SOME_TURNS)
+    }
+    return { isLet, heard, news, hearMore, isOver: () => isOver, leave: () => broadcast.leave(listener) }
+  }
+  return { present, source, broadcast, listen, reads: () => reads }
+}
+
+/** Resolves after some turns of a broadcast with the same interval. */
+async function turnsPass(t: Test): Promise<void> {
+  const other = createRadio(t).listen()
+  await other.hearMore()
+  other.leave()
+}
+
+t.test('Broadcast: a new listener gets everything, and then only changes', async (t) => {
+  const { present, listen } = createRadio(t)
+  const one = listen()
+  await until(() => one.heard.includes(HEARTBEAT))
+  present.b = '2'
+  await until(() => one.news().length === 3)
+  const another = listen()
+  t.strictSame(one.news(), [RETRY, 'data: {"a":"1","b":"1"}\n\n', 'data: {"b":"2"}\n\n'])
+  t.strictSame(another.news(), [RETRY, 'data: {"a":"1","b":"2"}\n\n'], 'at once if there is another listener')
+})
+
+t.test('Broadcast: statistics are read once for all listeners, and not at all without one', async (t) => {
+  const { listen, reads } = createRadio(t)
+  await turnsPass(t)
+  t.equal(reads(), 0)
+  const all = [listen(), listen(), listen()]
+  await Promise.all(all.map(({ hearMore }) => hearMore()))
+  const most = Math.max(...all.map(({ heard }) => heard.length))
+  t.ok(reads() <= most, `${reads()} reads for ${most} turns`)
+  for (const { leave } of all) leave()
+  const before = reads()
+  await turnsPass(t)
+  t.equal(reads(), before)
+  await listen().hearMore()
+})
+
+t.test('Broadcast: when a session ends, its stream says so and ends; the others continue', async (t) => {
+  const { listen } = createRadio(t)
+  let isSignedIn = true
+  const [one, other] = [listen({ isSignedIn: async () => isSignedIn }), listen()]
+  await one.hearMore()
+  isSignedIn = false
+  await until(one.isOver)
+  t.equal(one.heard.at(-1), 'event: ended\ndata: {}\n\n')
+  const { length } = one.heard
+  await other.hearMore()
+  t.equal(one.heard.length, length)
+  t.notOk(other.isOver())
+})
+
+t.test('Broadcast: there are at most 16 listeners', async (t) => {
+  const { listen } = createRadio(t)
+  const all = Array.from({ length: 20 }, (_, n) => listen({ operator: `operator ${n % 7}` }))
+  t.ok(all.every(({ isLet }, n) => isLet === n < 16))
+  t.strictSame(all[16]?.heard, [])
+  all[3]?.leave()
+  t.ok(listen().isLet)
+})
+
+t.test('Broadcast: a fifth stream of one operator replaces the oldest one, which is told why', async (t) => {
+  const { listen } = createRadio(t)
+  const [bert, ...own] = [listen({ operator: 'bert' }), ...Array.from({ length: 20 }, () => listen())]
+  t.ok(own.every(({ isLet }) => isLet))
+  t.ok(
+    own.every(({ isOver }, n) => isOver() === n < 16),
+    'the last four go on',
+  )
+  t.equal(own[0]?.heard.at(-1), 'event: elsewhere\ndata: {}\n\n')
+  t.notOk(bert?.isOver())
+  for (const operator of ['bert', 'carla', 'dora']) t.ok(listen({ operator }).isLet)
+})
+
+t.test('Broadcast: on shutdown all streams end, and new ones are refused', async (t) => {
+  const { listen, broadcast, reads } = createRadio(t)
+  const all = [listen(), listen()]
+  await until(() => all.every(({ heard }) => heard.length > 1))
+  broadcast.end()
+  t.ok(all.every(({ isOver }) => isOver()))
+  t.notOk(listen().isLet)
+  const before = reads()
+  await turnsPass(t)
+  t.equal(reads(), before)
+})
+
+t.test('Broadcast: a listener that does not read is skipped, and gets everything later', async (t) => {
+  const { present, listen } = createRadio(t)
+  let isBusy = false
+  const [slow, other] = [listen({ isBusy: () => isBusy }), listen()]
+  await until(() => slow.news().length === 2)
+  isBusy = true
+  const { length } = slow.heard
+  present.a = '2'
+  await until(() => other.news().length === 3)
+  present.b = '3'
+  await until(() => other.news().length === 4)
+  t.equal(slow.heard.length, length)
+  isBusy = false
+  await until(() => slow.heard.length > length)
+  t.equal(slow.heard[length], 'data: {"a":"2","b":"3"}\n\n')
+})
+
+t.test('Broadcast: figures and sessions that cannot be read are kept as they were', async (t) => {
+  const { present, source, listen } = createRadio(t)
+  const one = listen({ isSignedIn: async () => Promise.reject(new Error('The store is away.')) })
+  await one.hearMore()
+  const { read } = source
+  source.read = async () => Promise.reject(new Error('gone'))
+  present.a = '3'
+  await one.hearMore()
+  t.equal(one.news().length, 2)
+  t.notOk(one.isOver())
+  source.read = read
+  await until(() => one.heard.includes('data: {"a":"3"}\n\n'))
+})
+
+t.test('Broadcast: a slow read is not started twice', async (t) => {
+  const { source, listen, reads } = createRadio(t)
+  const { promise, resolve } = Promise.withResolvers<LiveValues>()
+  source.read = () => promise
+  const one = listen()
+  await turnsPass(t)
+  t.equal(reads(), 1)
+  resolve({ a: '1' })
+  await until(() => one.heard.includes('data: {"a":"1"}\n\n'))
+})
 
 /** A listening console, and streams of its open pages. */
 async function openConsole(t: Test) {
-  const world = await createConsoleWorld(t)
+  const world = await createConsoleWorld(t, { liveInterval: INTERVAL_MS })
   const address = await world.listen()
-  /** Puts the port of this listener into the name of a session cookie. */
-  const here = (cookie: string) => cookie.replace('-80=', `-${new URL(address).port}=`)
 
   /** Opens the stream of a session, and collects its events. */
-  async function open(cookie?: string) {
+  async function open(cookie = '') {
     const closing = new AbortController()
     t.teardown(() => closing.abort())
-    const answer = await fetch(`${address}/live`, {
-      headers: { accept: 'text/event-stream', ...(cookie && { cookie: here(cookie) }) },
-      signal: closing.signal,
-    })
+    // The name of the cookie has the port of the listener.
+    const here = cookie.replace('-80=', `-${new URL(address).port}=`)
+    const headers = { accept: 'text/event-stream', cookie: here }
+    const { status, headers: answered, body } = await fetch(`${address}/live`, { headers, signal: closing.signal })
     let text = ''
-    let isOver = false
     const reading = (async () => {
       try {
-        for await (const chunk of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) text += chunk
+        for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) text += chunk
       } catch {}
-      isOver = true
     })()
-    /** The events, in order. */
     const told = () => [...text.matchAll(/^data: (\{.+\})$/gm)].map(([, data]) => JSON.parse(data as string))
-    return { answer, reading, told, text: () => text, isOver: () => isOver, close: () => closing.abort() }
+    const close = () => closing.abort()
+    return { status, headers: answered, reading, told, text: () => text, close }
   }
   return { ...world, open }
 }
 
-t.test('Live: an open page gets everything, and then only changes', async (t) => {
-  const { open, signIn, statistics } = await openConsole(t)
+t.test('Live: an open page gets everything, and then only changes, until the server closes', async (t) => {
+  const { open, signIn, statistics, app } = await openConsole(t)
   const { cookie } = await signIn('viewer')
-  const page = await open(cookie)
-  t.equal(page.answer.status, 200)
-  t.equal(page.answer.headers.get('content-type'), 'text/event-stream; charset=utf-8')
-  t.equal(page.answer.headers.get('cache-control'), 'no-store')
+  const [page, another] = [await open(cookie), await open(cookie)]
+  t.equal(page.status, 200)
+  t.equal(page.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+  t.equal(page.headers.get('cache-control'), 'no-store')
   await until(() => page.told().length === 1)
   t.match(page.told()[0], { 'tokens-minute': '0', 'tokens-y-4': '4', 'tokens-line-0': 'M575,100L600,100' })
   Object.assign(statistics, { lastMinute: traffic(1) })
   await until(() => page.told().length === 2)
   t.match(page.told()[1], { 'tokens-minute': '101', 'checks-minute': '2,000' })
   t.notOk('tokens-y-4' in page.told()[1])
+  await app.close()
+  await Promise.all([page.reading, another.reading])
 })
 
-t.test('Live: without a valid session it answers 401', async (t) => {
-  const { open } = await openConsole(t)
-  t.equal((await open()).answer.status, 401)
-  t.equal((await open('__Host-session-80=wrong')).answer.status, 401)
-})
-
-t.test('Live: it ends with its session, and does not extend it', async (t) => {
+t.test('Live: it needs a session, ends with it, and does not extend it', async (t) => {
   const { open, signIn, clock } = await openConsole(t)
+  t.equal((await open()).status, 401)
+  t.equal((await open('__Host-session-80=wrong')).status, 401)
   const { cookie } = await signIn()
   const page = await open(cookie)
   await until(() => page.told().length === 1)
   clock.time += 14 * 60_000
   const another = await open(cookie)
-  t.equal(another.answer.status, 200)
-  // Longer than the interval at which the session is checked.
+  t.equal(another.status, 200)
   const { length } = page.text()
-  await until(() => page.text().length >= length + 7 * ':\n\n'.length)
+  await until(() => page.text().length >= length + SOME_TURNS * HEARTBEAT.length)
   clock.time += 60_000
   await Promise.all([page.reading, another.reading])
   t.match(page.text(), /\nevent: ended\ndata: \{\}\n\n$/)
-  t.equal((await open(cookie)).answer.status, 401)
+  t.equal((await open(cookie)).status, 401)
 })
 
-t.test('Live: it ends when another operator ends the session', async (t) => {
+t.test('Live: an operator has four streams at most, and a 17th of all is told to retry later', async (t) => {
   const { open, signIn, administration } = await openConsole(t)
-  const [anna, viktor] = [await open((await signIn('admin')).cookie), await open((await signIn('viewer')).cookie)]
-  const [{ id = 0 } = {}] = (await administration.operators.show('viktor')).sessions
-  await administration.operators.endSession('viktor', id)
-  await viktor.reading
-  t.match(viktor.text(), 'event: ended')
-  t.equal(anna.isOver(), false)
-})
-
-t.test('Live: an operator has at most four streams; a 17th of all operators is told to retry later', async (t) => {
-  const { open, signIn, administration } = await openConsole(t)
-  const cookies = [(await signIn()).cookie]
+  const pages = []
   for (const name of ['bert', 'carla', 'dora', 'emil']) {
     await administration.operators.add(name, 'viewer')
-    cookies.push((await signIn(name)).cookie)
+    const { cookie } = await signIn(name)
+    for (let n = 0; n < (name === 'bert' ? 5 : 4); n++) pages.push(await open(cookie))
   }
-  const [anna, bert, carla, dora, emil] = cookies
-  const pages = []
-  for (const cookie of [anna, anna, anna, anna, anna]) pages.push(await open(cookie))
   await pages[0]?.reading
   t.match(pages[0]?.text(), /\nevent: elsewhere\ndata: \{\}\n\n$/)
-  for (const cookie of [bert, carla, dora]) for (let n = 0; n < 4; n++) pages.push(await open(cookie))
-  t.ok(pages.every(({ answer }) => answer.status === 200))
-  const { answer } = await open(emil)
-  t.strictSame([answer.status, answer.headers.get('retry-after')], [503, '30'])
-  pages[5]?.close()
-  await until(async () => (await open(emil)).answer.status === 200)
-})
-
-t.test('Live: all streams end when the server closes', async (t) => {
-  const { open, signIn, app } = await openConsole(t)
   const { cookie } = await signIn()
-  const pages = [await open(cookie), await open(cookie)]
-  await until(() => pages.every(({ told }) => told().length === 1))
-  await app.close()
-  for (const { reading } of pages) await reading
-})
-
-t.test('Live: the overview is a page that a script updates from the stream', async (t) => {
-  const { signIn } = await openConsole(t)
-  const visit = await signIn()
-  const { statusCode, body } = await visit('/')
-  t.equal(statusCode, 200)
-  t.match(body, /<script type="module" src="\/assets\/live-[0-9a-f]+\.js">/)
-  t.match(body, statisticsOf().version)
+  const { status, headers } = await open(cookie)
+  t.strictSame([status, headers.get('retry-after')], [503, '30'])
+  pages[1]?.close()
+  await until(async () => (await open(cookie)).status === 200)
 })

@@ -1,33 +1,22 @@
-import { connect } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createAdminWorld } from '../../support/admin.ts'
-import { said } from '../../support/listening.ts'
+import { listening } from '../../support/listening.ts'
 
 const PATH = '/admin/v1/nothing'
 
-t.test('Host: local names are accepted, with any port', async (t) => {
-  const { ask } = await createAdminWorld(t)
-  for (const host of ['localhost', 'localhost:8081', '127.0.0.1:1', '[::1]', '[::1]:8081', 'LOCALHOST']) {
-    t.equal((await ask(PATH, { as: 'admin', headers: { host } })).statusCode, 404, host)
-  }
-})
+/** Sends requests with this Host. Resolves to the status: 421 where it is refused. */
+async function asksHost(t: Test, given: Parameters<typeof createAdminWorld>[1] = {}) {
+  const { ask } = await createAdminWorld(t, given)
+  return async (host: string) => (await ask(PATH, { as: 'admin', headers: { host } })).statusCode
+}
 
-t.test('Host: any other name is refused for every path and credential (DNS rebinding)', async (t) => {
-  const { ask, events } = await createAdminWorld(t, {
-    boundHost: '192.0.2.7',
-    adminUrl: 'https://console.example:8443',
-  })
-  const hosts = ['rebound.example', 'localhost.rebound.example', 'console.example', 'console.example:443', '192.0.2.8']
-  const odd = [
-    'localhost@rebound.example',
-    'localhost:x',
-    '127.0.0.1/',
-    '[::1',
-    'localhost:8081:1',
-    '[::1]x',
-    'http://localhost',
-  ]
-  for (const host of [...hosts, ...odd]) {
+t.test('Host: any name but the local ones and its own is refused for every path (DNS rebinding)', async (t) => {
+  const given = { boundHost: '192.0.2.7', adminUrl: 'https://console.example:8443' }
+  const { ask, events } = await createAdminWorld(t, given)
+  const others = ['rebound.example', 'localhost.rebound.example', 'console.example', 'console.example:443', '192.0.2.8']
+  const userInfo = 'localhost@rebound.example'
+  const odd = [userInfo, 'localhost:x', '127.0.0.1/', '[::1', 'localhost:8081:1', '[::1]x', 'http://localhost']
+  for (const host of [...others, ...odd]) {
     for (const url of [PATH, '/', '/assets/console.css', '/login']) {
       const { statusCode, body } = await ask(url, { as: 'admin', headers: { host } })
       t.equal(statusCode, 421, `${host}${url}`)
@@ -35,60 +24,80 @@ t.test('Host: any other name is refused for every path and credential (DNS rebin
     }
   }
   t.match(events[0], { type: 'operator refused', reason: 'another host' })
-  for (const host of ['192.0.2.7', '192.0.2.7:8081', 'console.example:8443', 'localhost']) {
+  const own = ['192.0.2.7', '192.0.2.7:8081', 'console.example:8443']
+  for (const host of [...own, 'localhost', 'localhost:8081', '127.0.0.1:1', '[::1]', '[::1]:8081', 'LOCALHOST']) {
     t.equal((await ask(PATH, { as: 'admin', headers: { host } })).statusCode, 404, host)
   }
 })
 
-t.test('Host: the bound IPv6 address is accepted', async (t) => {
-  const { ask } = await createAdminWorld(t, { boundHost: 'FD00::1' })
-  t.equal((await ask(PATH, { as: 'admin', headers: { host: '[fd00::1]:8081' } })).statusCode, 404)
-  t.equal((await ask(PATH, { as: 'admin', headers: { host: '[fd00::2]:8081' } })).statusCode, 421)
+t.test('Host: the bound IPv6 address is accepted in any notation', async (t) => {
+  const upper = await asksHost(t, { boundHost: 'FD00::1' })
+  t.equal(await upper('[fd00::1]:8081'), 404)
+  t.equal(await upper('[fd00::2]:8081'), 421)
+  t.equal(await (await asksHost(t, { boundHost: '2001:0DB8:0:0:0::1%eth0' }))('[2001:db8::1]:8081'), 404)
+  t.equal(await (await asksHost(t, { boundHost: 'a<b' }))('[2001:db8::1]'), 421)
 })
 
-t.test('Host: the bound address is accepted in any notation', async (t) => {
-  const { ask } = await createAdminWorld(t, { boundHost: '2001:0DB8:0:0:0::1%eth0' })
-  t.equal((await ask(PATH, { as: 'admin', headers: { host: '[2001:db8::1]:8081' } })).statusCode, 404)
-  const unusual = await createAdminWorld(t, { boundHost: 'a<b' })
-  t.equal((await unusual.ask(PATH, { as: 'admin', headers: { host: '[2001:db8::1]' } })).statusCode, 421)
+t.test('RFC 9112 §3.2: the Host and that of an absolute-form target are checked, and there is one Host', async (t) => {
+  const { app, keys } = await createAdminWorld(t)
+  const { exchange } = await listening(t, app)
+  const end = `Authorization: Bearer ${keys.admin}\r\nX-Host: Host\r\nConnection: close\r\n\r\n`
+  const cases: [head: string, status: RegExp][] = [
+    [`GET ${PATH} HTTP/1.1\r\nHost: localhost\r\n`, /^HTTP\/1\.1 404 /],
+    [`GET http://localhost${PATH} HTTP/1.1\r\nHost: localhost\r\n`, /^HTTP\/1\.1 404 /],
+    [`GET http://rebound.example${PATH} HTTP/1.1\r\nHost: localhost\r\n`, /^HTTP\/1\.1 421 /],
+    [`GET http://localhost${PATH} HTTP/1.1\r\nHost: rebound.example\r\n`, /^HTTP\/1\.1 421 /],
+    ['GET / HTTP/1.0\r\n', /^HTTP\/1\.1 421 /],
+    ['GET / HTTP/1.1\r\n', /^HTTP\/1\.1 421 /],
+    [`GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n`, /^HTTP\/1\.1 4(00|21) /],
+    [`GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nhost: rebound.example\r\n`, /^HTTP\/1\.1 4(00|21) /],
+    [`GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nHOST:\r\n`, /^HTTP\/1\.1 4(00|21) /],
+  ]
+  for (const [head, status] of cases) t.match(await exchange(head + end), status, head)
 })
 
-t.test('RFC 9112 §3.2.2: the host of an absolute-form target is checked, too, and the rest is the path', async (t) => {
-  const { listen, keys } = await createAdminWorld(t)
-  const { port } = new URL(await listen())
-  const exchange = (target: string, host: string) => {
-    const socket = connect(Number(port), '127.0.0.1')
-    const authorization = `Authorization: Bearer ${keys.admin}`
-    socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\nConnection: close\r\n\r\n`)
-    return said(socket)
+/** Sends requests with given headers. Resolves to whether they are refused as from another site. */
+async function asksFrom(t: Test, given = {}) {
+  const { ask, events } = await createAdminWorld(t, given)
+  return async (headers: Record<string, string>, method: 'POST' | 'DELETE' | 'GET' = 'POST', url = '/nothing') => {
+    events.length = 0
+    await ask(url, { method, headers })
+    const [event] = events as { reason?: string }[]
+    return event?.reason === 'another site'
   }
-  t.match(await exchange(`http://localhost${PATH}`, 'localhost'), /^HTTP\/1\.1 404 /)
-  t.match(await exchange(`http://rebound.example${PATH}`, 'localhost'), /^HTTP\/1\.1 421 /)
-  t.match(await exchange(`http://localhost${PATH}`, 'rebound.example'), /^HTTP\/1\.1 421 /)
+}
+
+t.test('Console: a change requested by a page of another site is refused (CSRF)', async (t) => {
+  const isRefused = await asksFrom(t)
+  for (const site of ['cross-site', 'same-site', 'none', '', 'Same-Origin', 'same-origin, same-origin']) {
+    t.ok(await isRefused({ 'sec-fetch-site': site, origin: 'http://localhost', host: 'localhost' }), site)
+  }
+  t.notOk(await isRefused({ 'sec-fetch-site': 'same-origin', origin: 'https://a.example' }))
+  t.ok(await isRefused({ 'sec-fetch-site': 'cross-site' }, 'DELETE'))
+  t.notOk(await isRefused({ 'sec-fetch-site': 'cross-site' }, 'GET'), 'a link may lead here')
+  // Browsers do not send admin keys by themselves.
+  t.notOk(await isRefused({ 'sec-fetch-site': 'cross-site' }, 'POST', '/admin/v1/nothing'), 'the API')
 })
 
-t.test('RFC 9112 §3.2: a request without a Host header is refused', async (t) => {
-  const { listen } = await createAdminWorld(t)
-  const { port } = new URL(await listen())
-  for (const version of ['1.0', '1.1']) {
-    const socket = connect(Number(port), '127.0.0.1')
-    socket.write(`GET / HTTP/${version}\r\nConnection: close\r\n\r\n`)
-    t.match(await said(socket), /^HTTP\/1\.1 421 /)
-  }
+t.test('Console: without Sec-Fetch-Site, the Origin must be that of this listener', async (t) => {
+  const isRefused = await asksFrom(t, { adminUrl: 'https://console.example' })
+  const host = 'localhost:8081'
+  const others = ['http://localhost', 'http://localhost:8082', 'https://localhost:8081', 'http://a.example']
+  for (const origin of ['null', ...others]) t.ok(await isRefused({ host, origin }), origin)
+  t.ok(await isRefused({ host }), 'no origin at all')
+  t.notOk(await isRefused({ host, origin: 'http://localhost:8081' }))
+  t.notOk(await isRefused({ host, origin: 'https://console.example' }), 'behind a proxy')
 })
 
-t.test('RFC 9112 §3.2: a request with two Host headers is refused, whatever their values', async (t) => {
-  const { listen, keys } = await createAdminWorld(t)
-  const { port } = new URL(await listen())
-  const exchange = (hosts: string) => {
-    const socket = connect(Number(port), '127.0.0.1')
-    socket.write(
-      `GET ${PATH} HTTP/1.1\r\n${hosts}Authorization: Bearer ${keys.admin}\r\nX-Host: Host\r\nConnection: close\r\n\r\n`,
-    )
-    return said(socket)
+t.test('Console: without TLS only the origin of a local name is accepted', async (t) => {
+  const isRefused = await asksFrom(t, { adminUrl: 'https://localhost:8443', boundHost: '192.0.2.7' })
+  for (const host of ['192.0.2.7:8081', 'localhost:8443']) {
+    const sent = { host, origin: `http://${host}` }
+    t.ok(await isRefused(sent), host)
+    t.notOk(await isRefused({ ...sent, 'sec-fetch-site': 'same-origin' }), 'where the browser says it')
   }
-  t.match(await exchange('Host: localhost\r\n'), /^HTTP\/1\.1 404 /)
-  for (const second of ['Host: localhost', 'host: rebound.example', 'HOST:']) {
-    t.match(await exchange(`Host: localhost\r\n${second}\r\n`), /^HTTP\/1\.1 4(00|21) /, second)
+  for (const host of ['localhost:8081', '127.0.0.1:8081', '[::1]:8081']) {
+    t.notOk(await isRefused({ host, origin: `http://${host}` }), host)
   }
+  t.notOk(await isRefused({ host: 'localhost:8443', origin: 'https://localhost:8443' }))
 })

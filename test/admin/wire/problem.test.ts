@@ -1,18 +1,22 @@
-import fastify from 'fastify'
-import t from 'tap'
+import fastify, { type FastifyServerOptions } from 'fastify'
+import t, { type Test } from 'tap'
 import { ProblemError, problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
+import { createNotFoundHandler } from '../../../src/admin/wire/routing.ts'
+import { refuseUnstorable } from '../../../src/admin/wire/storable.ts'
 import { OperatorError } from '../../../src/domain/operator-error.ts'
 
+/** An app that answers errors with problems. */
+function createApp(t: Test, options: FastifyServerOptions = {}) {
+  const app = fastify(options)
+  t.teardown(() => app.close())
+  app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))
+  return app
+}
+
 t.test('Problems: an OperatorError has its own status and message', async (t) => {
-  const statuses = {
-    invalid: 422,
-    'not found': 404,
-    conflict: 409,
-    'idempotency key reused': 422,
-    refused: 409,
-  } as const
-  for (const [kind, status] of Object.entries(statuses)) {
-    const error = new OperatorError('It is so.', { kind: kind as keyof typeof statuses })
+  const kinds = { invalid: 422, 'not found': 404, conflict: 409, 'idempotency key reused': 422, refused: 409 } as const
+  for (const [kind, status] of Object.entries(kinds)) {
+    const error = new OperatorError('It is so.', { kind: kind as keyof typeof kinds })
     t.match(problemOf(error), { status, detail: 'It is so.' }, kind)
   }
   const fields = [{ field: 'developer_email', message: 'must be an e-mail address' }]
@@ -21,9 +25,15 @@ t.test('Problems: an OperatorError has its own status and message', async (t) =>
   ])
 })
 
+t.test('Problems: a status without a message gets a standard one', async (t) => {
+  t.strictSame(problemOf(Object.assign(new Error('x'), { statusCode: 414 })), { status: 414, detail: 'URI Too Long' })
+  const problem = { status: 404, detail: 'There is no such thing.', headers: { allow: 'GET' } }
+  t.equal(problemOf(new ProblemError(problem)), problem)
+})
+
 t.test('RFC 9457: an invalid body is reported field by field', async (t) => {
-  const app = fastify({ ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allErrors: true } } })
-  app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))
+  const customOptions = { coerceTypes: false, removeAdditional: false, allErrors: true } as const
+  const app = createApp(t, { ajv: { customOptions } })
   const body = {
     type: 'object',
     required: ['name'],
@@ -54,16 +64,17 @@ t.test('RFC 9457: an invalid body is reported field by field', async (t) => {
       { detail: 'must be text', pointer: '#/suites/1' },
     ],
   })
-  const errors = async (payload: object) => (await answer(payload)).errors
+  const errors = async (payload: object) =>
+    (await answer(payload)).errors.map(({ pointer, detail }: Record<string, string>) => `${pointer} ${detail}`)
   t.strictSame(await errors({ name: 'a', suites: 1, seconds: -1, more: 1 }), [
-    { detail: 'must be a list', pointer: '#/suites' },
-    { detail: 'must be 0 or more', pointer: '#/seconds' },
-    { detail: 'must be an object', pointer: '#/more' },
+    '#/suites must be a list',
+    '#/seconds must be 0 or more',
+    '#/more must be an object',
   ])
-  t.strictSame(await errors({ name: 'a', seconds: 11 }), [{ detail: 'must be 10 or less', pointer: '#/seconds' }])
-  t.strictSame(await errors({ name: 'a', '~/ü': 1 }), [{ detail: 'is not known here', pointer: '#/~0~1%C3%BC' }])
+  t.strictSame(await errors({ name: 'a', seconds: 11 }), ['#/seconds must be 10 or less'])
+  t.strictSame(await errors({ name: 'a', '~/ü': 1 }), ['#/~0~1%C3%BC is not known here'])
+  t.strictSame(await errors({}), ['# must have a field', '#/name is missing'])
   t.match(await answer([]), { detail: 'The body must be an object.', errors: [{ pointer: '#' }] })
-  t.match(await errors({}), [{ detail: 'must have a field', pointer: '#' }, { detail: 'is missing' }])
 
   const unknown = await answer({ name: 'a' }, '?page=2')
   t.match(unknown, { statusCode: 400, title: 'Bad Request', detail: 'The parameter page is not known here.' })
@@ -71,8 +82,36 @@ t.test('RFC 9457: an invalid body is reported field by field', async (t) => {
   t.match(await answer({ name: 'a' }, '?limit=1&limit=2'), { detail: 'The parameter limit must be given once.' })
 })
 
-t.test('Problems: a status without a message gets a standard one', async (t) => {
-  t.strictSame(problemOf(Object.assign(new Error('x'), { statusCode: 414 })), { status: 414, detail: 'URI Too Long' })
-  const problem = { status: 404, detail: 'There is no such thing.', headers: { allow: 'GET' } }
-  t.equal(problemOf(new ProblemError(problem)), problem)
+t.test('RFC 9110 §15.5.6: an unsupported method gets the list of allowed ones', async (t) => {
+  const app = createApp(t)
+  app.setNotFoundHandler(createNotFoundHandler(app))
+  app.get('/things', () => '')
+  app.post('/things', () => '')
+  app.delete('/things/:id', () => '')
+  app.get('/things/:id/parts/:part', () => '')
+  app.get('/files/*', () => '')
+  const asked = async (method: 'GET' | 'PUT' | 'OPTIONS', url: string) => {
+    const { statusCode, headers } = await app.inject({ method, url })
+    return [statusCode, headers.allow]
+  }
+  t.strictSame(await asked('PUT', '/things?a=/b'), [405, 'GET, HEAD, POST'])
+  t.strictSame(await asked('OPTIONS', '/things'), [405, 'GET, HEAD, POST'])
+  t.strictSame(await asked('GET', '/things/a%2Fb'), [405, 'DELETE'])
+  t.strictSame(await asked('PUT', '/things/a/parts/b'), [405, 'GET, HEAD'])
+  t.strictSame(await asked('PUT', '/files/a/b'), [405, 'GET, HEAD'])
+  const nothing = ['/', '/thing', '/things/', '/things/a/parts', '/things/a/parts/', '/things/a/parts/b/c', '/files']
+  for (const url of nothing) t.strictSame(await asked('PUT', url), [404, undefined], url)
+})
+
+t.test('Texts: characters that a store cannot hold are refused anywhere in a request', async (t) => {
+  const app = createApp(t)
+  refuseUnstorable(app)
+  app.all('/:id', async () => 'taken')
+  const statusOf = async (url: string, payload?: object) =>
+    (await app.inject({ url, ...(payload && { method: 'POST', payload }) })).statusCode
+  t.equal(await statusOf('/a?b=c', { name: '漢字 😀', suites: ['store'], overlap_seconds: 1, none: null }), 200)
+  t.equal(await statusOf('/a%00'), 400)
+  t.equal(await statusOf('/a?b=%00&c=d'), 400)
+  t.equal(await statusOf('/a', { name: 'half \ud83d' }), 400)
+  t.equal(await statusOf('/a', { suites: ['store', '\0'] }), 400)
 })

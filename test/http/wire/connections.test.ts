@@ -1,82 +1,337 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { COUNTED } from '../../../src/listener/answer.ts'
-import { watchConnections } from '../../../src/listener/connections.ts'
+import { answerMalformed } from '../../../src/http/wire/malformed.ts'
+import { retire } from '../../../src/listener/connections.ts'
+import { endConnection } from '../../../src/listener/ending.ts'
+import { pipelineOf } from '../../../src/listener/pipeline.ts'
+import { createDoor, LARGE, SLOW } from '../../support/door.ts'
+import { formHead, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
+import { until } from '../../support/until.ts'
+import { createWorld } from '../../support/world.ts'
 
-/** A server that answers when it is told to. */
-async function createDoor(t: Test, options?: Parameters<typeof watchConnections>[2]) {
-  const app = fastify({ return503OnClosing: false, http: COUNTED })
-  watchConnections(app, { count: () => {} }, options)
-  const waiting: (() => void)[] = []
-  app.get('/', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
-  app.post('/', async () => 'read')
-  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
-  t.teardown(() => app.close())
-  const dial = async (bytes = '') => {
-    const socket = connect(Number(port), '127.0.0.1')
-    await once(socket, 'connect')
-    socket.write(bytes)
-    return { send: (more: string) => socket.write(more), received: text(socket).catch(() => 'reset') }
+const MIB = 1024 * 1024
+/** Longer than a test may take. */
+const HOUR = 3_600_000
+const NOT_A_CHUNK = `${formHead('/v1/oauth/revoke')}Transfer-Encoding: chunked\r\n\r\nzz\r\n`
+const TOO_SLOW = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+
+async function createListeningWorld(t: Test) {
+  const world = await createWorld(t)
+  let requests = 0
+  world.app.server.on('request', () => requests++)
+  return {
+    ...world,
+    ...(await listening(t, world.app)),
+    token: tokenRequest(world.credentials),
+    lastToken: tokenRequest(world.credentials, 'Connection: close'),
+    issued: () => world.lines.filter((line) => line.includes('"msg":"token issued"')).length,
+    requests: () => requests,
   }
-  const until = async (count: number) => {
-    while (waiting.length < count) await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-  return { app, dial, until, answer: () => waiting.shift()?.() }
 }
 
-const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+/** What was received on a connection until now. */
+function heard(socket: Socket) {
+  let all = ''
+  socket.on('data', (chunk) => {
+    all += chunk
+  })
+  return () => statuses(all)
+}
+
+t.test('Log: of what is not HTTP that it was refused is said, and nothing of its bytes', async (t) => {
+  const { exchange, lines, logged } = await createListeningWorld(t)
+  t.match(await exchange('SECRET nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /)
+  t.match(await exchange(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'SECRET'.repeat(5000)}\r\n\r\n`), /^HTTP\/1\.1 431 /)
+  t.notMatch(lines.join(''), /SECRET/)
+  const line = { msg: 'request refused', remote_address: '127.0.0.1' }
+  t.match(logged(), [
+    { ...line, reason: 'not HTTP', status: 400 },
+    { ...line, reason: 'headers too large', status: 431 },
+  ])
+})
+
+t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and what comes afterwards is not read', async (t) => {
+  const { dialed, requests } = await createListeningWorld(t)
+  const { socket, served } = await dialed()
+  answerMalformed({ observe: () => {} }, 'request too slow', served)
+  answerMalformed({ observe: () => {} }, 'not HTTP', served)
+  const arrived = once(served, 'data')
+  socket.write(LIVE)
+  await arrived
+  t.match(await said(socket), /^HTTP\/1\.1 408 Request Timeout\r\n/)
+  t.equal(requests(), 0)
+})
+
+t.test('RFC 9110 §15.5.9: a request that was answered before its body came is not answered again', async (t) => {
+  const { app, dialed, lines } = await createListeningWorld(t)
+  const { socket, served } = await dialed()
+  socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n')
+  const answers = said(socket)
+  await once(socket, 'data')
+  app.server.emit('clientError', TOO_SLOW, served)
+  t.strictSame(statuses(await answers), [404])
+  t.equal(lines.length, 1)
+})
+
+t.test('RFC 9112 §9.6: a client that has sent all that it will still gets its answers, and then the end', async (t) => {
+  const { dialed, token, issued } = await createListeningWorld(t)
+  const cases: [what: string, bytes: string, answers: number[]][] = [
+    ['no request', '', []],
+    ['one request', LIVE, [200]],
+    ['half a request', LIVE + LIVE.slice(0, 20), [200, 400]],
+    ['many requests', token.repeat(20), Array(20).fill(200)],
+  ]
+  for (const [what, bytes, expected] of cases) {
+    const { socket, served } = await dialed()
+    socket.end(bytes)
+    t.strictSame(statuses(await said(socket)), expected, what)
+    await until(() => served.destroyed)
+  }
+  t.equal(issued(), 20)
+})
+
+t.test('RFC 9112 §2.2, §9.6: the answers that are due come before an end, and nothing comes behind it', async (t) => {
+  const { exchange, token, lastToken, lines, issued } = await createListeningWorld(t)
+  const upgrade = LIVE.replace('\r\n\r\n', '\r\nUpgrade: h2c\r\nConnection: close, Upgrade\r\n\r\n')
+  const cases: [what: string, bytes: string, answers: number[]][] = [
+    ['nothing follows the last answer', lastToken + LIVE, [200]],
+    ['nor does a refusal', `${lastToken}nonsense\r\n\r\n`, [200]],
+    ['RFC 9110 §7.8: what asks for another protocol is answered in this one', upgrade, [200]],
+    ['RFC 9110 §9.3.6: CONNECT is refused', `${token}CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`, [200, 400]],
+    ['a body that cannot be read', token + NOT_A_CHUNK, [200, 400]],
+    ['what is not HTTP', `${token}nonsense\r\n\r\n`, [200, 400]],
+  ]
+  for (const [what, bytes, expected] of cases) t.strictSame(statuses(await exchange(bytes)), expected, what)
+  t.equal(issued(), 5)
+  t.equal(lines.filter((line) => line.includes('not HTTP')).length, 3)
+})
+
+t.test('Log: who ends a connection within a body, or sends one that cannot be read, is said once', async (t) => {
+  const { dialed, exchange, lastToken, lines } = await createListeningWorld(t)
+  for (const bytes of [NOT_A_CHUNK, NOT_A_CHUNK.replace('zz\r\n', '5\r\nab')]) {
+    for (const how of ['end', 'destroySoon'] as const) {
+      const { socket, served } = await dialed()
+      socket.write(bytes)
+      socket[how]()
+      socket.resume()
+      await once(served, 'close')
+      await exchange(lastToken)
+      const said = lines.splice(0)
+      t.equal(said.length, 2)
+      t.match(said, [/"reason":"not HTTP"/, /token issued/], how)
+    }
+  }
+})
+
+t.test('Bodies: one that nobody will read is not swallowed; behind a short one the connection goes on', async (t) => {
+  const { dial, dialed } = await createListeningWorld(t)
+  for (const header of ['Content-Length: 1073741824', 'Transfer-Encoding: chunked']) {
+    const { socket, served } = await dialed()
+    socket.write(`POST /v1/oauth/accesstoken HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`)
+    const answer = said(socket)
+    const chunk = `${(MIB / 16).toString(16)}\r\n${'x'.repeat(MIB / 16)}\r\n`
+    const pump = () => {
+      while (!socket.destroyed && socket.write(chunk));
+    }
+    socket.on('drain', pump)
+    pump()
+    t.match(await answer, /^HTTP\/1\.1 400 .*^connection: close.*x-www-form-urlencoded/ims, header)
+    socket.destroy()
+    t.ok(served.bytesRead < 2 * MIB, `${header}: ${served.bytesRead} bytes`)
+  }
+  const socket = await dial('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n')
+  await once(socket, 'data')
+  socket.end(`hello${LIVE}`)
+  t.strictSame(statuses(await said(socket)), [200])
+})
+
+t.test('Pipelining: what is read at once is answered as far as 32 requests, in order; then the end', async (t) => {
+  const { exchange, requests, token, issued } = await createListeningWorld(t)
+  const first = 'GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n'
+  t.strictSame(statuses(await exchange(first + LIVE.repeat(1500))), [404, ...Array(31).fill(200)])
+  t.equal(requests(), 32, 'the others were not even looked at')
+  t.equal(statuses(await exchange(token.repeat(33) + LIVE)).length, 32)
+  t.equal(issued(), 32, 'a token behind too many others is not issued')
+})
+
+t.test('Pipelining: 32 unanswered requests at a time, and any number one after the other', async (t) => {
+  const { dial } = await createListeningWorld(t)
+  const socket = await dial()
+  const answers = heard(socket)
+  for (let sent = 32; sent <= 96; sent += 32) {
+    socket.write(LIVE.repeat(32))
+    await until(() => answers().length === sent)
+  }
+  t.strictSame(new Set(answers()), new Set([200]))
+  t.equal(socket.readableEnded, false)
+})
+
+t.test('Pipelining: the answers that are due leave before the end, even if a client sends on and on', async (t) => {
+  for (const more of [Buffer.from(SLOW.repeat(7)), Buffer.alloc(16 * MIB)]) {
+    const { ask, answerAll } = await createDoor(t)
+    const { socket, served, received } = await ask(SLOW.repeat(33), 32)
+    socket.write(more)
+    if (more.length > MIB) await until(() => served.isPaused())
+    answerAll()
+    t.equal(statuses(await received).length, 32)
+    socket.destroy()
+    t.ok(served.bytesRead < 2 * MIB)
+  }
+})
+
+t.test('Unread answers: who takes none for a while loses the connection; an idle one stays', async (t) => {
+  const { dialed } = await createDoor(t, { stallTimeout: 300 })
+  const idle = await dialed()
+  const deaf = await dialed()
+  deaf.socket.pause()
+  deaf.socket.write(LARGE)
+  await until(() => deaf.served.destroyed)
+  t.equal(idle.served.destroyed, false)
+})
+
+t.test(
+  'Ending: at most a mebibyte more is read; no client that does not end, and any answer, is waited for',
+  async (t) => {
+    const { dialed, ask, answerAll } = await createDoor(t, { stallTimeout: 50 })
+    const { received } = await ask(SLOW.repeat(33), 32)
+    for (const more of [0, 16 * MIB, 0]) {
+      const { socket, served } = await dialed()
+      socket.write('nonsense\r\n\r\n')
+      const answers = heard(socket)
+      socket.write(Buffer.alloc(more))
+      // As many looks are taken at the one that waits for its answers.
+      await until(() => served.destroyed)
+      t.strictSame([answers(), socket.writableEnded], [[400], false])
+      t.ok(served.bytesRead < 2 * MIB)
+    }
+    answerAll()
+    t.equal(statuses(await received).length, 32)
+    t.equal(
+      endConnection(new Socket().destroy(), { finalResponse: 'final' }),
+      false,
+      'to one that is gone nothing is said',
+    )
+  },
+)
 
 t.test('Closing: a connection that never sent a byte, or half a head, does not delay the end', async (t) => {
-  const { app, dial } = await createDoor(t)
-  const [silent, half] = [await dial(), await dial(GET.slice(0, 20))]
+  const { app, dial } = await createDoor(t, { drainTimeout: HOUR })
+  const received = [said(await dial()), said(await dial(LIVE.slice(0, 20)))]
   await app.close()
-  t.notMatch(await silent.received, 'HTTP')
-  t.notMatch(await half.received, 'HTTP')
+  for (const all of await Promise.all(received)) t.notMatch(all, 'HTTP')
 })
 
-t.test('Closing: an answer that is pending is given, and then the connection ends, kept alive or not', async (t) => {
-  const { app, dial, until, answer } = await createDoor(t)
-  const client = await dial(GET)
-  await until(1)
-  const closed = app.close()
-  setTimeout(answer, 50)
-  await closed
-  t.match(await client.received, /^HTTP\/1\.1 200 OK.*answered$/s)
-})
-
-t.test('Closing: two requests in a row on one connection are both answered', async (t) => {
-  const { app, dial, until, answer } = await createDoor(t)
-  const client = await dial(GET + GET)
-  await until(2)
-  const closed = app.close()
-  setTimeout(answer, 20)
-  setTimeout(answer, 50)
-  await closed
-  t.equal((await client.received).match(/HTTP\/1\.1 200 OK/g)?.length, 2)
-})
-
-t.test('Closing: a request that comes while an answer is pending on its connection is answered too', async (t) => {
-  const { app, dial, until, answer } = await createDoor(t)
-  const client = await dial(GET)
-  await until(1)
-  const closed = app.close()
-  await nextTurn()
-  client.send(GET)
-  await until(2)
-  answer()
-  setTimeout(answer, 50)
-  await closed
-  t.equal((await client.received).match(/HTTP\/1\.1 200 OK/g)?.length, 2)
+t.test('Closing: what is asked before the last pending answer is answered, and then the connection ends', async (t) => {
+  for (const [before, after] of [
+    [1, 0],
+    [2, 0],
+    [1, 1],
+  ] as const) {
+    const { app, ask, waiting, answer } = await createDoor(t, { drainTimeout: HOUR })
+    const { socket, received } = await ask(SLOW.repeat(before), before)
+    const closed = app.close()
+    if (after > 0) {
+      await nextTurn()
+      socket.write(SLOW)
+      await until(() => waiting.length === before + after)
+    }
+    for (let n = 0; n < before + after; n++) {
+      await nextTurn()
+      answer()
+    }
+    await closed
+    const all = await received
+    t.match(all, /^HTTP\/1\.1 200 OK.*answered$/s)
+    t.strictSame(statuses(all), Array(before + after).fill(200))
+  }
 })
 
 t.test('Closing: a body that never comes is waited for until the timeout', async (t) => {
   const { app, dial } = await createDoor(t, { drainTimeout: 50 })
-  const client = await dial('POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf')
-  await once(app.server, 'request')
+  const half = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf'
+  const [socket] = await Promise.all([dial(half), once(app.server, 'request')])
   await app.close()
-  t.notMatch(await client.received, '200 OK')
+  t.notMatch(await said(socket), '200 OK')
+})
+
+t.test('Closing: the last of the answers that are due says that it is', async (t) => {
+  const { app, store, dial } = await createListeningWorld(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  Object.assign(store, { ping: () => promise })
+  const [socket] = await Promise.all([dial(LIVE.replace('live', 'ready')), once(app.server, 'request')])
+  const closed = app.close()
+  socket.write(LIVE)
+  await once(app.server, 'request')
+  resolve()
+  const answers = await said(socket)
+  t.strictSame(statuses(answers), [200, 200])
+  t.strictSame(answers.match(/^connection: close/gim)?.length, 1)
+  await closed
+})
+
+t.test('Closing: a client that was told what is wrong, and does not end its side, is not waited for', async (t) => {
+  for (const bytes of [NOT_A_CHUNK.replace('/v1/oauth/revoke', '/'), 'x\r\n\r\n', `${SLOW}x\r\n\r\n`]) {
+    const { app, dial, waiting, answerAll } = await createDoor(t, { drainTimeout: HOUR, stallTimeout: HOUR })
+    const socket = await dial(bytes)
+    socket.resume()
+    const isPending = bytes.startsWith(SLOW)
+    await (isPending ? until(() => waiting.length === 1) : once(socket, 'end'))
+    const closed = app.close()
+    await nextTurn()
+    answerAll()
+    await closed
+    t.equal(socket.writableEnded, false, bytes)
+  }
+})
+
+t.test('Retiring: no new connection; one that is open gets one more answer, which says that it ends', async (t) => {
+  const { app, dial } = await createListeningWorld(t)
+  const socket = await dial(LIVE)
+  const [first] = await once(socket, 'data')
+  t.match(String(first), /^connection: keep-alive/im)
+
+  let retired = false
+  const end = retire(app.server).then(() => {
+    retired = true
+  })
+  await t.rejects(dial(), { code: 'ECONNREFUSED' })
+  t.equal(retired, false, 'it waits for the connection')
+  socket.write(LIVE)
+  t.match(await said(socket), /^HTTP\/1\.1 200 .*^connection: close/ims)
+  await end
+})
+
+t.test('Retiring: behind an answer that says that it is the last, no other request is read', async (t) => {
+  const { app, ask, answer } = await createDoor(t)
+  const { socket, served, received } = await ask(SLOW, 1)
+  const retired = retire(app.server)
+  socket.write(LARGE)
+  await until(() => pipelineOf(served).last?.writableEnded === true)
+  let requests = 0
+  app.server.on('request', () => requests++)
+  socket.write(SLOW)
+  await until(() => pipelineOf(served).isEnding)
+  answer()
+  t.strictSame(statuses(await received), [200, 200])
+  t.equal(requests, 0)
+  await retired
+})
+
+t.test('Ending: many requests at once are all answered, by a server that retires and by one that closes', async (t) => {
+  for (const how of ['retire', 'close']) {
+    const { app, token, issued, dialed } = await createListeningWorld(t)
+    const { socket, served } = await dialed()
+    socket.write(token)
+    await once(app.server, 'request')
+    const requests = once(served, 'data')
+    const ended = how === 'retire' ? retire(app.server) : app.close()
+    socket.write(token.repeat(24))
+    await requests
+    const answers = statuses(await said(socket))
+    t.equal(answers[0], 200)
+    t.equal(answers.length, issued(), how)
+    await ended
+  }
 })

@@ -4,6 +4,7 @@ import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { formRefusal, formSchema } from '../../../src/http/wire/form.ts'
 import { refuse } from '../../../src/http/wire/refuse.ts'
+import { anyText } from '../../support/texts.ts'
 import { createWorld } from '../../support/world.ts'
 
 const PATHS = ['/v1/oauth/accesstoken', '/v1/oauth/introspect', '/v1/oauth/revoke']
@@ -25,7 +26,7 @@ async function createEcho(t: Test) {
   return (payload: string | Buffer) => app.inject({ method: 'POST', url: '/', headers: FORM, payload })
 }
 
-const text = fc.string({ unit: 'binary', maxLength: 20 })
+const text = anyText(0xd7ff)
 const field = fc.oneof(fc.constantFrom('grant_type', '__proto__', 'constructor', 'a[b]', 'a.b', 'a/~1b'), text)
 
 t.test('RFC 6749 appendix B: any fields come back as they were encoded', async (t) => {
@@ -37,22 +38,7 @@ t.test('RFC 6749 appendix B: any fields come back as they were encoded', async (
       const sorted = (pairs: string[][]) => JSON.stringify(pairs.toSorted())
       return sorted(read) === sorted(sent)
     }),
-    { numRuns: 300 },
-  )
-})
-
-t.test('RFC 6749 §3.2: any field that is given twice is refused', async (t) => {
-  const echo = await createEcho(t)
-  await fc.assert(
-    fc.asyncProperty(field, text, text, async (name, one, other) => {
-      const pairs = [
-        [name, one],
-        [name, other],
-      ]
-      const { statusCode, body } = await echo(new URLSearchParams(pairs).toString())
-      return statusCode === 400 && body.includes('is given more than once')
-    }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
 })
 
@@ -67,7 +53,7 @@ t.test('Forms: whatever bytes a stranger sends, it is a refusal and no failure',
       const { statusCode } = await app.inject({ method: 'POST', url, headers: FORM, payload })
       return statusCode === 400 || statusCode === 401
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   )
   t.notMatch(lines.join(''), /request failed/)
 })

@@ -5,22 +5,21 @@ import t, { type Test } from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { measuredAnswer } from '../../../src/http/wire/measured-answers.ts'
 import type { Measured } from '../../../src/listener/pipeline.ts'
-import { listening, said, statuses } from '../../support/listening.ts'
+import { formHead, listening, said, statuses } from '../../support/listening.ts'
+import { createWorldOfSuites } from '../../support/suites.ts'
 import { until } from '../../support/until.ts'
 import { createWorld } from '../../support/world.ts'
 
 const CHECK = 'GET /v1/oauth/verify HTTP/1.1\r\nHost: a\r\n\r\n'
 const LAST = 'GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
-const FORM = 'POST /v1/oauth/accesstoken HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n'
 
 /** A public port, and what is measured of its requests: endpoint and status, or that nobody waited. */
-async function createDoor(t: Test, options: Parameters<typeof createWorld>[1] = {}) {
-  const world = await createWorld(t, { counts: true, ...options })
-  const door = await listening(t, world.app)
+async function createDoor(t: Test) {
+  const world = await createWorld(t, { counts: true })
   const ofRequests = (event: Event) => event.type === 'request answered' || event.type === 'request abandoned'
   return {
     ...world,
-    ...door,
+    ...(await listening(t, world.app)),
     requests: () =>
       world.measured
         .filter(ofRequests)
@@ -29,44 +28,35 @@ async function createDoor(t: Test, options: Parameters<typeof createWorld>[1] = 
   }
 }
 
-t.test(
-  'Measured answers: each is said once, with the pattern of its route, its status and how long it took',
-  async (t) => {
-    const { exchange, requests, seconds } = await createDoor(t)
-    const unknown = 'GET /v1/oauth/verify/S3CR3T HTTP/1.1\r\nHost: a\r\n\r\n'
-    const nowhere = 'GET /S3CR3T HTTP/1.1\r\nHost: a\r\n\r\n'
-    const malformed = 'GET /v1/%ff HTTP/1.1\r\nHost: a\r\n\r\n'
-    const noHost = 'GET /v1/oauth/verify HTTP/1.1\r\n\r\n'
-    const answers = await exchange(CHECK + unknown + nowhere + malformed + noHost + LAST)
-    t.strictSame(statuses(answers), [401, 404, 404, 400, 400, 200])
-    t.strictSame(requests(), [
-      '/v1/oauth/verify 401',
-      '/v1/oauth/verify/:suite 404',
-      'other 404',
-      'other 400',
-      '/v1/oauth/verify 400',
-      '/health/live 200',
-    ])
-    for (const took of seconds()) t.ok(Number(took) > 0 && Number(took) < 60, String(took))
-  },
-)
-
-t.test('Measured answers: what never became a request is one that nobody timed', async (t) => {
+t.test('Measured answers: each is said once, with the pattern of its route, its status and its time', async (t) => {
   const { exchange, requests, seconds } = await createDoor(t)
+  const get = (path: string) => CHECK.replace('/v1/oauth/verify', path)
+  const noHost = 'GET /v1/oauth/verify HTTP/1.1\r\n\r\n'
+  await exchange(CHECK + get('/v1/oauth/verify/S3CR3T') + get('/S3CR3T') + get('/v1/%ff') + noHost + LAST)
+  t.strictSame(requests(), [
+    '/v1/oauth/verify 401',
+    '/v1/oauth/verify/:suite 404',
+    'other 404',
+    'other 400',
+    '/v1/oauth/verify 400',
+    '/health/live 200',
+  ])
+  for (const took of seconds()) t.ok(Number(took) > 0 && Number(took) < 60, String(took))
+})
+
+t.test('Measured answers: what never became a request is not timed; what breaks off in its body is', async (t) => {
+  const { exchange, requests, seconds, measured } = await createDoor(t)
   t.strictSame(statuses(await exchange(`${CHECK}nonsense\r\n\r\n`)), [401, 400])
   t.strictSame(requests().sort(), ['/v1/oauth/verify 401', 'other 400'])
   t.equal(seconds().filter((took) => took === undefined).length, 1)
-})
-
-t.test('Measured answers: a request that breaks off within its body is counted where it belongs, once', async (t) => {
-  const { exchange, requests, seconds } = await createDoor(t)
-  t.strictSame(statuses(await exchange(`${FORM}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
+  measured.length = 0
+  t.strictSame(statuses(await exchange(`${formHead()}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)), [400])
   t.strictSame(requests(), ['/v1/oauth/accesstoken 400'])
   t.ok(Number(seconds()[0]) > 0)
 })
 
-t.test('Measured answers: a client that is gone before its answer has abandoned its request', async (t) => {
-  const { app, dial, requests, seconds, store } = await createDoor(t)
+t.test('Measured answers: a client that is gone before its answer, and not after, abandoned its request', async (t) => {
+  const { app, dial, dialed, requests, seconds, store } = await createDoor(t)
   const { promise, resolve } = Promise.withResolvers<void>()
   Object.assign(store, { ping: () => promise })
   const connection = await dial('GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -77,7 +67,12 @@ t.test('Measured answers: a client that is gone before its answer has abandoned 
   t.ok(Number(seconds()[0]) > 0)
   resolve()
   t.match(await said(await dial(LAST)), /200 OK/)
-  t.strictSame(requests(), ['/health/ready abandoned', '/health/live 200'], 'and is not counted as answered, too')
+  const { socket, served } = await dialed()
+  socket.write(CHECK)
+  await once(socket, 'data')
+  socket.destroy()
+  await until(() => served.destroyed)
+  t.strictSame(requests(), ['/health/ready abandoned', '/health/live 200', '/v1/oauth/verify 401'], 'each once')
 })
 
 t.test('Measured answers: whatever happens to one is said once', async (t) => {
@@ -85,32 +80,17 @@ t.test('Measured answers: whatever happens to one is said once', async (t) => {
   const Answer = measuredAnswer(({ type }) => void said.push(type))
   const [first, second] = [0, 1].map(() => new Answer(new IncomingMessage(new Socket())) as unknown as Measured)
   first?.abandon()
-  first?.say(200)
-  second?.say(200)
+  first?.report(200)
+  second?.report(200)
   second?.abandon()
   t.strictSame(said, ['request abandoned', 'request answered'])
 })
 
-t.test('Measured answers: a client that leaves after its answer has abandoned nothing', async (t) => {
-  const { dial, requests, app } = await createDoor(t)
-  const connection = await dial(CHECK)
-  await once(connection, 'data')
-  connection.destroy()
-  await new Promise<void>((resolve) => {
-    const look = () => app.server.getConnections((_, count) => (count === 0 ? resolve() : setImmediate(look)))
-    look()
-  })
-  t.strictSame(requests(), ['/v1/oauth/verify 401'])
-})
-
 t.test('Measured answers: a check that ends with yes is counted, and one that does not is not', async (t) => {
-  const { measured, app, token, administration, post, credentials } = await createDoor(t)
-  const headers = { authorization: `Bearer ${await token()}` }
-  t.equal((await app.inject({ url: '/v1/oauth/verify', headers })).statusCode, 200)
-  const { suiteId, clientSecret } = await administration.registerSuite({ suiteId: 'store', name: 'Store' })
-  await administration.approve(credentials.client_id, suiteId)
-  const suite = { client_id: suiteId, client_secret: clientSecret as string }
-  await post({ ...suite, token: await token() }, {}, '/v1/oauth/introspect')
-  await post({ ...suite, token: 'nonsense' }, {}, '/v1/oauth/introspect')
-  t.strictSame(measured.filter(({ type }) => type === 'check passed').length, 2)
+  const { measured, token, verify, introspect } = await createWorldOfSuites(t, { counts: true })
+  for (const sent of [await token(), 'nonsense']) {
+    await verify(sent)
+    await introspect(sent)
+  }
+  t.equal(measured.filter(({ type }) => type === 'check passed').length, 2)
 })

@@ -55,13 +55,7 @@ t.test('Envoy: the request of ext_authz, with the path behind the prefix, is ans
     const envoy = 'x-envoy-internal: true\r\nx-forwarded-for: 192.0.2.1\r\nx-envoy-expected-rq-timeout-ms: 5000\r\n'
     return sendBytes(new URL(address).host, `${head}${envoy}${headers}connection: close\r\n\r\n`)
   }
-  const paths = [
-    '/store',
-    '/store/',
-    '/store/x/y?a=b&a=%20',
-    '/store?a=/../product-information',
-    '/store/%zz/%E2%9C%93',
-  ]
+  const paths = ['/store', '/store/', '/store/x?a=b&a=%20', '/store?a=/../product-information', '/store/%zz/%E2%9C%93']
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
     for (const path of paths) {
       const valid = await ask(method, path, authorization)

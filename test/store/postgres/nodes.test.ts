@@ -1,133 +1,137 @@
-import t, { type Test } from 'tap'
-import { readConfig } from '../../../src/config.ts'
-import type { Application } from '../../../src/domain/application.ts'
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { NODE_FORGOTTEN_MS, type ServerNode } from '../../../src/domain/statistics.ts'
+import type { Nodes } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { AUDIT } from '../../support/audit.ts'
+import type { Opened } from '../../../src/store/opened.ts'
+import { LATEST_POSTGRES } from '../../support/migrations.ts'
+import { query } from '../../support/postgres/databases.ts'
+import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
+import { serverNode } from '../../support/server-node.ts'
+import { findStored, newKey, registerSuites } from '../conformance/harness.ts'
+import { startStores } from './stores.ts'
 
-const { createDatabase } = await startDatabases()
+const { createEmptyDatabase } = await startDatabases()
+const openStores = await startStores(4)
 
-/** Several nodes' stores on an empty database, opened at once. */
-async function openStores(t: Test, count: number) {
-  const { DATABASE_URL } = readConfig({ DATABASE_URL: await createDatabase() })
-  const opened = Array.from({ length: count }, () => openStore(DATABASE_URL, { lockTimeout: 10_000 }))
-  const stores = await Promise.all(opened)
-  t.teardown(() => Promise.all(stores.map((store) => store.close())))
-  return stores
-}
-
-type Stores = Awaited<ReturnType<typeof openStores>>
-
-const SECRET = { digest: '$sha256$AAAA', createdAt: 1 }
-const suite = (suiteId: string) => ({ suiteId, name: 'S', createdAt: 1, secret: SECRET })
-const application = (clientId: string, name = 'A') => ({
-  clientId,
-  name,
-  developerEmail: 'a@b.example',
-  createdAt: 1,
-  secret: SECRET,
-  suites: [],
-  skipNamesake: false,
-})
-
-t.test('Many nodes: of five that open an empty database at once one migrates it', async (t) => {
-  for (let n = 0; n < 3; n++) {
-    const stores = await openStores(t, 5)
-    t.equal(stores.filter(({ migrated }) => migrated.from === 0).length, 1)
-    t.equal(new Set(stores.map(({ migrated }) => migrated.to)).size, 1)
-  }
-})
-
-t.test('Many nodes: an id is given once, though two register it at once, as application and as suite', async (t) => {
-  const [one, two] = (await openStores(t, 2)) as [Stores[number], Stores[number]]
-  for (let n = 0; n < 200; n++) {
-    const id = `id-${n}`
-    const added = await Promise.all([
-      one.register({ suites: [], applications: [application(id)] }, AUDIT),
-      n % 2
-        ? two.register({ suites: [suite(id)], applications: [] }, AUDIT)
-        : two.register({ suites: [], applications: [application(id)] }, AUDIT),
-    ])
-    const owners = added.reduce((sum, { suites, applications }) => sum + suites.length + applications.length, 0)
-    if (owners !== 1) t.equal(owners, 1, id)
-  }
-  const [applications, suites] = await Promise.all([one.countApplications(), one.listSuites({ limit: 1000 })])
-  t.equal(applications + suites.length, 200)
-})
-
-t.test('Many nodes: of two that register the same name, where one has it already, one does', async (t) => {
-  const [one, two] = (await openStores(t, 2)) as [Stores[number], Stores[number]]
-  for (let n = 0; n < 50; n++) {
-    const namesake = (side: string) => ({ ...application(`${side}-${n}`, `name ${n}`), skipNamesake: true })
-    const added = await Promise.all([
-      one.register({ suites: [], applications: [namesake('one')] }, AUDIT),
-      two.register({ suites: [], applications: [namesake('two')] }, AUDIT),
-    ])
-    const owners = added.flatMap(({ applications }) => applications).length
-    if (owners !== 1) t.equal(owners, 1, `${n}`)
-  }
-  t.equal(await one.countApplications(), 50)
-})
-
-t.test('Many nodes: counts that several add at once are all in the sum', async (t) => {
-  const stores = await openStores(t, 4)
-  const [first] = stores as [Stores[number]]
-  await first.register({ suites: [], applications: [application('a'), application('b')] }, AUDIT)
-  const keys = (await first.listApplications({ limit: 2 }))?.map(({ key }) => key) ?? []
-  const changes = (order: typeof keys) =>
-    order.map((applicationKey) => ({ applicationKey, hour: 5, issued: 1, refused: 0, lastTokenAt: null }))
-  await Promise.all(
-    stores.flatMap((store) =>
-      Array.from({ length: 25 }, (_, n) => store.addTokenCounts(changes(n % 2 ? keys : keys.toReversed()))),
-    ),
-  )
-  for (const key of keys) t.equal(await first.countTokens(key, 5), 100)
-})
-
-/** Tokens of an application, oldest first, on the database of some stores. */
-async function addTokens(store: Stores[number], count: number) {
-  await store.register({ suites: [], applications: [application('a')] }, AUDIT)
-  const { key } = (await store.findApplication('a')) as Application
+/** Tokens of an application, oldest first. */
+async function addTokens(store: Opened, count: number) {
+  const key = await newKey(store, 'a')
   const tokens = Array.from({ length: count }, (_, n) => mintToken(key, 1_800_000_000_000 + n).stored)
   await Promise.all(tokens.map((token) => store.addToken(token)))
   return tokens
 }
 
-t.test(
-  'Many nodes: those that revoke the same tokens at once, in whatever order, do not stand in their way',
-  async (t) => {
-    const stores = await openStores(t, 4)
-    const [first] = stores as [Stores[number]]
-    const tokens = await addTokens(first, 300)
-    for (let time = 5; time < 25; time++) {
-      const orders = stores.map((_, at) => (at % 2 ? tokens : tokens.toReversed()))
-      await Promise.all(stores.flatMap((store, at) => orders[at]?.map(({ id }) => store.revokeToken(id, time))))
-    }
-    for (const { id } of tokens) t.equal((await first.findToken(id))?.stored.revokedAt, 5)
-  },
-)
+t.test('Many nodes: of five that open an empty database one migrates, and changes are made one by one', async (t) => {
+  for (const level of ['repeatable read', 'serializable']) {
+    const url = await createEmptyDatabase()
+    await query(url, `ALTER ROLE CURRENT_USER SET default_transaction_isolation = '${level}'`)
+    const opening = Array.from({ length: 5 }, () => openStore(locationOf(url), { lockTimeout: 10_000 }))
+    const stores = (await Promise.all(opening)) as [Opened, ...Opened[]]
+    for (const store of stores) t.teardown(() => store.close())
+    const versions = stores.map(({ migrated }) => migrated.from).sort()
+    t.strictSame(versions, [0, ...Array(4).fill(LATEST_POSTGRES)], level)
+    t.equal((await query(url, 'SELECT FROM migrations')).length, LATEST_POSTGRES)
+    const adding = Array.from({ length: 30 }, (_, n) => registerSuites(stores[n % 5] as Opened, `s-${n}`))
+    await Promise.all(adding)
+    t.equal((await stores[0].listSuites({ limit: 100 })).length, 30)
+  }
+})
 
-t.test(
-  'Many nodes: those that purge at once, while others issue and revoke, delete each expired token once',
-  async (t) => {
-    const stores = await openStores(t, 4)
-    const [first, second] = stores as [Stores[number], Stores[number]]
-    const tokens = await addTokens(first, 1000)
-    const kept = tokens.slice(600)
-    const firstKept = kept[0]?.id as Buffer
-    let deleted = 0
-    async function purge(store: Stores[number]): Promise<void> {
-      for (let idle = 0; idle < 5; ) {
-        const count = await store.purgeTokens(firstKept, 50)
-        deleted += count
-        idle = count === 0 ? idle + 1 : 0
-      }
+t.test('Many nodes: those that revoke the same tokens at once do not stand in their way', async (t) => {
+  const { stores } = await openStores()
+  const tokens = await addTokens(stores[0], 200)
+  for (let time = 5; time < 15; time++) {
+    const orders = stores.map((_, at) => (at % 2 ? tokens : tokens.toReversed()))
+    await Promise.all(stores.flatMap((store, at) => orders[at]?.map(({ id }) => store.revokeToken(id, time))))
+  }
+  const found = await Promise.all(tokens.map(({ id }) => findStored(stores[0], id)))
+  t.strictSame(
+    found.filter((token) => token?.revokedAt !== 5),
+    [],
+  )
+})
+
+t.test('Many nodes: those that purge at once, while others revoke, delete each token once', async (t) => {
+  const { stores } = await openStores()
+  const [first, second] = stores
+  const tokens = await addTokens(first, 500)
+  const kept = tokens.slice(300)
+  const firstKept = kept[0]?.id as Buffer
+  let deleted = 0
+  async function purge(store: Opened): Promise<void> {
+    for (let idle = 0; idle < 5; ) {
+      const count = await store.purgeTokens(firstKept, 50)
+      deleted += count
+      idle = count === 0 ? idle + 1 : 0
     }
-    const revocations = tokens.filter((_, at) => at % 10 === 0).map(({ id }) => second.revokeToken(id, 5))
-    await Promise.all([...stores.map(purge), ...revocations])
-    t.equal(deleted, 600)
-    t.equal(await first.purgeTokens(firstKept, 1), 0)
-    for (const { id } of kept) t.ok(await second.findToken(id))
-  },
-)
+  }
+  const revocations = tokens.filter((_, at) => at % 10 === 0).map(({ id }) => second.revokeToken(id, 5))
+  await Promise.all([...stores.map(purge), ...revocations])
+  t.equal(deleted, 300)
+  t.equal(await first.purgeTokens(firstKept, 1), 0)
+  const found = await Promise.all(kept.map(({ id }) => findStored(second, id)))
+  t.notOk(found.includes(undefined))
+})
+
+/** What two nodes know of each other. */
+async function openTwo() {
+  const [one, two] = (await openStores()).stores
+  return [one.nodes as Nodes, two.nodes as Nodes] as const
+}
+
+const node = (name: string, more: Partial<ServerNode> = {}) => serverNode({ id: randomUUID(), name, ...more })
+const namesOf = async (nodes: Nodes) => (await nodes.list(100)).map(({ name }) => name)
+
+t.test('Server nodes: the others see the last report of a node, and none when it shuts down', async (t) => {
+  const [one, two] = await openTwo()
+  t.strictSame(await two.list(10), [])
+  const first = node('web-1:80', { startedAt: 1000, lastSeenAt: 1500 })
+  const second = node('web-2:80', { startedAt: 1000, lastSeenAt: 2000, version: '2.0.0' })
+  await one.record(first)
+  await two.record(second)
+  t.strictSame(await one.list(10), [second, first], 'the last one first')
+  const lastMinute = { tokens: 7, checks: 8, refusals: 9 }
+  const later = { ...first, lastSeenAt: 3000, workers: { expected: 4, serving: 4 }, lastMinute }
+  await one.record(later)
+  t.strictSame(await two.list(10), [later, second])
+  t.strictSame(await two.list(1), [later])
+  for (let time = 0; time < 2; time++) {
+    await two.remove(first.id)
+    t.strictSame(await one.list(10), [second])
+  }
+})
+
+t.test('Server nodes: a report deletes an earlier run of its node, and nodes not seen for a day', async (t) => {
+  const [one] = await openTwo()
+  await one.record(node('web-1:80', { lastSeenAt: 2000 }))
+  await one.record(node('web-2:80', { lastSeenAt: 2000 }))
+  const next = node('web-1:80', { startedAt: 2001, lastSeenAt: 2001 })
+  await one.record(next)
+  t.strictSame(await namesOf(one), ['web-1:80', 'web-2:80'])
+  t.equal((await one.list(1))[0]?.id, next.id)
+  await one.record(node('web-3:80', { lastSeenAt: 2000 + NODE_FORGOTTEN_MS }))
+  t.strictSame(await namesOf(one), ['web-3:80', 'web-1:80', 'web-2:80'])
+  await one.record(node('web-4:80', { lastSeenAt: 2001 + NODE_FORGOTTEN_MS }))
+  t.strictSame(await namesOf(one), ['web-4:80', 'web-3:80', 'web-1:80'])
+})
+
+t.test('Server nodes: running nodes with one name do not replace each other, nor block each other', async (t) => {
+  const stores = await openTwo()
+  const [one, two] = stores
+  const [first, second] = [node('web-1:80', { startedAt: 1000 }), node('web-1:80', { startedAt: 3000 })]
+  await one.record({ ...first, lastSeenAt: 2000 })
+  for (const lastSeenAt of [3000, 4000, 5000]) {
+    await two.record({ ...second, lastSeenAt })
+    await one.record({ ...first, lastSeenAt })
+    t.equal((await one.list(10)).length, 2)
+  }
+  const nodes = Array.from({ length: 20 }, (_, n) => node(`web-${n % 10}:80`, { startedAt: 1000 + n }))
+  for (let round = 0; round < 10; round++) {
+    const told = nodes.map((one, n) => (stores[n % 2] as Nodes).record({ ...one, lastSeenAt: 6000 + round * 10 + n }))
+    await Promise.all(told)
+  }
+  t.ok((await one.list(100)).length >= 10)
+})

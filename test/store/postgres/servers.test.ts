@@ -2,72 +2,55 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
-import type { Application } from '../../../src/domain/application.ts'
-import { type PostgresLocation, parseDatabaseUrl } from '../../../src/domain/database-location.ts'
-import { type Store, StoreUnavailable } from '../../../src/domain/store.ts'
+import type { PostgresLocation } from '../../../src/domain/database-location.ts'
+import type { Event, Observer } from '../../../src/domain/events.ts'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { unavailable } from '../../../src/store/postgres/explain.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
-import { AUDIT } from '../../support/audit.ts'
 import { isReady } from '../../support/is-ready.ts'
+import { keyOf } from '../../support/keys.ts'
 import { query } from '../../support/postgres/databases.ts'
-import { startPostgres } from '../../support/postgres/postgres.ts'
+import { locationOf } from '../../support/postgres/location.ts'
+import { startDatabases } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
+import { newKey } from '../conformance/harness.ts'
 
-const server = await startPostgres(t)
+const server = await startDatabases()
 
 async function newLocation() {
   const url = await server.createDatabase()
-  return { url, location: parseDatabaseUrl(url) as PostgresLocation }
+  return { url, location: locationOf(url) }
 }
 
-async function open(t: Test, location: PostgresLocation) {
-  const store = await openStore(location, { lockTimeout: 1000 })
+async function open(t: Test, location: PostgresLocation, observe: Observer = () => {}) {
+  const store = await openStore(location, { lockTimeout: 1000, observe })
   t.teardown(() => store.close())
   return store
 }
 
-/** Registers an application, and finds its key. */
-async function newKey(store: Store) {
-  const secret = { digest: '$sha256$AAAA', createdAt: 1 }
-  const owner = { clientId: 'a', name: 'A', developerEmail: 'a@partner.example', createdAt: 1 }
-  await store.register({ suites: [], applications: [{ ...owner, secret, suites: [], skipNamesake: false }] }, AUDIT)
-  return ((await store.findApplication('a')) as Application).key
-}
+const begin = (location: PostgresLocation) =>
+  openSession(location, { monotonic: () => performance.now(), observe() {} })
 
-async function startSession(t: Test) {
-  const session = await openSession((await newLocation()).location, {
-    monotonic: () => performance.now(),
-    observe() {},
-  })
-  t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
-  return session
-}
-
-t.test('A commit with a warning is none, in whatever language the server has its warnings', async (t) => {
-  const session = await startSession(t)
-  await session.write("DO $$ BEGIN RAISE NOTICE 'all is well'  USING ERRCODE = '00000'; END $$", [])
-  // As a German server says it: the severity is a word, and the code is the same everywhere.
-  const warning = "DO $$ BEGIN RAISE NOTICE 'WARNUNG: breche Warten ab' USING ERRCODE = '01000'; END $$"
-  await t.rejects(session.write(warning, []), { name: 'StoreUnavailable', message: /breche Warten ab/ })
-  await t.rejects(session.write('SELECT 1', []), StoreUnavailable, 'and the connection is used no more')
-})
-
-t.test('An error that is no end of the connection leaves the session as it is', async (t) => {
-  const session = await startSession(t)
-  await t.rejects(session.write('SELECT 1 / 0', []), { name: 'StoreUnavailable', code: '22012' })
-  await session.write('SELECT 1', [])
-})
-
-t.test('What a stranger has sent is in no error', async (t) => {
-  const session = await startSession(t)
-  const error = await session.write('SELECT $1::uuid', ['hunter2']).catch((error: Error) => error)
-  t.match(error, { name: 'StoreUnavailable', message: /error 22P02/ })
-  t.notMatch(inspect(error, { depth: null, showHidden: true }), /hunter2/)
-})
+t.test(
+  'What is written: a warning at its end is no commit, an error leaves the session, and neither tells what was sent',
+  async (t) => {
+    const session = await begin((await newLocation()).location)
+    t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
+    await t.rejects(session.write('SELECT 1 / 0', []), { name: 'StoreUnavailable', code: '22012' })
+    const error = await session.write('SELECT $1::uuid', ['hunter2']).catch((error: Error) => error)
+    t.match(error, { name: 'StoreUnavailable', message: /error 22P02/ })
+    t.notMatch(inspect(error, { depth: null, showHidden: true }), /hunter2/)
+    await session.write("DO $$ BEGIN RAISE NOTICE 'all is well'  USING ERRCODE = '00000'; END $$", [])
+    // As a German server says it: the severity is a word, and the code is the same everywhere.
+    const warning = "DO $$ BEGIN RAISE NOTICE 'WARNUNG: breche Warten ab' USING ERRCODE = '01000'; END $$"
+    await t.rejects(session.write(warning, []), { name: 'StoreUnavailable', message: /breche Warten ab/ })
+    await t.rejects(session.write('SELECT 1', []), StoreUnavailable, 'and the connection is used no more')
+  },
+)
 
 t.test('A name with several addresses that do not answer: the first one says why, and it is tried again', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:9'), { code: 'ECONNREFUSED', syscall: 'connect' })
@@ -77,130 +60,68 @@ t.test('A name with several addresses that do not answer: the first one says why
 
 t.test('A login that fails leaves no connection behind', async (t) => {
   const { url } = await newLocation()
-  const proxy = await startProxy(t, server.port)
-  const location = parseDatabaseUrl(proxy.through(url)) as PostgresLocation
+  const proxy = await startProxy(t, Number(new URL(url).port))
+  const location = locationOf(proxy.through(url))
   await t.rejects(open(t, { ...location, password: undefined }), /there is none/)
   await until(() => proxy.connections() === 0)
 })
 
-t.test('A locked table: what waits for it does not become more', async (t) => {
-  const { url, location } = await newLocation()
-  const store = await open(t, location)
-  const key = await newKey(store)
-  const waiting = async () => {
-    const where = "wait_event_type = 'Lock' AND usename = $1"
-    const [row] = await server.query(`SELECT count(*)::int AS n FROM pg_stat_activity WHERE ${where}`, [location.user])
-    return row.n as number
-  }
-  const locked = query(url, 'BEGIN; LOCK TABLE tokens; SELECT pg_sleep(7); COMMIT')
-  await until(async () => {
-    await store.addToken(mintToken(key, Date.now()).stored).catch(() => {})
-    return (await waiting()) > 0
-  })
-  let most = 0
-  let isOver = false
-  const done = locked.then(() => {
-    isOver = true
-  })
-  while (!isOver) {
-    await Promise.allSettled([store.addToken(mintToken(key, Date.now()).stored), store.findToken(Buffer.alloc(16))])
-    most = Math.max(most, await waiting())
-  }
-  await done
-  t.ok(most <= 4, `${most} waited`)
-  await until(() => isReady(store))
-  const token = mintToken(key, Date.now()).stored
-  await store.addToken(token)
-  t.match(await store.findToken(token.id), { stored: token })
-})
-
-t.test('A server that no longer keeps what it commits is used no more', async (t) => {
-  const own = await startPostgres(t)
-  const store = await open(t, parseDatabaseUrl(await own.createDatabase()) as PostgresLocation)
-  await store.ping()
-  await own.query('ALTER SYSTEM SET synchronous_commit = off')
-  await own.query('SELECT pg_reload_conf()')
-  await until(async () => !(await isReady(store)))
-  await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /synchronous_commit is off/ })
-})
-
-t.test('Settings of a role do not change what is read', async (t) => {
+t.test('Settings of a role, or PGSSLMODE, do not change what is read, or how', async (t) => {
   const { location } = await newLocation()
   for (const setting of [
-    "bytea_output = 'escape'",
-    "default_transaction_isolation = 'serializable'",
-    "timezone = 'Asia/Kolkata'",
+    `bytea_output = 'escape'`,
+    `default_transaction_isolation = 'serializable'`,
+    `timezone = 'Asia/Kolkata'`,
   ])
     await server.query(`ALTER ROLE ${location.user} SET ${setting}`)
+  process.env.PGSSLMODE = 'require'
+  t.teardown(() => delete process.env.PGSSLMODE)
   const store = await open(t, location)
-  const token = mintToken(await newKey(store), Date.now()).stored
+  const token = mintToken(await newKey(store, 'a'), Date.now()).stored
   await store.addToken(token)
   t.match(await store.findToken(token.id), { stored: token })
   await store.ping()
 })
 
-t.test('A database without its row of changes answers nothing, and says what is missing', async (t) => {
-  const { url, location } = await newLocation()
-  const store = await open(t, location)
-  await query(url, 'DELETE FROM changes')
-  await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /table changes has no row/ })
-})
-
-t.test('Two databases never call two states of their registries by one version', async (t) => {
-  const versions = await Promise.all(
-    [1, 2].map(async () => {
-      const { url, location } = await newLocation()
-      const store = await open(t, location)
-      await newKey(store)
-      return (await query(url, 'SELECT registry FROM changes'))[0].registry as string
-    }),
-  )
+t.test('The row of changes: without it nothing is answered, and no other database ever has the same', async (t) => {
+  const versions: string[] = []
+  for (let time = 0; time < 2; time++) {
+    const { url, location } = await newLocation()
+    const store = await open(t, location)
+    await newKey(store, 'a')
+    versions.push((await query(url, 'DELETE FROM changes RETURNING registry'))[0].registry)
+    await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /table changes has no row/ })
+  }
   t.not(versions[0], versions[1])
-})
-
-t.test('PGSSLMODE is not asked: TLS is what the URL says', async (t) => {
-  const { location } = await newLocation()
-  process.env.PGSSLMODE = 'require'
-  t.teardown(() => {
-    delete process.env.PGSSLMODE
-  })
-  await (await open(t, location)).ping()
 })
 
 /** A database whose role has a function of its own in the place of one of PostgreSQL's. */
 async function newLocationWith(definition: string) {
   const { url, location } = await newLocation()
   await server.query(`ALTER ROLE ${location.user} SET search_path = public, pg_catalog`)
-  await query(server.url(location.database), definition)
+  await server.query(definition, location.database)
   return { url, location }
 }
 
-t.test('A session with two servers is none', async (t) => {
-  const { location } = await newLocationWith(
-    "CREATE FUNCTION pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.clock_timestamp()'",
-  )
-  await t.rejects(openSession(location, { monotonic: () => performance.now(), observe() {} }), {
-    name: 'StoreUnavailable',
-    message: /another server has the address now/,
-  })
-})
-
-t.test('A session ends when its connections lead to another server', async (t) => {
+t.test('A session with two servers is none, and it ends when its connections lead to another', async (t) => {
+  const startedAt = 'CREATE FUNCTION pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS'
+  const two = await newLocationWith(`${startedAt} 'SELECT pg_catalog.clock_timestamp()'`)
+  const another = /another server has the address now/
+  await t.rejects(begin(two.location), { name: 'StoreUnavailable', message: another })
   const { url, location } = await newLocationWith(`
     CREATE TABLE public.started (at timestamptz); INSERT INTO started VALUES ('2026-01-01'); GRANT ALL ON started TO PUBLIC;
-    CREATE FUNCTION pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS 'SELECT at FROM public.started'`)
-  const session = await openSession(location, { monotonic: () => performance.now(), observe() {} })
+    ${startedAt} 'SELECT at FROM public.started'`)
+  const session = await begin(location)
   await query(url, "UPDATE started SET at = '2026-01-02'")
-  t.match(await session.ended, { message: /another server has the address now/ })
+  t.match(await session.ended, { message: another })
 })
 
 t.test('A node whose clock is not that of the database is not ready', async (t) => {
   const { location } = await newLocationWith(
     "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT pg_catalog.clock_timestamp() + interval '1 hour'$$",
   )
-  await query(server.url(location.database), 'ALTER FUNCTION clock_timestamp() OWNER TO postgres')
-  const store = await openStore({ ...location }, { lockTimeout: 1000 })
-  t.teardown(() => store.close())
+  await server.query('ALTER FUNCTION clock_timestamp() OWNER TO postgres', location.database)
+  const store = await open(t, location)
   await t.rejects(store.ping(), { name: 'StoreUnavailable', message: /are 3[56]\d{5} ms apart/ })
   t.ok((store.clockOffset() as number) > 3_500_000)
 })
@@ -221,4 +142,27 @@ t.test('Settings that are wrong later are 503, and the reason is said until they
   })
   writeFileSync(passwordFile, location.password as string)
   await until(() => isReady(store))
+})
+
+t.test('Measurements: each statement is said with its kind, each transaction of tokens, and the size', async (t) => {
+  const events: Event[] = []
+  const store = await open(t, (await newLocation()).location, (event) => events.push(event))
+  /** What an action causes, but for the heartbeats that come meanwhile. */
+  async function causedBy(action: () => Promise<unknown>) {
+    events.length = 0
+    await action()
+    for (const event of events) t.ok((event as { seconds: number }).seconds > 0, event.type)
+    return events.map((event) => ('kind' in event ? event.kind : `${event.type} ${'size' in event && event.size}`))
+  }
+  const token = () => mintToken(keyOf(1), Date.now()).stored
+  const [one, two, three] = [token(), token(), token()]
+  const written = await causedBy(() => Promise.all([one, two].map(store.addToken)))
+  t.strictSame(written.slice(-2), ['write', 'batch written 2'])
+  const both = await causedBy(() => Promise.all([store.revokeToken(one.id, 1), store.addToken(three)]))
+  t.strictSame(both.slice(-4), ['write', 'batch written 1', 'write', 'batch written 1'])
+  t.ok((await causedBy(() => store.findToken(one.id))).includes('read'))
+  t.ok((await causedBy(() => store.countApplications())).includes('command'))
+  const { database, log } = await store.size()
+  t.ok(database > 1_000_000)
+  t.equal(log, undefined)
 })

@@ -3,9 +3,20 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
+import { mintToken } from '../../../src/domain/token.ts'
+import { createAuditedChange } from '../../../src/store/sqlite/audit.ts'
+import { createChangeDetector, createReader } from '../../../src/store/sqlite/changes.ts'
 import { createCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import { type Context, createAccess, createChange } from '../../../src/store/sqlite/context.ts'
+import { createRegistry } from '../../../src/store/sqlite/registry.ts'
+import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
+import { createTokens } from '../../../src/store/sqlite/tokens.ts'
+import { createUsage } from '../../../src/store/sqlite/usage.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { START } from '../../support/world.ts'
 
 const LARGE = 256 * 1024
 const FULL = 512 * 1024
@@ -19,10 +30,9 @@ function createDatabase(t: Test) {
     other.close()
     db.close()
   })
-  const failures: unknown[] = []
   const disk = { isAnswering: true }
   const checkpoints = createCheckpoints(db, {
-    distrust: (cause) => failures.push(cause),
+    distrust() {},
     assertWritable() {
       if (!disk.isAnswering) throw new StoreUnavailable('no answer')
     },
@@ -54,11 +64,11 @@ function createDatabase(t: Test) {
     return () => reader.exec('COMMIT')
   }
   const walSize = () => statSync(`${file}-wal`).size
-  return { ...checkpoints, db, write, inTheLog, commits, startReader, walSize, failures, disk }
+  return { ...checkpoints, write, inTheLog, commits, startReader, walSize, disk }
 }
 
 t.test('Checkpoints: the log is copied when it has some pages, and looked at after some commits only', async (t) => {
-  const { write, inTheLog, commits } = createDatabase(t)
+  const { backlog, countCommit, copyNowAndThen, write, inTheLog, commits } = createDatabase(t)
   write(4096)
   commits(16)
   t.ok(inTheLog() > 0, 'too little to be copied')
@@ -67,25 +77,19 @@ t.test('Checkpoints: the log is copied when it has some pages, and looked at aft
   t.ok(inTheLog() > 20)
   commits(1)
   t.equal(inTheLog(), 0)
-})
 
-t.test('Checkpoints: a commit alone copies nothing, for nobody knows whether the disk answers', async (t) => {
-  const { countCommit, copyNowAndThen, write, inTheLog } = createDatabase(t)
   write(LARGE / 2)
   for (let n = 0; n < 40; n++) countCommit()
-  t.ok(inTheLog() > 20)
+  t.ok(inTheLog() > 20, 'a commit alone copies nothing, for nobody knows whether the disk answers')
   copyNowAndThen()
   t.equal(inTheLog(), 0)
-})
 
-t.test('Checkpoints: what is due is copied also where no commit waits for the disk', async (t) => {
-  const { backlog, write, inTheLog } = createDatabase(t)
   write(LARGE / 2)
   t.equal(backlog(), undefined)
-  t.equal(inTheLog(), 0)
+  t.equal(inTheLog(), 0, 'what is due is copied also where no commit waits for the disk')
 })
 
-t.test('Checkpoints: a log that a reader keeps from being copied is said with its size, then emptied', async (t) => {
+t.test('Checkpoints: a log that a reader keeps from being copied or emptied is said with its size', async (t) => {
   const { backlog, write, startReader, walSize } = createDatabase(t)
   const stop = startReader()
   write(LARGE / 2)
@@ -96,13 +100,13 @@ t.test('Checkpoints: a log that a reader keeps from being copied is said with it
   stop()
   t.equal(backlog(), undefined)
   t.equal(walSize(), 0)
-})
-
-t.test('Checkpoints: a log that is copied but always in use is said, too', async (t) => {
-  const { backlog, write, startReader, walSize } = createDatabase(t)
   write(2 * LARGE)
   startReader()
-  t.strictSame(backlog(), { bytes: walSize(), cause: 'there is always a reader or a writer' })
+  t.strictSame(
+    backlog(),
+    { bytes: walSize(), cause: 'there is always a reader or a writer' },
+    'it is copied, but in use',
+  )
 })
 
 t.test('Checkpoints: a full log takes nothing until it could be emptied', async (t) => {
@@ -123,31 +127,50 @@ t.test('Checkpoints: a full log takes nothing until it could be emptied', async 
   t.doesNotThrow(assertRoom)
 })
 
-t.test(
-  'Checkpoints: of those that fail the reason is kept; where an fsync failed the disk is not trusted',
-  async (t) => {
-    const failing = (error: Error) => ({
-      name: join(import.meta.dirname, '../conformance'),
-      pragma: () => 4096,
-      prepare: () => ({
-        get() {
-          throw error
-        },
-      }),
-    })
-    const failures: unknown[] = []
-    const create = (error: Error) =>
-      createCheckpoints(failing(error) as unknown as Database.Database, {
-        distrust: (cause) => failures.push(cause),
-        assertWritable() {},
-        large: 0,
-      })
-    const full = new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
-    t.match(create(full).backlog(), { cause: 'database or disk is full (SQLITE_FULL)' })
-    t.strictSame(failures, [])
-    const fsync = new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC')
-    t.match(create(fsync).backlog(), { cause: 'disk I/O error (SQLITE_IOERR_FSYNC)' })
-    t.ok(failures.length > 0 && failures.every((failure) => failure === fsync))
-    t.throws(() => create(new TypeError('a bug')).backlog(), TypeError)
-  },
-)
+t.test('Checkpoints: where one fails the reason is kept; where an fsync failed the disk is not trusted', async (t) => {
+  const failures: unknown[] = []
+  const create = (error: Error) => {
+    const get = () => {
+      throw error
+    }
+    const name = join(import.meta.dirname, '../conformance')
+    const failing = { name, pragma: () => 4096, prepare: () => ({ get }) } as unknown as Database.Database
+    return createCheckpoints(failing, { distrust: (cause) => failures.push(cause), assertWritable() {}, large: 0 })
+  }
+  const full = new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+  t.match(create(full).backlog(), { cause: 'database or disk is full (SQLITE_FULL)' })
+  t.strictSame(failures, [])
+  const fsync = new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC')
+  t.match(create(fsync).backlog(), { cause: 'disk I/O error (SQLITE_IOERR_FSYNC)' })
+  t.ok(failures.length > 0 && failures.every((failure) => failure === fsync))
+  t.throws(() => create(new TypeError('a bug')).backlog(), TypeError)
+})
+
+t.test('Full log: whether there is room again is looked at outside of a transaction, before every write', async (t) => {
+  const db = openDatabase(join(temporaryFolder(t), 'store.db'), (db) => db)
+  t.teardown(() => db.close())
+  const changes = createChangeDetector(db, { assertUsable() {} })
+  const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust() {} })
+  const looks: boolean[] = []
+  const rules = { assertWritable() {}, assertRoom: () => void looks.push(db.inTransaction) }
+  const context: Context = {
+    db,
+    changes,
+    reader: createReader(changes, retryLocked),
+    retryLocked,
+    ...rules,
+    ...createAccess({ retryLocked, ...rules, assertUsable() {}, countCommit() {} }),
+    async committed() {},
+  }
+  const change = createChange(context)
+  const audited = createAuditedChange(context, change)
+  const { registry, applicationOf } = createRegistry({ ...context, change, audited, assertNotMoved() {} })
+  const tokens = createTokens({ ...context, applicationOf, observe() {} })
+  const usage = createUsage(context)
+  const token = mintToken(keyOf(1), START).stored
+  await tokens.addToken(token)
+  await tokens.purgeTokens(token.id, 1)
+  await registry.setStatus('a', 'active', AUDIT)
+  await usage.addTokenCounts([])
+  t.strictSame(looks, [false, false, false, false])
+})

@@ -1,48 +1,223 @@
-import t from 'tap'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import type { Application } from '../../../src/domain/application.ts'
+import { type Store, StoreUnavailable } from '../../../src/domain/store.ts'
+import { mintToken, type StoredToken } from '../../../src/domain/token.ts'
+import { createIssuer } from '../../../src/issuer/issuer.ts'
+import { openStore } from '../../../src/store/open.ts'
 import { createDisk } from '../../../src/store/sqlite/disk.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { failures } from '../../support/failures.ts'
+import { disk } from '../../support/hanging-disk.ts'
+import { isReady } from '../../support/is-ready.ts'
+import { keyOf } from '../../support/keys.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { until } from '../../support/until.ts'
+import { START } from '../../support/world.ts'
+import { findStored, newKey, register, registerSuites, SECRET } from '../conformance/harness.ts'
+
+const newToken = () => mintToken(keyOf(1), START).stored
 
 function createFaultyDisk() {
-  const disk = { error: undefined as Error | undefined, isSound: true, calls: 0, marks: 0 }
+  const faulty = { error: undefined as Error | undefined, isSound: true, calls: 0, marks: 0 }
   const parts = createDisk({
     fsync: async () => {
-      disk.calls++
-      if (disk.error) throw disk.error
+      faulty.calls++
+      if (faulty.error) throw faulty.error
     },
     assertSound() {
-      if (!disk.isSound) throw new Error('marked')
+      if (!faulty.isSound) throw new Error('marked')
     },
-    mark: () => disk.marks++,
+    mark: () => faulty.marks++,
   })
-  return { disk, ...parts }
+  return { faulty, ...parts }
 }
 
 t.test('Disk: it resolves when what was written before is on disk', async (t) => {
-  const { disk, toDisk, assertTrusted, assertAnswering } = createFaultyDisk()
+  const { faulty, toDisk, assertTrusted, assertAnswering } = createFaultyDisk()
   await Promise.all([toDisk(), toDisk()])
-  t.equal(disk.calls, 2)
-  t.equal(disk.marks, 0)
+  t.equal(faulty.calls, 2)
+  t.equal(faulty.marks, 0)
   t.doesNotThrow(assertTrusted)
   t.doesNotThrow(assertAnswering)
+  faulty.isSound = false
+  await t.rejects(toDisk(), { message: 'marked' }, "what is not on another process's disk is not on this one's")
 })
 
-t.test(
-  'Disk: after an fsync that failed nothing is on disk any more, and the mark is set until it stays',
-  async (t) => {
-    const { disk, toDisk, assertTrusted } = createFaultyDisk()
-    disk.error = new Error('EIO')
-    const error = { name: 'StoreUnavailable', cause: { message: 'EIO' } }
-    await t.rejects(toDisk(), error)
-    t.ok(disk.marks > 0)
-    disk.error = undefined
-    await t.rejects(toDisk(), error)
-    const { marks } = disk
-    t.throws(assertTrusted, error)
-    t.equal(disk.marks, marks + 1)
-  },
-)
+t.test('Disk: after an fsync that failed nothing is on disk, and the mark is set until it stays', async (t) => {
+  const { faulty, toDisk, assertTrusted } = createFaultyDisk()
+  faulty.error = new Error('EIO')
+  const error = { name: 'StoreUnavailable', cause: { message: 'EIO' } }
+  await t.rejects(toDisk(), error)
+  t.ok(faulty.marks > 0)
+  faulty.error = undefined
+  await t.rejects(toDisk(), error)
+  const { marks } = faulty
+  t.throws(assertTrusted, error)
+  t.equal(faulty.marks, marks + 1)
+})
 
-t.test("Disk: what is not on another process's disk is not on this one's", async (t) => {
-  const { disk, toDisk } = createFaultyDisk()
-  disk.isSound = false
-  await t.rejects(toDisk(), { message: 'marked' })
+async function open(t: Test, file = join(temporaryFolder(t), 'store.db')): Promise<Store> {
+  const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
+  t.teardown(() => {
+    disk.recover()
+    return store.close()
+  })
+  return store
+}
+
+/** The next fsync, which waits until it is answered. */
+async function nextFlush(): Promise<(error?: Error) => void> {
+  await until(() => disk.waiting.length > 0)
+  return disk.waiting.shift() as (error?: Error) => void
+}
+
+const token = newToken()
+const WRITES: Record<string, (store: Store) => Promise<unknown>> = {
+  'a suite': (store) => registerSuites(store, 's'),
+  'a new secret': (store) => store.rotateSecret('s', SECRET, START, START, AUDIT),
+  'a token': (store) => store.addToken(token),
+  'a revocation': (store) => store.revokeToken(token.id, START),
+}
+
+t.test('SQLite: a change is answered when it is on disk, not before', async (t) => {
+  const store = await open(t)
+  disk.isHanging = true
+  for (const [what, write] of Object.entries(WRITES)) {
+    let answered = false
+    const written = write(store).then(() => {
+      answered = true
+    })
+    const flushed = await nextFlush()
+    for (let turn = 0; turn < 10; turn++) await nextTurn()
+    t.equal(answered, false, what)
+    flushed()
+    await written
+  }
+})
+
+t.test('RFC 7009 §2.2: a revocation is answered when it is on disk, also the second of a token', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const [one, other] = [await open(t, file), await open(t, file)]
+  await register(one, 'a')
+  const application = (await one.findApplication('a')) as Application
+  const issuerOf = (store: Store) => createIssuer({ store, failures: failures(), now: () => START })
+  const { accessToken } = await issuerOf(one).issue(application)
+  disk.isHanging = true
+  let answers = 0
+  const revoke = async (store: Store) => {
+    await issuerOf(store).revoke(application, accessToken)
+    answers++
+  }
+
+  const first = revoke(one)
+  const flushed = await nextFlush()
+  const again = [revoke(one), revoke(other)]
+  const otherFlushed = await nextFlush()
+  for (let turn = 0; turn < 10; turn++) await nextTurn()
+  t.equal(answers, 0, 'in the same process and in another one')
+  otherFlushed()
+  await again[1]
+  t.equal(answers, 1)
+  flushed()
+  await first
+  ;(await nextFlush())()
+  await again[0]
+})
+
+t.test('SQLite: when the disk has failed once, this change fails and so does every later one', async (t) => {
+  const store = await open(t)
+  disk.failsNext = true
+  await t.rejects(store.addToken(newToken()), { name: 'StoreUnavailable', cause: { message: 'EIO' } })
+  disk.isHanging = true
+  await t.rejects(store.addToken(newToken()), { name: 'StoreUnavailable' })
+  t.equal(disk.waiting.length, 0, 'and is not even tried')
+})
+
+t.test('Hanging disk: changes are refused after some seconds, then at once; reads go on', async (t) => {
+  const store = await open(t)
+  const key = await newKey(store)
+  const tokens = [1, 2, 3, 4].map((n) => mintToken(key, START + n).stored)
+  const [known, first, second, third] = tokens as [StoredToken, StoredToken, StoredToken, StoredToken]
+  await store.addToken(known)
+  disk.isHanging = true
+  const underWay = store.addToken(first)
+  await until(() => disk.waiting.length > 0)
+  const refused = [
+    underWay,
+    store.addToken(second),
+    store.revokeToken(known.id, START),
+    store.withdraw('owner', 'a', AUDIT),
+  ]
+  await Promise.all(refused.map((promise) => t.rejects(promise, StoreUnavailable)))
+
+  const { length } = disk.waiting
+  const noAnswer = { name: 'StoreUnavailable', message: /the disk has not answered/ }
+  await t.rejects(store.ping(), noAnswer)
+  await t.rejects(store.backlog(), noAnswer)
+  await t.rejects(store.addToken(third), noAnswer)
+  await t.rejects(register(store, 'b'), noAnswer)
+  t.equal(disk.waiting.length, length, 'it is not asked again, which would take the next thread')
+  t.strictSame(await findStored(store, known.id), known)
+  t.equal((await store.findApplication('owner'))?.clientId, 'owner')
+
+  disk.recover()
+  await until(() => isReady(store))
+  for (const { id } of [second, third])
+    t.equal(await findStored(store, id), undefined, 'what was refused is not written')
+  t.equal(await store.findApplication('b'), undefined)
+  t.strictSame(await findStored(store, known.id), known)
+  await store.addToken(second)
+  t.strictSame(await findStored(store, second.id), second, 'it recovers by itself')
+})
+
+t.test('Hanging disk: closing does not wait for it, nor ask it again', async (t) => {
+  const store = await open(t)
+  disk.isHanging = true
+  await Promise.all([t.rejects(store.addToken(newToken()), StoreUnavailable), store.close(), store.close()])
+  const { length } = disk.waiting
+  await store.close()
+  t.equal(disk.waiting.length, length)
+})
+
+t.test('Hanging disk: when many wait, more are refused at once and never written', async (t) => {
+  const store = await open(t)
+  const key = await newKey(store)
+  const tokens = Array.from({ length: 3000 }, (_, n) => mintToken(key, START + n).stored)
+  disk.isHanging = true
+  const refused = new Set<StoredToken>()
+  const all = Promise.all(tokens.map((token) => store.addToken(token).catch(() => refused.add(token))))
+  await until(() => disk.waiting.length > 0)
+  const count = refused.size
+  t.ok(count > 0 && count < tokens.length)
+  disk.recover()
+  await all
+  t.equal(refused.size, count, 'nobody else is refused')
+  const found = await Promise.all(tokens.map(({ id }) => findStored(store, id)))
+  t.strictSame(
+    found.filter((token, n) => (token === undefined) !== refused.has(tokens[n] as StoredToken)),
+    [],
+  )
+})
+
+t.test('Hanging disk: what nobody waits for makes no checkpoint, which would block', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const store = await open(t, file)
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  other.pragma('wal_autocheckpoint = 0')
+  other.exec('CREATE TABLE filler (content BLOB); INSERT INTO filler VALUES (zeroblob(20000000))')
+  const copied = () => (other.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { checkpointed: number }).checkpointed
+  const before = copied()
+  disk.isHanging = true
+  for (let n = 0; n < 40; n++) {
+    await store.purgeTokens(newToken().id, 10)
+    await store.addTokenCounts([])
+  }
+  t.equal(copied(), before)
+  disk.recover()
+  await store.addToken(newToken())
+  t.ok(copied() > before, 'and then the next change that waits for the disk does')
 })

@@ -1,6 +1,10 @@
 import { chownSync, type statfsSync } from 'node:fs'
+import Database from 'better-sqlite3'
 import t from 'tap'
-import { explain } from '../../../src/store/sqlite/retry-locked.ts'
+import { OperatorError } from '../../../src/domain/operator-error.ts'
+import { assertSqliteVersion } from '../../../src/store/sqlite/connection.ts'
+import { withSentence } from '../../../src/store/sqlite/copy.ts'
+import { createRetryLocked, explain } from '../../../src/store/sqlite/retry-locked.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const error = (code: string) => Object.assign(new Error('disk I/O error'), { code })
@@ -12,21 +16,26 @@ t.test('Explain: SQLite says the same of a full disk and of a broken one; the se
   const folder = temporaryFolder(t)
   const file = `${folder}/store.db`
   const full = `the disk is full. Free some space on the file system of ${folder}.`
-  for (const code of ['SQLITE_IOERR_SHMSIZE', 'SQLITE_CANTOPEN', 'SQLITE_FULL', 'ENOSPC'])
-    t.equal(explain(error(code), file, disk(4096, 5)), full, code)
-  for (const code of ['SQLITE_FULL', 'ENOSPC', 'EDQUOT']) t.equal(explain(error(code), file, ROOMY), full, 'a quota')
-  t.equal(
-    explain(error('SQLITE_CANTOPEN'), file, disk(2 ** 30, 0)),
-    `the file system of ${folder} has no inode left. Delete some files there.`,
-  )
-  t.equal(explain(error('SQLITE_IOERR_READ'), file, ROOMY), 'disk I/O error (SQLITE_IOERR_READ).')
-})
-
-t.test('Explain: a read-only file system, a lock and other errors', async (t) => {
+  const cases: [codes: string, of: typeof statfsSync, sentence: string][] = [
+    ['SQLITE_IOERR_SHMSIZE SQLITE_CANTOPEN SQLITE_FULL ENOSPC', disk(4096, 5), full],
+    // A quota.
+    ['SQLITE_FULL ENOSPC EDQUOT', ROOMY, full],
+    ['SQLITE_CANTOPEN', disk(2 ** 30, 0), `the file system of ${folder} has no inode left. Delete some files there.`],
+    ['SQLITE_IOERR_READ', ROOMY, 'disk I/O error (SQLITE_IOERR_READ).'],
+    ['SQLITE_BUSY_RECOVERY', ROOMY, 'another program has locked it. End that program.'],
+    ['EIO', ROOMY, 'disk I/O error.'],
+  ]
+  for (const [codes, of, sentence] of cases)
+    for (const code of codes.split(' ')) t.equal(explain(error(code), file, of), sentence, code)
   t.match(explain(error('EROFS'), '/store.db'), /^its file system is read-only\./)
-  t.equal(explain(error('SQLITE_BUSY_RECOVERY'), '/store.db'), 'another program has locked it. End that program.')
-  t.equal(explain(error('EIO'), '/store.db'), 'disk I/O error.')
   t.equal(explain(new Error('of no kind'), '/store.db'), 'of no kind.')
+
+  const retryLocked = createRetryLocked(file, 0, { onError() {}, distrust() {} })
+  const fail = () => {
+    throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+  }
+  const message = `the database ${file} answered SQLITE_FULL: ${full}`
+  await t.rejects(retryLocked(fail), { name: 'StoreUnavailable', message }, 'with the database and the cause')
 })
 
 t.test('Explain: what is not allowed, by whom and to whom', async (t) => {
@@ -48,4 +57,26 @@ t.test('Explain: what is not allowed, by whom and to whom', async (t) => {
     chownSync(others, 65534, 65534)
   }
   t.match(denied(others), `Give it to that user (chown ${user} ${others}), or name another place in DATABASE_URL.`)
+})
+
+t.test('Copies: what an operator can mend is one sentence, and a bug stays a bug', async (t) => {
+  const folder = temporaryFolder(t)
+  const say = (error: unknown) => withSentence('Nothing was done', error, `${folder}/copy.db`)
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { syscall: 'write', code: 'ENOSPC' })
+  for (const [cause, sentence] of [
+    [full, `the disk is full. Free some space on the file system of ${folder}.`],
+    [new OperatorError('The file is wrong.'), 'The file is wrong.'],
+    [new OperatorError('it is damaged'), 'it is damaged.'],
+  ] as const)
+    t.match(say(cause), new OperatorError(`Nothing was done: ${sentence}`))
+  const bug = new TypeError('x is not a function')
+  t.equal(say(bug), bug)
+})
+
+t.test('SQLite: a version that can lose commits is refused', async (t) => {
+  for (const version of ['3.51.3', '3.51.10', '3.52.0', '4.0.0']) t.doesNotThrow(() => assertSqliteVersion(version))
+  for (const version of ['3.51.2', '3.50.7', '3.7.0', '2.99.99']) {
+    const message = new RegExp(`is ${version}, .* npm ci`)
+    t.throws(() => assertSqliteVersion(version), { name: 'OperatorError', message })
+  }
 })

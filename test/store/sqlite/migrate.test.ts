@@ -1,7 +1,18 @@
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { mintToken } from '../../../src/domain/token.ts'
+import { createIssuer } from '../../../src/issuer/issuer.ts'
+import { openStore } from '../../../src/store/open.ts'
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { failures } from '../../support/failures.ts'
+import { keyOf } from '../../support/keys.ts'
 import { folderOf, LATEST } from '../../support/migrations.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { START } from '../../support/world.ts'
+import { FIRST, migrationConformance } from '../conformance/migrations.ts'
 
 function openDatabase(t: Test) {
   const db = new Database(':memory:')
@@ -9,86 +20,27 @@ function openDatabase(t: Test) {
   return db
 }
 
-const FIRST = { '0001_a.sql': 'CREATE TABLE a (n INTEGER)' }
-
-t.test('Migrations: each is applied once, in order; other files are ignored', async (t) => {
-  const db = openDatabase(t)
-  const folder = folderOf(t, { ...FIRST, 'README.md': 'no SQL' })
-  t.strictSame(migrate(db, { folder }), { from: 0, to: 1 })
-  t.strictSame(migrate(db, { folder }), { from: 1, to: 1 })
-  const more = folderOf(t, {
-    ...FIRST,
-    '0010_c.sql': 'INSERT INTO a VALUES (2)',
-    '0002_b.sql': 'INSERT INTO a VALUES (1)',
-  })
-  t.strictSame(migrate(db, { folder: more }), { from: 1, to: 3 })
-  t.strictSame(db.prepare('SELECT n FROM a ORDER BY rowid').pluck().all(), [1, 2])
-})
-
-t.test('Migrations: one that fails leaves the database as it was', async (t) => {
-  const db = openDatabase(t)
-  t.throws(() => migrate(db, { folder: folderOf(t, { ...FIRST, '0002_b.sql': 'CREATE TABLE b (n); nonsense' }) }))
-  t.strictSame(db.prepare('SELECT name FROM sqlite_schema').all(), [])
-  t.strictSame(migrate(db, { folder: folderOf(t, FIRST) }), { from: 0, to: 1 })
-})
-
-const RECORDED = {
-  ...FIRST,
-  '0002_compatibility.sql':
-    "CREATE TABLE compatibility (oldest_program TEXT); INSERT INTO compatibility VALUES ('0.9.0')",
-}
-const EXPANDED = { ...RECORDED, '0003_b.sql': 'ALTER TABLE a ADD COLUMN m INTEGER' }
-const CONTRACTED = {
-  ...EXPANDED,
-  '0004_c.sql': "ALTER TABLE a DROP COLUMN n; UPDATE compatibility SET oldest_program = '0.10.0'",
-}
-
-t.test('Migrations: a newer schema that allows the program stays as it is, and the program runs', async (t) => {
-  const db = openDatabase(t)
-  migrate(db, { folder: folderOf(t, EXPANDED) })
-  const folder = folderOf(t, RECORDED)
-  for (const program of ['0.9.0', '0.10.0', '1.0.0']) {
-    t.strictSame(migrate(db, { folder, program }), { from: 3, to: 3 }, program)
-  }
-  t.equal(db.pragma('user_version', { simple: true }), 3)
-})
-
-t.test(
-  'Migrations: a newer schema that needs a newer program is refused, with the version that it needs',
-  async (t) => {
+t.test('in SQLite', async (t) =>
+  migrationConformance(t, (t) => {
     const db = openDatabase(t)
-    migrate(db, { folder: folderOf(t, CONTRACTED) })
-    for (const program of ['0.9.0', '0.9.11', '0.1.0', '0.10.0-rc.1']) {
-      t.throws(() => migrate(db, { folder: folderOf(t, RECORDED), program }), {
-        name: 'OperatorError',
-        message: `The database needs token-server 0.10.0 or newer, and this is ${program}: upgrade the program.`,
-      })
+    async function query(text: string): Promise<unknown[]> {
+      const statement = db.prepare(text)
+      if (statement.reader) return statement.pluck().all()
+      statement.run()
+      return []
     }
-    t.strictSame(migrate(db, { folder: folderOf(t, RECORDED), program: '0.10.0' }), { from: 4, to: 4 })
-  },
+    return {
+      migrate: async (options) => migrate(db, options),
+      query,
+      tables: () => query('SELECT name FROM sqlite_schema ORDER BY 1'),
+    }
+  }),
 )
-
-t.test('Migrations: a program that knows the schema runs on it, whatever the record says', async (t) => {
-  const db = openDatabase(t)
-  const folder = folderOf(t, CONTRACTED)
-  t.strictSame(migrate(db, { folder, program: '0.1.0' }), { from: 0, to: 4 })
-  t.strictSame(migrate(db, { folder, program: '0.1.0' }), { from: 4, to: 4 })
-})
-
-t.test('Migrations: a record that is no version allows no older program', async (t) => {
-  const db = openDatabase(t)
-  migrate(db, { folder: folderOf(t, EXPANDED) })
-  db.exec("UPDATE compatibility SET oldest_program = 'soon'")
-  t.throws(() => migrate(db, { folder: folderOf(t, RECORDED), program: '9.0.0' }), {
-    message: /needs token-server soon/,
-  })
-})
 
 t.test("Migrations: the next release's may run beside this program", async (t) => {
   const db = openDatabase(t)
   migrate(db)
-  const oldest = db.prepare('SELECT oldest_program FROM compatibility').pluck().all()
-  t.equal(oldest.length, 1)
+  t.equal(db.prepare('SELECT oldest_program FROM compatibility').pluck().all().length, 1)
   db.pragma(`user_version = ${LATEST + 1}`)
   t.strictSame(migrate(db), { from: LATEST + 1, to: LATEST + 1 })
 })
@@ -96,15 +48,8 @@ t.test("Migrations: the next release's may run beside this program", async (t) =
 t.test('Migrations: a newer database without a record is refused', async (t) => {
   const db = openDatabase(t)
   db.pragma('user_version = 2')
-  t.throws(() => migrate(db, { folder: folderOf(t, FIRST) }), {
-    message: /at version 2, .* up to 1: upgrade the program/,
-  })
-})
-
-t.test("Migrations: somebody else's database is refused", async (t) => {
-  const db = openDatabase(t)
-  db.exec('CREATE TABLE theirs (n INTEGER)')
-  t.throws(() => migrate(db, { folder: folderOf(t, FIRST) }), { name: 'OperatorError', message: /of another program/ })
+  const message = /at version 2, .* up to 1: upgrade the program/
+  t.throws(() => migrate(db, { folder: folderOf(t, FIRST) }), { message })
 })
 
 t.test('Migrations: an empty database stays empty where nothing is to be made', async (t) => {
@@ -113,4 +58,56 @@ t.test('Migrations: an empty database stays empty where nothing is to be made', 
   t.equal(db.pragma('user_version', { simple: true }), 0)
   migrate(db)
   t.strictSame(migrate(db, { create: false }), { from: LATEST, to: LATEST })
+})
+
+const MIGRATIONS = join(import.meta.dirname, '../../../migrations/sqlite')
+const VERSION_3 = [
+  '0001_applications_secrets_tokens.sql',
+  '0002_suites_approvals.sql',
+  '0003_changes_revocations.sql',
+] as const
+
+t.test('Migrations: what was revoked by the time of a revoke-all stays revoked, and nothing else is', async (t) => {
+  const folder = join(temporaryFolder(t), 'version-3')
+  mkdirSync(folder)
+  for (const name of VERSION_3) copyFileSync(join(MIGRATIONS, name), join(folder, name))
+  const file = join(folder, 'store.db')
+  const db = new Database(file)
+  migrate(db, { folder: pathToFileURL(`${folder}/`) })
+
+  const addApplication = db.prepare(
+    `INSERT INTO applications (client_id, name, developer_email, tokens_valid_from, created_at) VALUES (?, 'A', 'a@b.example', ?, 0)`,
+  )
+  addApplication.run('never', 0)
+  addApplication.run('revoked', START)
+  addApplication.run('revoked ahead of the clock', START + 100_000)
+  const addToken = db.prepare(
+    'INSERT INTO tokens (id, secret_hash, application_id, issued_at, revoked_at) VALUES (?, ?, ?, ?, ?)',
+  )
+  const tokens: [application: number, issuedAt: number, revokedAt: number | null, verdict: string][] = [
+    [1, START - 1, null, 'active'],
+    [1, START, START + 1, 'revoked token'],
+    [2, START - 1, null, 'revoked token'],
+    [2, START - 1, START - 1, 'revoked token'],
+    [2, START, null, 'active'],
+    [3, START + 1, null, 'revoked token'],
+    [3, START + 100_000, null, 'active'],
+    [4, START - 1, null, 'removed application'],
+  ]
+  const minted = tokens.map(([application, issuedAt, revokedAt, verdict]) => {
+    const { accessToken, stored } = mintToken(keyOf(application), issuedAt)
+    addToken.run(stored.id, stored.secretHash, application, issuedAt, revokedAt)
+    return { accessToken, id: stored.id, revokedAt, verdict }
+  })
+  db.close()
+
+  const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
+  t.teardown(() => store.close())
+  const issuer = createIssuer({ store, failures: failures(), now: () => START + 100_000 })
+  for (const { accessToken, id, revokedAt, verdict } of minted) {
+    const checked = await issuer.check(accessToken, {})
+    t.equal(checked.kind === 'active' ? 'active' : checked.reason, verdict)
+    if (revokedAt !== null)
+      t.equal((await store.findToken(id))?.stored.revokedAt, revokedAt, 'the first revocation stays')
+  }
 })

@@ -1,27 +1,17 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import type { Application, NewApplication } from '../../../src/domain/application.ts'
-import { StoreUnavailable } from '../../../src/domain/store.ts'
+import type { Application } from '../../../src/domain/application.ts'
+import { type Store, StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
-import { openSqlite, type SqliteStore } from '../../../src/store/sqlite/store.ts'
+import { openSqlite } from '../../../src/store/sqlite/store.ts'
 import { AUDIT } from '../../support/audit.ts'
+import { application, suite } from '../../support/newcomers.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
+import { callsOf } from '../conformance/failure.ts'
 
 const PLACE = 'postgres://db.example:5432/tokens'
-const SECRET = { digest: '$sha256$AAAA', createdAt: START }
-const SUITE = { suiteId: 's', name: 'S', createdAt: START, secret: SECRET }
-const APPLICATION: NewApplication = {
-  clientId: 'a',
-  name: 'A',
-  developerEmail: 'a@b.example',
-  createdAt: START,
-  secret: SECRET,
-  suites: 'all',
-  skipNamesake: false,
-}
-
 /** A store with an application that is approved for a suite, in a file. */
 async function openMovable(t: Test) {
   const file = join(temporaryFolder(t), 'store.db')
@@ -31,50 +21,35 @@ async function openMovable(t: Test) {
     return store
   }
   const store = open()
-  await store.register({ suites: [SUITE], applications: [APPLICATION] }, AUDIT)
-  const application = (await store.findApplication('a')) as Application
+  await store.register({ suites: [suite('s')], applications: [application('a', { suites: 'all' })] }, AUDIT)
+  const found = (await store.findApplication('a')) as Application
   await store.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
   await store.addAdminKey('anna', KEY, AUDIT)
-  return { file, open, store, application }
+  return { file, open, store, application: found }
 }
 
 const KEY = { digest: 'key', createdAt: START, endsAt: START + 1 }
 
 /** Every change of a table that is copied: the registry, operators and their keys. */
-const CHANGES: Record<string, (store: SqliteStore) => Promise<unknown>> = {
-  register: (store) => store.register({ suites: [{ ...SUITE, suiteId: 'new' }], applications: [] }, AUDIT),
-  startSecrets: (store) => store.startSecrets(['a']),
-  setStatus: (store) => store.setStatus('a', 'suspended', AUDIT),
-  updateApplication: (store) => store.updateApplication('a', { name: 'B' }, AUDIT),
-  removeApplication: (store) => store.removeApplication('a', AUDIT),
-  updateSuite: (store) => store.updateSuite('s', { name: 'T' }, AUDIT),
-  removeSuite: (store) => store.removeSuite('s', AUDIT),
-  approve: (store) => store.approve('a', 's', AUDIT),
-  withdraw: (store) => store.withdraw('a', 's', AUDIT),
-  revokeTokens: (store) => store.revokeTokens('a', START, AUDIT),
-  addSecret: (store) => store.addSecret('a', SECRET, AUDIT),
-  rotateSecret: (store) => store.rotateSecret('a', SECRET, START, START, AUDIT),
-  revokeSecret: (store) => store.revokeSecret('a', 1, START, AUDIT),
-  addOperator: (store) => store.addOperator({ name: 'bert', role: 'admin', createdAt: START }, AUDIT),
-  removeOperator: (store) => store.removeOperator('anna', AUDIT),
-  addAdminKey: (store) => store.addAdminKey('anna', { ...KEY, digest: 'new' }, AUDIT),
-  revokeAdminKey: (store) => store.revokeAdminKey('anna', 1, START, AUDIT),
-}
+const CHANGES = [
+  ...['register', 'startSecrets', 'setStatus', 'updateApplication', 'removeApplication', 'updateSuite', 'removeSuite'],
+  ...['approve', 'withdraw', 'revokeTokens', 'addSecret', 'rotateSecret', 'revokeSecret'],
+  ...['addOperator', 'removeOperator', 'addAdminKey', 'revokeAdminKey'],
+] as (keyof ReturnType<typeof callsOf>)[]
 
 t.test('Moved store: every change of its registry is refused, also in other processes, with where it is', async (t) => {
   const { store, open, application } = await openMovable(t)
   const other = open()
   t.equal(other.movedTo, undefined)
   await store.move.begin(PLACE, START)
-  for (const [name, change] of Object.entries(CHANGES)) {
-    for (const one of [store, other]) {
-      await t.rejects(change(one), { name: 'OperatorError', message: `The store is being copied to ${PLACE}` }, name)
-    }
+  const refused = async (message: string, ...stores: Store[]) => {
+    for (const name of CHANGES)
+      for (const one of stores) await t.rejects(callsOf(one)[name](), { name: 'OperatorError', message }, name)
   }
+  await refused(`The store is being copied to ${PLACE}`, store, other)
   await store.move.complete(PLACE, START, { ...AUDIT, at: START + 1000 })
   const since = new Date(START + 1000).toISOString()
-  const message = `The store has moved to ${PLACE} at ${since}: name that in DATABASE_URL.`
-  for (const change of Object.values(CHANGES)) await t.rejects(change(other), { name: 'OperatorError', message })
+  await refused(`The store has moved to ${PLACE} at ${since}: name that in DATABASE_URL.`, other)
   t.strictSame(await other.findApplication('a'), application)
   t.equal((await other.listSuites({ limit: 9 })).length, 1)
   t.equal(open().movedTo, PLACE)
@@ -84,26 +59,27 @@ t.test('Moved store: a change by hand, or by a program of an older version, is r
   const { store, file } = await openMovable(t)
   const db = new Database(file)
   t.teardown(() => db.close())
+  const inserts: Record<string, string> = {
+    applications: "(client_id, name, developer_email, created_at) VALUES ('b', 'B', 'b@b.example', 0)",
+    suites: "(suite_id, name, created_at) VALUES ('t', 'T', 0)",
+    secrets: "(application_id, digest, created_at) VALUES (1, 'x', 0)",
+    approvals: '(application_id, suite_id) VALUES (1, 1) ON CONFLICT DO NOTHING',
+    operators: "(name, role, created_at) VALUES ('bert', 'admin', 0)",
+    admin_keys: "(operator_id, digest, created_at, ends_at) VALUES (1, 'x', 0, 0)",
+  }
+  const updates = [
+    ...[
+      "applications SET name = 'B'",
+      "suites SET name = 'T'",
+      'secrets SET ends_at = 1',
+      'approvals SET suite_id = 1',
+    ],
+    ...["operators SET role = 'viewer'", 'admin_keys SET revoked_at = 1', 'admin_keys SET ends_at = 1'],
+  ]
   const changes = [
-    "INSERT INTO applications (client_id, name, developer_email, created_at) VALUES ('b', 'B', 'b@b.example', 0)",
-    "UPDATE applications SET name = 'B'",
-    'DELETE FROM applications',
-    "INSERT INTO suites (suite_id, name, created_at) VALUES ('t', 'T', 0)",
-    "UPDATE suites SET name = 'T'",
-    'DELETE FROM suites',
-    "INSERT INTO secrets (application_id, digest, created_at) VALUES (1, 'x', 0)",
-    'UPDATE secrets SET ends_at = 1',
-    'DELETE FROM secrets',
-    'INSERT INTO approvals (application_id, suite_id) VALUES (1, 1) ON CONFLICT DO NOTHING',
-    'UPDATE approvals SET suite_id = 1',
-    'DELETE FROM approvals',
-    "INSERT INTO operators (name, role, created_at) VALUES ('bert', 'admin', 0)",
-    "UPDATE operators SET role = 'viewer'",
-    'DELETE FROM operators',
-    "INSERT INTO admin_keys (operator_id, digest, created_at, ends_at) VALUES (1, 'x', 0, 0)",
-    'UPDATE admin_keys SET revoked_at = 1',
-    'UPDATE admin_keys SET ends_at = 1',
-    'DELETE FROM admin_keys',
+    ...Object.entries(inserts).map(([table, row]) => `INSERT INTO ${table} ${row}`),
+    ...updates.map((update) => `UPDATE ${update}`),
+    ...Object.keys(inserts).map((table) => `DELETE FROM ${table}`),
   ]
   await store.move.begin(PLACE, START)
   for (const change of changes) t.throws(() => db.exec(change), { message: /^the store has moved to another/ }, change)
@@ -170,57 +146,41 @@ t.test('Moved store: a copy that did not end is no obstacle to the next; one tha
   t.equal(store.move.movedTo(), undefined)
 })
 
-t.test(
-  'Moved store: what is copied has every column of every table, but for what is about this store itself',
-  async (t) => {
-    const { store, file } = await openMovable(t)
-    const db = new Database(file)
-    t.teardown(() => db.close())
-    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").pluck()
-    const own = [
-      'backups',
-      'changes',
-      'compatibility',
-      'idempotency_keys',
-      'login_codes',
-      'moved',
-      'refusals',
-      'sessions',
-    ]
-    const { copyPages } = await import('../../../src/store/sqlite/statements/copy.ts')
-    for (const table of (tables.all() as string[]).filter((name) => !own.includes(name))) {
-      const statement = copyPages[table as keyof typeof copyPages]
-      const columns = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table) as string[]
-      for (const column of columns)
-        t.match(statement, new RegExp(`\\b${column}\\b.*(?=FROM)`, 's'), `${table}.${column}`)
-      t.equal(db.prepare(statement).columns().length, columns.length)
-    }
-    t.equal((await store.lastKeys()).length, 6)
-  },
-)
+t.test('Moved store: what is copied has every column of every table that is not about this store', async (t) => {
+  const { store, file } = await openMovable(t)
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").pluck()
+  const own = 'backups changes compatibility idempotency_keys login_codes moved refusals sessions'.split(' ')
+  const { copyPages } = await import('../../../src/store/sqlite/statements/copy.ts')
+  for (const table of (tables.all() as string[]).filter((name) => !own.includes(name))) {
+    const statement = copyPages[table as keyof typeof copyPages]
+    const columns = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table) as string[]
+    for (const column of columns) t.match(statement, new RegExp(`\\b${column}\\b.*(?=FROM)`, 's'), `${table}.${column}`)
+    t.equal(db.prepare(statement).columns().length, columns.length)
+  }
+  t.equal((await store.lastKeys()).length, 6)
+})
 
-t.test(
-  'Moved store: copying and reopening are audit events in the same transaction; without a change there is none',
-  async (t) => {
-    const { store, file } = await openMovable(t)
-    const events = async () => (await store.listAuditEvents({ subject: file, limit: 9 })).map(({ action }) => action)
-    await store.move.reopen(AUDIT)
-    await store.move.begin(PLACE, START)
-    t.strictSame(await events(), [])
-    const db = new Database(file)
-    t.teardown(() => db.close())
-    db.exec("CREATE TRIGGER refused BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'refused'); END")
-    await t.rejects(store.move.complete(PLACE, START, AUDIT), StoreUnavailable)
-    await t.rejects(store.move.reopen(AUDIT), StoreUnavailable)
-    t.equal(store.move.movedTo(), PLACE)
-    t.equal(store.move.isCopied(), false)
-    db.exec('DROP TRIGGER refused')
-    await store.move.complete(PLACE, START, AUDIT)
-    t.strictSame(await events(), ['database copied'])
-    await store.move.reopen(AUDIT)
-    await store.move.reopen(AUDIT)
-    t.strictSame(await events(), ['database reopened', 'database copied'])
-    const [last] = await store.listAuditEvents({ limit: 1 })
-    t.match(last, { ...AUDIT.author, before: { moved_to: PLACE }, after: { moved_to: null } })
-  },
-)
+t.test('Moved store: copying and reopening are audit events in the same transaction', async (t) => {
+  const { store, file } = await openMovable(t)
+  const events = async () => (await store.listAuditEvents({ subject: file, limit: 9 })).map(({ action }) => action)
+  await store.move.reopen(AUDIT)
+  await store.move.begin(PLACE, START)
+  t.strictSame(await events(), [])
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  db.exec("CREATE TRIGGER refused BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'refused'); END")
+  await t.rejects(store.move.complete(PLACE, START, AUDIT), StoreUnavailable)
+  await t.rejects(store.move.reopen(AUDIT), StoreUnavailable)
+  t.equal(store.move.movedTo(), PLACE)
+  t.equal(store.move.isCopied(), false)
+  db.exec('DROP TRIGGER refused')
+  await store.move.complete(PLACE, START, AUDIT)
+  t.strictSame(await events(), ['database copied'])
+  await store.move.reopen(AUDIT)
+  await store.move.reopen(AUDIT)
+  t.strictSame(await events(), ['database reopened', 'database copied'])
+  const [last] = await store.listAuditEvents({ limit: 1 })
+  t.match(last, { ...AUDIT.author, before: { moved_to: PLACE }, after: { moved_to: null } })
+})

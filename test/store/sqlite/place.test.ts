@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import fs, {
   chmodSync,
   copyFileSync,
@@ -20,12 +19,7 @@ import { belongsTo } from '../../../src/store/sqlite/files.ts'
 import { ifThere, preparePlace, tighten } from '../../../src/store/sqlite/place.ts'
 import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
 import { AUDIT, AUTHOR } from '../../support/audit.ts'
-import { MOUNTS, mountFileSystem } from '../../support/mount.ts'
-import { MAIN } from '../../support/spawn.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-
-const isRoot = process.getuid?.() === 0
-const NOBODY = 65534
 
 const open = (file: string, options = {}) => openStore({ kind: 'sqlite', file }, { lockTimeout: 0, ...options })
 
@@ -36,22 +30,19 @@ async function refusal(file: string, options = {}): Promise<string> {
   )
 }
 
-t.test(
-  'Place: a database behind a link has its side files beside the real file, also where that is made',
-  async (t) => {
-    const folder = temporaryFolder(t)
-    mkdirSync(join(folder, 'real'))
-    symlinkSync(join(folder, 'real', 'store.db'), join(folder, 'link.db'))
-    for (let time = 0; time < 2; time++) {
-      const store = await open(join(folder, 'link.db'))
-      await t.resolves(store.ping())
-      t.strictSame(readdirSync(join(folder, 'real')).sort(), ['store.db', 'store.db-shm', 'store.db-wal'])
-      t.equal(store.database, join(folder, 'real', 'store.db'))
-      await store.close()
-    }
-    t.strictSame(readdirSync(folder).sort(), ['link.db', 'real'])
-  },
-)
+t.test('Place: a database behind a link has its side files beside the real file', async (t) => {
+  const folder = temporaryFolder(t)
+  mkdirSync(join(folder, 'real'))
+  symlinkSync(join(folder, 'real', 'store.db'), join(folder, 'link.db'))
+  for (let time = 0; time < 2; time++) {
+    const store = await open(join(folder, 'link.db'))
+    await t.resolves(store.ping())
+    t.strictSame(readdirSync(join(folder, 'real')).sort(), ['store.db', 'store.db-shm', 'store.db-wal'])
+    t.equal(store.database, join(folder, 'real', 'store.db'))
+    await store.close()
+  }
+  t.strictSame(readdirSync(folder).sort(), ['link.db', 'real'])
+})
 
 t.test('Place: a database that others may read is theirs no more', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
@@ -64,9 +55,12 @@ t.test('Place: a database that others may read is theirs no more', async (t) => 
   await second.close()
 })
 
-/** Until the test ends, side files vanish: as soon as they were looked at, or just before anything else is done with them. */
-function closeAmid(t: Test, operation: 'accessSync' | 'copyFileSync' | 'statSync'): { times: number } {
-  const closed = { times: 0 }
+/** How many side files vanish amid an action: as soon as they were looked at, or just before anything else is done with them. */
+async function closedAmid(
+  operation: 'accessSync' | 'copyFileSync' | 'statSync',
+  action: () => unknown,
+): Promise<number> {
+  let closed = 0
   const real = fs[operation] as (path: string, ...rest: unknown[]) => unknown
   function replace(by: unknown): void {
     Object.assign(fs, { [operation]: by })
@@ -75,7 +69,7 @@ function closeAmid(t: Test, operation: 'accessSync' | 'copyFileSync' | 'statSync
   function close(path: string): void {
     if (!/-(wal|shm)$/.test(path) || !existsSync(path)) return
     rmSync(path)
-    closed.times++
+    closed++
   }
   replace((path: string, ...rest: unknown[]) => {
     if (operation !== 'statSync') close(path)
@@ -83,7 +77,11 @@ function closeAmid(t: Test, operation: 'accessSync' | 'copyFileSync' | 'statSync
     close(path)
     return answer
   })
-  t.teardown(() => replace(real))
+  try {
+    await action()
+  } finally {
+    replace(real)
+  }
   return closed
 }
 
@@ -97,50 +95,37 @@ async function leftOpen(t: Test): Promise<string> {
 }
 
 t.test(
-  'Place: side files that another process deletes amid opening, as it closes the database, are not missed',
+  'Place: side files that another process deletes amid opening, tightening or a restore are not missed',
   async (t) => {
+    const opened = await leftOpen(t)
+    t.equal(await closedAmid('accessSync', () => t.equal(preparePlace(opened, { create: false }), opened)), 2)
+
     const file = await leftOpen(t)
-    const looked = closeAmid(t, 'accessSync')
-    t.equal(preparePlace(file, { create: false }), file)
-    t.equal(looked.times, 2)
+    for (const one of [file, `${file}-wal`, `${file}-shm`]) chmodSync(one, 0o644)
+    t.equal(await closedAmid('statSync', () => tighten(file)), 2)
+    t.doesNotThrow(() => tighten(file))
+    t.equal(statSync(file).mode & 0o777, 0o600)
+
+    const restored = await leftOpen(t)
+    const backup = join(temporaryFolder(t), 'backup.db')
+    await backUpSqlite(restored, backup, { withoutTokens: false })
+    const options = { revokeAllTokens: false, now: Date.now, author: AUTHOR }
+    t.equal(await closedAmid('copyFileSync', () => restoreSqlite(restored, backup, options)), 1)
+    t.notOk(belongsTo(restored, `${restored}-wal`), 'what is not there belongs to nobody')
+    t.throws(() => ifThere(() => mkdirSync('/')), { code: 'EEXIST' }, 'all else is an error')
   },
 )
 
-t.test('Place: nor are those whose permissions are to be changed', async (t) => {
-  const file = await leftOpen(t)
-  for (const one of [file, `${file}-wal`, `${file}-shm`]) chmodSync(one, 0o644)
-  const changed = closeAmid(t, 'statSync')
-  t.doesNotThrow(() => tighten(file))
-  t.equal(changed.times, 2)
-  t.doesNotThrow(() => tighten(file))
-  t.equal(statSync(file).mode & 0o777, 0o600)
-})
-
-t.test('Place: nor is a log that a restore is about to keep', async (t) => {
-  const file = await leftOpen(t)
-  const backup = join(temporaryFolder(t), 'backup.db')
-  await backUpSqlite(file, backup, { withoutTokens: false })
-  const kept = closeAmid(t, 'copyFileSync')
-  t.match(await restoreSqlite(file, backup, { revokeAllTokens: false, now: Date.now, author: AUTHOR }), {
-    bytes: Number,
-  })
-  t.equal(kept.times, 1)
-  t.notOk(belongsTo(file, `${file}-wal`), 'what is not there belongs to nobody')
-})
-
-t.test('Place: only a file that is not there is passed over in silence', async (t) => {
-  const folder = temporaryFolder(t)
-  t.throws(() => ifThere(() => mkdirSync(folder)), { code: 'EEXIST' })
-})
-
 t.test('Place: without a database, what only reads says where it looked, and makes nothing', async (t) => {
   const folder = temporaryFolder(t)
+  const missing = (file: string) => `There is no database at ${file}. If there should be a store, DATABASE_URL or`
   const file = join(folder, 'deeper', 'store.db')
-  t.match(
-    await refusal(file, { create: false }),
-    `There is no database at ${file}. If there should be a store, DATABASE_URL or`,
-  )
+  t.match(await refusal(file, { create: false }), missing(file))
   t.strictSame(readdirSync(folder), [])
+  const empty = join(folder, 'store.db')
+  writeFileSync(empty, '')
+  t.match(await refusal(empty, { create: false }), missing(empty))
+  t.equal(statSync(empty).size, 0)
 })
 
 t.test('Place: a log whose database is missing, or empty, is not deleted, and nothing is made beside it', async (t) => {
@@ -166,19 +151,12 @@ t.test('Place: a log whose database is missing, or empty, is not deleted, and no
   t.equal(await refusal(file), 'it opened', 'an empty log is nothing')
 })
 
-t.test('Place: an empty file is no database yet, and what only reads leaves it empty', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  writeFileSync(file, '')
-  await t.rejects(open(file, { create: false }), {
-    message: new RegExp(`^There is no database at ${file}\\. If there should`),
-  })
-  t.equal(statSync(file).size, 0)
-})
-
-t.test('Place: several missing folders are made, and one that cannot be is named', async (t) => {
+t.test('Place: missing folders are made for the owner only, and one that cannot be made is named', async (t) => {
   const folder = temporaryFolder(t)
-  await (await open(join(folder, 'a', 'b', 'c', 'store.db'))).close()
-  t.equal(statSync(join(folder, 'a', 'b')).mode & 0o777, 0o700)
+  const store = await open(join(folder, 'a', 'b', 'c', 'store.db'))
+  for (const made of ['a/b', 'a/b/c']) t.equal(statSync(join(folder, made)).mode & 0o777, 0o700)
+  for (const made of ['store.db', 'store.db-wal']) t.equal(statSync(join(folder, 'a/b/c', made)).mode & 0o777, 0o600)
+  await store.close()
   writeFileSync(join(folder, 'file'), '')
   t.match(await refusal(join(folder, 'file', 'store.db')), /file\/store\.db cannot be opened: ENOTDIR: .*\.$/)
   symlinkSync(join(folder, 'nowhere', 'deeper'), join(folder, 'dangling'))
@@ -195,70 +173,11 @@ t.test('Place: what is no database of this program keeps its permissions', async
   for (const one of [folder, file]) t.equal(statSync(one).mode & 0o777, 0o755)
 })
 
-t.test(
-  'Place: a folder that nobody can make ends in a sentence, not in a loop',
-  { skip: !existsSync('/proc/self') && 'needs /proc' },
-  async (t) => {
-    t.match(
-      await refusal('/proc/token-server/store.db'),
-      /^The database \/proc\/token-server\/store\.db cannot be opened: ENOENT: .* mkdir '\/proc\/token-server'\.$/,
-    )
-  },
-)
+const skip = !existsSync('/proc/self/stat') && 'needs /proc'
 
-t.test(
-  'Place: where permissions cannot be changed they stay as they are',
-  { skip: !existsSync('/proc/self/stat') && 'needs /proc' },
-  async (t) => {
-    t.doesNotThrow(() => tighten('/proc/self/stat'))
-  },
-)
-
-/** What the program says when a user without privileges opens a database. */
-function refusalOfNobody(file: string): string {
-  const env = { ...process.env, DATABASE_URL: `sqlite:${file}` }
-  const options = { env, cwd: '/', encoding: 'utf8', ...(isRoot && { uid: NOBODY, gid: NOBODY }) } as const
-  // The first line: tap's own hook complains too, of what that user may not do.
-  return spawnSync(process.execPath, [MAIN, 'migrate'], options).stderr.split('\n')[0] as string
-}
-
-const canNobodyRun = !isRoot || spawnSync(process.execPath, ['--version'], { uid: NOBODY, cwd: '/' }).status === 0
-
-t.test(
-  'Place: a folder of another user is named with both users',
-  {
-    skip: !canNobodyRun && 'needs a place that every user can read',
-  },
-  async (t) => {
-    const folder = temporaryFolder(t)
-    chmodSync(folder, 0o755)
-    const data = join(folder, 'data')
-    mkdirSync(data, { mode: 0o555 })
-    const [owner, user] = [process.getuid?.(), isRoot ? NOBODY : process.getuid?.()]
-    const mend = isRoot ? `Give it to that user (chown ${NOBODY} ${data})` : `Make it writable (chmod u+rwX ${data})`
-    const expected =
-      `${data} belongs to uid ${owner} (mode 555), and this process, uid ${user}, may not write there. ` +
-      `${mend}, or name another place in DATABASE_URL.`
-    const file = join(data, 'store.db')
-    t.equal(refusalOfNobody(file), `The database ${file} cannot be opened: ${expected}`)
-    t.match(refusalOfNobody(join(data, 'deeper', 'store.db')), expected)
-
-    chmodSync(data, 0o777)
-    await (await open(file)).close()
-    chmodSync(file, 0o444)
-    t.match(refusalOfNobody(file), `${file} belongs to uid ${owner} (mode ${isRoot ? 444 : 400})`)
-  },
-)
-
-t.test('Place: a full disk, one without inodes and a read-only one are told apart', MOUNTS, async (t) => {
-  const full = await mountFileSystem(t, 'size=64k')
-  writeFileSync(join(full, 'ballast'), Buffer.alloc(40 * 1024))
-  t.match(await refusal(join(full, 'store.db')), `the disk is full. Free some space on the file system of ${full}.`)
-
-  const noInodes = await mountFileSystem(t, 'size=16m,nr_inodes=3')
-  writeFileSync(join(noInodes, 'ballast'), '')
-  t.match(await refusal(join(noInodes, 'store.db')), `the file system of ${noInodes} has no inode left. Delete some`)
-
-  const readOnly = await mountFileSystem(t, 'ro')
-  t.match(await refusal(join(readOnly, 'deeper', 'store.db')), 'its file system is read-only. Mount it writable')
+t.test('Place: what nobody can make or change ends in a sentence, or stays as it is', { skip }, async (t) => {
+  const message =
+    /^The database \/proc\/token-server\/store\.db cannot be opened: ENOENT: .* mkdir '\/proc\/token-server'\.$/
+  t.match(await refusal('/proc/token-server/store.db'), message)
+  t.doesNotThrow(() => tighten('/proc/self/stat'))
 })

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import fs, { chmodSync, copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
@@ -7,27 +7,16 @@ import t, { type Test } from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
+import { openStore } from '../../../src/store/open.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import { isUnsound } from '../../../src/store/sqlite/files.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { recoverLog, rewriteLog } from '../../../src/store/sqlite/unsound.ts'
 import { AUDIT } from '../../support/audit.ts'
+import { disk } from '../../support/hanging-disk.ts'
 import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
-
-/** The disk: whether the next fsync fails. */
-const disk = { fails: false }
-const { fdatasync } = fs
-Object.assign(fs, {
-  fdatasync(file: number, done: fs.NoParamCallback) {
-    if (!disk.fails) return fdatasync(file, done)
-    disk.fails = false
-    return done(new Error('EIO'))
-  },
-})
-syncBuiltinESMExports()
-const { openStore } = await import('../../../src/store/open.ts')
 
 const open = (file: string, options = {}) => openStore({ kind: 'sqlite', file }, { lockTimeout: 200, ...options })
 const newToken = () => mintToken(keyOf(1), START).stored
@@ -37,20 +26,28 @@ const NOT_ALONE = {
   message: /store\.db cannot be opened: an fsync has failed, .* End every process .* do not delete .*store\.db-wal, /,
 }
 
-/** How many bytes are written by JavaScript: SQLite writes by itself. */
-function writtenBy(action: () => void): number {
+/** Until the action ends, what JavaScript writes is written by this; SQLite writes by itself. */
+async function writingBy(write: typeof fs.writeSync, action: () => unknown): Promise<void> {
+  const { writeSync } = fs
+  Object.assign(fs, { writeSync: write })
+  syncBuiltinESMExports()
+  try {
+    await action()
+  } finally {
+    Object.assign(fs, { writeSync })
+    syncBuiltinESMExports()
+  }
+}
+
+/** How many bytes an action writes. */
+async function writtenBy(action: () => unknown): Promise<number> {
   const { writeSync } = fs
   let bytes = 0
-  Object.assign(fs, {
-    writeSync(descriptor: number, chunk: Buffer, from: number, length: number, at: number) {
-      bytes += length
-      return writeSync(descriptor, chunk, from, length, at)
-    },
-  })
-  syncBuiltinESMExports()
-  action()
-  Object.assign(fs, { writeSync })
-  syncBuiltinESMExports()
+  const write = (descriptor: number, chunk: Buffer, from: number, length: number, at: number) => {
+    bytes += length
+    return writeSync(descriptor, chunk, from, length, at)
+  }
+  await writingBy(write as typeof writeSync, action)
   return bytes
 }
 
@@ -79,40 +76,37 @@ async function crashed(t: Test, { isMarked = false } = {}) {
   return { file, inTheFile, tokens }
 }
 
-t.test(
-  'Unsound: when an fsync has failed, every process that has the database refuses, and none opens it',
-  async (t) => {
-    const file = join(temporaryFolder(t), 'store.db')
-    const [one, other] = [await open(file), await open(file)]
-    const token = newToken()
-    await one.addToken(token)
-    disk.fails = true
-    await t.rejects(one.addToken(newToken()), { cause: { message: 'EIO' } })
-    t.ok(isUnsound(file))
+t.test('Unsound: when an fsync has failed, every process of the database refuses, and none opens it', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const [one, other] = [await open(file), await open(file)]
+  const token = newToken()
+  await one.addToken(token)
+  disk.failsNext = true
+  await t.rejects(one.addToken(newToken()), { cause: { message: 'EIO' } })
+  t.ok(isUnsound(file))
 
-    await t.rejects(other.ping(), REFUSED)
-    await t.rejects(other.findToken(token.id), REFUSED)
-    await t.rejects(other.addToken(newToken()), REFUSED)
-    await t.rejects(other.setStatus('a', 'active', AUDIT), REFUSED)
-    await t.rejects(one.findToken(token.id), StoreUnavailable)
-    await t.rejects(open(file), NOT_ALONE)
-    await t.rejects(open(file, { recover: true }), NOT_ALONE)
+  await t.rejects(other.ping(), REFUSED)
+  await t.rejects(other.findToken(token.id), REFUSED)
+  await t.rejects(other.addToken(newToken()), REFUSED)
+  await t.rejects(other.setStatus('a', 'active', AUDIT), REFUSED)
+  await t.rejects(one.findToken(token.id), StoreUnavailable)
+  await t.rejects(open(file), NOT_ALONE)
+  await t.rejects(open(file, { recover: true }), NOT_ALONE)
 
-    chmodSync(`${file}-wal`, 0o600)
-    await t.rejects(one.ping(), StoreUnavailable)
-    t.ok(isUnsound(file), 'a mark that was lost is set again')
-    await one.close()
-    await other.close()
-    t.ok(existsSync(`${file}-wal`), 'and nobody made a checkpoint at the end')
-    t.ok(isUnsound(file))
-  },
-)
+  chmodSync(`${file}-wal`, 0o600)
+  await t.rejects(one.ping(), StoreUnavailable)
+  t.ok(isUnsound(file), 'a mark that was lost is set again')
+  await one.close()
+  await other.close()
+  t.ok(existsSync(`${file}-wal`), 'and nobody made a checkpoint at the end')
+  t.ok(isUnsound(file))
+})
 
 t.test('Unsound: an fsync that fails took its time as well', async (t) => {
   const events: Event[] = []
   const store = await open(join(temporaryFolder(t), 'store.db'), { observe: (event: Event) => events.push(event) })
   t.teardown(() => store.close())
-  disk.fails = true
+  disk.failsNext = true
   await t.rejects(store.addToken(newToken()), { cause: { message: 'EIO' } })
   t.match(events, [{ type: 'batch written' }, { type: 'disk synced', seconds: Number }])
 })
@@ -121,7 +115,7 @@ t.test("Unsound: what a process wrote while another's fsync failed is not answer
   const file = join(temporaryFolder(t), 'store.db')
   const [one, other] = [await open(file), await open(file)]
   const written = other.addToken(newToken())
-  disk.fails = true
+  disk.failsNext = true
   const failed = t.rejects(one.setStatus('a', 'active', AUDIT), StoreUnavailable)
   await t.rejects(written, REFUSED)
   await failed
@@ -189,42 +183,26 @@ t.test('Unsound: a marked file that is no database is said to be none', async (t
 
 t.test('Unsound: the log is written over itself, byte by byte the same', async (t) => {
   const file = join(temporaryFolder(t), 'store.db')
-  writeFileSync(`${file}-wal`, randomBytes(2.5 * 1024 * 1024))
-  const digest = () =>
-    createHash('sha256')
-      .update(readFileSync(`${file}-wal`))
-      .digest('hex')
-  const before = digest()
-  t.equal(
-    writtenBy(() => rewriteLog(file)),
-    2.5 * 1024 * 1024,
-  )
-  t.equal(digest(), before)
+  const log = randomBytes(2.5 * 1024 * 1024)
+  writeFileSync(`${file}-wal`, log)
+  t.equal(await writtenBy(() => rewriteLog(file)), log.length)
+  t.ok(readFileSync(`${file}-wal`).equals(log))
 })
 
 t.test('Unsound: before a checkpoint is made of it, the log is written over itself', async (t) => {
   const { file } = await crashed(t, { isMarked: true })
   const { size } = statSync(`${file}-wal`)
-  t.equal(
-    writtenBy(() => recoverLog(file)),
-    size,
-  )
+  t.equal(await writtenBy(() => recoverLog(file)), size)
   t.notOk(existsSync(`${file}-wal`))
 })
 
 t.test('Unsound: a database whose log the disk does not take is marked, and not opened', async (t) => {
   const { file, inTheFile } = await crashed(t)
-  const { writeSync } = fs
-  Object.assign(fs, {
-    writeSync() {
-      throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
-    },
-  })
-  syncBuiltinESMExports()
+  const fail = () => {
+    throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
+  }
   const message = /its log cannot be brought to the disk: EIO: i\/o error, write\. Then start again\. Until that has/
-  await t.rejects(open(file, { recover: true }), { name: 'StoreUnavailable', message })
-  Object.assign(fs, { writeSync })
-  syncBuiltinESMExports()
+  await writingBy(fail, () => t.rejects(open(file, { recover: true }), { name: 'StoreUnavailable', message }))
   t.ok(isUnsound(file))
   t.equal(inTheFile(), 0, 'nothing was made of it')
 })

@@ -7,12 +7,8 @@ import { openStore } from '../../../src/store/open.ts'
 
 // A leader as `serve` runs it, but with the patience that a test gives it, and workers that run the test's program.
 
-const [exec, patience, closing, pipe] = process.argv.slice(2) as [
-  string,
-  string,
-  'hangs' | 'leaves a hung file' | '',
-  string,
-]
+type Closing = 'hangs' | 'leaves a hung file' | ''
+const [exec, patience, closing, pipe] = process.argv.slice(2) as [string, string, Closing, string]
 cluster.setupPrimary({ exec, args: [] })
 const config = readConfig(process.env)
 const { DATABASE_URL, LOG_LEVEL, OPS_ADDRESS, ADMIN_ADDRESS } = config

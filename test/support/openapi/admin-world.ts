@@ -1,50 +1,42 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import type { Application } from '../../../src/domain/application.ts'
 import { createAdminWorld } from '../admin.ts'
 import { traffic } from '../statistics.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { type Answered, exchange, type Sent } from './exchange.ts'
 
 /** Values from the examples in docs/openapi-admin.yaml. */
-const EXAMPLES = { clientId: 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z', requestId: '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f' }
+const clientId = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'
+const requestId = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
+const asked = { remoteAddress: '192.0.2.7', requestId }
 
 const HOUR = 3_600_000
 
-export type Trouble = 'store gone' | 'store closed'
+/** What can be wrong with a server; one without patience refuses what does not arrive at once. */
+export type Trouble = 'store gone' | 'store closed' | 'no patience'
 
 /** An admin listener with the data that the examples in the description refer to. */
 export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Trouble | undefined } = {}) {
   const file = join(temporaryFolder(t), 'store.db')
   const world = await createAdminWorld(t, trouble === 'store gone' ? { DATABASE_URL: `sqlite:${file}` } : {})
-  const { administration, clock, context, store, keys, listen } = world
+  const { app, administration, clock, context, store, keys, listen } = world
   const { applications, suites, secrets, operators } = administration
-  const { clientId, requestId } = EXAMPLES
 
   await suites.register({ suiteId: 'store', name: 'Store API' })
   await suites.register({ suiteId: 'reports', name: 'Reports API' })
-  await applications.register({
-    name: 'Demo',
-    developerEmail: 'developer@demo.example',
-    clientId,
-    suites: ['store'],
-  })
+  await applications.register({ name: 'Demo', developerEmail: 'developer@demo.example', clientId, suites: ['store'] })
   clock.time += HOUR
   for (const owner of ['store', clientId]) await secrets.rotate(owner, 24 * HOUR)
-  const { key } = (await store.findApplication(clientId)) as NonNullable<
-    Awaited<ReturnType<typeof store.findApplication>>
-  >
-  await store.addTokenCounts([
-    { applicationKey: key, hour: clock.time / HOUR, issued: 3, refused: 0, lastTokenAt: clock.time + 1000 },
-  ])
+  const { key: applicationKey } = (await store.findApplication(clientId)) as Application
+  const counts = { hour: clock.time / HOUR, issued: 3, refused: 0, lastTokenAt: clock.time + 1000 }
+  await store.addTokenCounts([{ applicationKey, ...counts }])
   clock.time += 60_000
   const { code } = await operators.makeLoginCode('anna')
-  await context.signIn.logIn(code, {
-    remoteAddress: '192.0.2.7',
-    userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
-    requestId,
-  })
-  const author = { actor: 'anna', origin: 'API', remoteAddress: '192.0.2.7', requestId } as const
+  const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+  await context.signIn.logIn(code, { ...asked, userAgent })
+  const author = { actor: 'anna', origin: 'API', ...asked } as const
   await context.administration(author).applications.update(clientId, { name: 'Demo application' })
   clock.time += 60_000
   Object.assign(world.statistics, { lastMinute: traffic(1), minutes: world.statistics.minutes.slice(-2) })
@@ -54,5 +46,6 @@ export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Tro
   const ask = (sent: Sent): Promise<Answered> => exchange(Number(port), sent)
   if (trouble === 'store gone') renameSync(file, `${file}.gone`)
   if (trouble === 'store closed') await store.close()
+  if (trouble === 'no patience') Object.assign(app.server, { headersTimeout: 1, requestTimeout: 1 })
   return { ask, address, keys }
 }

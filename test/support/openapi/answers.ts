@@ -23,24 +23,16 @@ export function differences(
 }
 
 function headerDifferences({ headers }: Answered, { name, response }: Described): string[] {
-  const described = Object.entries(response.headers ?? {}).map(([title, header]) => ({
-    ...header,
-    title: title.toLowerCase(),
-  }))
-  const known = [...described.map(({ title }) => title), ...FRAMING]
-  const unknown = Object.keys(headers).filter((title) => !known.includes(title))
-  return [
-    ...unknown.map((title) => `${title} is not described`),
-    ...described.flatMap(({ title, required, schema, example, examples }) => {
-      const value = headers[title]
-      if (value === undefined) return required ? [`${title} is missing`] : []
-      const expected = name === undefined ? example : examples?.[name]?.value
-      const isOther = expected !== undefined && expected !== value
-      return [...problems(schema, value), ...(isOther ? ['is not the example'] : [])].map(
-        (problem) => `${title} ${value}: ${problem}`,
-      )
-    }),
-  ]
+  const described = new Map(Object.entries(response.headers ?? {}).map(([title, one]) => [title.toLowerCase(), one]))
+  const unknown = Object.keys(headers).filter((title) => !described.has(title) && !FRAMING.includes(title))
+  const wrong = [...described].flatMap(([title, { required, schema, example, examples }]) => {
+    const value = headers[title]
+    if (value === undefined) return required ? [`${title} is missing`] : []
+    const expected = name === undefined ? example : examples?.[name]?.value
+    const other = expected === undefined || expected === value ? [] : ['is not the example']
+    return [...problems(schema, value), ...other].map((problem) => `${title} ${value}: ${problem}`)
+  })
+  return [...unknown.map((title) => `${title} is not described`), ...wrong]
 }
 
 function bodyDifferences({ headers, body }: Answered, { name, response }: Described, varying: string[]): string[] {

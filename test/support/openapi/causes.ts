@@ -10,8 +10,6 @@ export interface Cause {
   trouble?: Trouble
   /** How many such requests were sent before. */
   after?: number
-  /** How many such requests are sent at once; one of them gets this answer. */
-  among?: number
 }
 
 /** The request that gets the first answer of an operation: from its examples. */
@@ -78,16 +76,19 @@ export const CAUSES: Record<string, Cause> = {
   'not-HTTP': { change: (sent) => ({ ...sent, raw: { headers: 'no header\r\n\r\n' } }) },
   'headers-too-large': { change: withHeaders({ 'X-Large': 'x'.repeat(17 * 1024) }) },
   'body-too-large': { change: withForm((form) => form.set('large', 'x'.repeat(9 * 1024))) },
-  'request-too-slow': { change: (sent) => ({ ...sent, raw: { headers: 'X-Slow:', open: true } }) },
+  'request-too-slow': {
+    trouble: 'impatient',
+    change: (sent) => ({ ...sent, raw: { headers: 'X-Slow:', open: true } }),
+  },
   'not-authenticated': { change: wrongSecret },
   'introspectToken not-authenticated': { change: withHeaders({ Authorization: 'Basic YTpi' }) },
   'no-credentials': { change: withoutHeader('Authorization') },
   'no-token': { change: withoutHeader('Authorization') },
   'invalid-token': { change: withHeaders({ Authorization: 'Bearer unknown' }) },
   'not-approved': { change: withTarget((target) => target.replace(EXAMPLES.suite, 'other')) },
-  'too-many-failures': { change: withForm((form) => form.set('client_id', 'nobody')), after: 10 },
+  'too-many-failures': { change: wrongSecret, after: 10 },
   'token-quota-exceeded': { trouble: 'quota exceeded', after: 1 },
-  'too-many-imported-secrets-to-check': { change: wrongSecret, among: 8 },
+  'too-many-imported-secrets-to-check': { trouble: 'too many checks' },
   'store-unavailable': { trouble: 'store gone' },
   'unexpected-error': { trouble: 'store closed' },
 }

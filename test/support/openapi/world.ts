@@ -3,9 +3,11 @@ import { renameSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { RequestRefused } from '../../../src/domain/refusal.ts'
 import { digestGenerated } from '../../../src/domain/secret.ts'
 import { parseToken } from '../../../src/domain/token.ts'
 import { AUDIT } from '../audit.ts'
+import { registerImported } from '../imported.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { createWorld } from '../world.ts'
 import { type Answered, exchange, type Sent } from './exchange.ts'
@@ -20,8 +22,11 @@ export const EXAMPLES = {
   suiteSecret: 'EXAMPLEexampleEXAMPLEexampleEXAMPLEsuite',
 }
 
-/** What can be wrong with a server: its store is gone or closed; an application has had its tokens. */
-export type Trouble = 'store gone' | 'store closed' | 'quota exceeded'
+/**
+ * What can be wrong with a server: its store is gone or closed; an application has had its tokens; too
+ * many imported secrets wait to be checked; it waits for nobody.
+ */
+export type Trouble = 'store gone' | 'store closed' | 'quota exceeded' | 'too many checks' | 'impatient'
 
 export type DescribedWorld = Awaited<ReturnType<typeof createDescribedWorld>>
 
@@ -31,9 +36,10 @@ export async function createDescribedWorld(
   { trouble, failureLimit = true }: { trouble?: Trouble | undefined; failureLimit?: boolean } = {},
 ) {
   const file = join(temporaryFolder(t), 'store.db')
-  const { app, store, administration, clock } = await createWorld(t, {
+  const { app, issuer, store, administration, clock } = await createWorld(t, {
     databaseUrl: trouble === 'store gone' ? `sqlite:${file}` : 'sqlite::memory:',
     failureLimit,
+    requestTimeout: trouble === 'impatient' ? 100 : 10_000,
     tokenQuota: trouble === 'quota exceeded' ? 1 : Infinity,
   })
   const { clientId, clientSecret, issuedAt, suite, suiteSecret } = EXAMPLES
@@ -41,7 +47,7 @@ export async function createDescribedWorld(
   await administration.registerSuite({ suiteId: suite, name: 'Store API' })
   await store.addSecret(suite, { digest: digestGenerated(suiteSecret), createdAt: issuedAt }, AUDIT)
   const names = { name: 'Demo application', developerEmail: 'developer@demo.example' }
-  await administration.register({ ...names, clientId, clientSecret })
+  await registerImported(store, clientId, clientSecret, names)
   await administration.approve(clientId, suite)
   await administration.registerSuite({ suiteId: 'other', name: 'Another API' })
   const application = await store.findApplication(clientId)
@@ -59,6 +65,10 @@ export async function createDescribedWorld(
   const { port } = app.server.address() as AddressInfo
   const ask = (sent: Sent): Promise<Answered> => exchange(port, sent)
 
+  if (trouble === 'too many checks') {
+    const refusal = new RequestRefused('too many imported secrets to check')
+    Object.assign(issuer, { authenticate: () => Promise.reject(refusal) })
+  }
   if (trouble === 'store gone') renameSync(file, `${file}.gone`)
   if (trouble === 'store closed') await store.close()
   return { ask, address: `http://127.0.0.1:${port}` }

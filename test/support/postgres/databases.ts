@@ -49,6 +49,16 @@ export async function createDatabase(superuserUrl: string, template?: string): P
   return url.href
 }
 
+/** Deletes all rows of a migrated database: quicker than a new one. */
+export async function emptyDatabase(url: string): Promise<void> {
+  const kept = "'migrations', 'compatibility', 'changes'"
+  const tables = await query(
+    url,
+    `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN (${kept})`,
+  )
+  await query(url, tables.map(({ tablename }) => `DELETE FROM ${tablename}`).join('; '))
+}
+
 /** The name of a migrated database without rows. The first process that asks makes it. */
 export async function findTemplate(superuserUrl: string): Promise<string> {
   const name = `token_server_template_${schemaHash('postgres')}`

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { register } from '../register.ts'
 import { startServer } from '../spawn.ts'
+import { until } from '../until.ts'
 import { startPair } from './postgres.ts'
 
 type Credentials = Awaited<ReturnType<typeof register>>
@@ -10,7 +11,13 @@ export type TestNode = Awaited<ReturnType<typeof startNode>>
 /** An application on a database, and how to start servers on it that know it. */
 export async function createCluster(t: Test, url: string) {
   const env = { DATABASE_URL: url }
-  const credentials = await register(env)
+  let registered: Credentials | undefined
+  // A command waits two seconds for the database, which is little on a busy machine.
+  await until(async () => {
+    registered = await register(env).catch(() => undefined)
+    return registered !== undefined
+  })
+  const credentials = registered as unknown as Credentials
   return {
     env,
     credentials,

@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { needs } from '../needs.ts'
 import { until } from '../until.ts'
 import { query } from './databases.ts'
 import { quietPort } from './ports.ts'
@@ -14,7 +15,7 @@ import { AS_USER } from './user.ts'
 const ENV = { ...AS_USER.env, PATH: `${AS_USER.env.PATH}:/usr/sbin` }
 
 /** Why it cannot be run here; false where it can. */
-export const NO_PGBOUNCER = spawnSync('pgbouncer', ['-V'], { env: ENV }).error ? 'pgbouncer is not installed' : false
+export const NO_PGBOUNCER = needs('pgbouncer')
 
 /** A PgBouncer before the server of a database, which lends a connection for one transaction. Resolves to its address. */
 export async function startPgBouncer(t: Test, databaseUrl: string): Promise<string> {

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { createDatabase, findTemplate } from './databases.ts'
+import { createDatabase, findTemplate, query } from './databases.ts'
 import { runPair } from './pair.ts'
 import { type PostgresOptions, runPostgres } from './server.ts'
 import { sharedServer } from './shared.ts'
@@ -25,5 +25,7 @@ export async function startDatabases() {
   return {
     createDatabase: () => createDatabase(url, template),
     createEmptyDatabase: () => createDatabase(url),
+    /** Runs a statement as the superuser, in a database. */
+    query: (text: string, database = 'postgres') => query(new URL(`/${database}`, url).href, text),
   }
 }

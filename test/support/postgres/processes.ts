@@ -19,14 +19,25 @@ export function isAlive(pid: number): boolean {
   return process.platform === 'linux' ? !['Z', undefined].includes(stateOf(pid)) : signalTo(pid, 0)
 }
 
-/** The state of a process, a letter; undefined where there is none. Its name, in parentheses, may have any character. */
+/** The state of a process, a letter; undefined where there is none. */
 function stateOf(pid: number): string | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat[stat.lastIndexOf(')') + 2]
+    return fieldsOf(pid)[0]
   } catch {
     return undefined
   }
+}
+
+/** When a process started, in whatever unit: with its number it names one process for good. */
+export function startOf(pid: number): string {
+  if (process.platform === 'linux') return fieldsOf(pid)[19] as string
+  return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).replaceAll(/\W+/g, '-')
+}
+
+/** What Linux says of a process, from its state on. Its name before that, in parentheses, may have any character. */
+function fieldsOf(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
 /** Sends a signal, and says whether the process was still there. */
@@ -38,14 +49,22 @@ export function signalTo(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-// Also what was stopped by SIGSTOP has to end. The number of tries is limited: nobody may wait for the process.
+// The server of another process may only just be starting. Also what was stopped by SIGSTOP has to end. The number of tries
+// is limited: nobody may wait for the process.
 const END = `
-if [ "$2" ]; then while kill -0 "$2" 2>/dev/null; do sleep 0.2; done; else cat >/dev/null; fi
+runs() { kill -0 "$1" 2>/dev/null && ! grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null; }
+if [ "$2" ]; then
+  while runs "$2"; do sleep 0.5; done
+  tries=50
+  until [ -s "$1/data/postmaster.pid" ] || [ $tries -eq 0 ]; do sleep 0.1; tries=$((tries - 1)); done
+else cat >/dev/null; fi
 if pid=$(head -n 1 "$1/data/postmaster.pid"); then
-  kill -CONT $pid $(cat /proc/$pid/task/$pid/children)
+  family="$pid $(cat /proc/$pid/task/$pid/children)"
+  kill -CONT $family
   kill -QUIT $pid
-  tries=100
-  while kill -0 $pid && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done
+  tries=200
+  while runs $pid && [ $tries -gt 0 ]; do sleep 0.05; tries=$((tries - 1)); done
+  if runs $pid; then kill -KILL $family; fi
 fi
 shift 2
 rm -rf "$folder" "$@"

@@ -1,8 +1,9 @@
 import t from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { createEventCounter } from '../../../src/telemetry/metrics/count-events.ts'
-import { createHistory } from '../../../src/telemetry/metrics/history.ts'
+import { createHistory, quantile } from '../../../src/telemetry/metrics/history.ts'
 import { createNumbers } from '../../../src/telemetry/metrics/numbers.ts'
+import { NO_TRAFFIC } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
 
 /** A history whose clock starts at START, which is the start of a minute. */
@@ -12,6 +13,12 @@ function createWatch() {
   const count = createEventCounter(numbers)
   const history = createHistory(numbers, { now: () => clock.time, monotonic: () => clock.monotonic })
 
+  /** Lets seconds pass without a sample. */
+  function skip(seconds: number): void {
+    clock.time += seconds * 1000
+    clock.monotonic += seconds * 1000
+  }
+
   /** Lets seconds pass, with a sample in each. */
   function pass(seconds: number): void {
     for (let n = 0; n < seconds; n++) {
@@ -20,47 +27,30 @@ function createWatch() {
     }
   }
 
-  /** Lets seconds pass without a sample. */
-  function skip(seconds: number): void {
-    clock.time += seconds * 1000
-    clock.monotonic += seconds * 1000
-  }
-
   const issue = (times = 1) => {
     for (let n = 0; n < times; n++) count({ type: 'token issued' } as Event)
   }
   const answer = (endpoint: string, seconds: number) =>
     count({ type: 'request answered', endpoint, status: 200, seconds } as Event)
-  /** The tokens of each known minute, by how many minutes ago it ended. */
-  const tokens = () =>
-    Object.fromEntries(
-      history
-        .read()
-        .minutes.map(({ traffic }, index) => [60 - index, traffic?.tokens] as const)
-        .filter(([, tokens]) => tokens !== undefined),
-    )
-  /** The tokens of each known 60-second window, by how many seconds ago it ended. */
-  const lately = () =>
-    Object.fromEntries(
-      history
-        .read()
-        .lately.map(({ endedAt, traffic }) => [(clock.time - endedAt) / 1000, traffic?.tokens] as const)
-        .filter(([, tokens]) => tokens !== undefined),
-    )
+  /** The tokens of each known window, by how long ago it ended. */
+  const known = (all: ReturnType<typeof history.read>['minutes'], age: (endedAt: number, index: number) => number) => {
+    const ages = all.map(({ endedAt, traffic }, index) => [age(endedAt, index), traffic?.tokens])
+    return Object.fromEntries(ages.filter(([, tokens]) => tokens !== undefined))
+  }
+  /** Of each minute, by how many minutes ago it ended. */
+  const tokens = () => known(history.read().minutes, (_, index) => 60 - index)
+  /** Of each window of 60 seconds, by how many seconds ago it ended. */
+  const lately = () => known(history.read().lately, (endedAt) => (clock.time - endedAt) / 1000)
   return { clock, numbers, count, history, pass, skip, issue, answer, tokens, lately }
 }
 
 t.test('History: without any counts the sums are zero, and minutes before the start are unknown', async (t) => {
   const { history } = createWatch()
-  const none = { tokens: 0, activeChecks: 0, inactiveChecks: 0, refusals: 0 }
-  const nothing = { ...none, tokenLatency: undefined, checkLatency: undefined }
   const { lastMinute, lastHour, refusals, minutes } = history.read()
-  t.strictSame({ lastMinute, lastHour, refusals }, { lastMinute: nothing, lastHour: nothing, refusals: [] })
+  t.strictSame({ lastMinute, lastHour, refusals }, { lastMinute: NO_TRAFFIC, lastHour: NO_TRAFFIC, refusals: [] })
   t.equal(minutes.length, 61)
-  t.strictSame(
-    minutes.filter(({ traffic }) => traffic),
-    [{ endedAt: START, traffic: nothing }],
-  )
+  const known = minutes.filter(({ traffic }) => traffic)
+  t.strictSame(known, [{ endedAt: START, traffic: NO_TRAFFIC }])
   t.equal(minutes[59]?.endedAt, START, 'minutes end where those of the clock do')
   t.equal(minutes[0]?.endedAt, START - 59 * 60_000)
 })
@@ -172,5 +162,19 @@ t.test('History: clock jitter does not shift the minutes', async (t) => {
     clock.time += drift
     t.equal(history.read().minutes[58]?.endedAt, START, String(drift))
     clock.time -= drift
+  }
+})
+
+t.test('Quantile: values are interpolated linearly within a bucket, and end at the last bound', async (t) => {
+  for (const [share, counts, value] of [
+    [0.5, [10, 0, 0, 0], 0.5],
+    [0.5, [0, 10, 0, 0], 1.5],
+    [0.99, [0, 0, 100, 0], 3.98],
+    [0.5, [5, 0, 5, 0], 1],
+    [0.75, [5, 0, 5, 0], 3],
+    [0.5, [0, 0, 0, 0], undefined],
+    [0.99, [1, 0, 0, 1], 4],
+  ] as const) {
+    t.equal(quantile(share, [...counts], [1, 2, 4]), value, `${share} of ${counts}`)
   }
 })

@@ -1,0 +1,225 @@
+import t from 'tap'
+import { createApiWorld, type Method, type Sent } from '../../support/api.ts'
+import { START } from '../../support/world.ts'
+
+const NEW = { name: 'A', developer_email: 'dev@partner.example', client_id: 'a' }
+const KEY = { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' }
+const DAY = 24 * 3_600_000
+const YEAR = 365 * 86_400
+
+const at = (time: number) => new Date(time).toISOString()
+
+const A = '/applications/a'
+const S = '/suites/s'
+const VIKTOR = '/operators/viktor'
+const NONE = { length: 0 }
+const REVOKED = { state: 'revoked', revoked_at: at(START) }
+const ACTIVE = { state: 'active', revoked_at: null }
+
+/**
+ * A request for each route that makes a change, in an order in which each can be made. `again`: the status of the same request
+ * once more, which changes nothing; undefined: it makes another change. `shown`: what is to be seen of it, at which path.
+ */
+const CHANGES: [
+  action: string,
+  request: [Method, path: string, json?: object],
+  again: number | undefined,
+  at: string,
+  shown: object | 404,
+][] = [
+  ['suite registered', ['POST', '/suites', { id: 's', name: 'S' }], 409, S, { id: 's', name: 'S', secrets: [ACTIVE] }],
+  ['suite updated', ['PATCH', S, { name: 'T' }], 200, S, { id: 's', name: 'T', created_at: at(START) }],
+  ['application registered', ['POST', '/applications', { ...NEW, suites: [] }], 409, A, { ...NEW, status: 'active' }],
+  ['application updated', ['PATCH', A, { name: 'B' }], 200, A, { ...NEW, name: 'B' }],
+  ['application updated', ['PATCH', A, { developer_email: 'b@b' }], 200, A, { name: 'B', developer_email: 'b@b' }],
+  ['application suspended', ['PUT', `${A}/suspension`], 204, A, { status: 'suspended' }],
+  ['application resumed', ['DELETE', `${A}/suspension`], 204, A, { status: 'active' }],
+  ['application approved', ['PUT', `${A}/suites/s`], 204, A, { suites: ['s'] }],
+  ['approval withdrawn', ['DELETE', `${A}/suites/s`], 204, A, { suites: NONE }],
+  ['all tokens revoked', ['DELETE', `${A}/tokens`], undefined, A, { tokens_valid_from: at(START) }],
+  ['secret rotated', ['POST', `${A}/secrets`], undefined, A, { secrets: [{ ends_at: at(START + DAY) }, ACTIVE] }],
+  ['secret revoked', ['DELETE', `${A}/secrets/2`], 204, `${A}/secrets`, { secrets: [REVOKED, ACTIVE] }],
+  ['secret revoked', ['DELETE', `${A}/secrets/3?force=true`], 204, A, { secrets: [REVOKED, REVOKED] }],
+  ['secret rotated', ['POST', `${S}/secrets`], undefined, S, { secrets: [{ ends_at: at(START + DAY) }, ACTIVE] }],
+  ['secret revoked', ['DELETE', `${S}/secrets/1`], 204, `${S}/secrets`, { secrets: [REVOKED, ACTIVE] }],
+  ['secret revoked', ['DELETE', `${S}/secrets/4?force=true`], 204, S, { secrets: [REVOKED, REVOKED] }],
+  ['application removed', ['DELETE', A], 404, A, 404],
+  ['suite removed', ['DELETE', S], 404, S, 404],
+  ['session ended', ['DELETE', `${VIKTOR}/sessions/1`], 404, VIKTOR, { sessions: NONE }],
+  ['operator key revoked', ['DELETE', `${VIKTOR}/keys/2`], 204, VIKTOR, { keys: [REVOKED] }],
+  ['operator removed', ['DELETE', VIKTOR], 404, VIKTOR, 404],
+]
+
+t.test('API: every change has its effect once, and is an audit event with its author', async (t) => {
+  const { call, lines, administration, context } = await createApiWorld(t)
+  const { code } = await administration.operators.makeLoginCode('viktor')
+  await context.signIn.logIn(code, { remoteAddress: '192.0.2.7', userAgent: 'Firefox', requestId: 'r' })
+  const newest = async () => (await call('GET', '/audit-events?limit=1')).body.audit_events[0]
+  for (const [action, [method, path, json], again, shownAt, shown] of CHANGES) {
+    const what = `${method} ${path}`
+    const { status, headers } = await call(method, path, { json })
+    t.ok(status < 300, what)
+    const seen = await call('GET', shownAt)
+    t.match(shown === 404 ? seen.status : seen.body, shown, what)
+    const event = await newest()
+    const request_id = headers['x-request-id']
+    const author = { actor: 'anna', origin: 'API', remote_address: '127.0.0.1', request_id }
+    t.match(event, { action, at: at(START), ...author }, what)
+    t.match(JSON.parse(lines.at(-1) as string), author, what)
+    if (again === undefined) continue
+    t.equal((await call(method, path, { json })).status, again, what)
+    t.equal((await newest()).id, event.id, `${what} again`)
+  }
+})
+
+t.test('API: an application is registered for all suites, for some or for none', async (t) => {
+  const { call } = await createApiWorld(t)
+  for (const id of ['one', 'two']) await call('POST', '/suites', { json: { id, name: id } })
+  const { client_id: _, ...unnamed } = NEW
+  for (const [given, suites] of [
+    [{}, ['one', 'two']],
+    [{ suites: ['two'] }, ['two']],
+    [{ suites: [] }, []],
+  ] as const) {
+    const { body, headers } = await call('POST', '/applications', { json: { ...unnamed, ...given } })
+    t.match(body, { ...unnamed, client_id: /^\w{32}$/, client_secret: /^\w{40}$/, status: 'active' })
+    t.strictSame(body.suites, suites)
+    t.equal(headers.location, `/admin/v1/applications/${body.client_id}`)
+  }
+})
+
+t.test('API: an invalid body is reported field by field, and nothing is changed', async (t) => {
+  const { call, store, administration } = await createApiWorld(t)
+  await administration.suites.register({ suiteId: 'store', name: 'A' })
+  const applications: [json: unknown, ...problems: RegExp[]][] = [
+    [{}, /^#\/name is missing/, /^#\/developer_email is missing/],
+    [{ ...NEW, colour: 1 }, /^#\/colour is not known here/],
+    [{ ...NEW, client_secret: 'x'.repeat(20) }, /^#\/client_secret is not known here/],
+    [{ ...NEW, name: 1 }, /^#\/name must be text/],
+    [{ ...NEW, suites: ['a', null] }, /^#\/suites\/1 must be text/],
+    [
+      { name: ' ', developer_email: 'x', client_id: '..' },
+      /^#\/name /,
+      /^#\/developer_email /,
+      /^#\/client_id .*must not be \. or \.\./,
+    ],
+    [{ ...NEW, suites: ['store', 'three'] }, /^#\/suites There is no suite with the id three$/],
+    ...[null, [], 'text', 1].map((json): [unknown, RegExp] => [json, /^# must be an object/]),
+  ]
+  const suites: typeof applications = [
+    [{ id: '..', name: '' }, /^#\/id /, /^#\/name /],
+    [{ suite_id: 'a', name: 'A' }, /^#\/id is missing/, /^#\/suite_id is not known/],
+  ]
+  const overlaps = [-1, 1.5, YEAR + 1, '60', null].map((overlap_seconds): [unknown, RegExp] => [
+    { overlap_seconds },
+    /^#\/overlap_seconds must be/,
+  ])
+  const all = { '/applications': applications, '/suites': suites, '/suites/store/secrets': overlaps }
+  for (const [path, cases] of Object.entries(all)) {
+    for (const [json, ...expected] of cases) {
+      const { status, body } = await call('POST', path, { json })
+      const found = body.errors.map(({ pointer, detail }: Record<string, string>) => `${pointer} ${detail}`)
+      t.match({ status, found }, { status: 422, found: expected }, JSON.stringify(json))
+    }
+  }
+  t.equal(await store.countApplications(), 0)
+})
+
+for (const [owners, registration] of Object.entries({
+  applications: { ...NEW, client_id: 'owner' },
+  suites: { id: 'owner', name: 'A' },
+})) {
+  t.test(`API: the secrets of ${owners} are rotated with an overlap of a day where none is given`, async (t) => {
+    const { call } = await createApiWorld(t)
+    await call('POST', `/${owners}`, { json: registration })
+    const path = `/${owners}/owner/secrets`
+    const empty = { payload: '', headers: { 'content-type': 'application/json' } }
+    const overlaps = [
+      ...[{}, { json: {} }, { json: null }, empty].map((sent) => [sent, DAY] as const),
+      [{ json: { overlap_seconds: YEAR } }, 365 * DAY],
+      [{ json: { overlap_seconds: 0 } }, 0],
+    ] as const
+    for (const [sent, overlap] of overlaps) {
+      const { body } = await call('POST', path, sent)
+      t.match(body, { client_id: 'owner', client_secret: /^\w{40}$/, others_end_at: at(START + overlap) })
+    }
+    const last = (await call('GET', path)).body.secrets.at(-1).id
+    const others = owners === 'applications' ? 'suites' : 'applications'
+    const refused: [Method, string, number, RegExp?][] = [
+      ['DELETE', `${path}/${last}`, 409, /last active one .* The query parameter for that is force=true\.$/],
+      ['DELETE', `${path}/${last}?force=false`, 409],
+      ['DELETE', `${path}/${last}?force=yes`, 400, /force must be true or false/],
+      ['DELETE', `${path}/99`, 404],
+      ['DELETE', `${path}/0`, 404],
+      ['DELETE', `${path}/1e0`, 404],
+      ['DELETE', `${path}/99999999999999999999`, 404],
+      ['GET', `/${others}/owner/secrets`, 404],
+      ['POST', `/${others}/owner/secrets`, 404],
+      ['DELETE', `/${others}/owner/secrets/1`, 404],
+    ]
+    for (const [method, target, status, detail = /./] of refused) {
+      t.match(await call(method, target), { status, body: { detail } }, `${method} ${target}`)
+    }
+  })
+}
+
+/** Each call that returns a secret, and a different request to the same path. */
+const REPEATABLE: [path: string, json: object, other: object][] = [
+  ['/applications', { ...NEW, client_id: 'new' }, { ...NEW, client_id: 'other' }],
+  ['/suites', { id: 'new', name: 'A' }, { id: 'new', name: 'B' }],
+  ['/applications/a/secrets', {}, { overlap_seconds: 1 }],
+  ['/suites/store/secrets', {}, { overlap_seconds: 1 }],
+]
+
+for (const [path, json, other] of REPEATABLE) {
+  t.test(`Idempotency-Key: POST ${path} that is repeated gets the same answer and changes nothing`, async (t) => {
+    const { call, clock, administration } = await createApiWorld(t)
+    await call('POST', '/suites', { json: { id: 'store', name: 'Store' } })
+    await call('POST', '/applications', { json: NEW })
+    const post = (sent: Sent) => call('POST', path, { headers: KEY, ...sent })
+    const changes = async () => (await call('GET', '/audit-events')).body.audit_events.length
+    const { adminKey } = await administration.operators.addKey('anna', 2 * DAY)
+    const before = await changes()
+
+    const first = await post({ json })
+    t.equal(first.headers['idempotent-replayed'], undefined)
+    clock.time += DAY - 1
+    const spaced = { payload: JSON.stringify(json, null, 2), headers: { ...KEY, 'content-type': 'application/json' } }
+    const repeated = await post(spaced)
+    t.match(repeated, { status: 201, headers: { 'idempotent-replayed': 'true' } })
+    t.strictSame(repeated.body, first.body)
+    t.equal(repeated.headers.location, first.headers.location)
+    t.match(await post({ json: other }), { status: 422, body: { detail: /was used for another request/ } })
+    const headers = { ...KEY, authorization: `Bearer ${adminKey}` }
+    t.equal((await post({ as: 'none', json, headers })).status, 422, 'of another key')
+    t.equal(await changes(), before + 1)
+  })
+}
+
+t.test('Idempotency-Key: it has 1 to 255 printable ASCII characters', async (t) => {
+  const { call } = await createApiWorld(t)
+  const { client_id: _, ...json } = NEW
+  const statusOf = async (key: string) =>
+    (await call('POST', '/applications', { json, headers: { 'idempotency-key': key } })).status
+  for (const key of ['a', '"quoted"', 'two words', 'x'.repeat(255)]) t.equal(await statusOf(key), 201, key)
+  for (const key of ['', 'x'.repeat(256), 'schlüssel']) t.equal(await statusOf(key), 400, key)
+})
+
+t.test('API: a client id may have any printable ASCII character, percent-encoded in a path', async (t) => {
+  const { call } = await createApiWorld(t)
+  await call('POST', '/suites', { json: { id: 'a.b~c', name: 'Suite' } })
+  const all = Array.from({ length: 94 }, (_, n) => String.fromCharCode(33 + n)).join('')
+  const ids = [all, '%2F', '%', 'a/b', '//', '?', '#', ';', '...', ':client_id', '%'.repeat(200), 'secrets']
+  for (const client_id of ids) {
+    const { headers } = await call('POST', '/applications', { json: { ...NEW, client_id } })
+    const path = `/applications/${encodeURIComponent(client_id)}`
+    t.equal(headers.location, `/admin/v1${path}`)
+    t.equal((await call('GET', path)).body.client_id, client_id)
+    t.equal((await call('DELETE', `${path}/suites/a.b~c`)).status, 204)
+    t.equal((await call('GET', `${path}/secrets`)).status, 200)
+    t.equal((await call('GET', `${path}/diagnosis`)).body.client_id, client_id)
+    t.equal((await call('GET', `/audit-events?subject=${encodeURIComponent(client_id)}`)).body.audit_events.length, 2)
+    t.equal((await call('DELETE', path)).status, 204, client_id)
+  }
+  for (const path of ['%zz', '%', '%E0%A4%A']) t.equal((await call('GET', `/applications/${path}`)).status, 400, path)
+})

@@ -1,0 +1,190 @@
+import t from 'tap'
+import { operationsOf, type Schema } from '../../../reference/description.ts'
+import { createAdminWorld } from '../../support/admin.ts'
+import { type ApiWorld, createApiWorld } from '../../support/api.ts'
+import { problems } from '../../support/openapi/schemas.ts'
+import { ADMIN_DESCRIPTION } from '../../support/openapi/undescribed.ts'
+import { refusal } from '../../support/refusal.ts'
+import { serverNode } from '../../support/server-node.ts'
+import { statisticsOf, traffic } from '../../support/statistics.ts'
+import { START } from '../../support/world.ts'
+
+const NEW = { name: 'Störe', developerEmail: 'dev@partner.example' }
+const AT_START = '2027-01-15T08:00:00.000Z'
+
+/** A list's rows by what names them. Resolves to them and the next cursor. */
+async function listed({ call }: ApiWorld, path: string) {
+  const { next, ...lists } = (await call('GET', path)).body
+  const [rows] = Object.values(lists) as { client_id?: string; id?: string; subject?: { id: string } }[][]
+  return { ids: rows?.map(({ client_id, id, subject }) => client_id ?? subject?.id ?? id).join(), next }
+}
+
+t.test('API: lists can be filtered, and are read page by page', async (t) => {
+  const world = await createApiWorld(t)
+  const { applications, suites } = world.administration
+  for (const suiteId of ['one', 'two', 'three']) await suites.register({ suiteId, name: suiteId })
+  for (const clientId of ['a', 'b', 'c']) {
+    world.clock.time += 1000
+    await applications.register({ ...NEW, clientId, suites: clientId === 'b' ? ['one'] : ['one', 'two'] })
+  }
+  const { call } = world
+  await call('PUT', '/applications/b/suspension')
+
+  const lists: [path: string, first: string, rest: string | undefined][] = [
+    ['/applications?limit=2', 'c,b', 'a'],
+    ['/applications', 'c,b,a', undefined],
+    ['/applications?limit=1&search=ST%C3%96RE&status=active', 'c', 'a'],
+    ['/applications?search=nobody', '', undefined],
+    ['/applications?status=suspended', 'b', undefined],
+    ['/suites?limit=2', 'one,two', 'three'],
+    ['/suites/one/applications?limit=2', 'a,b', 'c'],
+    ['/suites/two/applications', 'a,c', undefined],
+    ['/suites/three/applications', '', undefined],
+    ['/audit-events?limit=2', 'b,c', 'b,a'],
+    ['/audit-events?actor=anna', 'b', undefined],
+    ['/audit-events?actor=nobody', '', undefined],
+    ['/audit-events?actor=tester&subject=b', 'b', undefined],
+    ['/audit-events?since=2027-01-15T08:00:02Z', 'b,c,b', undefined],
+    [`/audit-events?since=${encodeURIComponent('2027-01-15T10:00:02.001+02:00')}`, 'b,c', undefined],
+  ]
+  for (const [path, first, rest] of lists) {
+    const { ids, next } = await listed(world, path)
+    t.equal(ids, first, path)
+    if (rest === undefined) t.equal(next, null, path)
+    else
+      t.equal((await listed(world, `${path}&${path.includes('audit') ? 'before' : 'after'}=${next}`)).ids, rest, path)
+  }
+  t.match((await call('GET', '/suites/one/applications')).body.applications[0], { suites: ['one', 'two'] })
+})
+
+t.test('API: an invalid, unknown or repeated parameter is refused', async (t) => {
+  const { call } = await createApiWorld(t)
+  const details: Record<string, RegExp> = {
+    'applications?limit=0': /limit must be a whole number from 1 to 200/,
+    'applications?limit=201': /limit must be/,
+    'applications?limit=1e1': /limit must be/,
+    'applications?limit=': /limit must be/,
+    'applications?limit=1&limit=2': /limit must be given once/,
+    'applications?status=gone': /status must be active or suspended/,
+    'applications?after=': /after must be the value of next in the previous page/,
+    'applications?after=MA': /after must be/,
+    'applications?page=2': /page is not known here/,
+    'suites/one/applications?search=a': /search is not known here/,
+    'audit-events?since=2027-01-15': /since must be a time with its zone/,
+    'audit-events?since=2027-01-15T08:00:00': /since must be/,
+    'audit-events?since=2027-02-30T08:00:00Z': /since must be/,
+    'audit-events?since=': /since must be/,
+    'audit-events?before=2': /before must be/,
+  }
+  for (const [query, detail] of Object.entries(details)) {
+    t.match(await call('GET', `/${query}`), { status: 400, body: { detail } }, query)
+  }
+})
+
+t.test('API: it explains why a client is refused, and suggests API calls besides commands', async (t) => {
+  const { call, store } = await createApiWorld(t)
+  const diagnosis = async (id: string) => (await call('GET', `/applications/${id}/diagnosis`)).body
+  await call('POST', '/suites', { json: { id: 'store', name: 'Store API' } })
+  t.match(await diagnosis('store'), {
+    diagnosis: /is a suite.* credentials of an application: POST \/admin\/v1\/applications\.$/,
+    application: null,
+    suite: { id: 'store' },
+  })
+  const json = { name: 'A', developer_email: 'dev@partner.example', client_id: 'a/b', suites: [] }
+  await call('POST', '/applications', { json })
+  await store.recordRefusals([refusal('a/b', { reason: 'application not approved', suite: 'store' })])
+  t.match(await diagnosis('a%2Fb'), {
+    diagnosis: 'PUT /admin/v1/applications/a%2Fb/suites/{suite_id} (or "applications approve a/b',
+    application: { client_id: 'a/b', secrets: [{ state: 'active' }], tokens_this_hour: 0 },
+    suite: null,
+    refusals: [{ reason: 'application not approved', suite: 'store' }],
+  })
+  await call('PUT', '/applications/a%2Fb/suspension')
+  const resume = 'DELETE /admin/v1/applications/a%2Fb/suspension (or "applications resume a/b")'
+  t.match((await diagnosis('a%2Fb')).diagnosis, resume)
+  await call('DELETE', '/applications/a%2Fb/suspension')
+  await call('DELETE', '/applications/a%2Fb/secrets/2?force=true')
+  t.match((await diagnosis('a%2Fb')).diagnosis, 'POST to its /secrets (or "secrets rotate a/b") makes a new one')
+  await store.recordRefusals([refusal('part... (9 characters)', { isKnown: false, reason: 'unknown client' })])
+  t.match((await diagnosis('partners')).diagnosis, 'Compare it with GET /admin/v1/applications;')
+  t.match(await call('GET', '/applications/stor/diagnosis'), { status: 404, body: { detail: /no application/ } })
+})
+
+const TRAFFIC = {
+  tokens: 101,
+  active_checks: 1999,
+  inactive_checks: 1,
+  refusals: 1,
+  token_latency: { p50_seconds: 0.002, p99_seconds: 0.009 },
+  check_latency: { p50_seconds: 0.0004, p99_seconds: 0.0021 },
+}
+
+const NODE = {
+  version: '1.2.3',
+  started_at: AT_START,
+  last_seen_at: AT_START,
+  workers: { expected: 2, serving: 1 },
+  last_minute: { tokens: 3, checks: 4, refusals: 5 },
+}
+
+/** Statistics in which every field has a value. */
+const FULL = {
+  lastMinute: traffic(1),
+  refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 3 }],
+  endingSecrets: { inADay: 1, inAWeek: 2, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
+  workers: { expected: 2, serving: 1, each: [{ worker: 2, cpuSeconds: 0.5, residentBytes: 7, lagSeconds: 0.01 }] },
+  nodes: [
+    { ...serverNode({ name: 'web-1:8080', startedAt: START, lastSeenAt: START }), isThis: true, isGone: false },
+    { ...serverNode({ name: 'web-2:8080', startedAt: START, lastSeenAt: START }), isThis: false, isGone: true },
+  ],
+  store: { kind: 'sqlite', isUp: true, databaseBytes: 4096, logBytes: 1, lastBackupAt: START },
+}
+
+t.test('Statistics API: every admin key may read the statistics', async (t) => {
+  const { ask, statistics } = await createAdminWorld(t)
+  Object.assign(statistics, FULL)
+  const body = (await ask('/admin/v1/statistics', { as: 'viewer' })).json()
+  const { minutes, ...rest } = body
+  const none = Object.fromEntries(Object.keys(TRAFFIC).map((name) => [name, 0]))
+  const next = [{ kind: 'suite', id: 'store', name: 'Store', ends_at: AT_START }]
+  t.strictSame(rest, {
+    at: AT_START,
+    started_at: '2027-01-15T07:59:50.000Z',
+    version: '1.2.3',
+    last_minute: TRAFFIC,
+    last_hour: { ...none, token_latency: null, check_latency: null },
+    refusals: FULL.refusals,
+    live_tokens: { count: 0, is_exact: true },
+    ending_secrets: { in_a_day: 1, in_a_week: 2, next },
+    workers: { expected: 2, serving: 1, each: [{ worker: 2, cpu_seconds: 0.5, resident_bytes: 7, lag_seconds: 0.01 }] },
+    nodes: [
+      { name: 'web-1:8080', is_this: true, is_gone: false, ...NODE },
+      { name: 'web-2:8080', is_this: false, is_gone: true, ...NODE },
+    ],
+    store: { kind: 'sqlite', is_up: true, database_bytes: 4096, log_bytes: 1, last_backup_at: AT_START },
+  })
+  t.equal(minutes.length, 61)
+  t.strictSame(minutes[0], { ended_at: '2027-01-15T07:00:00.000Z', traffic: null })
+  t.match(minutes[60], { ended_at: AT_START, traffic: { tokens: 0 } })
+
+  const showStatistics = operationsOf(ADMIN_DESCRIPTION).find(({ operationId }) => operationId === 'showStatistics')
+  const schema = showStatistics?.responses[200]?.content?.['application/json']?.schema as Schema
+  t.strictSame(problems(schema, body), [])
+  t.not(problems(schema, { ...body, other: 1 }).length, 0, 'no other field')
+  for (const list of [body.nodes, body.workers.each, body.refusals, body.ending_secrets.next]) {
+    list[0].other = 1
+    t.not(problems(schema, body).length, 0, 'nor in an item')
+    delete list[0].other
+  }
+})
+
+t.test('Statistics API: unknown values are null', async (t) => {
+  const { ask, statistics } = await createAdminWorld(t)
+  const store = { ...statisticsOf().store, databaseBytes: undefined, logBytes: undefined }
+  Object.assign(statistics, { liveTokens: undefined, endingSecrets: undefined, store })
+  t.match((await ask('/admin/v1/statistics', { as: 'admin' })).json(), {
+    live_tokens: null,
+    ending_secrets: null,
+    store: { database_bytes: null, log_bytes: null, last_backup_at: null },
+  })
+})

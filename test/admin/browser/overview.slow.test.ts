@@ -1,0 +1,110 @@
+import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { browserTest } from '../../support/browser.ts'
+import { type Console, signIn, startBoth } from '../../support/console.ts'
+
+/** The page notices after five seconds that figures are missing. */
+const PATIENCE = { timeout: 60_000 }
+
+/** An operator who has the live overview open. */
+async function startOverview(t: Test) {
+  const { browser, console } = await startBoth(t)
+  const visitor = await signIn(browser, console)
+  const streams: string[] = []
+  visitor.page.on('request', (request) => {
+    if (new URL(request.url()).pathname === '/live') streams.push(request.url())
+  })
+  await visitor.page.goto(console.origin)
+  await isLive(visitor.page)
+  return { console, streams, ...visitor }
+}
+
+/** Requests this many tokens. */
+async function getTokens({ register, token }: Console, count: number): Promise<void> {
+  const { clientId, clientSecret } = await register()
+  for (let n = 0; n < count; n++) await token(clientId, clientSecret)
+}
+
+const state = (page: Page) => page.locator('[data-live-state]')
+const isLive = (page: Page) =>
+  state(page)
+    .filter({ hasText: /^Live$/ })
+    .waitFor(PATIENCE)
+const figure = (page: Page, name: string) => page.locator(`[data-live="${name}"]`).first()
+/** Resolves when the page shows this many tokens of the last hour. */
+const showsTokens = (page: Page, count: number) =>
+  figure(page, 'tokens-hour')
+    .filter({ hasText: new RegExp(`^${count}$`) })
+    .waitFor(PATIENCE)
+
+browserTest('Overview: the figures update when tokens are issued, without a reload', async (t) => {
+  const { console, page, complaints } = await startOverview(t)
+  t.equal(await figure(page, 'tokens-hour').textContent(), '0')
+  t.ok(await page.locator('[data-live-if="no-tokens"]').isVisible(), 'an empty server says what to do next')
+  await page.evaluate(() => document.body.setAttribute('data-same', ''))
+  await getTokens(console, 2)
+  await console.token('nobody', 'nothing')
+  await showsTokens(page, 2)
+  await figure(page, 'refusals-hour').filter({ hasText: /^1$/ }).waitFor(PATIENCE)
+  t.notOk(await page.locator('[data-live-if="no-tokens"]').isVisible())
+  t.equal(await page.locator('body[data-same]').count(), 1, 'it is the same page')
+  t.strictSame(complaints, [])
+})
+
+browserTest('Overview: a paused page does not change until it is resumed', async (t) => {
+  const { console, page, context } = await startOverview(t)
+  const pause = page.locator('[data-live-pause]')
+  await pause.click()
+  await getTokens(console, 1)
+  const other = await context.newPage()
+  await other.goto(console.origin)
+  await showsTokens(other, 1)
+  t.equal(await figure(page, 'tokens-hour').textContent(), '0')
+  await page.bringToFront()
+  await pause.click()
+  await showsTokens(page, 1)
+})
+
+browserTest('Overview: when the session ends, the stream ends and the page says so', async (t) => {
+  const { console, page, streams, complaints } = await startOverview(t)
+  const [session] = await console.command('operators', 'sessions')
+  const ended = page.locator('[data-live-ended]')
+  t.notOk(await ended.isVisible())
+  await console.command('operators', 'end-session', 'anna', String(session.id))
+  await ended.waitFor(PATIENCE)
+  t.notMatch(await state(page).textContent(), /live/i)
+  await page.bringToFront()
+  await getTokens(console, 1)
+  t.equal(await figure(page, 'tokens-hour').textContent(), '0', 'no further updates are shown')
+  await ended.locator('a').click()
+  await page.waitForURL('**/login*')
+  t.equal(streams.length, 1, 'and it was not tried again')
+  t.strictSame(complaints, [])
+})
+
+browserTest('Overview: it shows since when updates are missing, and reconnects by itself', async (t) => {
+  const { console, page } = await startOverview(t)
+  const { child } = console.server
+  const isDimmed = () => page.locator('body.stale').isVisible()
+  t.notOk(await isDimmed())
+  // A stopped server keeps the connection but sends nothing, like a buffering proxy.
+  child.kill('SIGSTOP')
+  await page.getByText(/^No new figures since \d\d:\d\d:\d\d$/).waitFor(PATIENCE)
+  t.ok(await isDimmed())
+  child.kill('SIGCONT')
+  await isLive(page)
+  t.notOk(await isDimmed())
+  child.kill('SIGKILL')
+  await page.getByText(/^Not connected since \d\d:\d\d:\d\d$/).waitFor(PATIENCE)
+  t.ok(await isDimmed())
+  await page.getByRole('button', { name: 'Pause' }).click()
+  t.notOk(await isDimmed())
+})
+
+browserTest('Overview: a fifth window of one operator pauses the first', async (t) => {
+  const { console, page, context } = await startOverview(t)
+  for (let n = 0; n < 4; n++) await (await context.newPage()).goto(console.origin)
+  await page.getByText('Paused: open in other windows').waitFor(PATIENCE)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await isLive(page)
+})

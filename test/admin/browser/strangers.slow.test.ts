@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import { browserTest, startBrowser } from '../../support/browser.ts'
+import { signIn, startConsole } from '../../support/console.ts'
+
+/** A malicious site on this machine that serves this page at every path. Resolves to its address. */
+async function startStranger(t: Test, body: string): Promise<string> {
+  const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(body))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+/** A signed-in operator with an application. `args`: of the browser. */
+async function startSignedIn(t: Test, args?: string[]) {
+  const console = await startConsole(t)
+  const { clientId } = await console.register()
+  const browser = await startBrowser(t, args)
+  const { page } = await signIn(browser, console)
+  return { console, browser, page, clientId }
+}
+
+browserTest('Other sites: their forms, frames and scripts can neither change nor read anything', async (t) => {
+  const { console, page, clientId } = await startSignedIn(t)
+  const paths = [`/applications/${clientId}/suspend`, `/applications/${clientId}/remove`, '/applications', '/logout']
+  // Another port is still the same site, so even SameSite cookies are sent.
+  const forms = paths.map((path) => `<form method="post" action="${console.origin}${path}"><button>go</button></form>`)
+  const stranger = await startStranger(t, forms.join(''))
+  for (const [index, path] of paths.entries()) {
+    await page.goto(stranger)
+    const answer = page.waitForResponse((response) => response.url() === console.origin + path)
+    await page.getByRole('button').nth(index).click()
+    t.equal((await answer).status(), 403, path)
+  }
+
+  await page.goto(await startStranger(t, `<iframe src="${console.origin}/applications"></iframe>`))
+  const frame = page.frames()[1]
+  await frame?.waitForLoadState().catch(() => {})
+  t.notOk(await frame?.getByText('Signed in as').count())
+
+  await page.goto(await startStranger(t, '<p>hello'))
+  const outcomes = await page.evaluate(
+    async ([origin, id]) => {
+      const ask = (path: string, options: RequestInit) =>
+        fetch(origin + path, { credentials: 'include', ...options }).then(
+          async (answer) => `${answer.type} ${answer.status} ${(await answer.text()).length}`,
+          () => 'blocked',
+        )
+      const form = { 'content-type': 'application/x-www-form-urlencoded' }
+      return [
+        await ask(`/applications/${id}`, {}),
+        await ask(`/applications/${id}`, { mode: 'no-cors' }),
+        await ask(`/applications/${id}/suspend`, { method: 'POST', headers: form, mode: 'no-cors' }),
+        await ask(`/applications/${id}/suspend`, { method: 'POST', headers: form }),
+        await ask(`/admin/v1/applications/${id}`, { method: 'DELETE' }),
+        await ask('/live', {}),
+      ]
+    },
+    [console.origin, clientId],
+  )
+  for (const outcome of outcomes) t.ok(['blocked', 'opaque 0 0'].includes(outcome), outcome)
+  t.match(await console.command('applications', 'show', clientId), { status: 'active' })
+  await page.goto(`${console.origin}/applications`)
+  t.ok(await page.getByText('Signed in as anna').isVisible(), 'the operator is still signed in')
+})
+
+browserTest('Other sites: a name of theirs that resolves to this machine is refused (DNS rebinding)', async (t) => {
+  const { console, browser } = await startSignedIn(t, ['--host-resolver-rules=MAP rebound.example 127.0.0.1'])
+  const page = await browser.newPage()
+  for (const path of ['/', '/login', '/applications', '/admin/v1/applications', '/assets/console.css']) {
+    const answer = await page.goto(`http://rebound.example:${console.port}${path}`)
+    t.equal(answer?.status(), 421, path)
+    t.notOk(await page.getByText('Signed in as').count(), 'and shows nothing')
+  }
+})

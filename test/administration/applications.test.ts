@@ -1,0 +1,294 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import type { Registration } from '../../src/administration/applications.ts'
+import { AUDIT } from '../support/audit.ts'
+import { cheapDigest, registerImported } from '../support/imported.ts'
+import { createWorldOfSuites } from '../support/suites.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld, START } from '../support/world.ts'
+
+const STORE = { suiteId: 'store', name: 'Store API' }
+const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }
+const DAY = 24 * 3_600_000
+
+t.test('Registration: a client id and a secret of [A-Za-z0-9] are generated', async (t) => {
+  const { administration } = await createWorld(t)
+  const generated = { clientId: /^[A-Za-z0-9]{32}$/, clientSecret: /^[A-Za-z0-9]{40}$/ }
+  t.match(await administration.register(PARTNER), { ...PARTNER, ...generated })
+})
+
+t.test('Registration: every field has its limits, and a refusal names all that is wrong but no secret', async (t) => {
+  const { administration } = await createWorld(t)
+  const invalid: [Partial<Registration>, RegExp][] = [
+    [{ name: ' ' }, /name must not be empty/],
+    [{ name: 'a'.repeat(201) }, /name may have 200/],
+    [{ name: 'a\u001b[31m' }, /control characters/],
+    [{ name: 'a\u202egpj.exe' }, /control characters/],
+    [{ developerEmail: 'a\u2066@b.example' }, /must be an email address/],
+    [{ developerEmail: 'nobody' }, /email address/],
+    [{ developerEmail: `${'a'.repeat(250)}@b.example` }, /254/],
+    [{ clientId: '' }, /client id must be 1 to 200/],
+    [{ clientId: 'with space' }, /client id must be/],
+    [{ clientId: '.' }, /client id must not be \. or \.\./],
+    [{ clientId: '..' }, /client id must not be/],
+    [{ clientSecret: 'hunter2' }, /client secret must be 8 to 200/],
+    [{ clientSecret: 'hunter2-ünïcödé' }, /client secret must be/],
+  ]
+  for (const [part, message] of invalid) {
+    await t.rejects(administration.register({ ...PARTNER, ...part }), { message })
+  }
+  const refusal = await administration.register({ name: '', developerEmail: '', clientSecret: 'hunter2' }).catch(String)
+  t.match(refusal, /name must.*; .*email.*; .*secret/)
+  t.notMatch(refusal, /hunter2/)
+  t.equal((await administration.list()).length, 1)
+})
+
+t.test('Registration: invalid fields are reported by their JSON names', async (t) => {
+  const { register, registerSuite } = (await createWorld(t)).administration
+  const fields = [
+    { field: 'name', message: /^The name must not be empty$/ },
+    { field: 'developer_email', message: /must be an email address$/ },
+    { field: 'client_id', message: /^The client id must be/ },
+  ]
+  const error = { name: 'OperatorError', kind: 'invalid', fields }
+  await t.rejects(register({ name: '', developerEmail: 'nobody', clientId: ' ' }), error)
+  await t.rejects(registerSuite({ suiteId: 'a/b', name: '' }), {
+    name: 'OperatorError',
+    message: /suite id must be .*; The name must/,
+    kind: 'invalid',
+    fields: [{ field: 'id', message: /^The suite id must be/ }, { field: 'name' }],
+  })
+  for (const suiteId of ['.', '..']) {
+    await t.rejects(registerSuite({ suiteId, name: 'A' }), { message: /suite id must not be \. or \.\./ })
+  }
+  for (const suiteId of ['...', '.a']) t.match(await registerSuite({ suiteId, name: 'A' }), { suiteId })
+})
+
+t.test('Registration: an id that an application or a suite has is taken (RFC 6749 §2.2)', async (t) => {
+  const { administration, credentials } = await createWorld(t)
+  const { registerSuite, register, seed } = administration
+  const { client_id: taken } = credentials
+  t.match(await registerSuite(STORE), { ...STORE, clientSecret: /^\w{40}$/ })
+  const refused: [act: () => Promise<unknown>, id: string][] = [
+    [() => register({ ...PARTNER, clientId: taken }), taken],
+    [() => register({ ...PARTNER, clientId: 'store' }), 'store'],
+    [() => registerSuite(STORE), 'store'],
+    [() => registerSuite({ ...STORE, suiteId: taken }), taken],
+  ]
+  for (const [act, id] of refused) {
+    await t.rejects(act(), { message: `The id ${id} is taken already.`, kind: 'conflict' })
+  }
+  await t.rejects(seed({ suites: [{ suiteId: taken, name: 'New' }], applications: [] }), {
+    message: /suites\[0\]\.id: The id .* is taken already/,
+  })
+  await t.rejects(seed({ suites: [], applications: [{ ...PARTNER, clientId: 'store' }] }), {
+    message: /applications\[0\]\.client_id: The id store is taken already/,
+  })
+  t.equal((await administration.listSuites()).length, 1, 'and nothing was changed')
+})
+
+t.test('Administration: whom there is not is said to be unknown', async (t) => {
+  const { administration, credentials } = await createWorldOfSuites(t)
+  const { show, suspend, resume, remove, revokeAllTokens, update, addSecret, approve, withdraw } = administration
+  const { showSuite, removeSuite, listSecrets, rotateSecret, revokeSecret } = administration
+  const id = credentials.client_id
+  const refused = (acts: Promise<unknown>[], message: string | RegExp) =>
+    Promise.all(acts.map((act) => t.rejects(act, { name: 'OperatorError', message, kind: 'not found' })))
+  const changes = [update('nobody', {}), addSecret('nobody', 'long-enough'), approve('nobody', 'store')]
+  await refused(
+    [...[show, suspend, resume, remove, revokeAllTokens].map((act) => act('nobody')), ...changes, withdraw('nobody')],
+    'There is no application with the client id nobody.',
+  )
+  await refused(
+    [showSuite('nowhere'), removeSuite('nowhere'), approve(id, 'nowhere'), withdraw(id, 'nowhere')],
+    'There is no suite with the id nowhere.',
+  )
+  await refused(
+    [rotateSecret('nobody', 0), revokeSecret('nobody', 1), listSecrets('nobody')],
+    'There is no application and no suite with the id nobody.',
+  )
+  await refused([revokeSecret(id, 999)], /has no secret 999/)
+
+  const unknown = { ...PARTNER, suites: ['store', 'nowhere'] }
+  await t.rejects(administration.register(unknown), {
+    message: 'There is no suite with the id nowhere.',
+    kind: 'invalid',
+    fields: [{ field: 'suites', message: 'There is no suite with the id nowhere' }],
+  })
+  await t.rejects(administration.seed({ suites: [], applications: [unknown] }), {
+    message: /applications\[0\]\.suites\[1\]: There is no suite/,
+  })
+  t.equal((await administration.list()).length, 1, 'and nothing was changed')
+})
+
+t.test('Administration: whoever asks for a change is told where the store fails', async (t) => {
+  const file = join(temporaryFolder(t), 'store.db')
+  const { administration, credentials } = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  const id = credentials.client_id
+  await administration.registerSuite(STORE)
+  await administration.approve(id, 'store')
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  const other = { suiteId: 'other', name: 'Other API' }
+  const changes: [change: string, act: () => Promise<unknown>][] = [
+    ['INSERT ON applications', () => administration.register(PARTNER)],
+    ['INSERT ON suites', () => administration.registerSuite(other)],
+    ['INSERT ON suites', () => administration.seed({ suites: [other], applications: [] })],
+    ['UPDATE ON applications', () => administration.suspend(id)],
+    ['DELETE ON applications', () => administration.remove(id)],
+    ['DELETE ON suites', () => administration.removeSuite('store')],
+    ['INSERT ON approvals', () => administration.approve(id, 'store')],
+    ['DELETE ON approvals', () => administration.withdraw(id, 'store')],
+    ['INSERT ON secrets', () => administration.rotateSecret(id, 0)],
+    ['UPDATE ON applications', () => administration.revokeAllTokens(id)],
+  ]
+  for (const [change, act] of changes) {
+    db.exec(`CREATE TRIGGER fails BEFORE ${change} BEGIN SELECT RAISE(ABORT, 'full'); END`)
+    await t.rejects(act(), { message: /full/ }, String(act))
+    db.exec('DROP TRIGGER fails')
+  }
+})
+
+t.test('Approvals: a suite that is given several times is approved, and withdrawn, once', async (t) => {
+  const { administration, credentials, changes } = await createWorld(t)
+  await administration.registerSuite(STORE)
+  changes.length = 0
+  await administration.approve(credentials.client_id, 'store', 'store', 'store')
+  t.strictSame(await administration.withdraw(credentials.client_id, 'store', 'store'), ['store'])
+  t.match(changes, [
+    { type: 'application approved', suite: 'store' },
+    { type: 'approval withdrawn', suite: 'store' },
+  ])
+  t.equal(changes.length, 2)
+})
+
+t.test('Administration: an application has two imported secrets that are not revoked, and no more', async (t) => {
+  const { administration, store } = await createWorld(t)
+  await registerImported(store, 'moved', 'legacy-one')
+  await store.addSecret('moved', { digest: cheapDigest('legacy-two'), createdAt: START }, AUDIT)
+  const message = 'moved has 2 imported secrets already (2 and 3): revoke one first.'
+  await t.rejects(administration.addSecret('moved', 'legacy-three'), { message, kind: 'conflict' })
+  await administration.revokeSecret('moved', 2)
+  await administration.addSecret('moved', 'legacy-three')
+  t.equal((await administration.listSecrets('moved')).length, 3)
+})
+
+t.test('Administration: suspend and resume, rotate and revoke take effect with the next request on', async (t) => {
+  const { administration, credentials, post, clock } = await createWorld(t)
+  const id = credentials.client_id
+  const status = async (form = credentials) => (await post(form)).statusCode
+
+  await t.rejects(administration.addSecret(id, credentials.client_secret), { name: 'OperatorError', kind: 'conflict' })
+  await administration.suspend(id)
+  t.equal(await status(), 401)
+  await administration.resume(id)
+  t.equal(await status(), 200)
+
+  const rotated = await administration.rotateSecret(id, 1000)
+  t.equal(rotated.othersEndAt, START + 1000)
+  const fresh = { ...credentials, client_secret: rotated.clientSecret }
+  t.equal(await status(fresh), 200)
+  clock.time += 999
+  t.equal(await status(), 200, 'the overlap')
+  clock.time += 1
+  t.equal(await status(), 401)
+  t.equal(await status(fresh), 200)
+
+  const [, newest] = (await administration.show(id)).secrets
+  await t.rejects(administration.revokeSecret(id, newest?.id as number), {
+    message: /last active one .* force it/,
+    kind: 'conflict',
+  })
+  t.equal(await status(fresh), 200)
+  await administration.revokeSecret(id, newest?.id as number, { force: true })
+  t.equal(await status(fresh), 401)
+
+  await administration.remove(id)
+  t.equal(await status(), 401)
+})
+
+t.test('Secrets: each has a state, and one that was revoked stays so if the clock is set back', async (t) => {
+  const { administration, credentials, post, clock } = await createWorld(t)
+  const id = credentials.client_id
+  const states = async () => (await administration.listSecrets(id)).map(({ state }) => state)
+  t.strictSame(await states(), ['active'])
+  await administration.rotateSecret(id, 1000)
+  t.strictSame(await states(), ['active', 'active'])
+  clock.time += 1000
+  await administration.rotateSecret(id, 1000)
+  t.strictSame(await states(), ['expired', 'active', 'active'])
+
+  clock.time += DAY
+  await administration.revokeSecret(id, (await administration.listSecrets(id))[0]?.id as number)
+  clock.time = START
+  t.strictSame(await states(), ['revoked', 'active', 'active'])
+  t.equal((await post()).statusCode, 401)
+  t.strictSame((await administration.show(id)).secrets, await administration.listSecrets(id))
+})
+
+t.test('Secrets: one that ended a month ago is deleted at the next rotation', async (t) => {
+  const { administration, credentials, clock } = await createWorld(t)
+  const id = credentials.client_id
+  await administration.rotateSecret(id, 0)
+  for (const later of [30 * DAY, 1]) {
+    clock.time += later
+    await administration.rotateSecret(id, 0)
+    t.equal((await administration.show(id)).secrets.length, 3)
+  }
+})
+
+t.test('Revoke-all: of one millisecond, the token before it is revoked and the token after it is not', async (t) => {
+  const { administration, credentials, token, verify, introspect } = await createWorldOfSuites(t)
+  const before = await token()
+  const { clientId: other } = await administration.register(PARTNER)
+  await administration.revokeAllTokens(other)
+  t.equal((await verify(before)).statusCode, 200, 'those of another application stay valid')
+  await administration.revokeAllTokens(credentials.client_id)
+  const between = await token()
+  await administration.revokeAllTokens(credentials.client_id)
+  const answers = []
+  for (const one of [before, between, await token()]) {
+    answers.push([(await verify(one)).statusCode, (await introspect(one)).json().active])
+  }
+  t.strictSame(answers, [
+    [401, false],
+    [401, false],
+    [200, true],
+  ])
+})
+
+t.test('Revoke-all: it revokes what was issued just before the clock was set back', async (t) => {
+  const { administration, credentials, token, post, verify, clock } = await createWorldOfSuites(t)
+  const ahead = await token()
+  clock.time -= 5000
+  await administration.revokeAllTokens(credentials.client_id)
+  t.equal((await verify(ahead)).statusCode, 401)
+  const answer = (await post()).json()
+  t.match(answer, { issued_at: String(START - 5000), expires_in: 3599 }, 'a new token is dated by the clock as it is')
+  t.equal((await verify(answer.access_token)).statusCode, 200)
+})
+
+t.test('Revoke-all: it works again after one that was made while the clock was ahead', async (t) => {
+  const { administration, credentials, token, verify, clock } = await createWorldOfSuites(t)
+  clock.time += DAY
+  await administration.revokeAllTokens(credentials.client_id)
+  clock.time -= DAY
+  const tokens = [await token()]
+  t.equal((await verify(tokens[0])).statusCode, 200)
+  clock.time += 1000
+  tokens.push(await token())
+  await administration.revokeAllTokens(credentials.client_id)
+  for (const one of tokens) t.equal((await verify(one)).statusCode, 401)
+  t.equal((await verify(await token())).statusCode, 200)
+  t.equal((await administration.show(credentials.client_id)).tokensValidFrom, clock.time, 'operators see the last one')
+})
+
+t.test('Revoke-all: what was authenticated before it and is issued after it is revoked', async (t) => {
+  const { administration, store, credentials, issuer, verify } = await createWorldOfSuites(t)
+  const application = await store.findApplication(credentials.client_id)
+  if (!application) throw new Error('There is no application')
+  await administration.revokeAllTokens(credentials.client_id)
+  const { accessToken } = await issuer.issue(application)
+  t.equal((await verify(accessToken)).statusCode, 401)
+})

@@ -1,0 +1,214 @@
+import { setImmediate as aTurn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createAdministration } from '../../src/administration/administration.ts'
+import { MANY_APPROVED } from '../../src/administration/suite-pages.ts'
+import { OperatorError } from '../../src/domain/operator-error.ts'
+import type { Store } from '../../src/domain/store.ts'
+import { AUDIT, AUTHOR } from '../support/audit.ts'
+import { createWorldOfSuites } from '../support/suites.ts'
+import { createWorld } from '../support/world.ts'
+
+const HOUR = 3_600_000
+const EMAIL = 'dev@partner.example'
+
+/** A store with these applications, oldest first, and a search on it. `change` wraps methods of the store. */
+async function setting(
+  t: Test,
+  seeds: { clientId: string; name?: string; developerEmail?: string }[],
+  change: (store: Store) => Partial<Store> = () => ({}),
+) {
+  const world = await createWorld(t)
+  await world.administration.remove(world.credentials.client_id)
+  await world.administration.seed({
+    suites: [],
+    applications: seeds.map((seed) => ({ name: `Name of ${seed.clientId}`, developerEmail: EMAIL, ...seed })),
+  })
+  const store = { ...world.store, ...change(world.store) }
+  const now = () => world.clock.time
+  const { applications, why } = createAdministration({ store, now, observe: () => {}, author: AUTHOR })
+  return { ...world, applications, why }
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
+const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
+
+t.test('Lists: applications and suites of many pages are all listed, oldest first, each once', async (t) => {
+  const { administration } = await setting(t, numbered(501))
+  const suites = Array.from({ length: 501 }, (_, n) => ({ suiteId: `suite-${n}`, name: 'Suite' }))
+  await administration.seed({ suites, applications: [] })
+  t.strictSame(idsOf(await administration.list()), idsOf(numbered(501)))
+  t.strictSame(
+    (await administration.listSuites()).map(({ suiteId, name }) => ({ suiteId, name })),
+    suites,
+  )
+})
+
+t.test('Lists: applications have their tokens of this hour and of the last one', async (t) => {
+  const { administration, token, clock, flushUsage } = await createWorld(t)
+  await administration.register({ name: 'Other', developerEmail: EMAIL })
+  const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
+    [0, 0, [0, 0], 'no token yet'],
+    [0, 2, [2, 0], 'this hour'],
+    [1, 0, [0, 2], 'the next hour'],
+    [0, 3, [3, 2], 'both hours'],
+    [-1, 0, [2, 0], 'an hour that a clock was ahead is not counted'],
+    [2, 0, [0, 3], 'an hour later'],
+  ]
+  for (const [hours, tokens, counts, why] of steps) {
+    clock.time += hours * HOUR
+    for (let n = 0; n < tokens; n++) await token()
+    await flushUsage()
+    const listed = await administration.list()
+    const found = listed.map(({ tokensThisHour, tokensLastHour }) => [tokensThisHour, tokensLastHour])
+    t.strictSame(found, [counts, [0, 0]], why)
+  }
+})
+
+t.test('Suites: a page has secrets, the number of approved applications, and a cursor for the next page', async (t) => {
+  const { administration, clock } = await createWorldOfSuites(t)
+  await administration.rotateSecret('store', 0)
+  clock.time += 1
+  const first = await administration.listPage({ limit: 1 })
+  t.match(first.rows, [{ suiteId: 'store', approved: 1, secrets: [{ state: 'expired' }, { state: 'active' }] }])
+  const second = await administration.listPage({ after: first.next, limit: 1 })
+  t.match(second.rows, [{ suiteId: 'product-information', approved: 0, secrets: { length: 1 } }])
+  t.equal(second.next, undefined)
+  await t.rejects(administration.listPage({ after: 'nonsense', limit: 1 }), OperatorError)
+})
+
+t.test('Suites: approved applications are listed page by page, and counted in full', async (t) => {
+  const { administration, credentials } = await createWorldOfSuites(t)
+  const others = numbered(MANY_APPROVED + 1).map((one) => ({
+    ...one,
+    name: 'A',
+    developerEmail: EMAIL,
+    suites: ['store'],
+  }))
+  await administration.seed({ suites: [], applications: others })
+  const first = await administration.listApprovedPage('store', { limit: 2 })
+  t.strictSame(idsOf(first.rows), [credentials.client_id, 'a-0'])
+  const second = await administration.listApprovedPage('store', { after: first.next, limit: 1 })
+  t.strictSame(idsOf(second.rows), ['a-1'])
+  t.equal((await administration.listPage({ limit: 1 })).rows[0]?.approved, MANY_APPROVED)
+  t.equal(await administration.countApproved('store'), MANY_APPROVED + 2)
+})
+
+t.test('Search: pages list every application once, newest first', async (t) => {
+  const { applications, administration } = await setting(t, numbered(5))
+  const first = await applications.search({ limit: 2 })
+  t.strictSame(idsOf(first.applications), ['a-4', 'a-3'])
+  await administration.remove('a-3')
+  await administration.register({ name: 'New', developerEmail: EMAIL, clientId: 'new' })
+  const second = await applications.search({ limit: 2, after: first.next })
+  t.strictSame(idsOf(second.applications), ['a-2', 'a-1'], 'also if the last one was removed and new ones were added')
+  const third = await applications.search({ limit: 2, after: second.next })
+  t.strictSame([idsOf(third.applications), third.next], [['a-0'], undefined])
+  t.equal((await applications.search({ limit: 5 })).next, undefined, 'none where the last page is full')
+})
+
+t.test('Search: a text matches client ids, names and emails, in any case and script', async (t) => {
+  const { applications } = await setting(t, [
+    { clientId: 'ONE-1' },
+    { clientId: 'b', name: 'CAFÉ Ünï' },
+    { clientId: 'c', developerEmail: 'One@partner.example' },
+    { clientId: 'd', name: '東京 API' },
+    { clientId: 'e', name: '100 % a_b' },
+  ])
+  const find = async (text: string) => idsOf((await applications.search({ text, limit: 9 })).applications)
+  t.strictSame(await find('oNe'), ['c', 'ONE-1'])
+  t.strictSame(await find('café'), ['b'])
+  t.strictSame(await find('cafe\u0301 ü'), ['b'], 'composed or decomposed accents')
+  t.strictSame(await find('東京'), ['d'])
+  t.strictSame(await find('0 %'), ['e'])
+  t.strictSame(await find('a%b'), [], 'no character is a wildcard')
+  t.strictSame(await find('nothing'), [])
+  t.equal((await find('')).length, 5)
+})
+
+t.test('Search: results can be filtered by status, also together with a text', async (t) => {
+  const { applications, administration } = await setting(t, numbered(12))
+  for (const id of ['a-1', 'a-2', 'a-11']) await administration.suspend(id)
+  const find = async (sought: object) => idsOf((await applications.search({ ...sought, limit: 99 })).applications)
+  t.strictSame(await find({ status: 'suspended' }), ['a-11', 'a-2', 'a-1'])
+  t.strictSame(await find({ status: 'suspended', text: 'a-1' }), ['a-11', 'a-1'])
+  t.strictSame(await find({ status: 'active', text: 'a-1' }), ['a-10'])
+})
+
+t.test('Search: results have the tokens of this hour and the last, and the time of the last token', async (t) => {
+  const { applications, store, clock, flushUsage, credentials, administration, post } = await setting(t, [])
+  const { clientId, clientSecret } = await administration.register({ name: 'A', developerEmail: EMAIL })
+  const find = async () => (await applications.search({ limit: 1 })).applications
+  t.match(await find(), [{ tokensThisHour: 0, tokensLastHour: 0, lastTokenAt: undefined }])
+  await post({ ...credentials, client_id: clientId, client_secret: clientSecret as string })
+  await flushUsage()
+  const lastTokenAt = clock.time
+  clock.time += HOUR
+  t.match(await find(), [{ tokensThisHour: 0, tokensLastHour: 1, lastTokenAt }])
+  t.equal(await store.lastTokenAt((await applications.show(clientId)).key), lastTokenAt)
+})
+
+t.test('Search: a malformed cursor is refused', async (t) => {
+  const { applications } = await setting(t, numbered(3))
+  const { next } = await applications.search({ limit: 1 })
+  const one = ['', '1', 'MA', 'LTE', 'MS41', 'MDE', 'OTk5OTk5OTk5OTk5OTk5OTk', 'x'.repeat(9999)]
+  for (const after of [...one, `${next}=`, `${next} `]) {
+    await t.rejects(applications.search({ limit: 1, after }), OperatorError, after)
+  }
+})
+
+t.test('Search: an application that is removed during the search is left out', async (t) => {
+  const { applications } = await setting(t, numbered(3), (store) => ({
+    async listNames(page) {
+      const names = await store.listNames(page)
+      await store.removeApplication('a-1', AUDIT)
+      return names
+    },
+  }))
+  t.strictSame(idsOf((await applications.search({ limit: 9 })).applications), ['a-2', 'a-0'])
+})
+
+t.test('Search: it reads in small steps, and other work runs in between', async (t) => {
+  const most = { names: 0, whole: 0 }
+  const turn = { names: 0, whole: 0 }
+  let read = 0
+  const { applications, why } = await setting(t, numbered(501), (store) => ({
+    async listNames(page) {
+      const names = await store.listNames(page)
+      turn.names += names.length
+      most.names = Math.max(most.names, turn.names)
+      read += names.length
+      return names
+    },
+    listApplicationsOf(keys) {
+      turn.whole += keys.length
+      most.whole = Math.max(most.whole, turn.whole)
+      return store.listApplicationsOf(keys)
+    },
+  }))
+  let isOver = false
+  t.teardown(() => {
+    isOver = true
+  })
+  function nextTurn(): void {
+    Object.assign(turn, { names: 0, whole: 0 })
+    if (!isOver) setImmediate(nextTurn)
+  }
+  nextTurn()
+
+  t.equal((await applications.search({ text: 'a-0', limit: 200 })).applications.length, 1)
+  t.equal(read, 501, 'all names are read')
+  t.strictSame(most, { names: 100, whole: 1 })
+  read = 0
+  await aTurn()
+  t.equal((await applications.search({ limit: 200 })).applications.length, 200)
+  t.equal(read, 300, 'without a filter it reads no more steps than the page needs')
+  t.strictSame(most, { names: 100, whole: 10 })
+  await aTurn()
+  t.equal((await applications.list()).length, 501)
+  t.strictSame(most, { names: 100, whole: 10 })
+  read = 0
+  await aTurn()
+  await t.rejects(why('a-501'), { message: /there is no application with the client id a-501/i })
+  t.equal(read, 501, 'also while looking for similar client ids')
+  t.strictSame(most, { names: 100, whole: 10 })
+})

@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { Command } from 'commander'
+import t from 'tap'
+import { operatingSystemUser } from '../../src/commands/shared/administer.ts'
+import { runCommand } from '../../src/commands/shared/process.ts'
+import { OperatorError } from '../../src/domain/operator-error.ts'
+import { StoreUnavailable } from '../../src/domain/store.ts'
+import { LATEST, LATEST_POSTGRES } from '../support/migrations.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
+import { run as runWords } from '../support/run.ts'
+import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const APPLICATION = '--name A --developer-email a@b.example'
+
+/** What is said where there is no store, with its place. */
+const noStore = (place: string) =>
+  new RegExp(
+    `^(There is no database at|The database) ${place}( is empty)?\\. If there should be a store, .*: put it back, or restore a backup\\. .* \`register\` and \`operators add\` with --create make it\\.`,
+  )
+
+t.test('Commands: a failure is one sentence on standard error, with status 1; with --json it is JSON', async (t) => {
+  const { run } = await startShell(t)
+  await expectAll(t, { run }, [
+    ['apps show nobody', fails(/^There is no application with the client id nobody\.\n$/)],
+    ['apps show nobody --json', fails(/^\{"error":"There is no application with the client id nobody\."\}\n$/)],
+    ['apps show --json', misused(/^\{"error":"missing required argument 'client-id'/)],
+    [`apps register ${APPLICATION} --client-id .`, fails(/^The client id must not be .*\.\n$/)],
+    [`apps register ${APPLICATION}`, { json: {}, err: /^\{"warning":".*approved for no suite/ }],
+  ])
+  await expectAll(t, shell({ PORT: 'x', HOST: '' }), [['apps list', fails(/^HOST .*\nPORT .*\n$/)]])
+})
+
+t.test('Commands: wrong usage is reported on standard error, with status 2', async (t) => {
+  const { run } = await startShell(t)
+  const wrong: [command: string, err: RegExp][] = [
+    ['applications', /Usage: token-server applications/],
+    ['nonsense', /unknown command 'nonsense'/],
+    ['apps register --name A', /required option '--developer-email <email>'/],
+    ['apps show', /missing required argument 'client-id'/],
+    ['apps list --client-secret x', /unknown option '--client-secret'/],
+    ['secrets rotate a --overlap 1w', /0, 90s|90s, 30m, 24h, 7d/],
+    ['secrets rotate a --overlap 366d', /365d at most/],
+    ['secrets revoke a first', /must be a number from secrets list/],
+  ]
+  for (const [command, err] of wrong) await expectAll(t, { run }, [[command, misused(err)]])
+  t.match(await runWords([]), { status: 2, out: /^$/, err: /^Usage: token-server/ })
+})
+
+t.test('Commands: help and version are no errors', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const sqlite = db.prepare('SELECT sqlite_version()').pluck().get()
+  const { node } = process.versions
+  await expectAll(t, shell({}), [
+    ['--help', /^Usage: token-server/],
+    ['apps register --help', /--name <name> +the name of the application \(required\)/],
+    ['apps register --help', /--client-id <id> +a client id that it has\s+already \(default: a new\s+one\)\n/],
+    ['secrets rotate --help', /365d at most\s+\(default: 24h\)/],
+    ['--version', { out: new RegExp(`^${version}\n$`) }],
+    ['version', { json: { version, node, sqlite } }],
+    ['version', { out: new RegExp(`^token-server ${version}\nNode.js ${node}\nSQLite ${sqlite}\n$`) }],
+  ])
+})
+
+t.test('Commands: where there is no database, a command says so and makes none', async (t) => {
+  const { env, file, folder } = temporaryDatabase(t)
+  const reading = ['apps list', 'apps show a', 'suites list', 'secrets list a', 'operators list', 'why a', 'audit list']
+  const commands = [...reading, 'apps suspend a', 'tokens revoke-all a', 'operators add anna --role admin']
+  for (const command of commands) await expectAll(t, shell(env), [[command, { status: 1, err: noStore(file) }]])
+  t.strictSame(readdirSync(folder), [])
+})
+
+t.test('Commands: a store in memory is refused, for it ends with its command', async (t) => {
+  const err = /^DATABASE_URL names a store in memory, which ends with its command: name a file\.\n$/
+  for (const command of ['suites register a --name A', 'migrate', 'backup x.db', 'restore x.db', 'store reopen']) {
+    await expectAll(t, shell({ DATABASE_URL: 'sqlite::memory:' }), [[command, { ...fails(err), events: [] }]])
+  }
+})
+
+t.test('Commands: the first one that registers something makes the database only with --create', async (t) => {
+  const { createEmptyDatabase } = await startDatabases()
+  for (const url of [temporaryDatabase(t).env.DATABASE_URL, await createEmptyDatabase()]) {
+    const place = url.replace(/^sqlite:|(?<=\/\/).*@/, '')
+    const refused = { status: 1, err: noStore(place), events: [] }
+    await expectAll(t, shell({ DATABASE_URL: url }), [
+      ['suites register store --name Store', refused],
+      [`apps register ${APPLICATION}`, refused],
+      ['suites register store --name Store --create', {}],
+      [`apps register ${APPLICATION} --create`, { json: { suites: ['store'] } }],
+    ])
+  }
+})
+
+t.test('Migrate: it reports the version before and after', async (t) => {
+  const { createEmptyDatabase } = await startDatabases()
+  const databases = { [temporaryDatabase(t).env.DATABASE_URL]: LATEST, [await createEmptyDatabase()]: LATEST_POSTGRES }
+  for (const [DATABASE_URL, latest] of Object.entries(databases)) {
+    await expectAll(t, shell({ DATABASE_URL }), [
+      ['migrate', { json: { from: 0, to: latest } }],
+      ['migrate', { json: { from: latest, to: latest } }],
+      ['migrate', { out: `is already at version ${latest}.` }],
+    ])
+  }
+  const { run } = shell(temporaryDatabase(t).env)
+  t.equal((await run('migrate')).out, `Migrated the database from version 0 to ${LATEST}.\n`)
+})
+
+t.test('Errors: what an operator can mend is one sentence; all else is a bug, and shows its stack', async (t) => {
+  /** Runs a command that throws this. */
+  async function failWith(error: Error) {
+    let err = ''
+    const write = (text: string) => (err += text)
+    const program = new Command('program').action(() => {
+      throw error
+    })
+    const terminal = { env: {}, stdin: [] as never, stdout: { write }, stderr: { write } }
+    return { status: await runCommand(program, [], terminal), err }
+  }
+  for (const error of [new OperatorError('There is no suite x.'), new StoreUnavailable('The disk is full.')]) {
+    t.strictSame(await failWith(error), fails(`${error.message}\n`))
+  }
+  const { status, err } = await failWith(new TypeError('x is not a function'))
+  t.equal(status, 1)
+  t.match(err, /^This is a bug in token-server\..*\nTypeError: x is not a function\n +at .*program\.test\.ts/)
+})
+
+t.test('Audit: a user without a name is named by its number', async (t) => {
+  const nameless = () => {
+    throw new Error('ENOENT')
+  }
+  t.match(operatingSystemUser(nameless), /^uid \d+$/)
+})

@@ -1,0 +1,141 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { listenForAdmin } from '../../src/admin/listener.ts'
+import type { AdminPlace } from '../../src/config.ts'
+import { examineOperators, examineSocketFolder } from '../../src/doctor/access.ts'
+import { examineAdminListener, examineOps, examineServer } from '../../src/doctor/listeners.ts'
+import { VERSION } from '../../src/version.ts'
+import { createAdminWorld } from '../support/admin.ts'
+import { freePort } from '../support/free-port.ts'
+import { leaveSocket } from '../support/leave-socket.ts'
+import { startRecorder } from '../support/recorder.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const DAY = 24 * 60 * 60_000
+const NOW = Date.UTC(2026, 0, 1)
+const host = '127.0.0.1'
+
+/** A server that answers like this, which the test may change. */
+async function startServer(t: Test, answer = { status: 200, body: '' }) {
+  const { address } = await startRecorder(t, (response) => {
+    response.statusCode = answer.status
+    response.end(answer.body)
+  })
+  return { answer, port: Number(address.split(':')[1]) }
+}
+
+t.test('Doctor: a server that is ready is all right, and every other answer is an error that says which', async (t) => {
+  const { answer, port } = await startServer(t)
+  const examine = () => examineServer({ HOST: host, PORT: port })
+  t.match(await examine(), [{ level: 'ok', text: `The server at http://127.0.0.1:${port} is ready.` }])
+  answer.status = 503
+  t.match(await examine(), [{ level: 'error', text: `The server at http://127.0.0.1:${port} is not ready.` }])
+  answer.status = 404
+  t.match(await examine(), [{ level: 'error', text: /is not this server: 404\.$/ }])
+  const PORT = await freePort()
+  const text = `No server answers at http://localhost:${PORT} (ECONNREFUSED).`
+  t.match(await examineServer({ HOST: '0.0.0.0', PORT }), [{ level: 'error', text }])
+  t.match(await examineServer({ HOST: '::1', PORT: 0 }), [{ level: 'note', text: /^PORT is 0/ }])
+})
+
+t.test('Doctor: the version of the server that runs is compared, where its metrics tell it', async (t) => {
+  const { answer, port } = await startServer(t)
+  const examine = () => examineOps({ host, port })
+  const other = `What answers at http://127.0.0.1:${port}/metrics is not this server.`
+  t.match(await examine(), [{ level: 'error', text: other }])
+  const body = (version: string) =>
+    `# TYPE token_server_build_info gauge\ntoken_server_build_info{node="24.21.0",version="${version}"} 1\n`
+  answer.body = body(VERSION)
+  t.match(await examine(), [{ level: 'ok' }])
+  answer.body = body('99.0.0')
+  t.match(await examine(), [{ level: 'warning', text: `The server that runs is 99.0.0, and this program ${VERSION}.` }])
+  t.match(await examineOps({ host, port: await freePort() }), [{ level: 'error', text: /ECONNREFUSED/ }])
+  t.match(await examineOps({ host, port: 0 }), [{ level: 'note' }])
+})
+
+t.test('Doctor: a running admin listener is found at an address and at a socket', async (t) => {
+  const socket = join(temporaryFolder(t), 'admin.sock')
+  const [port, other] = [await freePort(), await freePort()]
+  const places: [place: AdminPlace, text: string][] = [
+    [{ host, port }, `http://127.0.0.1:${port}`],
+    [{ host: '0.0.0.0', port: other }, `http://localhost:${other}`],
+    [{ socket }, socket],
+  ]
+  for (const [place, at] of places) {
+    await listenForAdmin((await createAdminWorld(t)).app, place)
+    t.strictSame(await examineAdminListener(place), [{ level: 'ok', text: `The admin listener answers at ${at}.` }])
+  }
+})
+
+t.test('Doctor: a missing admin listener, or another program there, is an error', async (t) => {
+  const socket = join(temporaryFolder(t), 'admin.sock')
+  const port = await freePort()
+  const advice = 'If ADMIN_ADDRESS was set after the server had started, restart the server.'
+  const missing = (address: string, code: string) => [
+    { level: 'error', text: `The admin listener does not answer at ${address} (${code}).`, advice },
+  ]
+  t.match(await examineAdminListener({ host, port }), missing(`http://127.0.0.1:${port}`, 'ECONNREFUSED'))
+  t.match(await examineAdminListener({ socket }), missing(socket, 'ENOENT'))
+  await leaveSocket(socket)
+  t.match(await examineAdminListener({ socket }), missing(socket, 'ECONNREFUSED'))
+  t.match(await examineAdminListener({ host, port: 0 }), [{ level: 'note' }])
+  const other = await startServer(t, { status: 200, body: 'Hello' })
+  const text = `What answers at http://127.0.0.1:${other.port} is not this server's admin listener.`
+  t.match(await examineAdminListener({ host, port: other.port }), [{ level: 'error', text }])
+})
+
+t.test('Doctor: what listens and does not answer within 3 s is not said to be missing', async (t) => {
+  const { address } = await startRecorder(t, () => {})
+  const port = Number(address.split(':')[1])
+  const { timeout } = AbortSignal
+  const timeouts = t.capture(AbortSignal, 'timeout', () => timeout.call(AbortSignal, 20))
+  const hanging = (path: string) => [
+    { level: 'error', text: `What listens at http://${address}${path} does not answer within 3 s.` },
+  ]
+  t.match(await examineServer({ HOST: host, PORT: port }), hanging(''))
+  t.match(await examineOps({ host, port }), hanging('/metrics'))
+  t.match(await examineAdminListener({ host, port }), hanging(''))
+  t.strictSame(
+    timeouts().map(({ args }) => args),
+    [[3000], [3000], [3000]],
+  )
+})
+
+t.test('Doctor: the folder of the admin socket must exist and not be writable by others', async (t) => {
+  const folder = join(temporaryFolder(t), 'run')
+  const found = () => examineSocketFolder(join(folder, 'admin.sock'))
+  t.match(await found(), [{ level: 'error', text: `The folder of ADMIN_ADDRESS, ${folder}, does not exist.` }])
+  mkdirSync(folder)
+  for (const mode of [0o700, 0o755, 0o1777]) {
+    chmodSync(folder, mode)
+    t.match(await found(), [{ level: 'ok', text: `The folder of ADMIN_ADDRESS is ${folder}.` }], mode.toString(8))
+  }
+  for (const mode of [0o770, 0o702]) {
+    chmodSync(folder, mode)
+    const text = new RegExp(`^Others may write to ${folder} \\(mode ${mode.toString(8)}\\), `)
+    t.match(await found(), [{ level: 'warning', text, advice: `chmod go-w ${folder}` }])
+  }
+  await t.rejects(examineSocketFolder('/dev/null/run/admin.sock'), { code: 'ENOTDIR' })
+})
+
+t.test('Doctor: it reports a listener without operators, and operators whose last key ends soon', async (t) => {
+  t.match(examineOperators([], NOW), [{ level: 'note', text: 'There is no operator who could use ADMIN_ADDRESS.' }])
+  const anna = { name: 'anna', lastKeyEndsAt: NOW + 8 * DAY }
+  const nobody = { name: 'nobody', lastKeyEndsAt: null }
+  t.match(examineOperators([anna, nobody], NOW), [{ level: 'ok', text: 'No admin key ends within a week.' }])
+  const [ben, cleo] = [
+    { name: 'ben', lastKeyEndsAt: NOW + 7 * DAY },
+    { name: 'cleo', lastKeyEndsAt: NOW },
+  ]
+  const findings = examineOperators([anna, ben, cleo, nobody], NOW)
+  t.equal(findings.length, 2)
+  t.match(findings, [
+    {
+      level: 'warning',
+      text: 'The last admin key of the operator ben ends at 2026-01-08T00:00:00Z.',
+      advice: '"operators key ben --expires 90d" makes another one.',
+    },
+    { level: 'warning', text: 'The operator cleo has no admin key since 2026-01-01T00:00:00Z.' },
+  ])
+})

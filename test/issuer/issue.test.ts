@@ -1,0 +1,164 @@
+import t, { type Test } from 'tap'
+import type { Application } from '../../src/domain/application.ts'
+import type { Event } from '../../src/domain/events.ts'
+import { hourOf } from '../../src/domain/usage.ts'
+import { createIssuer } from '../../src/issuer/issuer.ts'
+import { createTokenCounts } from '../../src/issuer/token-counts.ts'
+import { openStore } from '../../src/store/open.ts'
+import { failures } from '../support/failures.ts'
+import { keyOf } from '../support/keys.ts'
+import { createWorldWithFile } from '../support/suites.ts'
+import { START } from '../support/world.ts'
+
+const HOUR = 3_600_000
+
+/** The counts of several processes with one store, and an application. */
+async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
+  const { store, credentials, file, other } = await createWorldWithFile(t)
+  const application = (await store.findApplication(credentials.client_id)) as Application
+  const { key } = application
+  const told: Event[] = []
+
+  async function start() {
+    const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
+    t.teardown(() => store.close())
+    const counts = createTokenCounts({ store, tokenQuota })
+    /** Counts tokens until one is refused. Resolves to how many were not. */
+    async function issue(wanted: number, at = START, to = application): Promise<number> {
+      for (let n = 0; n < wanted; n++) {
+        const counter = counts.find(to.key, at) ?? (await counts.open(to, at))
+        try {
+          counts.count(counter, at)
+          counter.lastTokenAt = at
+        } catch {
+          return n
+        }
+      }
+      return wanted
+    }
+    return { counts, issue, flush: (at = START) => counts.flush(at, (event) => told.push(event)) }
+  }
+  const stored = (hour = hourOf(START)) => store.countTokens(key, hour)
+  return { start, told, stored, store, other, application }
+}
+
+t.test('RFC 6749 §5.1: expires_in is what is left when the token is on disk, never more than it has', async (t) => {
+  const { store, application } = await createProcesses(t)
+  let time = START
+  const issueIn = (milliseconds: number) =>
+    createIssuer({ store, failures: failures(), now: () => (time += milliseconds) }).issue(application)
+  t.match(await issueIn(10_000), { issuedAt: START + 10_000, expiresIn: 3589 })
+  t.match(await issueIn(9_999), { expiresIn: 3590 })
+  t.match(await issueIn(2 * HOUR), { expiresIn: 0 })
+})
+
+t.test('Usage: what several processes count is added up', async (t) => {
+  const { start, stored, store, application } = await createProcesses(t)
+  const [one, other] = [await start(), await start()]
+  await one.issue(2)
+  await other.issue(3, START + 7)
+  t.equal(await stored(), 0, 'a request does not wait for it')
+  await one.flush()
+  await other.flush()
+  t.equal(await stored(), 5)
+  await one.flush()
+  await one.issue(1)
+  await one.flush()
+  t.equal(await stored(), 6)
+  t.equal(await store.lastTokenAt(application.key), START + 7)
+})
+
+t.test("Usage: a token that the store refused is not its client's last one", async (t) => {
+  const { issuer, token, administration, credentials, clock, other } = await createWorldWithFile(t)
+  await token()
+  other.exec("CREATE TRIGGER fails BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'full'); END")
+  clock.time = START + 7
+  t.notOk(await token())
+  await issuer.flushUsage(() => {})
+  t.match(await administration.show(credentials.client_id), { lastTokenAt: START })
+})
+
+t.test('Usage: when the last token was stored is known, also where its count was handed over before', async (t) => {
+  const { start, stored, store, application } = await createProcesses(t)
+  const { counts, flush } = await start()
+  const [counter, same] = await Promise.all([counts.open(application, START), counts.open(application, START)])
+  t.equal(counter, same, 'tokens that are asked for in one moment share one counter')
+  counts.count(counter, START)
+  await flush()
+  t.equal(await store.lastTokenAt(application.key), undefined)
+  counter.lastTokenAt = START
+  await flush()
+  t.equal(await store.lastTokenAt(application.key), START)
+  t.equal(await stored(), 1)
+})
+
+t.test('Quota: processes exceed it together by no more than they issue between two flushes', async (t) => {
+  const { start, stored } = await createProcesses(t, { tokenQuota: 10 })
+  const [one, other] = [await start(), await start()]
+  await one.issue(4)
+  await other.issue(4)
+  for (const process of [one, other, one]) await process.flush()
+  t.equal(await one.issue(1), 1)
+  await one.flush()
+  t.equal(await one.issue(10), 1)
+  t.equal(await other.issue(10), 2, 'it knows of eight')
+  for (const process of [one, other]) await process.flush()
+  t.equal(await stored(), 12)
+  for (const process of [one, other, await start()]) t.equal(await process.issue(1), 0, 'nor one that begins now')
+})
+
+t.test('Usage: who gets many tokens in an hour is told once, whichever process notices', async (t) => {
+  const { start, told, application } = await createProcesses(t)
+  const [one, other] = [await start(), await start()]
+  await one.issue(200)
+  await other.issue(160)
+  for (const process of [one, other]) await process.flush()
+  t.strictSame(told, [], '360 are one every ten seconds')
+  await one.issue(1)
+  await other.issue(500)
+  for (const process of [one, other]) await process.flush()
+  await one.issue(500)
+  await one.flush()
+  const about = { type: 'many tokens issued', clientId: application.clientId }
+  t.strictSame(told, [{ ...about, hour: '2027-01-15T08:00:00.000Z' }])
+  await one.issue(361, START + HOUR)
+  await one.flush(START + HOUR)
+  t.strictSame(told.slice(1), [{ ...about, hour: '2027-01-15T09:00:00.000Z' }])
+})
+
+t.test('Usage: what could not be stored is stored later, but for hours that are long over', async (t) => {
+  const { start, stored, other } = await createProcesses(t)
+  const one = await start()
+  other.exec('BEGIN IMMEDIATE')
+  await one.issue(2)
+  await t.rejects(one.flush(), { name: 'StoreUnavailable' })
+  await one.issue(1)
+  await one.issue(4, START + HOUR)
+  await t.rejects(one.flush(START + HOUR), { name: 'StoreUnavailable' })
+  await one.issue(5, START + 2 * HOUR)
+  await t.rejects(one.flush(START + 2 * HOUR), { name: 'StoreUnavailable' })
+  other.exec('COMMIT')
+  await one.flush(START + 2 * HOUR)
+  const first = hourOf(START)
+  t.strictSame([await stored(first), await stored(first + 1), await stored(first + 2)], [0, 4, 5])
+})
+
+t.test('Usage: many applications are stored in steps, and those of past hours are forgotten', async (t) => {
+  const { store, application } = await createProcesses(t)
+  const steps: number[] = []
+  const addTokenCounts: typeof store.addTokenCounts = async (counts) => {
+    steps.push(counts.length)
+    return [...counts]
+  }
+  const counts = createTokenCounts({ store: { ...store, addTokenCounts }, tokenQuota: Infinity })
+  for (let n = 0; n < 1001; n++) counts.count(await counts.open({ ...application, key: keyOf(n) }, START), START)
+  await counts.flush(START, () => {})
+  t.ok(steps.length > 1)
+  t.equal(
+    steps.reduce((sum, step) => sum + step, 0),
+    1001,
+  )
+  t.ok(counts.find(keyOf(0), START))
+  await counts.flush(START + HOUR, () => {})
+  t.notOk(counts.find(keyOf(0), START))
+})

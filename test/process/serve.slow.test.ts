@@ -1,0 +1,194 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { register } from '../support/register.ts'
+import { command, MAIN, preload, start, startServer } from '../support/spawn.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
+
+t.test('Serve: it says where it listens, and ends with status 0 beside an idle connection', async (t) => {
+  for (const [HOST, address, host] of [
+    ['0.0.0.0', /^http:\/\/0\.0\.0\.0:\d+$/, '127.0.0.1'],
+    ['::', /^http:\/\/\[::\]:\d+$/, '::1'],
+    ['localhost', /^http:\/\/127\.0\.0\.1:\d+$/, '127.0.0.1'],
+  ] as const) {
+    const server = await startServer(t, { ...temporaryDatabase(t).env, HOST })
+    t.match(server.address, address)
+    const idle = connect(Number(new URL(server.address).port), host)
+    await once(idle, 'connect')
+    idle.on('error', () => {})
+    t.strictSame(await server.stop('SIGINT'), { status: 0, signal: null })
+  }
+})
+
+t.test('Serve: neither a single process nor a leader starts if an address is taken', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => other.close())
+  await once(other, 'listening')
+  const port = String((other.address() as AddressInfo).port)
+  const address = `127.0.0.1:${port}`
+  for (const [settings, message] of [
+    [{ ADMIN_ADDRESS: address }, `Cannot listen on ADMIN_ADDRESS, ${address}: `],
+    [{ OPS_ADDRESS: address }, `Cannot listen on OPS_ADDRESS, ${address}: `],
+    [{ PORT: port }, `Cannot listen on port ${port} of 127.0.0.1: `],
+  ] as const) {
+    for (const WORKERS of ['1', '2']) {
+      const { env, folder } = temporaryDatabase(t)
+      const socket = join(folder, 'admin.sock')
+      const all = { ...env, PORT: '0', ADMIN_ADDRESS: `unix:${socket}`, WORKERS, ...settings }
+      const { status, err, out } = await command(t, ['serve'], all)
+      t.strictSame([status, out], [1, ''], message)
+      t.match(err, message)
+      t.notOk(existsSync(socket), 'no socket file is left behind')
+    }
+  }
+})
+
+t.test('Serve: a database of a newer program stops it with a sentence', async (t) => {
+  const { env, file } = temporaryDatabase(t)
+  await register(env)
+  const db = new Database(file)
+  db.pragma('user_version = 1000')
+  db.exec("UPDATE compatibility SET oldest_program = '99.0.0'")
+  db.close()
+  const { status, err } = await command(t, ['serve'], { ...env, PORT: '0' })
+  t.equal(status, 1)
+  t.match(err, /needs token-server 99\.0\.0 or newer, .*upgrade the program/)
+})
+
+t.test('Serve: it starts beside a process that writes, and purges when it can', async (t) => {
+  const { env, file } = temporaryDatabase(t)
+  await register(env)
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  const server = await startServer(t, env)
+  await until(() => server.lines.length === 2)
+  t.match(JSON.parse(server.lines[1] as string), { level: 'warn', err: { message: /SQLITE_BUSY/ } })
+  t.match(await server.stop(), { status: 0 })
+})
+
+t.test('Serve: settings may be in an .env file, and the environment overrides it', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, '.env'), `DATABASE_URL=sqlite:./here.db\nPORT=0\nLOG_LEVEL=silent\n`)
+  const server = await startServer(t, {}, start(t, ['serve'], { LOG_LEVEL: 'info' }, { cwd: folder }))
+  t.ok(existsSync(join(folder, 'here.db')))
+  t.match(await server.stop(), { status: 0 })
+  writeFileSync(join(folder, '.env'), 'PORT: 18142\n')
+  const wrong = { status: 1, err: 'Line 1 of .env is not KEY=value.\n' }
+  t.match(await command(t, ['serve'], {}, '', { cwd: folder }), wrong)
+})
+
+t.test('Commands: with --json what is said of settings is JSON, of the file and of the environment', async (t) => {
+  const cwd = temporaryFolder(t)
+  const list = async (text: string) => {
+    writeFileSync(join(cwd, '.env'), text)
+    const { err } = await command(t, ['apps', 'list', '--json'], { TOKENQUOTA: '5', PORT: 'x' }, '', { cwd })
+    return err
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  }
+  t.strictSame(await list('WORKERZ=1\n'), [
+    { warning: 'There is no setting WORKERZ (in .env). Is WORKERS meant?' },
+    { warning: 'There is no setting TOKENQUOTA (in the environment). Is TOKEN_QUOTA meant?' },
+    { error: 'PORT must be a number from 0 to 65535.' },
+  ])
+  t.strictSame(await list('nonsense\n'), [{ error: 'Line 1 of .env is not KEY=value.' }])
+})
+
+for (const [FAILURE_LIMIT, last] of [
+  ['on', 429],
+  ['off', 401],
+] as const) {
+  t.test(`FAILURE_LIMIT: ${FAILURE_LIMIT}, eleven wrong secrets end with ${last}, the right one passes`, async (t) => {
+    const { env } = temporaryDatabase(t)
+    const credentials = await register(env)
+    const server = await startServer(t, { ...env, FAILURE_LIMIT })
+    const statuses = []
+    for (let n = 0; n < 11; n++) statuses.push(await server.issue({ ...credentials, client_secret: 'wrong' }))
+    t.strictSame(statuses, [...Array(10).fill(401), last])
+    t.equal(await server.issue(credentials), 200)
+  })
+}
+
+t.test('Shutdown: a second signal ends the server at once', async (t) => {
+  const { env } = temporaryDatabase(t)
+  const server = await startServer(t, env)
+  const finish = await server.beginToken(await register(env))
+  server.child.kill('SIGTERM')
+  await until(() => server.logged('stopping').length === 1)
+  t.match(await server.stop('SIGINT'), { status: 1 })
+  await t.rejects(finish())
+})
+
+t.test('Shutdown: stopped is the last line, behind those of what was counted', async (t) => {
+  for (const WORKERS of ['1', '2']) {
+    const { env } = temporaryDatabase(t)
+    const credentials = await register(env)
+    const server = await startServer(t, { ...env, WORKERS })
+    await Promise.all(Array.from({ length: 24 }, () => server.token({ ...credentials, client_secret: 'wrong' })))
+    t.match(await server.stop(), { status: 0 })
+    t.ok(server.logged('refusals not logged').length > 0)
+    t.equal(server.messages().at(-1), 'stopped')
+  }
+})
+
+t.test('Shutdown: an unexpected error is logged and ends the server with status 1', async (t) => {
+  // It is thrown when the test asks for it.
+  const env = preload(`process.on('SIGUSR2', () => { throw new Error('unexpected') })`)
+  const server = await startServer(t, { ...temporaryDatabase(t).env, ...env })
+  t.match(await server.stop('SIGUSR2'), { status: 1 })
+  const last = server.lines.map((line) => JSON.parse(line)).slice(-3)
+  t.match(last, [{ level: 'fatal', err: { message: 'unexpected' } }, { msg: 'stopping' }, { msg: 'stopped' }])
+})
+
+/** Starts the program, which gets a signal while it loads its first package. */
+function startSignalled(t: Test, signal: NodeJS.Signals, args: string[], env: NodeJS.ProcessEnv = {}) {
+  const sendIt = `
+    import { registerHooks } from 'node:module'
+    let isSent = false
+    registerHooks({
+      load(url, context, next) {
+        if (!isSent && url.includes('/node_modules/commander/')) process.kill(process.pid, '${signal}')
+        isSent ||= url.includes('/node_modules/commander/')
+        return next(url, context)
+      },
+    })`
+  // Without what tap adds to a process, which listens to signals itself.
+  const shell = `unset NODE_OPTIONS; exec "$0" "$@"`
+  const node = [process.execPath, `--import=data:text/javascript,${encodeURIComponent(sendIt)}`]
+  const child = spawn('sh', ['-c', shell, ...node, MAIN, ...args], {
+    env: { ...process.env, ...temporaryDatabase(t).env, PORT: '0', ...env },
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  return child
+}
+
+t.test('Signals: one that comes while the program is loaded ends the server in order', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    const server = await startServer(t, {}, startSignalled(t, signal, ['serve']))
+    t.strictSame(await server.exited, { status: 0, signal: null })
+    t.match(server.logged('stopping'), [{ signal }])
+    t.equal(server.messages().at(-1), 'stopped')
+  }
+})
+
+t.test('Signals: with several workers SIGHUP is a rolling restart, however early it comes', async (t) => {
+  const server = await startServer(t, {}, startSignalled(t, 'SIGHUP', ['serve'], { WORKERS: '2' }))
+  await until(() => server.logged('restarted').length === 1)
+  t.match(await server.stop(), { status: 0 })
+})
+
+t.test('Signals: a command ends of them, as programs do', async (t) => {
+  const child = startSignalled(t, 'SIGTERM', ['suites', 'list'])
+  t.strictSame(await once(child, 'exit'), [null, 'SIGTERM'])
+  t.equal(await text(child.stdout), '')
+})

@@ -1,0 +1,289 @@
+import { once } from 'node:events'
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { freePort } from '../support/free-port.ts'
+import { isRunning, SERVE, spawnLeader, startLeader } from '../support/leader.ts'
+import { scrape } from '../support/scrape.ts'
+import { start, startServer } from '../support/spawn.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+import { until } from '../support/until.ts'
+import { startWorkers } from '../support/workers.ts'
+
+const LINUX = { skip: process.platform !== 'linux' && 'needs named pipes and /proc' }
+
+/** A program that never listens, and says that it has begun. */
+const HANGING = "import fs from 'node:fs'\nfs.writeFileSync('hanging', '')\nsetInterval(() => {}, 1000)"
+
+t.test('Leader: SIGTERM during the start ends it, and in order', async (t) => {
+  const { child, env, folder } = await spawnLeader(t, { program: HANGING })
+  const lines: string[] = []
+  child.stdout.setEncoding('utf8').on('data', (text) => lines.push(text))
+  const started = startServer(t, env, child)
+  await until(() => existsSync(join(folder, 'hanging')))
+  child.kill('SIGTERM')
+  await t.rejects(started, { message: '' }, 'and has nothing to say on standard error')
+  t.equal(child.exitCode, 0)
+  t.match(lines.join(''), /"stopping".*\n.*"stopped"/)
+})
+
+t.test('Leader: a silent worker is replaced, and the connection it was given goes to another', LINUX, async (t) => {
+  const { server, credentials, workers } = await startLeader(t, { patience: { interval: 500, questions: 12 } })
+  const [first, second] = await workers()
+  process.kill(first, 'SIGSTOP')
+  const answers = await Promise.all(Array.from({ length: 8 }, () => server.issue(credentials)))
+  t.strictSame([...new Set(answers)], [200])
+  await until(() => server.logged('worker exited unexpectedly').length === 1)
+  t.match(server.logged('worker silent'), [{ level: 'error', worker: first }])
+  t.match(server.logged('worker exited unexpectedly'), [{ worker: first, signal: 'SIGKILL' }])
+  await until(async () => (await server.issue(credentials)) === 200 && server.issuers().length === 3)
+
+  const third = server.issuers().find((pid) => pid !== first && pid !== second) as number
+  process.kill(second, 'SIGSTOP')
+  process.kill(third, 'SIGSTOP')
+  const lost = Array.from({ length: 4 }, () => server.issue(credentials).catch(() => 'closed'))
+  const outcomes = new Set(await Promise.all(lost))
+  t.ok(outcomes.isSubsetOf(new Set([200, 'closed'])), 'where there is no other worker it is closed')
+  await until(async () => (await server.issue(credentials).catch(() => 'closed')) === 200)
+  t.match(await server.stop(), { status: 0 })
+})
+
+t.test('Leader: what a worker writes to standard error becomes a line of the log', async (t) => {
+  const program = `
+    process.on('SIGUSR2', () => console.error('Careful:\\nthe "disk"'))
+    process.on('SIGWINCH', () => { console.error('FATAL ERROR: the heap'); process.exit(3) })
+    ${SERVE}`
+  const { server, workers } = await startLeader(t, { program })
+  const [worker] = await workers()
+  process.kill(worker, 'SIGUSR2')
+  await until(() => server.logged('worker printed').length === 1)
+  t.match(server.logged('worker printed'), [{ level: 'warn', worker, text: 'Careful:\nthe "disk"' }])
+  process.kill(worker, 'SIGWINCH')
+  await until(() => server.logged('worker exited unexpectedly').length === 1)
+  t.match(server.logged('worker exited unexpectedly'), [{ worker, code: 3, err: { message: 'FATAL ERROR: the heap' } }])
+  t.match(await server.stop(), { status: 0 })
+})
+
+t.test('Leader: where not all workers start, none is left behind', LINUX, async (t) => {
+  const program = `
+    import { existsSync, writeFileSync } from 'node:fs'
+    if (existsSync('first')) process.exit(7)
+    writeFileSync('first', String(process.pid))
+    ${SERVE}`
+  const { child, env, folder } = await spawnLeader(t, { program })
+  await t.rejects(startServer(t, env, child), /A worker did not start: it ended with status 7\./)
+  t.equal(child.exitCode, 1)
+  await until(() => !isRunning(Number(readFileSync(join(folder, 'first'), 'utf8'))))
+})
+
+/** A leader that is replacing its first worker: that is killed, and its successor is stopped before it listens. */
+async function loseDuringRestart(t: Test) {
+  const program = `
+    import { appendFileSync, existsSync, rmSync } from 'node:fs'
+    appendFileSync('started', process.pid + '\\n')
+    if (existsSync('hold')) {
+      rmSync('hold')
+      process.kill(process.pid, 'SIGSTOP')
+    }
+    ${SERVE}`
+  const leader = await startLeader(t, { program, env: { OPS_ADDRESS: '127.0.0.1:0' } })
+  const { server, folder } = leader
+  const started = () => readFileSync(join(folder, 'started'), 'utf8').trim().split('\n').map(Number)
+  const [first] = started() as [number]
+  writeFileSync(join(folder, 'hold'), '')
+  server.child.kill('SIGHUP')
+  await until(() => started().length === 3)
+  process.kill(first, 'SIGKILL')
+  await until(() => server.logged('worker exited unexpectedly').length === 1)
+  return { ...leader, started, successor: started()[2] as number, ops: server.logged('ready')[0].ops as string }
+}
+
+t.test('Leader: a worker that is lost while its successor starts gets no second one', LINUX, async (t) => {
+  const { server, started, successor, ops } = await loseDuringRestart(t)
+  process.kill(successor, 'SIGCONT')
+  await until(() => server.logged('restarted').length === 1)
+  // Another one would have started before the successor of the second worker.
+  t.equal(started().length, 4)
+  await until(async () => (await scrape(ops)).has('worker_resident_memory_bytes{worker="2"}'))
+  const metrics = await scrape(ops)
+  const labels = [...metrics.keys()].filter((name) => name.startsWith('worker_cpu_seconds_total'))
+  t.strictSame(labels, ['worker_cpu_seconds_total{worker="1"}', 'worker_cpu_seconds_total{worker="2"}'])
+  t.match(Object.fromEntries(metrics), {
+    workers: 2,
+    'worker_restarts_total{reason="exited"}': 0,
+    'worker_restarts_total{reason="rolling restart"}': 2,
+  })
+  t.match(await server.stop(), { status: 0 })
+})
+
+t.test('Leader: a worker that is lost is replaced if the successor that starts does not listen', LINUX, async (t) => {
+  const { server, started, successor, ops } = await loseDuringRestart(t)
+  process.kill(successor, 'SIGKILL')
+  await until(() => server.logged('rolling restart failed').length === 1)
+  await until(async () => (await scrape(ops)).get('workers') === 2)
+  t.equal(started().length, 4)
+  t.match(await server.stop(), { status: 0 })
+})
+
+t.test('Rolling restart: one that fails says why, the old workers go on, and the next signal works', async (t) => {
+  const { server, credentials, rewrite } = await startLeader(t, { patience: { start: 15_000 } })
+  const failures = [
+    { program: 'const wrong syntax', reason: /SyntaxError/ },
+    { program: "import 'a-package-that-is-missing'", reason: /Cannot find package 'a-package-that-is-missing'/ },
+    { program: `process.env.LOG_LEVEL = 'loud'${SERVE}`, reason: /: LOG_LEVEL must be debug, / },
+    { program: 'process.exit(7)', reason: /: it ended with status 7\.$/ },
+    { program: 'setInterval(() => {}, 1000)', reason: /: it was not ready after 15 seconds\.$/ },
+  ]
+  for (const [at, { program, reason }] of failures.entries()) {
+    rewrite(program)
+    server.child.kill('SIGHUP')
+    await until(() => server.logged('rolling restart failed').length === at + 1)
+    const { level, err } = server.logged('rolling restart failed')[at]
+    t.equal(level, 'error')
+    t.match(err.message, /^A worker did not start: /)
+    t.match(err.message, reason)
+    t.equal(await server.issue(credentials), 200)
+  }
+  rewrite(SERVE)
+  await server.restart()
+  t.equal(await server.issue(credentials), 200)
+  t.strictSame(await server.stop(), { status: 0, signal: null })
+  t.equal(server.messages().at(-1), 'stopped', 'and every line is JSON')
+})
+
+t.test('Rolling restart: SIGTERM while a new worker hangs ends everything at once, and in order', async (t) => {
+  const { server, rewrite, folder } = await startLeader(t)
+  rewrite(HANGING)
+  server.child.kill('SIGHUP')
+  await until(() => existsSync(join(folder, 'hanging')))
+  t.strictSame(await server.stop(), { status: 0, signal: null })
+  t.strictSame(server.messages(), ['ready', 'restarting', 'stopping', 'stopped'])
+})
+
+/** Whether a process waits for something. */
+const isAsleep = (pid: number) => !isRunning(pid) || /^State:\tS/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+
+t.test('Rolling restart: a connection passed to a worker about to end goes to another', LINUX, async (t) => {
+  const { server, credentials } = await startWorkers(t)
+  await until(async () => (await server.issue(credentials)) === 200 && server.issuers().length === 2)
+  const retired = server.issuers()
+  const signalRetired = (signal: NodeJS.Signals) => {
+    for (const pid of retired) if (isRunning(pid)) process.kill(pid, signal)
+  }
+  t.teardown(() => signalRetired('SIGCONT'))
+
+  // The leader has accepted the connections before it learns that these two take no more of them.
+  signalRetired('SIGSTOP')
+  await server.restart()
+  server.child.kill('SIGSTOP')
+  const { port } = new URL(server.address)
+  const requests = Array.from({ length: 8 }, () => http.get({ port, path: '/health/live', agent: false }))
+  const answers = requests.map(async (request) => {
+    const [response] = await once(request, 'response')
+    response.resume()
+    return response.statusCode
+  })
+  for (const request of requests) {
+    const socket = request.socket ?? (await once(request, 'socket'))[0]
+    if (socket.connecting) await once(socket, 'connect')
+  }
+  signalRetired('SIGCONT')
+  await until(() => retired.every(isAsleep))
+  server.child.kill('SIGCONT')
+  t.strictSame(await Promise.all(answers), Array(8).fill(200))
+  await until(() => !retired.some(isRunning))
+})
+
+t.test('Rolling restart: signals during the start or a restart are served after it, all by one', async (t) => {
+  const { env } = temporaryDatabase(t)
+  const PORT = String(await freePort())
+  const child = start(t, ['serve'], { ...env, PORT, WORKERS: '3' })
+  const started = startServer(t, env, child)
+  const hangUp = () => {
+    for (let n = 0; n < 50; n++) child.kill('SIGHUP')
+  }
+  const isLive = () => fetch(`http://127.0.0.1:${PORT}/health/live`).catch(() => undefined)
+  await until(async () => (await isLive())?.status === 200)
+  hangUp()
+  const server = await started
+  await until(() => server.logged('restarting').length === 1)
+  hangUp()
+  await until(() => server.logged('restarted').length === 2)
+  t.match(await server.stop(), { status: 0 })
+  const twice = ['restarting', 'restarted', 'restarting', 'restarted']
+  t.strictSame(server.messages(), ['ready', ...twice, 'stopping', 'stopped'])
+})
+
+t.test('Rolling restart: new workers have the settings of the start, and the log says which differ', async (t) => {
+  const { folder, env } = temporaryDatabase(t)
+  const file = join(folder, '.env')
+  writeFileSync(file, 'WORKERS=2\nPORT=0\n')
+  const server = await startServer(t, {}, start(t, ['serve'], env, { cwd: folder }))
+  const issuers = async () => {
+    const url = `${server.address}/.well-known/oauth-authorization-server`
+    const ask = async () => (await (await fetch(url, { headers: { connection: 'close' } })).json()).issuer
+    return new Set(await Promise.all(Array.from({ length: 8 }, ask)))
+  }
+  const before = await issuers()
+  t.equal(before.size, 1)
+  appendFileSync(file, 'PUBLIC_URL=https://other.example\nLOG_LEVEL=loud\n')
+  await server.restart()
+  t.match(server.logged('settings not applied'), [{ level: 'warn', settings: ['LOG_LEVEL', 'PUBLIC_URL'] }])
+  const problems = ['LOG_LEVEL must be debug, info, warn, error, fatal or silent.']
+  t.match(server.logged('settings wrong'), [{ level: 'warn', problems }])
+  t.strictSame(await issuers(), before)
+
+  writeFileSync(file, 'WORKERS: 3\n')
+  await server.restart()
+  t.strictSame(server.logged('settings wrong')[1].problems, ['Line 1 of .env is not KEY=value.'])
+  t.strictSame(await issuers(), before, 'and a file that is no longer right stops none')
+  t.match(await server.stop(), { status: 0 })
+})
+
+t.test('Shutdown: a worker that hangs is killed in time, and the end is in order', LINUX, async (t) => {
+  const { server, workers } = await startLeader(t, { patience: { close: 6000 } })
+  const pids = await workers()
+  process.kill(pids[0], 'SIGSTOP')
+  t.strictSame(await server.stop(), { status: 0, signal: null })
+  t.equal(server.messages().at(-1), 'stopped')
+  t.notOk(pids.some(isRunning))
+})
+
+t.test('Shutdown: the port for operators is closed beside the store, not after it', LINUX, async (t) => {
+  const { server } = await startLeader(t, {
+    closing: 'hangs',
+    patience: { close: 30_000 },
+    env: { OPS_ADDRESS: '127.0.0.1:0' },
+  })
+  const live = () => fetch(`${server.logged('ready')[0].ops}/health/live`).catch(() => undefined)
+  t.equal((await live())?.status, 200)
+  server.child.kill('SIGTERM')
+  await until(async () => (await live()) === undefined)
+  t.strictSame(server.logged('shutdown cut short'), [], 'there is time left')
+  t.match(await server.stop('SIGINT'), { status: 1 })
+})
+
+t.test('Shutdown: a store that is never closed delays the end, but does not prevent it', LINUX, async (t) => {
+  const expected = {
+    hangs: { status: 1, signal: null },
+    'leaves a hung file': { status: null, signal: 'SIGKILL' },
+  }
+  for (const closing of ['hangs', 'leaves a hung file'] as const) {
+    const { server, workers } = await startLeader(t, { closing, patience: { close: 3000 } })
+    const pids = await workers()
+    t.strictSame(await server.stop(), expected[closing])
+    t.match(server.logged('shutdown cut short'), [{ err: { message: /did not end within 3 seconds/ } }])
+    t.notOk(pids.some(isRunning))
+  }
+})
+
+t.test('Shutdown: workers whose files hang end when their leader is killed', LINUX, async (t) => {
+  const { server, workers } = await startLeader(t, {
+    program: `import fs from 'node:fs'\nfs.open('pipe', () => {})${SERVE}`,
+  })
+  const pids = await workers()
+  await server.stop('SIGKILL')
+  await until(() => !pids.some(isRunning))
+  t.pass('and they do')
+})

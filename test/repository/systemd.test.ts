@@ -1,0 +1,60 @@
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { readConfig, settings } from '../../src/config.ts'
+import { CLOSE_TIMEOUT_MS } from '../../src/server/signals.ts'
+import { ROOT, read as readFile } from './files.ts'
+
+const FOLDER = 'deploy/systemd'
+const read = (file: string) => readFile(join(FOLDER, file))
+
+t.test('systemd: the settings are right', async (t) => {
+  const pairs = [...read('settings.env').matchAll(/^(\w+)=(.*)$/gm)]
+  const units = globSync('*.{service,conf}', { cwd: join(ROOT, FOLDER) }).map(read)
+  for (const unit of units) pairs.push(...unit.matchAll(/^Environment=(\w+)=(.*)$/gm))
+  t.ok(pairs.length > 4)
+  for (const [, name = '', value = ''] of pairs) {
+    t.ok(name in settings, name)
+    t.doesNotThrow(() => readConfig({ [name]: value.replaceAll('%S', '/var/lib') }), `${name}=${value}`)
+  }
+})
+
+t.test('systemd: the server has time to end, and SIGHUP is for several workers only', async (t) => {
+  const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read('token-server.service')) ?? []
+  t.ok(Number(seconds) > CLOSE_TIMEOUT_MS / 1000)
+  t.notMatch(read('token-server.service'), /^ExecReload/m)
+  t.match(read('workers.conf'), /^Environment=WORKERS=auto$[\s\S]*^ExecReload=\/bin\/kill -HUP \$MAINPID$/m)
+})
+
+/** What only a server needs: the rest is the same for a backup. */
+const OF_A_SERVER = [
+  ...['Type', 'ExecStart', 'KillMode', 'TimeoutStopSec', 'Restart', 'RestartSec', 'LimitNOFILE'],
+  ...['StateDirectory', 'RuntimeDirectory', 'RuntimeDirectoryMode', 'RestrictAddressFamilies'],
+]
+
+t.test('systemd: a backup is as locked in as the server, and has no network', async (t) => {
+  const linesOf = (file: string): string[] => read(file).match(/^\w+=.*$/gm) ?? []
+  const service = linesOf('token-server.service').filter((line) => !/^(Description|Wants|After|WantedBy)=/.test(line))
+  const shared = service.filter((line) => !OF_A_SERVER.includes(line.split('=')[0] as string))
+  t.ok(shared.length > 20)
+  const backup = linesOf('token-server-backup.service')
+  const missing = shared.filter((line) => !backup.includes(line))
+  t.strictSame(missing, [])
+  t.ok(backup.includes('PrivateNetwork=yes'))
+})
+
+t.test('systemd: a command runs as the user of the server, with its settings and in its folder', async (t) => {
+  const script = read('token-server')
+  const asked = [...script.matchAll(/--(?:property|setenv)=([\w=:/.-]+)/g)].map(([, one = '']) => one)
+  t.ok(asked.length > 6)
+  const unit = read('token-server.service').replaceAll('%S', '/var/lib').replace('Environment=', '').split('\n')
+  const missing = asked.filter((one) => !/^(LoadCredential|DATABASE_PASSWORD_FILE)=/.test(one) && !unit.includes(one))
+  t.strictSame(missing, [])
+})
+
+t.test('systemd: what is copied to the machine is what the image has', async (t) => {
+  const [, own = ''] = readFile('Dockerfile').split(/^FROM .+distroless.+$/m)
+  const inImage = [...own.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) => files.split(' '))
+  const [, copied = ''] = /^cp -r --parents (.+) \/opt\/token-server$/m.exec(read('README.md')) ?? []
+  t.strictSame(copied.split(' ').sort(), [...inImage, 'package-lock.json'].sort())
+})

@@ -1,0 +1,273 @@
+import type { Test } from 'tap'
+import type { Audit, AuditEvent } from '../../../src/domain/audit-event.ts'
+import { IdempotencyKeyTaken } from '../../../src/domain/idempotency.ts'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { application, suite } from '../../support/newcomers.ts'
+import { START } from '../../support/world.ts'
+import { type Harness, IMPORTED, onEmptyStore, PAGE, register, registerSuites, SECRET, secretIdOf } from './harness.ts'
+
+const DAY = 24 * 3_600_000
+const TIME = new Date(START).toISOString()
+
+/** The public fields of a secret that was created at the start. */
+const GENERATED = { id: Number, origin: 'generated', created_at: TIME, ends_at: null, revoked_at: null }
+
+/** Fields before and after. */
+type Fields = Record<string, [before: unknown, after: unknown]>
+
+/** An action of an operator, and the event that it causes, if any: what happened to which application or suite. */
+type Case = [make: () => Promise<unknown>, event?: string, fields?: Fields | { added: object } | { removed: object }]
+
+/** Every change is one event, in the same transaction. */
+export function auditConformance(t: Test, harness: Harness): void {
+  const { openWithoutAudit } = harness
+  const test = onEmptyStore(t, harness)
+
+  test('Audit: each change is one event with the fields before and after, and without secrets', async (t, store) => {
+    const at = (time: number) => new Date(time).toISOString()
+    const shown = {
+      client_id: 'a',
+      name: 'Application a',
+      developer_email: 'developer@partner.example',
+      status: 'active',
+      suites: ['store'],
+      created_at: TIME,
+      tokens_valid_from: null,
+      secrets: [GENERATED],
+    }
+    const shownSuite = { id: 'store', name: 'Suite store', created_at: TIME, secrets: [GENERATED] }
+    const imported = { digest: IMPORTED, createdAt: START + 2 }
+    const ended = { ...GENERATED, ends_at: at(START + 9) }
+    const rotated = [ended, { ...GENERATED, created_at: at(START + 1) }]
+    const revoked = { ...GENERATED, ends_at: at(START + 7), revoked_at: at(START + 7) }
+    const added = { ...GENERATED, origin: 'imported', created_at: at(START + 2) }
+    const last = { name: 'Ünï "new" ✓', tokens_valid_from: at(START + 5), secrets: [{}, {}, {}] }
+    const revoke = async (time: number) => store.revokeSecret('a', await secretIdOf(store, 'a'), time, AUDIT)
+    const cases: Case[] = [
+      [() => registerSuites(store, 'store'), 'suite registered store', { added: shownSuite }],
+      [() => register(store, application('a', { suites: 'all' })), 'application registered a', { added: shown }],
+      [() => store.setStatus('a', 'suspended', AUDIT), 'application suspended a', { status: ['active', 'suspended'] }],
+      [() => store.setStatus('a', 'suspended', AUDIT)],
+      [() => store.setStatus('a', 'active', AUDIT), 'application resumed a', { status: ['suspended', 'active'] }],
+      [
+        () => store.updateApplication('a', { name: last.name }, AUDIT),
+        'application updated a',
+        { name: [shown.name, last.name] },
+      ],
+      [() => store.updateApplication('a', { name: last.name }, AUDIT)],
+      [() => store.withdraw('a', 'store', AUDIT), 'approval withdrawn a', { suites: [['store'], []] }],
+      [() => store.withdraw('a', 'store', AUDIT)],
+      [() => store.approve('a', 'store', AUDIT), 'application approved a', { suites: [[], ['store']] }],
+      [() => store.approve('a', 'store', AUDIT)],
+      [() => store.approve('a', 'nowhere', AUDIT)],
+      [
+        () => store.revokeTokens('a', START + 5, AUDIT),
+        'all tokens revoked a',
+        { tokens_valid_from: [null, at(START + 5)] },
+      ],
+      [() => store.revokeTokens('a', START + 5, AUDIT), 'all tokens revoked a', {}],
+      [
+        () => store.rotateSecret('a', SECRET, START + 9, 0, AUDIT),
+        'secret rotated a',
+        { secrets: [[GENERATED], rotated] },
+      ],
+      [() => revoke(START + 7), 'secret revoked a', { secrets: [[ended], [revoked]] }],
+      [() => revoke(START + 8)],
+      [() => store.revokeSecret('a', 999_999, START + 8, AUDIT)],
+      [() => store.addSecret('a', imported, AUDIT), 'secret added a', { secrets: [[], [added]] }],
+      [
+        () => store.updateSuite('store', { name: 'New' }, AUDIT),
+        'suite updated store',
+        { name: [shownSuite.name, 'New'] },
+      ],
+      [() => store.updateSuite('store', { name: 'New' }, AUDIT)],
+      [
+        () => store.rotateSecret('store', SECRET, START + 9, 0, AUDIT),
+        'secret rotated store',
+        { secrets: [[GENERATED], rotated] },
+      ],
+      [() => store.removeApplication('a', AUDIT), 'application removed a', { removed: { ...shown, ...last } }],
+      [
+        () => store.removeSuite('store', AUDIT),
+        'suite removed store',
+        { removed: { ...shownSuite, name: 'New', secrets: [{}, {}] } },
+      ],
+    ]
+    for (const [make, expected, fields = {}] of cases) {
+      const earlier = await store.listAuditEvents(PAGE)
+      await make()
+      const events = await store.listAuditEvents(PAGE)
+      const what = `${expected}: ${make}`
+      t.strictSame(events.slice(expected ? 1 : 0), earlier, what)
+      if (expected === undefined) continue
+      const { action, subject } = events[0] as AuditEvent
+      t.equal(`${action} ${subject.id}`, expected)
+      t.equal(subject.kind, subject.id === 'a' ? 'application' : 'suite')
+      const sides = sidesOf(fields)
+      t.match(events[0], { ...sides, at: AUDIT.at, actor: 'tester', origin: 'command line' }, what)
+      t.strictSame(namesOf(events[0]), namesOf(sides), what)
+    }
+    t.notMatch(JSON.stringify(await store.listAuditEvents(PAGE)), /DIGEST|digest|sha256|scrypt|"key"|generation/i)
+  })
+
+  test('Audit: an event lists only the suites that were added or removed', async (t, store) => {
+    const ids = ['one', 'two', 'three']
+    await store.register({ suites: ids.map(suite), applications: [application('a')] }, AUDIT)
+    for (const id of ids) await store.approve('a', id, AUDIT)
+    const newest = async () => (await store.listAuditEvents({ limit: 1 })).map(({ before, after }) => [before, after])
+    t.strictSame(await newest(), [[{ suites: [] }, { suites: ['three'] }]])
+    await store.withdraw('a', 'two', AUDIT)
+    t.strictSame(await newest(), [[{ suites: ['two'] }, { suites: [] }]])
+  })
+
+  test('Audit: an event has the author, the time and the address', async (t, store) => {
+    const author = { actor: 'Ünï "o" ✓', origin: 'API', remoteAddress: '2001:db8::1', requestId: 'r-1' } as const
+    await store.register({ suites: [suite('store')], applications: [] }, { author, at: START - 77 })
+    await store.updateSuite('store', { name: 'New' }, AUDIT)
+    const [second, first] = await store.listAuditEvents(PAGE)
+    t.match(first, { ...author, at: START - 77 })
+    t.match(second, AUDIT.author)
+    t.equal(second?.requestId, undefined)
+    t.ok(Number(second?.id) > Number(first?.id))
+  })
+
+  test('Audit: a bulk registration has one event for each subject added, and none for skipped ones', async (t, store) => {
+    await store.register({ suites: [suite('store')], applications: [application('a0')] }, AUDIT)
+    const namesake = application('namesake', { name: 'Application a0', skipNamesake: true })
+    const many = Array.from({ length: 100 }, (_, n) => application(`a${n}`, { suites: 'all' }))
+    const twin = application('a7', { name: 'Twin' })
+    const newcomers = { suites: [suite('store'), suite('b')], applications: [...many, twin, namesake] }
+    await store.register(newcomers, AUDIT)
+    const events = await store.listAuditEvents(PAGE)
+    t.equal(events.length, 2 + 1 + 99)
+    t.strictSame(
+      events.toReversed().map(({ subject }) => subject.id),
+      ['store', 'a0', 'b', ...many.slice(1).map(({ clientId }) => clientId)],
+    )
+    t.match(events[99 - 7], { subject: { id: 'a7' }, after: { name: 'Application a7', suites: ['store', 'b'] } })
+  })
+
+  test('Audit: events are listed newest first, page by page, and by time, actor and subject', async (t, store) => {
+    const by = (actor: string, at: number): Audit => ({ author: { ...AUDIT.author, actor }, at })
+    await store.register({ suites: [suite('x')], applications: [application('a'), application('b')] }, by('one', START))
+    await store.setStatus('a', 'suspended', by('two', START + 10))
+    await store.setStatus('a', 'active', by('one', START + 10))
+    // The clock of this author is behind.
+    await store.setStatus('b', 'suspended', by('two', START + 5))
+    const all = await store.listAuditEvents(PAGE)
+    const named = all.map(({ action, subject }) => `${action} ${subject.id}`)
+    t.strictSame(named, [
+      'application suspended b',
+      'application resumed a',
+      'application suspended a',
+      'application registered b',
+      'application registered a',
+      'suite registered x',
+    ])
+    for (const limit of [1, 2, 5]) {
+      const paged: AuditEvent[] = []
+      while (paged.length <= all.length) {
+        const page = await store.listAuditEvents({ before: paged.at(-1)?.id, limit })
+        t.ok(page.length <= limit)
+        if (page.length === 0) break
+        paged.push(...page)
+      }
+      t.strictSame(paged, all)
+    }
+    const filters: [filter: object, expected: number[]][] = [
+      [{ since: START + 5 }, [0, 1, 2]],
+      [{ since: START + 10 }, [1, 2]],
+      [{ since: START + 11 }, []],
+      [{ actor: 'two' }, [0, 2]],
+      [{ actor: 'nobody' }, []],
+      [{ subject: 'a' }, [1, 2, 4]],
+      [{ subject: 'A' }, []],
+      [{ subject: 'a', kind: 'application' }, [1, 2, 4]],
+      [{ subject: 'a', kind: 'operator' }, []],
+      [{ subject: 'a', actor: 'one' }, [1, 4]],
+      [{ subject: 'a', actor: 'one', since: START + 1 }, [1]],
+      [{ subject: 'a', before: all[1]?.id }, [2, 4]],
+      [{ actor: 'two', before: all[1]?.id, limit: 1 }, [2]],
+      // An event that is not there.
+      [{ before: 999_999 }, [0, 1, 2, 3, 4, 5]],
+    ]
+    for (const [filter, expected] of filters) {
+      const found = await store.listAuditEvents({ ...PAGE, ...filter })
+      t.strictSame(
+        found,
+        expected.map((at) => all[at]),
+        JSON.stringify(filter),
+      )
+    }
+  })
+
+  const auditOf = (sealed: string, at = START) => ({ ...AUDIT, at, idempotency: { digest: 'd', sealed } })
+
+  test('Store: a change with an idempotency record is made once, and its answer kept for a day', async (t, store) => {
+    await register(store, 'a')
+    t.equal(await store.findSealedAnswer('d', START - 1), undefined)
+    await store.rotateSecret('a', SECRET, START + 9, 0, auditOf('first'))
+    t.equal(await store.findSealedAnswer('d', START - 1), 'first')
+    t.equal(await store.findSealedAnswer('d', START), undefined, 'it is too old')
+    const before = await store.findApplication('a')
+    await t.rejects(store.rotateSecret('a', SECRET, START, 0, auditOf('second', START + DAY - 1)), IdempotencyKeyTaken)
+    t.strictSame(await store.findApplication('a'), before)
+    t.equal(await store.findSealedAnswer('d', START - 1), 'first')
+    await store.rotateSecret('a', SECRET, START + 9, 0, auditOf('third', START + DAY))
+    t.equal(await store.findSealedAnswer('d', START), 'third')
+  })
+
+  test('Store: no idempotency record is stored if nothing changed', async (t, store) => {
+    await register(store, 'a')
+    t.equal(await store.rotateSecret('nobody', SECRET, START, 0, auditOf('x')), false)
+    const newcomers = { suites: [], applications: [application('a')] }
+    t.strictSame(await store.register(newcomers, auditOf('x')), { suites: [], applications: [] })
+    t.equal(await store.findSealedAnswer('d', 0), undefined)
+  })
+
+  const skip = !openWithoutAudit && 'its rows cannot be refused here'
+  t.test('Audit: if the event cannot be stored, nothing is changed', { skip }, async (t) => {
+    const { store, refuse, accept } = await (openWithoutAudit as NonNullable<typeof openWithoutAudit>)(t)
+    await store.register({ suites: [suite('store'), suite('other')], applications: [application('a')] }, AUDIT)
+    await store.approve('a', 'other', AUDIT)
+    const secretId = await secretIdOf(store, 'a')
+    const count = async () => (await store.listAuditEvents(PAGE)).length
+    const state = async () => [await store.listApplications(PAGE), await store.listSuites(PAGE), await count()]
+    const changes: (() => Promise<unknown>)[] = [
+      () => store.register({ suites: [suite('new')], applications: [application('new')] }, AUDIT),
+      () => store.updateApplication('a', { name: 'New' }, AUDIT),
+      () => store.setStatus('a', 'suspended', AUDIT),
+      () => store.approve('a', 'store', AUDIT),
+      () => store.withdraw('a', 'other', AUDIT),
+      () => store.revokeTokens('a', START, AUDIT),
+      () => store.addSecret('a', SECRET, AUDIT),
+      () => store.rotateSecret('a', SECRET, START + 2, 0, AUDIT),
+      () => store.revokeSecret('a', secretId, START + 1, AUDIT),
+      () => store.updateSuite('store', { name: 'New' }, AUDIT),
+      () => store.removeApplication('a', AUDIT),
+      () => store.removeSuite('store', AUDIT),
+    ]
+    for (const change of changes) {
+      const before = await state()
+      await refuse()
+      await t.rejects(change(), StoreUnavailable, String(change))
+      t.strictSame(await state(), before, String(change))
+      await accept()
+      await change()
+      t.ok((await count()) > Number(before[2]), String(change))
+    }
+  })
+}
+
+function sidesOf(fields: Fields | { added: object } | { removed: object }) {
+  if ('added' in fields) return { before: null, after: fields.added }
+  if ('removed' in fields) return { before: fields.removed, after: null }
+  const side = (n: 0 | 1) => Object.fromEntries(Object.entries(fields).map(([name, sides]) => [name, sides[n]]))
+  return { before: side(0), after: side(1) }
+}
+
+/** The names of the fields in `before` and `after`. */
+function namesOf({ before, after }: { before?: object | null; after?: object | null } = {}) {
+  return [before, after].map((fields) => (fields ? Object.keys(fields).sort() : null))
+}

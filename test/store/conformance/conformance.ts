@@ -1,0 +1,26 @@
+import type { Test } from 'tap'
+import { auditConformance } from './audit.ts'
+import { failureConformance } from './failure.ts'
+import { figuresConformance } from './figures.ts'
+import type { Harness } from './harness.ts'
+import { operatorConformance } from './operators.ts'
+import { purgeConformance } from './purges.ts'
+import { refusalConformance } from './refusals.ts'
+import { applicationConformance, secretConformance, suiteConformance } from './registry.ts'
+import { sharingConformance } from './sharing.ts'
+import { tokenConformance } from './tokens.ts'
+
+/** What every store must pass: a test for every promise of domain/store.ts. */
+export function storeConformance(t: Test, harness: Harness): void {
+  applicationConformance(t, harness)
+  secretConformance(t, harness)
+  suiteConformance(t, harness)
+  auditConformance(t, harness)
+  tokenConformance(t, harness)
+  refusalConformance(t, harness)
+  operatorConformance(t, harness)
+  purgeConformance(t, harness)
+  figuresConformance(t, harness)
+  sharingConformance(t, harness)
+  failureConformance(t, harness)
+}

@@ -1,0 +1,130 @@
+import type { Test } from 'tap'
+import { type NewSecret, NOT_SHOWN_YET } from '../../../src/domain/secret.ts'
+import { firstTokenIdAt, mintToken } from '../../../src/domain/token.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { application, suite } from '../../support/newcomers.ts'
+import { START } from '../../support/world.ts'
+import { findStored, type Harness, newKey, onEmptyStore, register, SECRET, secretIdOf } from './harness.ts'
+
+/** What is measured of a store. */
+export function figuresConformance(t: Test, harness: Harness): void {
+  const test = onEmptyStore(t, harness)
+
+  test('Store: when the oldest token was issued is known, also after a purge', async (t, store) => {
+    t.equal(await store.oldestTokenAt(), undefined)
+    const key = await newKey(store)
+    const tokens = [2, 1, 3].map((n) => mintToken(key, START + n).stored)
+    for (const token of tokens) await store.addToken(token)
+    t.equal(await store.oldestTokenAt(), START + 1)
+    await store.purgeTokens(firstTokenIdAt(START + 2), 10)
+    t.equal(await store.oldestTokenAt(), START + 2)
+    const found = await Promise.all(tokens.map(({ id }) => findStored(store, id)))
+    t.strictSame(found, [tokens[0], undefined, tokens[2]])
+  })
+
+  test('Store: who has an active secret now and soon none is counted', async (t, store) => {
+    const NOW = START + 1000
+    const SOON = NOW + 1000
+    const owners: [name: string, isEnding: boolean, ...ends: (number | null)[]][] = [
+      ['one secret without an end', false, null],
+      ['one that ends soon', true, NOW + 1],
+      ['one that ends at that very moment', true, SOON],
+      ['one that ends later', false, SOON + 1],
+      ['one that has ended', false, NOW],
+      ['two that end soon', true, NOW + 1, NOW + 2],
+      ['one that ends soon, and a successor', false, NOW + 1, null],
+      ['one that ends soon, and one that ends later', false, SOON + 1, NOW + 1],
+      ['one that ends soon, and one that has ended', true, NOW - 1, NOW + 1],
+      ['one that ends soon, and one that was not shown yet', true, NOW + 1, NOT_SHOWN_YET],
+      ['one that was not shown yet', false, NOT_SHOWN_YET],
+    ]
+    let expected = 0
+    for (const [name, isEnding, ...ends] of owners) {
+      const [secret, ...others] = ends.map((endsAt) => ({ ...SECRET, endsAt })) as [NewSecret, ...NewSecret[]]
+      const suites = [{ ...suite(`suite ${name}`), secret }]
+      await store.register({ suites, applications: [application(name, { secret })] }, AUDIT)
+      for (const other of others)
+        for (const owner of [name, `suite ${name}`]) await store.addSecret(owner, other, AUDIT)
+      if (isEnding) expected += 2
+      t.equal(await store.countEndingSecrets(NOW, SOON), expected, name)
+    }
+    const revoked = application('revoked', { secret: { ...SECRET, endsAt: NOW + 1 } })
+    const successor = application('successor', { secret: { ...SECRET, endsAt: NOW + 1 } })
+    await register(store, revoked, successor)
+    await store.addSecret('successor', SECRET, AUDIT)
+    t.equal(await store.countEndingSecrets(NOW, SOON), expected + 1)
+    await store.revokeSecret('revoked', await secretIdOf(store, 'revoked'), NOW + 1, AUDIT)
+    t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'a revoked one is not active, whatever its end')
+    await store.revokeSecret('successor', await secretIdOf(store, 'successor', 1), SOON + 5, AUDIT)
+    t.equal(await store.countEndingSecrets(NOW, SOON), expected + 1, 'and is no successor')
+    await store.setStatus('successor', 'suspended', AUDIT)
+    t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'nobody misses the secret of a suspended application')
+  })
+
+  test('Store: owners whose secrets end soon are listed once each, the next to end first', async (t, store) => {
+    const [NOW, SOON] = [START + 1000, START + 2000]
+    const secrets: Record<string, number[]> = {
+      third: [NOW + 1, NOW + 30],
+      first: [NOW + 10],
+      'same time': [NOW + 20, NOW + 20],
+      ended: [NOW],
+      later: [SOON + 1, NOW + 1],
+      suspended: [NOW + 1],
+      'ends last of all': [SOON],
+    }
+    for (const [name, [endsAt = 0, ...others]] of Object.entries(secrets)) {
+      await register(store, application(name, { secret: { ...SECRET, endsAt } }))
+      for (const endsAt of others) await store.addSecret(name, { ...SECRET, endsAt }, AUDIT)
+    }
+    await store.setStatus('suspended', 'suspended', AUDIT)
+    const end = { ...SECRET, endsAt: NOW + 25 }
+    await store.register({ suites: [{ ...suite('suite'), secret: end }], applications: [] }, AUDIT)
+    const listed = (before = SOON, limit = 20) => store.listEndingSecrets(NOW, before, limit)
+    t.strictSame(await listed(), [
+      { kind: 'application', id: 'first', name: 'Application first', endsAt: NOW + 10 },
+      { kind: 'application', id: 'same time', name: 'Application same time', endsAt: NOW + 20 },
+      { kind: 'suite', id: 'suite', name: 'Suite suite', endsAt: NOW + 25 },
+      { kind: 'application', id: 'third', name: 'Application third', endsAt: NOW + 30 },
+      { kind: 'application', id: 'ends last of all', name: 'Application ends last of all', endsAt: SOON },
+    ])
+    t.equal(await store.countEndingSecrets(NOW, SOON), 5)
+    t.strictSame(await listed(SOON, 2), (await listed()).slice(0, 2))
+    t.strictSame(await listed(NOW + 10), (await listed()).slice(0, 1))
+    await store.revokeSecret('first', await secretIdOf(store, 'first'), NOW + 5, AUDIT)
+    t.equal((await listed())[0]?.id, 'same time')
+  })
+
+  test('Store: live tokens are counted as a check sees them, unless there are too many', async (t, store) => {
+    const from = firstTokenIdAt(START)
+    t.equal(await store.countLiveTokens(from, 10), 0)
+    const [keys, removed] = [[await newKey(store, 'a'), await newKey(store, 'b')] as const, await newKey(store, 'c')]
+    const tokens = Array.from({ length: 250 }, (_, n) => mintToken(keys[0], START + n).stored)
+    await Promise.all(tokens.map(store.addToken))
+    await store.addToken(mintToken(keys[0], START - 1).stored)
+    t.equal(await store.countLiveTokens(from, 250), 250)
+    t.equal(await store.countLiveTokens(from, 249), undefined)
+    t.equal(await store.countLiveTokens(firstTokenIdAt(START + 240), 10), 10)
+
+    await store.addToken(mintToken(removed, START).stored)
+    await store.removeApplication('c', AUDIT)
+    t.equal(await store.countLiveTokens(from, 300), 250)
+    await store.revokeToken(tokens[7]?.id as Buffer, START + 5000)
+    t.equal(await store.countLiveTokens(from, 300), 249)
+    await store.addToken(mintToken(keys[1], START).stored)
+    await store.revokeTokens('a', START + 5000, AUDIT)
+    t.equal(await store.countLiveTokens(from, 300), 1)
+    await store.addToken(mintToken(keys[0], START, 1).stored)
+    t.equal(await store.countLiveTokens(from, 300), 2)
+    await store.setStatus('a', 'suspended', AUDIT)
+    t.equal(await store.countLiveTokens(from, 300), 1)
+  })
+
+  test('Store: what it takes up is known, that no backup was made, and that nothing is left to tidy up', async (t, store) => {
+    const { database, log } = await store.size()
+    t.type(database, 'number')
+    t.ok(log === undefined || log >= 0)
+    t.equal(await store.lastBackupAt(), undefined)
+    await t.resolves(store.ping())
+    t.equal(await store.backlog(), undefined)
+  })
+}

@@ -1,0 +1,85 @@
+import type { Test } from 'tap'
+import { folderOf } from '../../support/migrations.ts'
+
+interface Options {
+  folder?: URL
+  program?: string
+  maxTries?: number
+}
+
+/** An empty database, without the tables of a store. */
+export interface EmptyDatabase {
+  migrate: (options: Options) => Promise<{ from: number; to: number }>
+  /** Runs a statement, and resolves to the first column of its rows. */
+  query: (statement: string) => Promise<unknown[]>
+  tables: () => Promise<unknown[]>
+}
+
+/** Migrations as a release has them, that may follow each other. */
+export const FIRST = { '0001_a.sql': 'CREATE TABLE a (n INTEGER)' }
+export const RECORDED = {
+  ...FIRST,
+  '0002_compatibility.sql':
+    "CREATE TABLE compatibility (oldest_program TEXT); INSERT INTO compatibility VALUES ('0.9.0')",
+}
+export const EXPANDED = { ...RECORDED, '0003_b.sql': 'ALTER TABLE a ADD COLUMN m INTEGER' }
+const CONTRACTED = {
+  ...EXPANDED,
+  '0004_c.sql': "ALTER TABLE a DROP COLUMN n; UPDATE compatibility SET oldest_program = '0.10.0'",
+}
+
+/** What holds of the migrations of every store. */
+export function migrationConformance(t: Test, open: (t: Test) => EmptyDatabase | Promise<EmptyDatabase>): void {
+  t.test('Migrations: each is applied once, in order; other files are ignored', async (t) => {
+    const { migrate, query } = await open(t)
+    const folder = folderOf(t, { ...FIRST, 'README.md': 'no SQL' })
+    t.strictSame(await migrate({ folder }), { from: 0, to: 1 })
+    t.strictSame(await migrate({ folder }), { from: 1, to: 1 })
+    const more = { '0010_c.sql': 'INSERT INTO a VALUES (2)', '0002_b.sql': 'INSERT INTO a VALUES (1)' }
+    t.strictSame(await migrate({ folder: folderOf(t, { ...FIRST, ...more }) }), { from: 1, to: 3 })
+    t.strictSame(await query('SELECT n FROM a'), [1, 2])
+  })
+
+  t.test('Migrations: one that fails leaves the database as it was', async (t) => {
+    const { migrate, tables } = await open(t)
+    const folder = folderOf(t, { ...FIRST, '0002_b.sql': 'CREATE TABLE b (n INTEGER); nonsense' })
+    await t.rejects(migrate({ folder }), { message: /syntax error/ })
+    t.strictSame(await tables(), [])
+    t.strictSame(await migrate({ folder: folderOf(t, FIRST) }), { from: 0, to: 1 })
+  })
+
+  t.test('Migrations: a newer schema that allows the program stays as it is, and the program runs', async (t) => {
+    const { migrate } = await open(t)
+    await migrate({ folder: folderOf(t, EXPANDED) })
+    const folder = folderOf(t, RECORDED)
+    for (const program of ['0.9.0', '0.10.0', '1.0.0'])
+      t.strictSame(await migrate({ folder, program }), { from: 3, to: 3 }, program)
+  })
+
+  t.test('Migrations: a newer schema that needs a newer program is refused, with its version', async (t) => {
+    const { migrate, query } = await open(t)
+    await migrate({ folder: folderOf(t, CONTRACTED), program: '0.1.0' })
+    const folder = folderOf(t, RECORDED)
+    for (const program of ['0.9.0', '0.9.11', '0.1.0', '0.10.0-rc.1']) {
+      const message = `The database needs token-server 0.10.0 or newer, and this is ${program}: upgrade the program.`
+      await t.rejects(migrate({ folder, program }), { name: 'OperatorError', message })
+    }
+    t.strictSame(await migrate({ folder, program: '0.10.0' }), { from: 4, to: 4 })
+    const known = { folder: folderOf(t, CONTRACTED), program: '0.1.0' }
+    t.strictSame(await migrate(known), { from: 4, to: 4 }, 'one that knows the schema runs on it all the same')
+    await query("UPDATE compatibility SET oldest_program = 'soon'")
+    const soon = { name: 'OperatorError', message: /needs token-server soon/ }
+    await t.rejects(migrate({ folder, program: '9.0.0' }), soon, 'a record that is no version')
+  })
+
+  t.test("Migrations: somebody else's database is refused, also one with a table migrations", async (t) => {
+    for (const theirs of ['CREATE TABLE theirs (n INTEGER)', 'CREATE TABLE migrations (id INTEGER, batch INTEGER)']) {
+      const { migrate, query, tables } = await open(t)
+      await query(theirs)
+      const before = await tables()
+      const refusal = { name: 'OperatorError', message: /of another program.* name another .* in DATABASE_URL\.$/ }
+      await t.rejects(migrate({ folder: folderOf(t, FIRST) }), refusal, theirs)
+      t.strictSame(await tables(), before)
+    }
+  })
+}

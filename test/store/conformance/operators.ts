@@ -1,0 +1,162 @@
+import type { Test } from 'tap'
+import type { Operator } from '../../../src/domain/operator.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { START } from '../../support/world.ts'
+import { addOperator, type Harness, onEmptyStore, PAGE, session } from './harness.ts'
+
+const KEY = { digest: 'x', createdAt: START, endsAt: START }
+
+export function operatorConformance(t: Test, harness: Harness): void {
+  const test = onEmptyStore(t, harness)
+
+  test('Store: an operator is found with every field of its type, also by keys, sessions and codes', async (t, store) => {
+    t.equal(await store.findOperator('anna'), undefined)
+    t.strictSame(await store.listOperators(), [])
+    t.equal(await store.addOperator({ name: 'anna', role: 'viewer', createdAt: START }, AUDIT), true)
+    t.equal(await store.addOperator({ name: 'anna', role: 'admin', createdAt: START + 1 }, AUDIT), false, 'it is taken')
+    const { key, ...rest } = (await store.findOperator('anna')) as Operator
+    t.not(key, undefined)
+    t.strictSame(rest, { name: 'anna', role: 'viewer', createdAt: START, keys: [], sessions: [], loginLinks: [] })
+
+    const { keyId, sessionId } = await addOperator(store, 'bert')
+    const bert = (await store.findOperator('bert')) as Operator
+    t.strictSame(bert.keys, [{ id: keyId, createdAt: START, endsAt: START + 100, revokedAt: null, lastUsedAt: null }])
+    const { digest: _, ...begun } = session('session bert')
+    t.strictSame(bert.sessions, [{ id: sessionId, lastSeenAt: begun.createdAt, ...begun }])
+    t.strictSame(bert.loginLinks, [{ createdAt: START, endsAt: START + 10 }])
+    t.strictSame(await store.listOperators(), [await store.findOperator('anna'), bert], 'oldest first')
+    t.strictSame(await store.findAdminKey('key bert'), { id: keyId, operator: bert })
+    t.strictSame(await store.findSession('session bert'), { id: sessionId, operator: bert })
+    t.strictSame(await store.findLoginCode('code bert'), { operator: 'bert', createdAt: START, endsAt: START + 10 })
+    for (const stranger of ['Anna', 'anna\0', '']) t.equal(await store.findOperator(stranger), undefined)
+    for (const find of [store.findAdminKey, store.findSession, store.findLoginCode])
+      for (const digest of ['nothing', '']) t.equal(await find(digest), undefined)
+  })
+
+  test('Store: a key is revoked and a session is ended only once, and by nobody else', async (t, store) => {
+    const { keyId, sessionId } = await addOperator(store, 'anna')
+    await store.addOperator({ name: 'bert', role: 'viewer', createdAt: START }, AUDIT)
+    const before = await store.findOperator('anna')
+    t.equal(await store.addAdminKey('nobody', KEY, AUDIT), undefined)
+    t.equal(await store.addLoginCode('nobody', KEY, AUDIT), false)
+    t.equal(await store.removeOperator('nobody', AUDIT), false)
+    for (const [name, more] of [
+      ['nobody', 0],
+      ['bert', 0],
+      ['anna', 1],
+    ] as const) {
+      t.equal(await store.revokeAdminKey(name, keyId + more, START, AUDIT), false, name)
+      t.equal(await store.endSession(name, sessionId + more, AUDIT), false, name)
+    }
+    t.strictSame(await store.findOperator('anna'), before)
+    for (const at of [START + 5, START + 6]) t.equal(await store.revokeAdminKey('anna', keyId, at, AUDIT), true)
+    t.match(await store.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: START + 5 }] } })
+    t.equal(await store.endSession('anna', sessionId, AUDIT), true)
+    t.equal(await store.findSession('session anna'), undefined)
+    t.equal(await store.endSession('anna', sessionId, AUDIT), false)
+  })
+
+  test('Store: removing an operator removes keys, sessions and login codes for good', async (t, store) => {
+    const { sessionId } = await addOperator(store, 'anna')
+    await addOperator(store, 'bert')
+    t.equal(await store.removeOperator('anna', AUDIT), true)
+    await store.addOperator({ name: 'anna', role: 'viewer', createdAt: START + 1 }, AUDIT)
+    t.match(await store.findOperator('anna'), { role: 'viewer', keys: [], sessions: [] })
+    t.equal(await store.findAdminKey('key anna'), undefined)
+    t.equal(await store.findSession('session anna'), undefined)
+    t.equal(await store.beginSession('anna', 'code anna', session('new'), AUDIT), undefined)
+    await store.recordSessionUse({ id: sessionId, lastSeenAt: START + 2, endsAt: START + 60 })
+    t.equal(await store.findSession('session anna'), undefined)
+    t.not(await store.findSession('session bert'), undefined)
+  })
+
+  test('Store: a login code can be used once, and the last use of a key or session never goes back', async (t, store) => {
+    const { keyId } = await addOperator(store, 'anna')
+    const id = (await store.beginSession('anna', 'code anna', session('first'), AUDIT)) as number
+    t.match(await store.findSession('first'), { id, operator: { name: 'anna' } })
+    t.equal(await store.beginSession('anna', 'code anna', session('second'), AUDIT), undefined)
+    t.equal(await store.findSession('second'), undefined)
+    t.equal(await store.findLoginCode('code anna'), undefined)
+    for (const time of [5, 7, 6]) {
+      await store.recordAdminKeyUse(keyId, START + time)
+      await store.recordSessionUse({ id, lastSeenAt: START + time, endsAt: START + 50 + time })
+    }
+    t.match(await store.findOperator('anna'), {
+      keys: [{ lastUsedAt: START + 7, endsAt: START + 100 }],
+      sessions: [{}, { createdAt: START + 1, lastSeenAt: START + 7, endsAt: START + 57 }],
+    })
+  })
+
+  test('Store: each change of an operator is one audit event, and uses are not', async (t, store) => {
+    const { keyId, sessionId } = await addOperator(store, 'anna')
+    const at = (time: number) => new Date(START + time).toISOString()
+    const key = { id: keyId, created_at: at(0), ends_at: at(100), revoked_at: null }
+    const begun = { id: sessionId, created_at: at(1), remote_address: '192.0.2.1', user_agent: 'Ünï "✓"' }
+    const link = { created_at: at(0), ends_at: at(10) }
+    const added = { name: 'anna', role: 'admin', created_at: at(0) }
+    const event = (action: string, before: object | null, after: object | null) => ({
+      ...{ action, subject: { kind: 'operator', id: 'anna' }, before, after },
+    })
+    const linked = event('login link made', { login_links: [] }, { login_links: [link] })
+    const loggedIn = [
+      { sessions: [], login_links: [link] },
+      { sessions: [begun], login_links: [] },
+    ] as const
+    const first = [
+      event('operator added', null, { ...added, keys: [], sessions: [], login_links: [] }),
+      event('operator key added', { keys: [] }, { keys: [key] }),
+      linked,
+      event('operator logged in', ...loggedIn),
+      linked,
+    ]
+    const events = async () => {
+      const listed = (await store.listAuditEvents(PAGE)).toReversed()
+      return listed.map(({ action, subject, before, after }) => ({ action, subject, before, after }))
+    }
+    t.strictSame(await events(), first)
+
+    await store.recordAdminKeyUse(keyId, START + 2)
+    await store.recordSessionUse({ id: sessionId, lastSeenAt: START + 2, endsAt: START + 60 })
+    await store.addOperator({ name: 'anna', role: 'viewer', createdAt: START }, AUDIT)
+    await store.removeOperator('nobody', AUDIT)
+    await store.endSession('anna', sessionId + 1, AUDIT)
+    await store.beginSession('anna', 'unknown code', session('x'), AUDIT)
+    await store.revokeAdminKey('anna', keyId, START + 3, AUDIT)
+    await store.revokeAdminKey('anna', keyId, START + 4, AUDIT)
+    await store.endSession('anna', sessionId, AUDIT)
+    await store.removeOperator('anna', AUDIT)
+    const revoked = { ...key, revoked_at: at(3) }
+    t.strictSame((await events()).slice(first.length), [
+      event('operator key revoked', { keys: [key] }, { keys: [revoked] }),
+      event('session ended', { sessions: [begun] }, { sessions: [] }),
+      event('operator removed', { ...added, keys: [revoked], sessions: [], login_links: [link] }, null),
+    ])
+    t.notMatch(JSON.stringify(await store.listAuditEvents(PAGE)), /code anna|key anna|session anna/)
+  })
+
+  test('Store: login codes and sessions that are over, or lie in the future, are purged', async (t, store) => {
+    const HOUR = 3_600_000
+    await addOperator(store, 'anna')
+    const times: [name: string, createdAt: number, endsAt: number, codeStays: boolean, sessionStays: boolean][] = [
+      ['ended', 1, 5, false, false],
+      ['alive', 2, 6, true, true],
+      ['ahead', 60_005, HOUR, true, true],
+      ['too far ahead', 60_006, HOUR, true, false],
+    ]
+    for (const [name, createdAt, end] of times) {
+      const endsAt = START + end
+      await store.addLoginCode('anna', { digest: name, createdAt: START, endsAt }, AUDIT)
+      await store.addLoginCode('anna', { ...KEY, digest: 'used' }, AUDIT)
+      await store.beginSession('anna', 'used', session(name, { createdAt: START + createdAt, endsAt }), AUDIT)
+    }
+    await store.purgeSignIns(START + 5)
+    for (const [name, , , codeStays, sessionStays] of times) {
+      t.equal((await store.findLoginCode(name)) !== undefined, codeStays, name)
+      t.equal((await store.findSession(name)) !== undefined, sessionStays, name)
+    }
+    await store.purgeSignIns(Number.MAX_SAFE_INTEGER)
+    t.match(await store.findOperator('anna'), { keys: [{}], sessions: [] })
+    t.equal((await store.findOperator('anna'))?.sessions.length, 0)
+    t.equal(await store.findLoginCode('ahead'), undefined)
+  })
+}

@@ -1,0 +1,81 @@
+import type { Test } from 'tap'
+import type { Store } from '../../../src/domain/store.ts'
+import { firstTokenIdAt, mintToken, type StoredToken } from '../../../src/domain/token.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { suite } from '../../support/newcomers.ts'
+import { refusal } from '../../support/refusal.ts'
+import { START } from '../../support/world.ts'
+import { type Harness, newKey, onEmptyStore, register, SECRET } from './harness.ts'
+
+interface Purged {
+  /** Adds what has a time. */
+  add: (time: number) => Promise<unknown>
+  purge: (before: number, limit: number) => Promise<number>
+  /** The times of what is left. */
+  left: () => Promise<number[]>
+}
+
+const PURGED: Record<string, (store: Store) => Promise<Purged>> = {
+  async tokens(store) {
+    const key = await newKey(store)
+    const tokens = [1, 2, 3, 4].map((time) => mintToken(key, START + time).stored)
+    return {
+      add: (time) => store.addToken(tokens[time - 1] as StoredToken),
+      purge: (before, limit) => store.purgeTokens(firstTokenIdAt(START + before), limit),
+      // A token that was looked up is remembered for as long as it lives.
+      left: async () => {
+        const oldest = Number(await store.oldestTokenAt())
+        return tokens.filter(({ issuedAt }) => issuedAt >= oldest).map(({ issuedAt }) => issuedAt - START)
+      },
+    }
+  },
+  async 'counts of tokens'(store) {
+    const count = { applicationKey: await newKey(store), issued: 1, refused: 0, lastTokenAt: START }
+    return {
+      add: (hour) => store.addTokenCounts([{ ...count, hour }]),
+      purge: store.purgeTokenCounts,
+      left: async () => (await store.listTokenCounts([count.applicationKey], [1, 2, 3, 4])).map(({ hour }) => hour),
+    }
+  },
+  'audit events': async (store) => ({
+    add: (time) => store.register({ suites: [suite(`${time}`)], applications: [] }, { ...AUDIT, at: START + time }),
+    purge: (before, limit) => store.purgeAuditEvents(START + before, limit),
+    left: async () => (await store.listAuditEvents({ limit: 9 })).map(({ subject }) => Number(subject.id)),
+  }),
+  async refusals(store) {
+    await register(store, 'a')
+    return {
+      add: (time) => store.recordRefusals([refusal('a', { remoteAddress: `${time}`, lastAt: START + time })]),
+      purge: (before, limit) => store.purgeRefusals(START + before, limit),
+      left: async () => (await store.listRefusals('a')).map(({ lastAt }) => lastAt - START),
+    }
+  },
+  async 'idempotency records'(store) {
+    await register(store, 'a')
+    const audit = (digest: string, at: number) => ({ ...AUDIT, at, idempotency: { digest, sealed: digest } })
+    return {
+      add: (time) => store.rotateSecret('a', SECRET, START + 9, 0, audit(`${time}`, START + time)),
+      purge: (before, limit) => store.purgeIdempotencyRecords(START + before, limit),
+      left: async () => {
+        const found = await Promise.all([1, 2, 3, 4].map((time) => store.findSealedAnswer(`${time}`, 0)))
+        return found.flatMap((sealed) => (sealed ? [Number(sealed)] : []))
+      },
+    }
+  },
+}
+
+export function purgeConformance(t: Test, harness: Harness): void {
+  const test = onEmptyStore(t, harness)
+  for (const [what, begin] of Object.entries(PURGED)) {
+    test(`Store: old ${what} are purged, the oldest first, no more than the limit`, async (t, store) => {
+      const { add, purge, left } = await begin(store)
+      for (const time of [3, 1, 2, 4]) await add(time)
+      t.equal(await purge(1, 10), 0)
+      t.equal(await purge(4, 2), 2)
+      t.strictSame((await left()).sort(), [3, 4])
+      t.equal(await purge(4, 2), 1)
+      t.equal(await purge(4, 2), 0)
+      t.strictSame(await left(), [4])
+    })
+  }
+}

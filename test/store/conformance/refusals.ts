@@ -1,0 +1,130 @@
+import type { Test } from 'tap'
+import type { RefusalCount } from '../../../src/domain/refusal.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { refusal } from '../../support/refusal.ts'
+import { START } from '../../support/world.ts'
+import { type Harness, onEmptyStore, register, registerSuites } from './harness.ts'
+
+/** A refusal at a time after the start. */
+const at = (clientId: string, time: number, more: Partial<RefusalCount> = {}) =>
+  refusal(clientId, { firstAt: START + time, lastAt: START + time, ...more })
+
+export function refusalConformance(t: Test, harness: Harness): void {
+  const test = onEmptyStore(t, harness)
+
+  test('Store: refusals are listed as they were recorded, the newest first', async (t, store) => {
+    await register(store, 'a', 'b')
+    const ofSuite = { reason: 'expired token', suite: 'store', requestId: 'r-1', traceId: 'f'.repeat(32) }
+    const old = refusal('a', { ...ofSuite, firstAt: START - 9, count: 7 })
+    const late = refusal('a', { lastAt: START + 1 })
+    await store.recordRefusals([old, late, refusal('b')])
+    t.strictSame(await store.listRefusals('a'), [late, old])
+    t.strictSame(await store.listRefusals('b'), [refusal('b')])
+    t.strictSame(await store.listRefusals('nobody'), [])
+    await store.recordRefusals([])
+  })
+
+  test('Store: the same refusal counts, and what is known of the last one stays', async (t, store) => {
+    await register(store, 'a')
+    const known = (time: number, requestId?: string) => at('a', time, { requestId, traceId: requestId })
+    await store.recordRefusals([known(5, 'five'), known(7, 'seven'), known(6, 'six')])
+    const last = { ...known(7, 'seven'), firstAt: START + 5, count: 3 }
+    t.strictSame(await store.listRefusals('a'), [last])
+    await store.recordRefusals([known(1, 'one')])
+    t.strictSame(await store.listRefusals('a'), [{ ...last, firstAt: START + 1, count: 4 }])
+    await store.recordRefusals([{ ...known(9), count: 10 }])
+    t.strictSame(await store.listRefusals('a'), [{ ...known(9), firstAt: START + 1, count: 14 }])
+    for (const other of ['reason', 'endpoint', 'suite', 'remoteAddress'])
+      await store.recordRefusals([{ ...known(0), [other]: 'another' }])
+    const counts = (await store.listRefusals('a')).map(({ count }) => count)
+    t.strictSame(counts, [14, 1, 1, 1, 1])
+  })
+
+  test('Store: refusals of unknown client ids are kept apart from those of applications', async (t, store) => {
+    await register(store, 'a')
+    const strange = [
+      '\0ab\u{1f4a9}... (9 characters)',
+      '\ud800... (1 characters)',
+      `{"',\\}... (9 characters)`,
+      'NULL',
+      '',
+    ]
+    const unknown = (clientId: string) => refusal(clientId, { isKnown: false })
+    await store.recordRefusals([refusal('a'), ...[...strange, 'a'].map(unknown)])
+    for (const clientId of strange)
+      t.match(await store.listRefusals(clientId), [{ isKnown: false, count: 1 }], clientId)
+    t.equal((await store.listRefusals(undefined)).length, strange.length + 1)
+    t.strictSame(await store.listRefusals('a'), [refusal('a')])
+    await store.removeApplication('a', AUDIT)
+    t.strictSame(await store.listRefusals('a'), [unknown('a')])
+  })
+
+  test('Store: refusals of suites are kept apart from those of applications', async (t, store) => {
+    // Their numbers are the same.
+    await registerSuites(store, 'store', 'other')
+    await register(store, 'a', 'b')
+    const ofSuite = (id: string, more: Partial<RefusalCount> = {}) => refusal(id, { count: 3, ...more })
+    await store.recordRefusals([refusal('a'), refusal('b'), ofSuite('store'), ofSuite('other')])
+    await store.recordRefusals([ofSuite('store', { firstAt: START - 1, count: 1 })])
+    t.strictSame(await store.listRefusals('a'), [refusal('a')])
+    t.strictSame(await store.listRefusals('store'), [ofSuite('store', { firstAt: START - 1, count: 4 })])
+    t.strictSame(await store.listRefusals('other'), [ofSuite('other')])
+    t.strictSame(await store.listRefusals(undefined), [])
+    const many = Array.from({ length: 25 }, (_, n) => at('store', 1 + n, { remoteAddress: `192.0.2.${n}` }))
+    await store.recordRefusals(many)
+    t.equal((await store.listRefusals('store')).length, 20)
+    t.equal((await store.listRefusals('other')).length, 1)
+  })
+
+  test('Store: refusals go with their application or suite, and its namesake has none', async (t, store) => {
+    await registerSuites(store, 's')
+    await register(store, 'a', 'b')
+    await store.recordRefusals([refusal('a'), refusal('s')])
+    await store.removeApplication('a', AUDIT)
+    await store.removeSuite('s', AUDIT)
+    await store.recordRefusals([refusal('a'), refusal('s'), refusal('b')])
+    const left = async () => Promise.all(['a', 's', 'b'].map((id) => store.listRefusals(id)))
+    t.strictSame(await left(), [[], [], [refusal('b')]])
+    await register(store, 'a', 's')
+    t.strictSame(await left(), [[], [], [refusal('b')]])
+  })
+
+  test('Store: of an application the newest 20 refusals stay, of unknown client ids 100 in all', async (t, store) => {
+    await register(store, 'a', 'b')
+    const many = (clientId: string, length: number, more: Partial<RefusalCount> = {}) =>
+      Array.from({ length }, (_, n) => at(clientId, n, { ...more, remoteAddress: `192.0.2.${n}` }))
+    const newest = (refusals: RefusalCount[], count: number) => refusals.toReversed().slice(0, count)
+    const [ofA, ofB, unknown] = [many('a', 25), many('b', 20), many('x', 90, { isKnown: false })]
+    await store.recordRefusals([...ofB, ...ofA.toReversed(), ...unknown])
+    t.strictSame(await store.listRefusals('a'), newest(ofA, 20))
+    t.strictSame(await store.listRefusals('b'), newest(ofB, 20))
+    t.strictSame(await store.listRefusals('x'), newest(unknown, 90))
+    const again = { ...(ofA[5] as RefusalCount), firstAt: START + 99, lastAt: START + 99 }
+    await store.recordRefusals([again, refusal('a', { lastAt: START + 98 })])
+    t.match(await store.listRefusals('a'), [{ ...again, firstAt: START + 5, count: 2 }, { lastAt: START + 98 }])
+    t.equal((await store.listRefusals('a')).length, 20)
+    await store.recordRefusals(many('y', 15, { isKnown: false }).map((one) => ({ ...one, lastAt: START + 99 })))
+    t.strictSame(await store.listRefusals('x'), newest(unknown, 85))
+    t.equal((await store.listRefusals('y')).length, 15)
+  })
+
+  test('Store: those that were refused last are listed once each, with their last reason', async (t, store) => {
+    await registerSuites(store, 's')
+    await register(store, 'a', 'b', 'c')
+    const ofA = Array.from({ length: 20 }, (_, n) => at('a', 10 + n, { reason: `reason ${n}` }))
+    const unknown = Array.from({ length: 20 }, (_, n) => at(`x${n}`, 50 + n, { isKnown: false }))
+    await store.recordRefusals([...ofA, ...unknown, at('b', 1), at('c', 2), at('s', 3)])
+    const listed = async (limit: number) =>
+      (await store.listLastRefused(limit)).map(({ lastAt, ...one }) => ({ ...one, at: lastAt - START }))
+    const [a, s] = [
+      { kind: 'application', id: 'a', name: 'Application a', reason: 'reason 19', at: 29 },
+      { kind: 'suite', id: 's', name: 'Suite s', reason: 'wrong secret', at: 3 },
+    ]
+    t.strictSame(await listed(2), [a, s], 'however many rows the first one has')
+    const ids = async () => (await listed(9)).map(({ id }) => id)
+    t.strictSame(await ids(), ['a', 's', 'c', 'b'])
+    await store.removeApplication('c', AUDIT)
+    await store.removeSuite('s', AUDIT)
+    t.strictSame(await ids(), ['a', 'b'], 'removed ones are left out')
+  })
+}

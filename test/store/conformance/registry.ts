@@ -1,0 +1,337 @@
+import type { Test } from 'tap'
+import type { Application } from '../../../src/domain/application.ts'
+import { NOT_SHOWN_YET } from '../../../src/domain/secret.ts'
+import type { Store } from '../../../src/domain/store.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { application, DIGEST, suite } from '../../support/newcomers.ts'
+import { START } from '../../support/world.ts'
+import {
+  endsOf,
+  type Harness,
+  IMPORTED,
+  idsOf,
+  onEmptyStore,
+  PAGE,
+  register,
+  registerSuites,
+  SECRET,
+  secretIdOf,
+  secretsOf,
+} from './harness.ts'
+
+/** Applications: found, listed, registered, updated and removed. */
+export function applicationConformance(t: Test, harness: Harness): void {
+  const test = onEmptyStore(t, harness)
+
+  test('Store: an application is found with every field of its type and no other', async (t, store) => {
+    t.equal(await store.findApplication('a'), undefined)
+    await register(store, application('a', { name: 'Ünï "quoted" ✓' }))
+    const { key, secrets, ...rest } = (await store.findApplication('a')) as Application
+    t.not(key, undefined)
+    t.strictSame(rest, {
+      clientId: 'a',
+      name: 'Ünï "quoted" ✓',
+      developerEmail: 'developer@partner.example',
+      status: 'active',
+      tokenGeneration: 0,
+      tokensValidFrom: 0,
+      createdAt: START,
+      suites: [],
+    })
+    t.type(secrets[0]?.id, 'number')
+    t.strictSame(secrets, [{ id: secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }])
+    for (const stranger of ['A', 'a\0', 'a'.repeat(10_000), '\ud800']) {
+      t.equal(await store.findApplication(stranger), undefined, 'a client id is compared byte by byte')
+      t.equal(await store.findSuite(stranger), undefined)
+    }
+  })
+
+  test('Store: applications are listed oldest first, their names newest first, by pages', async (t, store) => {
+    for (const listing of [store.listApplications, store.listNames]) t.strictSame(await listing(PAGE), [])
+    await register(store, 'b', 'a', 'd', 'c')
+    await store.setStatus('a', 'suspended', AUDIT)
+    const [applications, names] = [await store.listApplications(PAGE), await store.listNames(PAGE)]
+    t.strictSame(applications[1], await store.findApplication('a'))
+    const { key, clientId, name, developerEmail, status } = applications[1] as Application
+    t.strictSame(names[2], { key, clientId, name, developerEmail, status })
+    await store.removeApplication('d', AUDIT)
+    for (const [listing, listed, order] of [
+      [store.listApplications, applications, ['b', 'a', 'd', 'c']],
+      [store.listNames, names, ['c', 'd', 'a', 'b']],
+    ] as const) {
+      const page = async (after: number, limit: number) => idsOf(await listing({ after: listed[after]?.key, limit }))
+      t.strictSame(idsOf(listed), order)
+      t.strictSame(idsOf(await listing({ limit: 1 })), order.slice(0, 1))
+      t.strictSame(await page(order.indexOf('d'), 1), [order[order.indexOf('d') + 1]], 'after one that was removed')
+      t.strictSame(
+        await page(0, 3),
+        order.slice(1).filter((id) => id !== 'd'),
+      )
+      t.strictSame(await page(3, 3), [])
+    }
+  })
+
+  test('Store: applications are found by their keys, and unknown keys are skipped', async (t, store) => {
+    await register(store, 'a', 'b', 'c', 'd')
+    await registerSuites(store, 'store')
+    await store.approve('c', 'store', AUDIT)
+    const keys = (await store.listApplications({ limit: 3 })).map(({ key }) => key)
+    await store.removeApplication('b', AUDIT)
+    const expected = [await store.findApplication('a'), await store.findApplication('c')]
+    t.strictSame(await store.listApplicationsOf(keys.toReversed()), expected)
+    t.strictSame(await store.listApplicationsOf([]), [])
+  })
+
+  test('Store: an id, and a name where that is asked for, is given once, and applications are added all or none', async (t, store) => {
+    const first = application('a')
+    const twin = application('a', { name: 'Another name' })
+    const namesake = application('b', { name: first.name, skipNamesake: true })
+    const allowed = application('c', { name: first.name })
+    t.strictSame(await register(store, first, twin, namesake, allowed), [first, allowed], 'of those added together')
+    const stranger = application('d', { name: first.name, skipNamesake: true, developerEmail: 'x@y.example' })
+    const other = application('e', { skipNamesake: true })
+    t.strictSame(await register(store, twin, namesake, stranger, other), [stranger, other], 'where there are some')
+    const broken = application('g', { name: null as unknown as string })
+    await t.rejects(register(store, 'f', broken))
+    t.strictSame(
+      (await store.listApplications(PAGE)).map(({ clientId, name, secrets }) => [clientId, name, secrets.length]),
+      [first, allowed, stranger, other].map(({ clientId, name }) => [clientId, name, 1]),
+    )
+  })
+
+  test('Store: applications of some names are found, oldest first, and all are counted', async (t, store) => {
+    t.equal(await store.countApplications(), 0)
+    const name = 'Ünï "quoted" ✓'
+    const two = application('two', { name, developerEmail: 'another@partner.example' })
+    await register(store, application('c', { name: 'C' }), application('one', { name }), 'b', two)
+    const found = await store.findNamesakes([name, 'C', 'nobody'])
+    t.strictSame(idsOf(found), ['c', 'one', 'two'])
+    t.strictSame(found[1], await store.findApplication('one'))
+    t.strictSame(await store.findNamesakes(['application b', 'c']), [], 'names are compared byte by byte')
+    t.strictSame(await store.findNamesakes([]), [])
+    t.equal(await store.countApplications(), 4)
+  })
+
+  test('Store: an application is updated in those fields that are given', async (t, store) => {
+    await register(store, 'a', 'b')
+    const [before, other] = [await store.findApplication('a'), await store.findApplication('b')]
+    t.equal(await store.updateApplication('a', { name: 'New' }, AUDIT), true)
+    t.strictSame(await store.findApplication('a'), { ...before, name: 'New' })
+    t.equal(await store.updateApplication('a', { developerEmail: 'new@partner.example' }, AUDIT), true)
+    t.equal(await store.setStatus('a', 'suspended', AUDIT), true)
+    const after = { ...before, name: 'New', developerEmail: 'new@partner.example', status: 'suspended' }
+    t.strictSame(await store.findApplication('a'), after)
+    t.strictSame(await store.findApplication('b'), other)
+  })
+
+  test('Store: an application is removed with its secrets, and its key is never used again', async (t, store) => {
+    await register(store, application('a', { secret: { digest: IMPORTED, createdAt: START } }))
+    const before = await store.findApplication('a')
+    t.equal(await store.removeApplication('a', AUDIT), true)
+    t.equal(await store.findApplication('a'), undefined)
+    t.equal(await store.mostImportedSecrets(), 0)
+    await register(store, 'a')
+    t.not((await store.findApplication('a'))?.key, before?.key)
+  })
+
+  test('Store: each revoke-all is a new generation of tokens, whatever its time', async (t, store) => {
+    await register(store, 'a', 'b')
+    for (const [generation, at] of [START, START, START - 5000].entries()) {
+      t.equal(await store.revokeTokens('a', at, AUDIT), true)
+      t.match(await store.findApplication('a'), { tokenGeneration: generation + 1, tokensValidFrom: at })
+    }
+    t.match(await store.findApplication('b'), { tokenGeneration: 0, tokensValidFrom: 0 })
+  })
+
+  test('Store: a change of an unknown application or suite changes nothing, is no event, and says so', async (t, store) => {
+    await register(store, 'a')
+    await registerSuites(store, 'store')
+    const state = async () =>
+      Promise.all([store.listApplications(PAGE), store.listSuites(PAGE), store.listAuditEvents(PAGE)])
+    const before = await state()
+    const changes = [
+      () => store.updateApplication('nobody', { name: 'New' }, AUDIT),
+      () => store.updateSuite('nobody', { name: 'New' }, AUDIT),
+      () => store.removeApplication('nobody', AUDIT),
+      () => store.removeSuite('nobody', AUDIT),
+      () => store.addSecret('nobody', SECRET, AUDIT),
+      () => store.setStatus('nobody', 'active', AUDIT),
+      () => store.revokeTokens('nobody', START, AUDIT),
+      () => store.rotateSecret('nobody', SECRET, START, START, AUDIT),
+      () => store.revokeSecret('nobody', 1, START, AUDIT),
+      () => store.revokeSpareSecret('nobody', 1, START, AUDIT),
+    ]
+    for (const change of changes) t.equal(await change(), false, String(change))
+    t.strictSame(await state(), before)
+  })
+}
+
+/** Secrets of applications and suites. */
+export function secretConformance(t: Test, harness: Harness): void {
+  const test = onEmptyStore(t, harness)
+
+  test('Store: a secret is added, and the others keep their ends', async (t, store) => {
+    await register(store, 'a', 'b')
+    await store.rotateSecret('a', SECRET, START + 100, START, AUDIT)
+    t.equal(await store.addSecret('a', { ...SECRET, digest: IMPORTED }, AUDIT), true)
+    const added = { ...SECRET, digest: IMPORTED, endsAt: null }
+    t.match(await secretsOf(store, 'a'), [{ endsAt: START + 100 }, { endsAt: null }, added])
+    t.equal((await secretsOf(store, 'b')).length, 1)
+  })
+
+  test('Store: a secret that is not shown yet begins when that is said, and no other', async (t, store) => {
+    const secret = { digest: DIGEST, createdAt: START, endsAt: NOT_SHOWN_YET }
+    const suites = [{ ...suite('store'), secret }]
+    await store.register({ suites, applications: [application('a', { secret }), application('b', { secret })] }, AUDIT)
+    await store.addSecret('a', { ...SECRET, endsAt: START + 5 }, AUDIT)
+    t.strictSame(await endsOf(store, 'a'), [NOT_SHOWN_YET, START + 5])
+    const events = await store.listAuditEvents(PAGE)
+    await store.startSecrets(['a', 'store', 'nobody'])
+    t.strictSame(await endsOf(store, 'a'), [null, START + 5])
+    t.strictSame(await endsOf(store, 'store'), [null])
+    t.strictSame(await endsOf(store, 'b'), [NOT_SHOWN_YET])
+    t.strictSame(await store.listAuditEvents(PAGE), events, 'it is part of the registration')
+  })
+
+  for (const owner of ['application', 'suite']) {
+    /** Registers the owner, a, and b, that is not to change. The first id is taken where it is that of a suite. */
+    const begin = async (store: Store) => {
+      if (owner === 'suite') await registerSuites(store, 'a')
+      await register(store, 'a', 'b')
+    }
+
+    test(`Store: a rotation adds a secret of one ${owner}, ends the others and deletes the oldest`, async (t, store) => {
+      await begin(store)
+      t.equal(await store.rotateSecret('a', SECRET, START + 100, START, AUDIT), true)
+      t.match(await secretsOf(store, 'a'), [{ endsAt: START + 100 }, { ...SECRET, endsAt: null, revokedAt: null }])
+      t.equal(await store.rotateSecret('a', SECRET, START + 200, START + 100, AUDIT), true)
+      t.strictSame(await endsOf(store, 'a'), [START + 100, START + 200, null], 'an end never moves away')
+      t.equal(await store.rotateSecret('a', SECRET, START + 150, START + 101, AUDIT), true)
+      t.strictSame(await endsOf(store, 'a'), [START + 150, START + 150, null], 'the first was deleted')
+      t.strictSame(await endsOf(store, 'b'), [null])
+    })
+
+    test(`Store: one secret of one ${owner} is revoked and ended, whatever is later`, async (t, store) => {
+      await begin(store)
+      const id = await secretIdOf(store, 'a')
+      t.equal(await store.revokeSecret('b', id, START, AUDIT), false, "another's secret")
+      t.equal(await store.revokeSecret('a', id, START, AUDIT), true)
+      t.equal(await store.revokeSecret('a', id, START + 1, AUDIT), true)
+      t.match(await secretsOf(store, 'a'), [{ endsAt: START, revokedAt: START }])
+      t.equal(await store.revokeSecret('a', id + 100, START, AUDIT), false)
+      t.equal(await store.rotateSecret('a', SECRET, START, START, AUDIT), true)
+      t.match(await secretsOf(store, 'a'), [{ revokedAt: START }, { revokedAt: null }])
+      t.equal(await store.rotateSecret('a', SECRET, START + 1, START, AUDIT), true)
+      t.equal(await store.revokeSecret('a', await secretIdOf(store, 'a', 1), START + 2, AUDIT), true)
+      t.match((await secretsOf(store, 'a'))[1], { endsAt: START + 1, revokedAt: START + 2 })
+      t.strictSame(await endsOf(store, 'b'), [null])
+    })
+  }
+
+  test('Store: a secret is revoked as a spare one if another is active, or it is inactive', async (t, store) => {
+    await register(store, 'a', 'b')
+    await store.addSecret('a', SECRET, AUDIT)
+    const [first, second] = [await secretIdOf(store, 'a'), await secretIdOf(store, 'a', 1)]
+    t.equal(await store.revokeSpareSecret('b', first, START, AUDIT), false, "another's secret")
+    const both = [first, second].map((id) => store.revokeSpareSecret('a', id, START, AUDIT))
+    t.strictSame(await Promise.all(both), [true, false], 'both at once')
+    t.match(await secretsOf(store, 'a'), [{ revokedAt: START }, { revokedAt: null }])
+    t.equal(await store.revokeSpareSecret('a', first, START + 1, AUDIT), true, 'the first was revoked before')
+    t.equal(await store.revokeSpareSecret('a', second, START + 1, AUDIT), false)
+    await registerSuites(store, 'store')
+    const only = await secretIdOf(store, 'store')
+    t.equal(await store.revokeSpareSecret('store', only, START, AUDIT), false)
+    await store.addSecret('store', SECRET, AUDIT)
+    t.equal(await store.revokeSpareSecret('store', only, START, AUDIT), true)
+  })
+
+  test('Store: it knows how many imported secrets an application has at most, unrevoked', async (t, store) => {
+    const imported = { digest: IMPORTED, createdAt: START }
+    const steps: [step: () => Promise<unknown>, most: number][] = [
+      [() => register(store, 'a'), 0],
+      [() => register(store, application('b', { secret: imported }), application('c', { secret: imported })), 1],
+      [() => store.addSecret('c', imported, AUDIT), 2],
+      [async () => store.revokeSecret('c', await secretIdOf(store, 'c'), START, AUDIT), 1],
+      [async () => store.revokeSecret('c', await secretIdOf(store, 'c', 1), START, AUDIT), 1],
+      // A revoked one is still told from a wrong one.
+      [() => store.removeApplication('b', AUDIT), 1],
+      [() => store.removeApplication('c', AUDIT), 0],
+    ]
+    for (const [step, most] of steps) {
+      await step()
+      t.equal(await store.mostImportedSecrets(), most, String(step))
+    }
+  })
+}
+
+/** Suites, and the applications that are approved for them. */
+export function suiteConformance(t: Test, harness: Harness): void {
+  const test = onEmptyStore(t, harness)
+
+  test('Store: a suite is found as it was added, listed, updated and removed', async (t, store) => {
+    t.equal(await store.findSuite('store'), undefined)
+    t.strictSame(await store.listSuites(PAGE), [])
+    const newcomers = { suites: [suite('store'), suite('product-information')], applications: [] }
+    t.strictSame(await store.register(newcomers, AUDIT), newcomers)
+    const found = await store.findSuite('store')
+    t.strictSame(found, {
+      key: found?.key,
+      suiteId: 'store',
+      name: 'Suite store',
+      createdAt: START,
+      secrets: [{ id: found?.secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }],
+    })
+    t.not(found?.key, undefined)
+    const listed = await store.listSuites(PAGE)
+    t.strictSame(listed, [found, await store.findSuite('product-information')])
+    t.strictSame(await store.listSuites({ limit: 1 }), [listed[0]])
+    t.strictSame(await store.listSuites({ after: listed[0]?.key, limit: 1 }), [listed[1]])
+    t.equal(await store.updateSuite('store', { name: 'New' }, AUDIT), true)
+    t.strictSame(await store.listSuites(PAGE), [{ ...found, name: 'New' }, listed[1]])
+    t.equal(await store.removeSuite('store', AUDIT), true)
+    t.equal(await store.findSuite('store'), undefined)
+  })
+
+  test('RFC 6749 §2.2: an id is unique, among applications and suites together', async (t, store) => {
+    await store.register({ suites: [suite('a')], applications: [application('b')] }, AUDIT)
+    const again = { suites: [suite('a'), suite('b')], applications: [application('a')] }
+    t.strictSame(await store.register(again, AUDIT), { suites: [], applications: [] })
+    for (const id of ['a', 'b']) t.equal((await secretsOf(store, id)).length, 1)
+  })
+
+  test('Store: an application is approved for the suites it names, or for all', async (t, store) => {
+    const suites = [suite('store'), suite('product-information')]
+    const one = application('one', { suites: ['store', 'nowhere'] })
+    await store.register(
+      { suites, applications: [application('none'), one, application('all', { suites: 'all' })] },
+      AUDIT,
+    )
+    const suitesOf = async () =>
+      Promise.all(['none', 'one', 'all'].map(async (id) => (await store.findApplication(id))?.suites))
+    t.strictSame(await suitesOf(), [[], ['store'], ['store', 'product-information']])
+    await store.approve('none', 'store', AUDIT)
+    await store.approve('none', 'store', AUDIT)
+    await store.approve('none', 'nowhere', AUDIT)
+    await store.approve('nobody', 'store', AUDIT)
+    await store.withdraw('all', 'store', AUDIT)
+    await store.withdraw('all', 'nowhere', AUDIT)
+    t.strictSame(await suitesOf(), [['store'], ['store'], ['product-information']])
+    await store.removeSuite('store', AUDIT)
+    t.strictSame(await suitesOf(), [[], [], ['product-information']])
+  })
+
+  test('Store: the applications of a suite are listed page by page, and counted', async (t, store) => {
+    const suites = [suite('store'), suite('product-information')]
+    const applications = ['a', 'b', 'c', 'd'].map((id) =>
+      application(id, { suites: id === 'b' ? ['product-information'] : ['store'] }),
+    )
+    await store.register({ suites, applications }, AUDIT)
+    const first = await store.listApprovedApplications('store', { limit: 2 })
+    t.strictSame(first, [await store.findApplication('a'), await store.findApplication('c')])
+    t.strictSame(idsOf(await store.listApprovedApplications('store', { after: first[1]?.key, limit: 2 })), ['d'])
+    t.strictSame(await store.listApprovedApplications('nowhere', PAGE), [])
+    t.strictSame(await store.countApproved(['product-information', 'nowhere', 'store'], 100), [1, 0, 3])
+    t.strictSame(await store.countApproved(['store', 'product-information'], 2), [2, 1], 'at most the limit')
+    t.strictSame(await store.countApproved([], 2), [])
+  })
+}

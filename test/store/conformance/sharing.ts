@@ -1,0 +1,243 @@
+import type { Test } from 'tap'
+import type { Application } from '../../../src/domain/application.ts'
+import { IdempotencyKeyTaken } from '../../../src/domain/idempotency.ts'
+import { NOT_SHOWN_YET } from '../../../src/domain/secret.ts'
+import type { Store } from '../../../src/domain/store.ts'
+import { mintToken } from '../../../src/domain/token.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { application, suite } from '../../support/newcomers.ts'
+import { refusal } from '../../support/refusal.ts'
+import { START } from '../../support/world.ts'
+import {
+  addOperator,
+  findStored,
+  type Harness,
+  IMPORTED,
+  idsOf,
+  newKey,
+  onTwoHandles,
+  PAGE,
+  register,
+  registerSuites,
+  SECRET,
+  session,
+} from './harness.ts'
+
+/** A request that begins after a change was answered sees that change, whichever process made it. */
+export function sharingConformance(t: Test, harness: Harness): void {
+  const onTwo = onTwoHandles(t, harness)
+  const test: typeof onTwo = (rule, run) => onTwo(`Two handles: ${rule}`, run)
+
+  test('a change to the registry by one is seen by the other at once', async (t, one, other) => {
+    t.equal(await other.findApplication('a'), undefined)
+    t.equal(await other.findSuite('store'), undefined)
+    t.equal(await other.mostImportedSecrets(), 0)
+    t.equal(await other.mostImportedSecrets(), 0, 'also where it is known')
+    await one.register({ suites: [suite('store')], applications: [application('a')] }, AUDIT)
+    t.strictSame(await other.findApplication('a'), await one.findApplication('a'))
+    t.strictSame(await other.findSuite('store'), await one.findSuite('store'))
+
+    const seen = async () => (await other.findApplication('a')) as Application
+    const secretId = (await seen()).secrets[0]?.id as number
+    const changes: [change: () => Promise<unknown>, isSeen: (a: Application) => boolean][] = [
+      [() => one.setStatus('a', 'suspended', AUDIT), ({ status }) => status === 'suspended'],
+      [() => one.updateApplication('a', { name: 'New' }, AUDIT), ({ name }) => name === 'New'],
+      [() => one.addSecret('a', { ...SECRET, endsAt: NOT_SHOWN_YET }, AUDIT), ({ secrets }) => secrets.length === 2],
+      [() => one.startSecrets(['a']), ({ secrets }) => secrets[1]?.endsAt === null],
+      [() => one.setStatus('a', 'active', AUDIT), ({ status }) => status === 'active'],
+      [() => one.approve('a', 'store', AUDIT), ({ suites }) => suites.length === 1],
+      [() => one.withdraw('a', 'store', AUDIT), ({ suites }) => suites.length === 0],
+      [() => one.revokeTokens('a', START, AUDIT), ({ tokenGeneration }) => tokenGeneration === 1],
+      [() => one.rotateSecret('a', SECRET, START + 5, 0, AUDIT), ({ secrets }) => secrets[0]?.endsAt === START + 5],
+      [() => one.revokeSpareSecret('a', secretId, START + 2, AUDIT), ({ secrets }) => secrets[0]?.endsAt === START + 2],
+      [() => one.revokeSecret('a', secretId, START + 1, AUDIT), ({ secrets }) => secrets[0]?.endsAt === START + 1],
+    ]
+    for (const [change, isSeen] of changes) {
+      await seen()
+      await change()
+      t.ok(isSeen(await seen()), String(change))
+    }
+    await register(one, application('b', { secret: { digest: IMPORTED, createdAt: START } }))
+    t.equal(await other.mostImportedSecrets(), 1)
+    await one.updateSuite('store', { name: 'New' }, AUDIT)
+    t.match(await other.findSuite('store'), { name: 'New' })
+    await one.removeSuite('store', AUDIT)
+    t.equal(await other.findSuite('store'), undefined)
+    await one.removeApplication('a', AUDIT)
+    t.equal(await other.findApplication('a'), undefined)
+    t.strictSame(idsOf(await other.listApplications(PAGE)), ['b'])
+  })
+
+  test('a token of one is found by the other, and so is its revocation', async (t, one, other) => {
+    const key = await newKey(one)
+    const token = mintToken(key, START).stored
+    t.equal(await other.findToken(token.id), undefined)
+    await one.addToken(token)
+    t.strictSame(await findStored(other, token.id), token)
+    await one.revokeToken(token.id, START + 1)
+    t.equal((await findStored(other, token.id))?.revokedAt, START + 1)
+    await one.removeApplication('owner', AUDIT)
+    const revoked = { ...token, revokedAt: START + 1 }
+    t.strictSame(await other.findToken(token.id), { stored: revoked, application: undefined })
+  })
+
+  test('a revocation that was answered is seen by a busy other handle, each time', async (t, one, other) => {
+    const key = await newKey(one)
+    let isRunning = true
+    const busy = (async () => {
+      while (isRunning) {
+        await other.findApplication('owner')
+        await new Promise(setImmediate)
+      }
+    })()
+    const seen: unknown[] = []
+    for (let n = 0; n < 30; n++) {
+      const token = mintToken(key, START + n).stored
+      await one.addToken(token)
+      seen.push((await findStored(other, token.id))?.revokedAt)
+      await one.revokeToken(token.id, START)
+      seen.push((await findStored(other, token.id))?.revokedAt)
+    }
+    isRunning = false
+    await busy
+    t.strictSame(seen, Array(30).fill([null, START]).flat())
+  })
+
+  test('a read that begins between turns sees it too, whatever was read before', async (t, one, other) => {
+    await registerSuites(one, 'store', 'other')
+    await register(one, 'a')
+    for (let n = 0; n < 10; n++) {
+      await other.findSuite('store')
+      const gone = Promise.withResolvers<unknown>()
+      // Reads from several places of one turn, of which some begin before the change and one after it.
+      setImmediate(() => void other.findSuite('other'))
+      void other.findApplication('a')
+      setImmediate(() => {
+        setTimeout(async () => {
+          await one.removeSuite('store', AUDIT)
+          gone.resolve(await other.findSuite('store'))
+        }, 0)
+        void other.findSuite('store')
+      })
+      t.equal(await gone.promise, undefined)
+      await registerSuites(one, 'store')
+    }
+  })
+
+  test('refusals of both are one list, also where both record at once', async (t, one, other) => {
+    await register(one, 'a')
+    for (let round = 0; round < 10; round++) {
+      const refusals = Array.from({ length: 10 }, (_, n) =>
+        refusal(n % 2 ? 'a' : 'x', { isKnown: n % 2 === 1, remoteAddress: `${n}` }),
+      )
+      await Promise.all([one.recordRefusals(refusals), other.recordRefusals(refusals.toReversed())])
+    }
+    for (const clientId of ['a', 'x']) {
+      const counts = (await one.listRefusals(clientId)).map(({ count }) => count)
+      t.strictSame(counts, Array(5).fill(20))
+    }
+  })
+
+  test('an operator who is refused by one is refused by the other from the next request on', async (t, one, other) => {
+    const { keyId, sessionId } = await addOperator(one, 'anna')
+    t.match(await other.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: null }] } })
+    await one.revokeAdminKey('anna', keyId, START + 5, AUDIT)
+    t.match(await other.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: START + 5 }] } })
+    t.not(await other.findSession('session anna'), undefined)
+    await one.endSession('anna', sessionId, AUDIT)
+    t.equal(await other.findSession('session anna'), undefined)
+    await one.removeOperator('anna', AUDIT)
+    t.equal(await other.findAdminKey('key anna'), undefined)
+    t.equal(await other.findLoginCode('code anna'), undefined)
+  })
+
+  test('a login code that both redeem at once begins one session', async (t, one, other) => {
+    await one.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
+    const begun: number[] = []
+    for (let n = 0; n < 10; n++) {
+      await one.addLoginCode('anna', { digest: `code ${n}`, createdAt: START, endsAt: START + 10 }, AUDIT)
+      const ids = await Promise.all([
+        one.beginSession('anna', `code ${n}`, session(`one ${n}`), AUDIT),
+        other.beginSession('anna', `code ${n}`, session(`other ${n}`), AUDIT),
+      ])
+      begun.push(ids.filter((id) => id !== undefined).length)
+    }
+    t.strictSame(begun, Array(10).fill(1))
+    t.equal((await other.findOperator('anna'))?.sessions.length, 10)
+  })
+
+  test('a change with one idempotency record that both make at once is made once', async (t, one, other) => {
+    await register(one, 'a')
+    for (let n = 0; n < 10; n++) {
+      const rotate = (store: Store, sealed: string) =>
+        store.rotateSecret('a', SECRET, START + 9, 0, { ...AUDIT, idempotency: { digest: `${n}`, sealed } })
+      const results = await Promise.allSettled([rotate(one, 'one'), rotate(other, 'other')])
+      const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+      t.match(reasons, [IdempotencyKeyTaken])
+      t.equal(reasons.length, 1)
+    }
+    t.equal((await other.findApplication('a'))?.secrets.length, 11)
+  })
+
+  test('both write at once, and nothing is lost', async (t, one, other) => {
+    const key = await newKey(one)
+    const tokens = Array.from({ length: 200 }, (_, n) => mintToken(key, START + n).stored)
+    const writes = tokens.map((token, n) => (n % 2 ? one : other).addToken(token))
+    const registrations = Array.from({ length: 20 }, (_, n) => register(n % 2 ? one : other, `a${n}`))
+    await Promise.all([...writes, ...registrations])
+    t.strictSame(await Promise.all(tokens.map(({ id }) => findStored(one, id))), tokens)
+    t.equal((await other.listApplications(PAGE)).length, 21)
+  })
+
+  test('an id that both register at once is given once, as application or as suite', async (t, one, other) => {
+    const given: number[] = []
+    for (let n = 0; n < 20; n++) {
+      const ofSuite = { suites: [suite(`a${n}`)], applications: [] }
+      const results = await Promise.all([
+        register(one, `a${n}`),
+        register(other, `a${n}`),
+        one.register(ofSuite, AUDIT).then(({ suites }) => suites),
+        other.register(ofSuite, AUDIT).then(({ suites }) => suites),
+      ])
+      given.push(results.flat().length)
+    }
+    t.strictSame(given, Array(20).fill(1))
+    t.equal((await one.countApplications()) + (await one.listSuites(PAGE)).length, 20)
+  })
+
+  test('of a name that both register at once, where one has it already, there is one', async (t, one, other) => {
+    for (let n = 0; n < 20; n++) {
+      const namesake = (side: string) => application(`${side}-${n}`, { name: `name ${n}`, skipNamesake: true })
+      await Promise.all([register(one, namesake('one')), register(other, namesake('other'))])
+    }
+    t.equal(await one.countApplications(), 20)
+  })
+
+  test('counts that both add at once, in whatever order, are all in the sum', async (t, one, other) => {
+    const keys = [await newKey(one, 'a'), await newKey(one, 'b')]
+    const counts = keys.map((key) => ({ applicationKey: key, hour: 5, issued: 1, refused: 0, lastTokenAt: null }))
+    const adding = Array.from({ length: 40 }, (_, n) =>
+      (n % 2 ? one : other).addTokenCounts(n % 4 > 1 ? counts : counts.toReversed()),
+    )
+    await Promise.all(adding)
+    for (const key of keys) t.equal(await one.countTokens(key, 5), 40)
+  })
+
+  test('changes of one subject that both make at once are a chain of audit events', async (t, one, other) => {
+    await register(one, 'a')
+    const names = Array.from({ length: 30 }, (_, n) => `Name ${n}`)
+    await Promise.all(names.map((name, n) => (n % 2 ? one : other).updateApplication('a', { name }, AUDIT)))
+    const events = (await other.listAuditEvents({ ...PAGE, subject: 'a' })).toReversed().slice(1)
+    t.equal(events.length, names.length)
+    t.strictSame(
+      events.map(({ before }) => before),
+      [{ name: 'Application a' }, ...events.map(({ after }) => after)].slice(0, -1),
+      'each starts where the one before ended',
+    )
+    t.equal((await one.findApplication('a'))?.name, events.at(-1)?.after?.name)
+
+    await Promise.all([one, other, one, other].map((store) => store.setStatus('a', 'suspended', AUDIT)))
+    const suspensions = (await one.listAuditEvents(PAGE)).filter(({ action }) => action === 'application suspended')
+    t.equal(suspensions.length, 1, 'the second time nothing changes')
+  })
+}

@@ -1,0 +1,108 @@
+import type { Test } from 'tap'
+import { mintToken, type StoredToken } from '../../../src/domain/token.ts'
+import { hourOf } from '../../../src/domain/usage.ts'
+import { AUDIT } from '../../support/audit.ts'
+import { START } from '../../support/world.ts'
+import { findStored, type Harness, newKey, onEmptyStore, register, registerSuites, secretIdOf } from './harness.ts'
+
+export function tokenConformance(t: Test, harness: Harness): void {
+  const test = onEmptyStore(t, harness)
+
+  test('Store: a token is found as it was added, also where it was looked for too early', async (t, store) => {
+    const key = await newKey(store)
+    const tokens = Array.from({ length: 50 }, (_, n) => mintToken(key, START + n, n % 3).stored)
+    const all = async () => Promise.all(tokens.map(({ id }) => findStored(store, id)))
+    t.strictSame(await all(), Array(50).fill(undefined))
+    await Promise.all(tokens.map((token) => store.addToken(token)))
+    t.strictSame(await all(), tokens)
+    t.equal(await store.findToken(mintToken(key, START).stored.id), undefined)
+    t.equal(await store.purgeTokens((tokens[0] as StoredToken).id, 3), 0, 'a purge takes those before an id')
+  })
+
+  test('Store: a token is found with the application that it was issued to, while there is one', async (t, store) => {
+    await newKey(store, 'a')
+    const token = mintToken(await newKey(store, 'b'), START).stored
+    await store.addToken(token)
+    t.strictSame(await store.findToken(token.id), { stored: token, application: await store.findApplication('b') })
+    await store.removeApplication('b', AUDIT)
+    t.strictSame(await store.findToken(token.id), { stored: token, application: undefined })
+    await newKey(store, 'b')
+    t.strictSame(await store.findToken(token.id), { stored: token, application: undefined }, 'a namesake is another')
+  })
+
+  test('Store: a token with an id that is taken is refused and changes nothing', async (t, store) => {
+    const token = mintToken(await newKey(store), START).stored
+    await store.addToken(token)
+    await t.rejects(store.addToken({ ...token, issuedAt: START + 1 }))
+    t.strictSame(await findStored(store, token.id), token)
+    const next = mintToken(token.applicationKey, START).stored
+    await store.addToken(next)
+    t.strictSame(await findStored(store, next.id), next, 'and those that come later are added')
+  })
+
+  test('Store: a revoked token is marked with the time of its first revocation, and no other is', async (t, store) => {
+    const key = await newKey(store)
+    const [one, other] = [mintToken(key, START).stored, mintToken(key, START).stored]
+    await Promise.all([store.addToken(one), store.addToken(other)])
+    t.strictSame(await findStored(store, one.id), one)
+    for (const at of [START + 1, START + 2]) await store.revokeToken(one.id, at)
+    t.strictSame(await findStored(store, one.id), { ...one, revokedAt: START + 1 })
+    t.strictSame(await findStored(store, other.id), other)
+  })
+
+  test('Store: the tokens of an application and an hour are counted, and its last one is known', async (t, store) => {
+    const [a, b] = [await newKey(store, 'a'), await newKey(store, 'b')]
+    const hour = hourOf(START)
+    t.equal(await store.countTokens(a, hour), 0)
+    t.equal(await store.lastTokenAt(a), undefined)
+    t.equal(await store.countIssued(hour), 0)
+
+    const ofA = { applicationKey: a, hour, issued: 3, refused: 1, lastTokenAt: START + 5 }
+    const sumOfB = { applicationKey: b, hour, issued: 0, refused: 2 }
+    const first = await store.addTokenCounts([ofA, { ...sumOfB, lastTokenAt: null }])
+    t.strictSame(first, [{ applicationKey: a, hour, issued: 3, refused: 1 }, sumOfB])
+    const sumOfA = { applicationKey: a, hour, issued: 2, refused: 1 }
+    const back = { ...ofA, issued: -1, refused: 0, lastTokenAt: START + 4 }
+    t.strictSame(await store.addTokenCounts([back]), [sumOfA])
+    await store.addTokenCounts([{ ...ofA, hour: hour - 1 }])
+    t.equal(await store.countTokens(a, hour), 2)
+    t.equal(await store.lastTokenAt(a), START + 5, 'the latest, in whatever order they come')
+    t.equal(await store.lastTokenAt(b), undefined)
+    t.same(new Set(await store.listTokenCounts([a, b], [hour])), new Set([sumOfA, sumOfB]))
+    t.strictSame(await store.listTokenCounts([b], [hour - 1, hour]), [sumOfB])
+    t.equal((await store.listTokenCounts([a, b], [hour - 1, hour])).length, 3, 'of several applications')
+    t.equal((await store.listTokenCounts([a, b], [hour - 1])).length, 1, 'in these hours')
+    t.strictSame(await store.listTokenCounts([], [hour]), [])
+    t.strictSame(await store.listApplicationUses([b, a]), [{ applicationKey: a, lastTokenAt: START + 5 }])
+    t.strictSame(await store.listApplicationUses([]), [])
+    await store.addTokenCounts([{ ...sumOfB, issued: 3, lastTokenAt: null }])
+    t.equal(await store.countIssued(hour), 5, 'over all applications')
+    t.equal(await store.purgeTokenCounts(hour + 1, 10), 3)
+    t.equal(await store.lastTokenAt(a), START + 5, 'it is known for longer than the counts')
+  })
+
+  test('Store: the last use of a secret is recorded, while there is the secret', async (t, store) => {
+    await registerSuites(store, 'store')
+    await register(store, 'a')
+    const [ofA, ofSuite] = [await secretIdOf(store, 'a'), await secretIdOf(store, 'store')]
+    const all = [ofA, ofSuite, ofSuite + 1000]
+    t.strictSame(await store.listSecretUses(all), [])
+    await store.recordSecretUses(all.map((secretId) => ({ secretId, lastUsedAt: START })))
+    await store.recordSecretUses([{ secretId: ofSuite, lastUsedAt: START - 1 }])
+    t.same(await store.listSecretUses([ofA]), [{ secretId: ofA, lastUsedAt: START }])
+    t.same(await store.listSecretUses([ofSuite]), [{ secretId: ofSuite, lastUsedAt: START }], 'the later one stays')
+    await store.removeApplication('a', AUDIT)
+    await store.removeSuite('store', AUDIT)
+    t.strictSame(await store.listSecretUses(all), [])
+  })
+
+  test('Store: counts of an application that was removed do no harm, and its namesake has none', async (t, store) => {
+    const gone = await newKey(store, 'a')
+    const count = { applicationKey: gone, hour: 7, issued: 1, refused: 0, lastTokenAt: START }
+    await store.addTokenCounts([count])
+    await store.removeApplication('a', AUDIT)
+    await store.addTokenCounts([count])
+    t.equal(await store.lastTokenAt(gone), undefined)
+    t.equal(await store.countTokens(await newKey(store, 'a'), 7), 0)
+  })
+}

@@ -1,0 +1,81 @@
+import t, { type Test } from 'tap'
+import { folderOf } from '../../support/migrations.ts'
+import { query } from '../../support/postgres/databases.ts'
+import { startDatabases, startPostgres } from '../../support/postgres/postgres.ts'
+import { startProxy } from '../../support/postgres/proxy.ts'
+import { until } from '../../support/until.ts'
+import { EXPANDED, FIRST, RECORDED } from '../conformance/migrations.ts'
+import { connectTo, end, migrateAt } from './migrate-at.ts'
+
+const { createEmptyDatabase } = await startDatabases()
+
+t.test('Migrations: what a node has begun is undone where its machine dies, and another one migrates', async (t) => {
+  const url = await createEmptyDatabase()
+  await migrateAt(url, { folder: folderOf(t, FIRST) })
+  const more = { ...FIRST, '0002_b.sql': 'ALTER TABLE a ADD COLUMN m int; SELECT pg_sleep(1)' }
+  const proxy = await startProxy(t, Number(new URL(url).port))
+  const dying = migrateAt(proxy.through(url), { folder: folderOf(t, more) })
+  await until(
+    async () =>
+      (await query(url, "SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'a'::regclass"))
+        .length > 0,
+  )
+  proxy.swallow()
+  t.strictSame(await migrateAt(url, { folder: folderOf(t, more) }), { from: 1, to: 2 })
+  proxy.cut()
+  await t.rejects(dying, { name: 'StoreUnavailable' })
+})
+
+t.test('Migrations: one waits for a long transaction in steps, so that nobody waits long behind it', async (t) => {
+  const url = await createEmptyDatabase()
+  await migrateAt(url, { folder: folderOf(t, RECORDED) })
+  const dump = await begin(t, url, 'SELECT FROM a')
+  const folder = folderOf(t, EXPANDED)
+  await t.rejects(migrateAt(url, { folder, maxTries: 1 }), {
+    name: 'StoreUnavailable',
+    message: /55P03, .*\(another node .*, or a pg_dump uses it: wait until that has ended\)$/,
+  })
+  const migrated = migrateAt(url, { folder })
+  const waiting = "SELECT FROM pg_locks WHERE relation = 'a'::regclass AND NOT granted"
+  await until(async () => (await query(url, waiting)).length > 0)
+  t.strictSame(await query(url, 'SELECT n FROM a'), [], 'the one that came after it is answered before it')
+  dump.end()
+  t.strictSame(await migrated, { from: 2, to: 3 })
+})
+
+t.test('Migrations: one that PostgreSQL ends because of a deadlock tries again', async (t) => {
+  const url = await createEmptyDatabase()
+  const two = { ...RECORDED, '0003_b.sql': 'CREATE TABLE b (n int)' }
+  await migrateAt(url, { folder: folderOf(t, two) })
+  const other = await begin(t, url, 'LOCK TABLE b')
+  const both = folderOf(t, { ...two, '0004_c.sql': 'ALTER TABLE a ADD COLUMN m int; ALTER TABLE b ADD COLUMN m int' })
+  const migrated = migrateAt(url, { folder: both })
+  const waiting = "SELECT FROM pg_locks WHERE relation = 'b'::regclass AND NOT granted"
+  await until(async () => (await query(url, waiting)).length > 0)
+  await other.ask('LOCK TABLE a')
+  other.end()
+  t.strictSame(await migrated, { from: 3, to: 4 })
+})
+
+t.test('Migrations: an autovacuum makes way, however long it would take', async (t) => {
+  const server = await startPostgres(t, { settings: { autovacuum_naptime: '1s' } })
+  const url = await server.createDatabase()
+  await migrateAt(url, { folder: folderOf(t, RECORDED) })
+  await query(url, 'ALTER TABLE a SET (autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1)')
+  await query(url, 'INSERT INTO a SELECT generate_series(1, 200000)')
+  await query(url, 'DELETE FROM a')
+  const vacuum = "SELECT FROM pg_stat_activity WHERE backend_type = 'autovacuum worker' AND query LIKE '%public.a%'"
+  await until(async () => (await server.query(vacuum)).length > 0)
+  t.strictSame(await migrateAt(url, { folder: folderOf(t, EXPANDED), maxTries: 3 }), { from: 2, to: 3 })
+  t.match(server.log(), /canceling autovacuum task/)
+})
+
+/** A transaction that has sent a statement, and stays open. */
+async function begin(t: Test, url: string, statement: string) {
+  const connection = await connectTo(url)
+  t.teardown(() => end(connection))
+  const ask = (statement: string) => connection.ask(statement, [], 10_000)
+  await ask('BEGIN')
+  await ask(statement)
+  return { ask, end: () => end(connection) }
+}

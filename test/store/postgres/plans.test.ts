@@ -1,0 +1,46 @@
+import t from 'tap'
+import * as sql from '../../../src/store/postgres/statements/audit.ts'
+import { listLastRefused } from '../../../src/store/postgres/statements/refusals.ts'
+import { query } from '../../support/postgres/databases.ts'
+import { startDatabases } from '../../support/postgres/postgres.ts'
+
+const { createDatabase } = await startDatabases()
+
+const ROWS = 20_000
+
+/** One row in a hundred has a different actor; each of the 200 subjects has a hundred rows. */
+const EVENTS = `
+  INSERT INTO audit_events (at, actor, origin, remote_address, action, subject_kind, subject)
+  SELECT n, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'robot' END, 'API', 'h', 'a', 'application', 's' || n % 200
+    FROM generate_series(1, ${ROWS}) n`
+
+/** Twenty rows for each of a thousand applications, and a hundred newer ones of unknown client ids. */
+const REFUSALS = `
+  INSERT INTO refusals (owner_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at)
+  SELECT CASE WHEN n > 20000 THEN 0 ELSE 1 + n % 1000 END, 'c', 'r', '/', '', n, 1, n, n
+    FROM generate_series(1, 20100) n`
+
+t.test('PostgreSQL: a page of audit events or refusals is read by an index, and little more', async (t) => {
+  const url = await createDatabase()
+  await query(url, `${EVENTS}; ${REFUSALS}; ANALYZE audit_events, refusals`)
+  const plans: [statement: string, values: unknown[], index: string][] = [
+    [sql.listAuditEvents, [0, null, 50], 'audit_events_pkey'],
+    [sql.listAuditEvents, [0, 10_000, 50], 'audit_events_pkey'],
+    [sql.listAuditEvents, [ROWS - 20, null, 50], 'audit_events_by_time'],
+    [sql.listAuditEventsOfActor, [0, null, 50, 'robot'], 'audit_events_(by_actor|pkey)'],
+    [sql.listAuditEventsOfActor, [0, 10_000, 50, 'rare'], 'audit_events_by_actor'],
+    [sql.listAuditEventsOfActor, [0, null, 50, 'nobody'], 'audit_events_by_actor'],
+    [sql.listAuditEventsOfSubject, [0, null, 50, 's7', null, 'application'], 'audit_events_by_subject'],
+    [sql.listAuditEventsOfSubject, [0, 10_000, 50, 's7', 'robot', null], 'audit_events_by_subject'],
+    [sql.purgeAuditEvents, [100, 50], 'audit_events_by_time'],
+    [listLastRefused, [100, 5], 'refusals_by_time'],
+  ]
+  for (const [statement, values, index] of plans) {
+    const rows = await query(url, `EXPLAIN (ANALYZE, TIMING OFF) ${statement}`, values)
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    t.match(plan, new RegExp(`Index .*${index}`))
+    t.notMatch(plan, /Seq Scan on (audit_events|refusals)/)
+    const counts = [...plan.matchAll(/actual rows=(\d+)|Rows Removed by Filter: (\d+)/g)]
+    for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
+  }
+})

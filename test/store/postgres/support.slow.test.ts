@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { DEBIAN_BINARIES } from '../../support/postgres/binaries.ts'
+import { query } from '../../support/postgres/databases.ts'
+import { startDatabases, startPostgres } from '../../support/postgres/postgres.ts'
+import { isAlive } from '../../support/postgres/processes.ts'
+import { until } from '../../support/until.ts'
+
+t.test('A test server: databases are apart, and their owner has no other rights', async (t) => {
+  const { createEmptyDatabase } = await startDatabases()
+  const [one, two] = await Promise.all([createEmptyDatabase(), createEmptyDatabase()])
+  await query(one, 'CREATE TABLE things (id int)')
+  await t.rejects(query(two, 'SELECT FROM things'), { code: '42P01' })
+  const [role] = await query(one, 'SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user')
+  t.same(role, { rolsuper: false, rolcreatedb: false })
+  const wrong = new URL(one)
+  wrong.password = 'wrong'
+  await t.rejects(query(wrong.href, 'SELECT'), { code: '28P01' })
+})
+
+t.test(
+  "A test server: settings are its own, also Debian's; it syncs where it is durable, and survives a kill",
+  async (t) => {
+    const options = { durable: true, settings: { max_connections: '12' } }
+    const server = await startPostgres(t, { ...options, ...(DEBIAN_BINARIES && { binaries: DEBIAN_BINARIES }) })
+    t.same(await server.query('SHOW max_connections'), [{ max_connections: '12' }])
+    t.same(await server.query('SHOW fsync'), [{ fsync: 'on' }])
+    const [{ server_version }] = await server.query('SHOW server_version')
+    if (DEBIAN_BINARIES) t.equal(DEBIAN_BINARIES.split('/')[4], server_version.split('.')[0])
+    const url = await server.createDatabase()
+    await query(url, 'CREATE TABLE things (id int)')
+    for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+      await server.kill(signal)
+      await t.rejects(query(url, 'SELECT'), { code: 'ECONNREFUSED' })
+      await server.start()
+      t.same(await query(url, 'SELECT FROM things'), [], signal)
+    }
+  },
+)
+
+/** A process that runs a program with the modules of the test servers, and the first line that it writes. */
+async function runProgram(t: Test, program: string): Promise<[child: ChildProcess, line: string]> {
+  const support = join(import.meta.dirname, '../../support/postgres')
+  const modules = `
+    const { runPostgres } = await import(${JSON.stringify(join(support, 'server.ts'))})
+    const { sharedServer } = await import(${JSON.stringify(join(support, 'shared.ts'))})`
+  const text = `${modules}; ${program}; setInterval(() => {}, 1000)`
+  const { TAP: _, ...env } = process.env
+  const stdio: ['ignore', 'pipe', 'inherit'] = ['ignore', 'pipe', 'inherit']
+  const child = spawn(process.execPath, ['--input-type=module', '-e', text], { stdio, env })
+  t.teardown(() => child.kill('SIGKILL'))
+  const [line] = await once(createInterface(child.stdout), 'line')
+  return [child, line]
+}
+
+t.test('A test server: it and its data end with the process that started it, also when that is killed', async (t) => {
+  const tell = 'console.log(JSON.stringify({ pid: server.pid(), data: server.data }))'
+  const [child, line] = await runProgram(t, `const server = await runPostgres(); server.suspend(); ${tell}`)
+  const { pid, data } = JSON.parse(line)
+  t.ok(isAlive(pid))
+  child.kill('SIGKILL')
+  await until(() => !isAlive(pid) && !existsSync(data))
+})
+
+t.test('A test server: the shared one ends with the run that it was started for, and nothing is left', async (t) => {
+  const program = 'const urls = await Promise.all([sharedServer(), sharedServer()]); console.log(urls.join(" "))'
+  const [child, line] = await runProgram(t, program)
+  const [url, again] = line.split(' ') as [string, string]
+  t.equal(again, url)
+  const data = (await query(url, 'SHOW data_directory'))[0].data_directory
+  const files = () => globSync(join(tmpdir(), `token-server-tests-*-${child.pid}-*`))
+  t.ok(files().length > 0)
+  child.kill('SIGKILL')
+  await until(() => !existsSync(data) && files().length === 0)
+  await t.rejects(query(url, 'SELECT'), { code: 'ECONNREFUSED' })
+})
