@@ -70,6 +70,7 @@ export async function listenForOperators(
       ...HEADERS,
       ...headers,
       ...allow,
+      connection: 'close',
       'content-type': type,
       'content-length': Buffer.byteLength(body),
     })
