@@ -43,26 +43,32 @@ t.test('Lists: applications and suites of many pages are all listed, oldest firs
   )
 })
 
-t.test('Lists: applications have their tokens of this hour and of the last one', async (t) => {
-  const { administration, token, clock, flushUsage } = await createWorld(t)
-  await administration.register({ name: 'Other', developerEmail: EMAIL })
-  const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
-    [0, 0, [0, 0], 'no token yet'],
-    [0, 2, [2, 0], 'this hour'],
-    [1, 0, [0, 2], 'the next hour'],
-    [0, 3, [3, 2], 'both hours'],
-    [-1, 0, [2, 0], 'an hour that a clock was ahead is not counted'],
-    [2, 0, [0, 3], 'an hour later'],
-  ]
-  for (const [hours, tokens, counts, why] of steps) {
-    clock.time += hours * HOUR
-    for (let n = 0; n < tokens; n++) await token()
-    await flushUsage()
-    const listed = await administration.list()
-    const found = listed.map(({ tokensThisHour, tokensLastHour }) => [tokensThisHour, tokensLastHour])
-    t.strictSame(found, [counts, [0, 0]], why)
-  }
-})
+t.test(
+  'Lists: applications have their tokens of this hour and of the last one, also where they are sought',
+  async (t) => {
+    const { administration, credentials, token, clock, flushUsage } = await createWorld(t)
+    await administration.register({ name: 'Other', developerEmail: EMAIL })
+    const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
+      [0, 0, [0, 0], 'no token yet'],
+      [0, 2, [2, 0], 'this hour'],
+      [1, 0, [0, 2], 'the next hour'],
+      [0, 3, [3, 2], 'both hours'],
+      [-1, 0, [2, 0], 'an hour that a clock was ahead is not counted'],
+      [2, 0, [0, 3], 'an hour later'],
+    ]
+    const found = async (text: string) => (await administration.search({ text, limit: 1 })).applications
+    for (const [hours, tokens, [tokensThisHour, tokensLastHour], why] of steps) {
+      clock.time += hours * HOUR
+      for (let n = 0; n < tokens; n++) await token()
+      await flushUsage()
+      const none = { tokensThisHour: 0, tokensLastHour: 0 }
+      t.match(await administration.list(), [{ tokensThisHour, tokensLastHour }, none], why)
+      t.match(await found(credentials.client_id), [{ tokensThisHour, tokensLastHour }], why)
+    }
+    t.match(await found(credentials.client_id), [{ lastTokenAt: clock.time - HOUR }])
+    t.match(await found('Other'), [{ lastTokenAt: undefined }])
+  },
+)
 
 t.test('Suites: a page has secrets, the number of approved applications, and a cursor for the next page', async (t) => {
   const { administration, clock } = await createWorldOfSuites(t)
@@ -132,19 +138,6 @@ t.test('Search: results can be filtered by status, also together with a text', a
   t.strictSame(await find({ status: 'suspended' }), ['a-11', 'a-2', 'a-1'])
   t.strictSame(await find({ status: 'suspended', text: 'a-1' }), ['a-11', 'a-1'])
   t.strictSame(await find({ status: 'active', text: 'a-1' }), ['a-10'])
-})
-
-t.test('Search: results have the tokens of this hour and the last, and the time of the last token', async (t) => {
-  const { applications, store, clock, flushUsage, credentials, administration, post } = await setting(t, [])
-  const { clientId, clientSecret } = await administration.register({ name: 'A', developerEmail: EMAIL })
-  const find = async () => (await applications.search({ limit: 1 })).applications
-  t.match(await find(), [{ tokensThisHour: 0, tokensLastHour: 0, lastTokenAt: undefined }])
-  await post({ ...credentials, client_id: clientId, client_secret: clientSecret as string })
-  await flushUsage()
-  const lastTokenAt = clock.time
-  clock.time += HOUR
-  t.match(await find(), [{ tokensThisHour: 0, tokensLastHour: 1, lastTokenAt }])
-  t.equal(await store.lastTokenAt((await applications.show(clientId)).key), lastTokenAt)
 })
 
 t.test('Search: a malformed cursor is refused', async (t) => {
