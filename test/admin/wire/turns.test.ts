@@ -1,13 +1,19 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fastify from 'fastify'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
 import { takeTurns } from '../../../src/admin/wire/turns.ts'
 
-t.test('Turns: requests run one at a time, whatever their result, and other work runs in between', async (t) => {
+/** An app whose requests take turns. */
+function createApp(t: Test) {
   const app = fastify()
   t.teardown(() => app.close())
   takeTurns(app)
+  return app
+}
+
+t.test('Turns: requests run one at a time, whatever their result, and other work runs in between', async (t) => {
+  const app = createApp(t)
   let atWork = 0
   let most = 0
   const order: string[] = []
@@ -30,9 +36,7 @@ t.test('Turns: requests run one at a time, whatever their result, and other work
 })
 
 t.test('Turns: an unread response or a stream does not block the next request', async (t) => {
-  const app = fastify()
-  t.teardown(() => app.close())
-  takeTurns(app)
+  const app = createApp(t)
   const endless = new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from('more follows')) })
   app.get('/stream', (_request, reply) => reply.send(endless))
   app.get('/next', async () => 'next')
@@ -44,10 +48,8 @@ t.test('Turns: an unread response or a stream does not block the next request', 
 })
 
 t.test('Turns: the queue is limited, and requests whose sender has disconnected are skipped', async (t) => {
-  const app = fastify()
-  t.teardown(() => app.close())
+  const app = createApp(t)
   app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))
-  takeTurns(app)
   const { promise: later, resolve: goOn } = Promise.withResolvers<void>()
   let worked = 0
   app.get('/', () => {
