@@ -1,23 +1,18 @@
 import t from 'tap'
 import { expectAll, fails, startShell } from '../support/shell.ts'
 
-const STORE = 'suites register store --create --name Store'
 const UNKNOWN = fails(/^There is no suite with the id nobody\.\n$/)
 
 t.test('Suites: they are registered with credentials that are shown once, listed, shown and removed', async (t) => {
   const { run } = await startShell(t)
-  const made = { client_secret: /^\w{40}$/ }
+  const store = { id: 'store', client_id: 'store', name: 'Store', client_secret: /^\w{40}$/ }
+  const info = /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nA generated /
+  const more = / is shown this once .*\nApplications that are not approved for it: 1, which is all\.\n$/
   await expectAll(t, { run }, [
-    [STORE, { json: { id: 'store', client_id: 'store', ...made, name: 'Store', applications_not_approved: 0 } }],
+    ['suites register store --create --name Store', { json: { ...store, applications_not_approved: 0 } }],
     ['apps register --name A --developer-email a@b.example --client-id a', {}],
-    [
-      'suites register info --name Info',
-      /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nA generated /,
-    ],
-    [
-      'suites register more --name More',
-      / is shown this once .*\nApplications that are not approved for it: 1, which is all\.\n$/,
-    ],
+    ['suites register info --name Info', info],
+    ['suites register more --name More', more],
     ['suites list', { json: [{ id: 'store', name: 'Store' }, { id: 'info' }, { id: 'more' }] }],
     ['suites list', /^suite +name\nstore +Store\ninfo +Info\nmore +More\n$/],
     ['suites show store', { json: { id: 'store', name: 'Store', approved: ['a'], secrets: [{ id: 1 }] } }],
@@ -30,7 +25,7 @@ t.test('Suites: they are registered with credentials that are shown once, listed
   ])
 })
 
-t.test('Suites: the name of one is updated; where it is that already, that is said', async (t) => {
+t.test('Suites: their names are updated, and their secrets rotated, listed and revoked', async (t) => {
   const { run } = await startShell(t, ({ suites }) => suites.register({ suiteId: 'store', name: 'Store' }))
   await expectAll(t, { run }, [
     ['suites update store --name Shop', /^The suite store is updated\.\n$/],
@@ -38,15 +33,8 @@ t.test('Suites: the name of one is updated; where it is that already, that is sa
     ['suites update store --name Shop', { json: { id: 'store', name: 'Shop' } }],
     ['suites update nobody --name A', UNKNOWN],
     ['suites update store --name ', fails(/^The name must not be empty\.\n$/)],
-  ])
-})
-
-t.test('Suites: their secrets are rotated, listed and revoked like those of applications', async (t) => {
-  const { run } = await startShell(t, ({ suites }) => suites.register({ suiteId: 'store', name: 'Store' }))
-  const secrets = [{ id: 1, ends_at: /Z$/ }, { id: 2 }]
-  await expectAll(t, { run }, [
     ['secrets rotate store --overlap 1h', { json: { client_id: 'store', client_secret: /^\w{40}$/ } }],
-    ['secrets list store', { json: secrets }],
+    ['secrets list store', { json: [{ id: 1, ends_at: /Z$/ }, { id: 2 }] }],
     ['secrets revoke store 2', { json: { client_id: 'store', id: 2 } }],
     ['secrets list nobody', fails(/no application and no suite/)],
   ])
@@ -60,11 +48,9 @@ t.test('Suites: of many applications that are approved, some are named, or all w
       await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId })
     }
   })
+  const some = /^approved {2}12 applications: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 … \(--all names every one\)$/m
   await expectAll(t, { run }, [
-    [
-      'suites show store',
-      /^approved {2}12 applications: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 … \(--all names every one\)$/m,
-    ],
+    ['suites show store', some],
     ['suites show store --all', { out: `\napproved  ${clientIds.join(', ')}\n` }],
     ['suites show store', { json: { approved: clientIds } }],
   ])

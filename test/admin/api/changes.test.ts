@@ -164,7 +164,8 @@ const REPEATABLE: [path: string, json: object, other: object][] = [
 
 for (const [path, json, other] of REPEATABLE) {
   t.test(`Idempotency-Key: POST ${path} that is repeated gets the same answer and changes nothing`, async (t) => {
-    const { call, clock } = await createApiWorld(t)
+    const { call, clock, administration } = await createApiWorld(t)
+    const { adminKey } = await administration.operators.addKey('anna', 2 * DAY)
     await call('POST', '/suites', { json: { id: 'store', name: 'Store' } })
     await call('POST', '/applications', { json: NEW })
     const post = (sent: Sent) => call('POST', path, { headers: KEY, ...sent })
@@ -179,6 +180,8 @@ for (const [path, json, other] of REPEATABLE) {
     t.match(repeated, { status: 201, headers: { 'idempotent-replayed': 'true' } })
     t.strictSame(repeated.body, first.body)
     t.equal(repeated.headers.location, first.headers.location)
+    const headers = { ...KEY, authorization: `Bearer ${adminKey}` }
+    t.equal((await post({ as: 'none', json, headers })).status, 422, 'of another key')
     t.match(await post({ json: other }), { status: 422, body: { detail: /was used for another request/ } })
     t.equal(await changes(), before + 1)
   })
