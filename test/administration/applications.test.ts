@@ -153,6 +153,8 @@ t.test('Secrets: none is added twice, and the last active one is revoked by forc
   t.match(await administration.listSecrets(id), [{ state: 'active' }])
   await administration.revokeSecret(id, 1, { force: true })
   t.match(await administration.listSecrets(id), [{ state: 'revoked' }])
+  await administration.addSecret(id, credentials.client_secret)
+  t.match(await administration.listSecrets(id), [{}, { state: 'active' }], 'one that has ended may be added again')
 })
 
 t.test('Secrets: each has a state, and one that was revoked stays so if the clock is set back', async (t) => {
