@@ -127,7 +127,7 @@ t.test('Stale socket: it is removed, unless another server or process was faster
       await meanwhile(path)
       left = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs
     }
-    const listen = () => once(server.listen(path), 'listening')
+    const listen = async () => void (await once(server.listen(path), 'listening'))
     const message = await withoutStaleSocket(path, listen, changed).then(
       () => 'it listens',
       ({ message }: Error) => message.replace(path, 'PATH'),
