@@ -46,27 +46,24 @@ t.test('Admin listener: no response may be cached, framed or read by another sit
   }
 })
 
-t.test('Admin listener: a well-formed request id of the caller is used', async (t) => {
-  const { ask, events, keys } = await createAdminWorld(t)
+t.test('Admin listener: a well-formed request id, and the address from trusted proxies, are logged', async (t) => {
+  const { ask, events, keys } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
   const { headers } = await ask(PATH, { headers: { 'x-request-id': 'deploy-1' } })
   t.equal(headers['x-request-id'], 'deploy-1')
   t.match(events.at(-1), { type: 'operator refused', requestId: 'deploy-1' })
   const other = await ask(PATH, { headers: { 'x-request-id': `${keys.admin} ` } })
   t.match(other.headers['x-request-id'], /^[0-9a-f]{20}$/)
-})
-
-t.test('Admin listener: the client address is taken from trusted proxies', async (t) => {
-  const { ask, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
-  const addressOf = async (forwarded: string) => {
+  for (const [forwarded, remoteAddress] of [
+    ['192.0.2.1', '192.0.2.1'],
+    ['192.0.2.1:5678', '192.0.2.1'],
+    ['somebody', '127.0.0.1'],
+  ] as const) {
     await ask(PATH, { headers: { 'x-forwarded-for': forwarded } })
-    return (events.at(-1) as { remoteAddress?: string }).remoteAddress
+    t.match(events.at(-1), { remoteAddress }, forwarded)
   }
-  t.equal(await addressOf('192.0.2.1'), '192.0.2.1')
-  t.equal(await addressOf('192.0.2.1:5678'), '192.0.2.1')
-  t.equal(await addressOf('somebody'), '127.0.0.1')
-  const other = await createAdminWorld(t)
-  await other.ask(PATH, { headers: { 'x-forwarded-for': '192.0.2.1' } })
-  t.match(other.events.at(-1), { remoteAddress: '127.0.0.1' })
+  const direct = await createAdminWorld(t)
+  await direct.ask(PATH, { headers: { 'x-forwarded-for': '192.0.2.1' } })
+  t.match(direct.events.at(-1), { remoteAddress: '127.0.0.1' }, 'no proxy is trusted')
 })
 
 t.test('API: a body must be JSON of at most 64 KiB', async (t) => {

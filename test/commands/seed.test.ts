@@ -37,7 +37,7 @@ t.test('Seed: the example is registered once, with credentials that are printed 
 })
 
 t.test('Seed: imported credentials are accepted, and the secret is not printed', async (t) => {
-  const { json, run } = await startShell(t)
+  const { run } = await startShell(t)
   const one = { client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example' }
   const stdin = JSON.stringify({ applications: [{ ...one, client_secret: 'legacy-secret-16' }] })
   const err = /^Warning: There is no suite yet: the applications .* for none, until "applications approve"\.\n$/
@@ -45,7 +45,10 @@ t.test('Seed: imported credentials are accepted, and the secret is not printed',
     ['seed - --dry-run', { stdin, err }],
     ['seed -', fails(/^- is not JSON/, '{')],
   ])
-  t.strictSame((await json('seed -', { stdin })).applications, [{ ...one, status: 'active' }])
+  const { out, events } = await run('seed - --json', { stdin })
+  t.strictSame(JSON.parse(out).applications, [{ ...one, status: 'active' }])
+  t.match(events, [{ msg: 'application registered' }])
+  t.notMatch(JSON.stringify(events), 'legacy-secret-16')
 })
 
 t.test('Seed: a dry run says what would be registered, and changes nothing', async (t) => {

@@ -16,10 +16,10 @@ import type { Inspector } from '../../src/store/inspect.ts'
 import { backUpStore, inspectStore, openStore } from '../../src/store/open.ts'
 import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { AUDIT } from '../support/audit.ts'
-import { LATEST, LATEST_POSTGRES } from '../support/migrations.ts'
 import { query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { shell, startShell } from '../support/shell.ts'
+import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const HOUR = 60 * 60_000
@@ -42,30 +42,26 @@ async function registerA({ applications }: Administration) {
 
 const ENGINES = [
   {
-    name: 'SQLite',
-    latest: LATEST,
+    ...SQLITE,
     createEmpty: async (t: Test) => {
       const { env } = temporaryDatabase(t)
       await exec(env.DATABASE_URL, 'VACUUM')
       return env.DATABASE_URL
     },
-    create: async (t: Test) => temporaryDatabase(t).env.DATABASE_URL,
     schemaAt: (version: number) => `PRAGMA user_version = ${version}`,
   },
   {
-    name: 'PostgreSQL',
-    latest: LATEST_POSTGRES,
+    ...(await startPostgresStore()),
     createEmpty: async () => (await startDatabases()).createEmptyDatabase(),
-    create: async () => (await startDatabases()).createDatabase(),
     schemaAt: (version: number) =>
       `DELETE FROM migrations WHERE number >= ${version}; INSERT INTO migrations VALUES (${version}, 'x.sql')`,
   },
 ]
 
-for (const { name, latest, createEmpty, create, schemaAt } of ENGINES) {
+for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
   /** A store with the application `a`, and what is found in it that is not all right. */
   async function createStore(t: Test) {
-    const url = await create(t)
+    const { DATABASE_URL: url } = await createEnv(t)
     const { DATABASE_URL: location } = readConfig({ DATABASE_URL: url })
     const store = await openStore(location, { lockTimeout: 1000 })
     t.teardown(() => store.close())
