@@ -8,12 +8,6 @@ const STORE = { suiteId: 'store', name: 'Store API' }
 const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }
 const DAY = 24 * 3_600_000
 
-t.test('Registration: a client id and a secret of [A-Za-z0-9] are generated', async (t) => {
-  const { administration } = await createWorld(t)
-  const generated = { clientId: /^[A-Za-z0-9]{32}$/, clientSecret: /^[A-Za-z0-9]{40}$/ }
-  t.match(await administration.register(PARTNER), { ...PARTNER, ...generated })
-})
-
 t.test('Registration: every field has its limits, and a refusal names all that is wrong but no secret', async (t) => {
   const { administration } = await createWorld(t)
   const invalid: [Partial<Registration>, RegExp][] = [
@@ -40,8 +34,10 @@ t.test('Registration: every field has its limits, and a refusal names all that i
   t.equal((await administration.list()).length, 1)
 })
 
-t.test('Registration: invalid fields are reported by their JSON names', async (t) => {
+t.test('Registration: invalid fields are reported by their JSON names; credentials are generated', async (t) => {
   const { register, registerSuite } = (await createWorld(t)).administration
+  const generated = { clientId: /^[A-Za-z0-9]{32}$/, clientSecret: /^[A-Za-z0-9]{40}$/ }
+  t.match(await register(PARTNER), { ...PARTNER, ...generated })
   const fields = [
     { field: 'name', message: /^The name must not be empty$/ },
     { field: 'developer_email', message: /must be an email address$/ },
@@ -50,7 +46,6 @@ t.test('Registration: invalid fields are reported by their JSON names', async (t
   const error = { name: 'OperatorError', kind: 'invalid', fields }
   await t.rejects(register({ name: '', developerEmail: 'nobody', clientId: ' ' }), error)
   await t.rejects(registerSuite({ suiteId: 'a/b', name: '' }), {
-    name: 'OperatorError',
     message: /suite id must be .*; The name must/,
     kind: 'invalid',
     fields: [{ field: 'id', message: /^The suite id must be/ }, { field: 'name' }],

@@ -30,9 +30,9 @@ t.test('Operators: whom and what there is not is said to be unknown', async (t) 
   const { operators } = (await createWorld(t)).administration
   const { id } = await operators.add('anna', 'admin').then(() => operators.addKey('anna', DAY))
   const { show, remove, makeLoginCode } = operators
-  const acts = [show, remove, makeLoginCode].map((act) => act('bert'))
+  const acts: Promise<unknown>[] = [show, remove, makeLoginCode].map((act) => act('bert'))
   acts.push(operators.addKey('bert', DAY), operators.revokeKey('bert', id), operators.endSession('bert', 1))
-  for (const act of acts) await t.rejects(act, { message: 'There is no operator with the name bert.' })
+  for (const act of acts) await t.rejects(() => act, { message: 'There is no operator with the name bert.' })
   await t.rejects(operators.revokeKey('anna', id + 1), { message: `The operator anna has no key ${id + 1}.` })
   await t.rejects(operators.endSession('anna', 1), { message: 'The operator anna has no session 1.' })
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { InvalidArgumentError } from 'commander'
@@ -71,37 +71,27 @@ function envFile(t: Test, text: string): string {
   return file
 }
 
+t.test('.env: it has lines KEY=value, comments and blank lines; a quoted value may go over several', async (t) => {
+  const text = '\ufeffPORT=1\r\n\r\n# a: comment\n  HOST = "::" # all\nexport A=\'x\ny\'\nB=\nC="not closed\n'
+  const settings = { PORT: '1', HOST: '::', A: 'x\ny', B: '', C: '"not closed' }
+  t.strictSame({ ...readEnvFile(envFile(t, text)).settings }, settings)
+  t.strictSame({ ...readEnvFile(join(temporaryFolder(t), 'none')).settings }, {})
+})
+
 t.test(
-  '.env: it has lines KEY=value, comments and blank lines; a quoted value may go over several lines',
+  '.env: every other line is refused with its number, and a file that cannot be read with the reason',
   async (t) => {
-    const text = '\ufeffPORT=1\r\n\r\n# a: comment\n  HOST = "::" # all\nexport A=\'x\ny\'\nB=\nC="not closed\n'
-    t.strictSame(
-      { ...readEnvFile(envFile(t, text)).settings },
-      { PORT: '1', HOST: '::', A: 'x\ny', B: '', C: '"not closed' },
-    )
-    t.strictSame({ ...readEnvFile(join(temporaryFolder(t), 'none')).settings }, {})
+    const file = envFile(t, 'HOST=::\nPORT: 18142\nA="1\n2"\nLOG_LEVEL\n')
+    const message = `Line 2 of ${file} is not KEY=value.\nLine 5 of ${file} is not KEY=value.`
+    t.throws(() => readEnvFile(file), { name: 'OperatorError', message })
+    const { settings, errors } = scanEnvFile(file)
+    t.strictSame({ ...settings }, { HOST: '::', A: '1\n2' }, 'the other lines can be read')
+    t.equal(errors.length, 2)
+    const folder = temporaryFolder(t)
+    const unreadable = `Cannot read ${folder}: EISDIR: illegal operation on a directory, read.`
+    t.throws(() => readEnvFile(folder), { name: 'OperatorError', message: unreadable })
   },
 )
-
-t.test('.env: every other line is refused with its number, for it would be ignored', async (t) => {
-  const file = envFile(t, 'HOST=::\nPORT: 18142\nA="1\n2"\nLOG_LEVEL\n')
-  t.throws(() => readEnvFile(file), {
-    name: 'OperatorError',
-    message: `Line 2 of ${file} is not KEY=value.\nLine 5 of ${file} is not KEY=value.`,
-  })
-  const { settings, errors } = scanEnvFile(file)
-  t.strictSame({ ...settings }, { HOST: '::', A: '1\n2' }, 'the other lines can be read')
-  t.equal(errors.length, 2)
-})
-
-t.test('.env: one that cannot be read is refused with the reason', async (t) => {
-  const folder = join(temporaryFolder(t), '.env')
-  mkdirSync(folder)
-  t.throws(() => readEnvFile(folder), {
-    name: 'OperatorError',
-    message: `Cannot read ${folder}: EISDIR: illegal operation on a directory, read.`,
-  })
-})
 
 t.test('.env: a name that looks like a misspelt setting is told; those of other programs are not', async (t) => {
   const names = ['PORT', 'LOG_LEVLE', 'public_url', 'PUBLICURL', 'POSTGRES_PASSWORD', 'NODE_ENV', 'TZ', 'HOME', 'ROOT']
@@ -109,11 +99,7 @@ t.test('.env: a name that looks like a misspelt setting is told; those of other 
   t.strictSame(told, ['LOG_LEVLE: LOG_LEVEL meant?', 'public_url: PUBLIC_URL meant?', 'PUBLICURL: PUBLIC_URL meant?'])
   const long = ['TOKENQUOTA', 'WORKER', 'DATABSE_URL', 'WORKERS', 'HOSTNAME', 'POST', 'PORTS', 'HOME', 'PUBLICURLS']
   const meant = 'There is no setting TOKENQUOTA (in the environment). Is TOKEN_QUOTA meant?'
-  t.match(
-    misspeltVariables(long),
-    [meant, / WORKER /, / DATABSE_URL /],
-    'of the environment only long names that are one letter away',
-  )
+  t.match(misspeltVariables(long), [meant, / WORKER /, / DATABSE_URL /], 'only long names that are one letter away')
   t.equal(misspeltVariables(long).length, 3)
 })
 
