@@ -142,8 +142,6 @@ t.test('Approvals: a suite that is given several times is approved, and withdraw
   t.equal(changes.length, 2)
 })
 
-import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
-
 t.test('Administration: an application has two imported secrets that are not revoked, and no more', async (t) => {
   const { administration, store } = await createWorld(t)
   await registerImported(store, 'moved', 'legacy-one')
@@ -155,8 +153,8 @@ t.test('Administration: an application has two imported secrets that are not rev
   t.equal((await administration.listSecrets('moved')).length, 3)
 })
 
-t.test('Administration: suspend and resume, rotate and revoke take effect with the next request on', async (t) => {
-  const { administration, credentials, post, clock } = await createWorld(t)
+t.test('Secrets: none is added twice, and the last active one is revoked by force only', async (t) => {
+  const { administration, credentials } = await createWorld(t)
   const id = credentials.client_id
   await t.rejects(administration.addSecret(id, credentials.client_secret), { name: 'OperatorError', kind: 'conflict' })
   await t.rejects(administration.revokeSecret(id, 1), { message: /last active one .* force it/, kind: 'conflict' })
