@@ -1,6 +1,5 @@
 import type { Bench } from './bench.ts'
-import type { Plot } from './report/results.ts'
-import type { SectionResult } from './report/results.ts'
+import type { Plot, SectionResult } from './report/results.ts'
 import type { Row } from './row.ts'
 import { evaluate, type Target } from './targets.ts'
 

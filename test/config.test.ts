@@ -100,31 +100,29 @@ t.test('Settings: an invalid value is refused, never replaced by the default', a
   }
 })
 
-t.test('Settings: the listeners of operators have addresses of their own', async (t) => {
-  const env = { HOST: '127.0.0.1', PORT: '8080', OPS_ADDRESS: '[::1]:9464' }
-  t.throws(() => readConfig({ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }), {
-    message: 'ADMIN_ADDRESS must not be the address of HOST and PORT: clients are there.',
-  })
-  t.throws(() => readConfig({ ...env, ADMIN_ADDRESS: '[::1]:9464' }), {
-    message: 'ADMIN_ADDRESS must not be OPS_ADDRESS.',
-  })
-  for (const ADMIN_ADDRESS of ['127.0.0.1:9464', '[::1]:8080', 'unix:/run/a.sock', 'off']) {
-    t.doesNotThrow(() => readConfig({ ...env, ADMIN_ADDRESS }), ADMIN_ADDRESS)
-  }
-  t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
-})
+t.test(
+  'Settings: listeners have addresses of their own, and several workers a store that all of them see',
+  async (t) => {
+    const env = { HOST: '127.0.0.1', PORT: '8080', OPS_ADDRESS: '[::1]:9464' }
+    const taken = 'ADMIN_ADDRESS must not be the address of HOST and PORT: clients are there.'
+    const wrong: [env: NodeJS.ProcessEnv, message: string | RegExp][] = [
+      [{ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }, taken],
+      [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, 'ADMIN_ADDRESS must not be OPS_ADDRESS.'],
+      [{ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }, /^WORKERS must be 1 /],
+    ]
+    for (const [env, message] of wrong) t.throws(() => readConfig(env), { message })
+    for (const ADMIN_ADDRESS of ['127.0.0.1:9464', '[::1]:8080', 'unix:/run/a.sock', 'off']) {
+      t.doesNotThrow(() => readConfig({ ...env, ADMIN_ADDRESS }), ADMIN_ADDRESS)
+    }
+    t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
+  },
+)
 
 t.test('Settings: invalid values are reported all at once, and none is repeated', async (t) => {
   const env = { HOST: '', PORT: '70000', DATABASE_URL: 'mysql://u:hunter2@h/d', WORKERS: 'x', DOCS_URL: 'hunter2' }
   const error = t.throws(() => readConfig(env)) as OperatorError
   t.type(error, OperatorError)
-  t.strictSame(
-    error.message.split('\n').map((line) => line.split(' ')[0]),
-    ['HOST', 'PORT', 'DATABASE_URL', 'WORKERS', 'DOCS_URL'],
-  )
+  const names = error.message.split('\n').map((line) => line.split(' ')[0])
+  t.strictSame(names, Object.keys(env))
   t.notMatch(error.message, /hunter2/)
-})
-
-t.test('Settings: several workers need a store that all of them see', async (t) => {
-  t.throws(() => readConfig({ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }), { message: /^WORKERS must be 1 / })
 })

@@ -1,5 +1,4 @@
-import type { Worker } from 'node:cluster'
-import cluster from 'node:cluster'
+import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'

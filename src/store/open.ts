@@ -4,8 +4,15 @@ import { OperatorError } from '../domain/operator-error.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Copied, CopyOptions } from './copy.ts'
 import type { Inspector, StoreFiles } from './inspect.ts'
-import type { BackupTarget, CopyContents, Opened, OpenOptions, Restored, RestoreOptions } from './opened.ts'
-import { NoStore } from './opened.ts'
+import {
+  type BackupTarget,
+  type CopyContents,
+  NoStore,
+  type Opened,
+  type OpenOptions,
+  type Restored,
+  type RestoreOptions,
+} from './opened.ts'
 import type { Previous } from './previous.ts'
 
 /**

@@ -93,54 +93,47 @@ t.test('Admin listener: it replaces the socket file of a killed server, but not 
   t.equal(await statusOver(socket), 401, 'the first goes on')
 })
 
-/** Listens where a killed server left a socket. `meanwhile` is called between the two checks. */
-async function begin(t: Test, meanwhile: (path: string) => void | Promise<void>) {
-  const path = socketIn(t)
-  await leaveSocket(path)
-  const server = createServer()
-  t.teardown(() => server.close())
-  const listen = async () => {
-    const begun = once(server, 'listening')
-    server.listen(path)
-    await begun
+t.test('Stale socket: it is removed, unless another server or process was faster', async (t) => {
+  const cases: Record<string, [meanwhile: (path: string) => unknown, message: RegExp, files: string[]]> = {
+    nothing: [() => {}, /^it listens$/, ['admin.sock']],
+    'a server starts': [
+      async (path) => {
+        unlinkSync(path)
+        const other = createServer().listen(path)
+        t.teardown(() => other.close())
+        await once(other, 'listening')
+      },
+      /^Cannot listen on ADMIN_ADDRESS, unix:PATH: another server answers there\.$/,
+      ['admin.sock'],
+    ],
+    'a file takes its place at which nobody answers yet': [
+      async (path) => {
+        await leaveSocket(`${path}.other`)
+        unlinkSync(path)
+        await leaveSocket(path)
+      },
+      /^Cannot listen on ADMIN_ADDRESS, unix:PATH: another server has just started there\.$/,
+      ['admin.sock', 'admin.sock.other'],
+    ],
+    'another process removes it': [unlinkSync, /^Cannot listen on ADMIN_ADDRESS, unix:PATH: connect ENOENT /, []],
   }
-  const message = await withoutStaleSocket(path, listen, async () => meanwhile(path)).then(
-    () => 'it listens',
-    ({ message }: Error) => message.replace(path, 'PATH'),
-  )
-  return { path, message, files: readdirSync(dirname(path)) }
-}
-
-t.test('Stale socket: it is removed, and no other file is left', async (t) => {
-  t.match(await begin(t, () => {}), { message: 'it listens', files: ['admin.sock'] })
-})
-
-t.test('Stale socket: a server that starts there in the meantime keeps its socket', async (t) => {
-  const other = createServer()
-  t.teardown(() => other.close())
-  const { message, path } = await begin(t, async (path) => {
-    unlinkSync(path)
-    other.listen(path)
-    await once(other, 'listening')
-  })
-  t.equal(message, 'Cannot listen on ADMIN_ADDRESS, unix:PATH: another server answers there.')
-  t.ok(existsSync(path))
-})
-
-t.test('Stale socket: another file in its place is not removed, even if nobody answers there yet', async (t) => {
-  let other = 0
-  const { message, path, files } = await begin(t, async (path) => {
-    await leaveSocket(`${path}.other`)
-    unlinkSync(path)
+  for (const [what, [meanwhile, expected, files]] of Object.entries(cases)) {
+    const path = socketIn(t)
     await leaveSocket(path)
-    other = lstatSync(path).mtimeMs
-  })
-  t.equal(message, 'Cannot listen on ADMIN_ADDRESS, unix:PATH: another server has just started there.')
-  t.equal(lstatSync(path).mtimeMs, other)
-  t.strictSame(files, ['admin.sock', 'admin.sock.other'])
-})
-
-t.test('Stale socket: the server does not start if another process removes it', async (t) => {
-  const { message } = await begin(t, unlinkSync)
-  t.match(message, /^Cannot listen on ADMIN_ADDRESS, unix:PATH: connect ENOENT /)
+    const server = createServer()
+    t.teardown(() => server.close())
+    let left: number | undefined
+    const changed = async () => {
+      await meanwhile(path)
+      left = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs
+    }
+    const listen = async () => void (await once(server.listen(path), 'listening'))
+    const message = await withoutStaleSocket(path, listen, changed).then(
+      () => 'it listens',
+      ({ message }: Error) => message.replace(path, 'PATH'),
+    )
+    t.match(message, expected, what)
+    t.strictSame(readdirSync(dirname(path)), files, what)
+    if (message !== 'it listens') t.equal(lstatSync(path, { throwIfNoEntry: false })?.mtimeMs, left, what)
+  }
 })

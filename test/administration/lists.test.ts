@@ -32,37 +32,32 @@ async function setting(
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
 const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
 
-t.test('Lists: applications and suites of many pages are all listed, oldest first, each once', async (t) => {
-  const { administration } = await setting(t, numbered(501))
-  const suites = Array.from({ length: 501 }, (_, n) => ({ suiteId: `suite-${n}`, name: 'Suite' }))
-  await administration.seed({ suites, applications: [] })
-  t.strictSame(idsOf(await administration.list()), idsOf(numbered(501)))
-  t.strictSame(
-    (await administration.listSuites()).map(({ suiteId, name }) => ({ suiteId, name })),
-    suites,
-  )
-})
-
-t.test('Lists: applications have their tokens of this hour and of the last one', async (t) => {
-  const { administration, token, clock, flushUsage } = await createWorld(t)
-  await administration.register({ name: 'Other', developerEmail: EMAIL })
-  const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
-    [0, 0, [0, 0], 'no token yet'],
-    [0, 2, [2, 0], 'this hour'],
-    [1, 0, [0, 2], 'the next hour'],
-    [0, 3, [3, 2], 'both hours'],
-    [-1, 0, [2, 0], 'an hour that a clock was ahead is not counted'],
-    [2, 0, [0, 3], 'an hour later'],
-  ]
-  for (const [hours, tokens, counts, why] of steps) {
-    clock.time += hours * HOUR
-    for (let n = 0; n < tokens; n++) await token()
-    await flushUsage()
-    const listed = await administration.list()
-    const found = listed.map(({ tokensThisHour, tokensLastHour }) => [tokensThisHour, tokensLastHour])
-    t.strictSame(found, [counts, [0, 0]], why)
-  }
-})
+t.test(
+  'Lists: applications have their tokens of this hour and of the last one, also where they are sought',
+  async (t) => {
+    const { administration, credentials, token, clock, flushUsage } = await createWorld(t)
+    await administration.register({ name: 'Other', developerEmail: EMAIL })
+    const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
+      [0, 0, [0, 0], 'no token yet'],
+      [0, 2, [2, 0], 'this hour'],
+      [1, 0, [0, 2], 'the next hour'],
+      [0, 3, [3, 2], 'both hours'],
+      [-1, 0, [2, 0], 'an hour that a clock was ahead is not counted'],
+      [2, 0, [0, 3], 'an hour later'],
+    ]
+    const found = async (text: string) => (await administration.search({ text, limit: 1 })).applications
+    for (const [hours, tokens, [tokensThisHour, tokensLastHour], why] of steps) {
+      clock.time += hours * HOUR
+      for (let n = 0; n < tokens; n++) await token()
+      await flushUsage()
+      const none = { tokensThisHour: 0, tokensLastHour: 0 }
+      t.match(await administration.list(), [{ tokensThisHour, tokensLastHour }, none], why)
+      t.match(await found(credentials.client_id), [{ tokensThisHour, tokensLastHour }], why)
+    }
+    t.match(await found(credentials.client_id), [{ lastTokenAt: clock.time - HOUR }])
+    t.match(await found('Other'), [{ lastTokenAt: undefined }])
+  },
+)
 
 t.test('Suites: a page has secrets, the number of approved applications, and a cursor for the next page', async (t) => {
   const { administration, clock } = await createWorldOfSuites(t)
@@ -74,6 +69,14 @@ t.test('Suites: a page has secrets, the number of approved applications, and a c
   t.match(second.rows, [{ suiteId: 'product-information', approved: 0, secrets: { length: 1 } }])
   t.equal(second.next, undefined)
   await t.rejects(administration.listPage({ after: 'nonsense', limit: 1 }), OperatorError)
+  const more = Array.from({ length: 501 }, (_, n) => ({ suiteId: `suite-${n}`, name: 'Suite' }))
+  await administration.seed({ suites: more, applications: [] })
+  const all = ['store', 'product-information', ...more.map(({ suiteId }) => suiteId)]
+  t.strictSame(
+    (await administration.listSuites()).map(({ suiteId }) => suiteId),
+    all,
+    'without pages all are listed',
+  )
 })
 
 t.test('Suites: approved applications are listed page by page, and counted in full', async (t) => {
@@ -106,45 +109,37 @@ t.test('Search: pages list every application once, newest first', async (t) => {
   t.equal((await applications.search({ limit: 5 })).next, undefined, 'none where the last page is full')
 })
 
-t.test('Search: a text matches client ids, names and emails, in any case and script', async (t) => {
-  const { applications } = await setting(t, [
+t.test('Search: a text matches client ids, names and emails, in any case and script, also with a status', async (t) => {
+  const { applications, administration } = await setting(t, [
     { clientId: 'ONE-1' },
     { clientId: 'b', name: 'CAFÉ Ünï' },
     { clientId: 'c', developerEmail: 'One@partner.example' },
     { clientId: 'd', name: '東京 API' },
     { clientId: 'e', name: '100 % a_b' },
   ])
-  const find = async (text: string) => idsOf((await applications.search({ text, limit: 9 })).applications)
-  t.strictSame(await find('oNe'), ['c', 'ONE-1'])
-  t.strictSame(await find('café'), ['b'])
-  t.strictSame(await find('cafe\u0301 ü'), ['b'], 'composed or decomposed accents')
-  t.strictSame(await find('東京'), ['d'])
-  t.strictSame(await find('0 %'), ['e'])
-  t.strictSame(await find('a%b'), [], 'no character is a wildcard')
-  t.strictSame(await find('nothing'), [])
-  t.equal((await find('')).length, 5)
-})
-
-t.test('Search: results can be filtered by status, also together with a text', async (t) => {
-  const { applications, administration } = await setting(t, numbered(12))
-  for (const id of ['a-1', 'a-2', 'a-11']) await administration.suspend(id)
-  const find = async (sought: object) => idsOf((await applications.search({ ...sought, limit: 99 })).applications)
-  t.strictSame(await find({ status: 'suspended' }), ['a-11', 'a-2', 'a-1'])
-  t.strictSame(await find({ status: 'suspended', text: 'a-1' }), ['a-11', 'a-1'])
-  t.strictSame(await find({ status: 'active', text: 'a-1' }), ['a-10'])
-})
-
-t.test('Search: results have the tokens of this hour and the last, and the time of the last token', async (t) => {
-  const { applications, store, clock, flushUsage, credentials, administration, post } = await setting(t, [])
-  const { clientId, clientSecret } = await administration.register({ name: 'A', developerEmail: EMAIL })
-  const find = async () => (await applications.search({ limit: 1 })).applications
-  t.match(await find(), [{ tokensThisHour: 0, tokensLastHour: 0, lastTokenAt: undefined }])
-  await post({ ...credentials, client_id: clientId, client_secret: clientSecret as string })
-  await flushUsage()
-  const lastTokenAt = clock.time
-  clock.time += HOUR
-  t.match(await find(), [{ tokensThisHour: 0, tokensLastHour: 1, lastTokenAt }])
-  t.equal(await store.lastTokenAt((await applications.show(clientId)).key), lastTokenAt)
+  for (const id of ['b', 'c']) await administration.suspend(id)
+  const cases: [sought: { text?: string; status?: 'active' | 'suspended' }, found: string[]][] = [
+    [{ text: 'oNe' }, ['c', 'ONE-1']],
+    [{ text: 'café' }, ['b']],
+    // Composed or decomposed accents.
+    [{ text: 'cafe\u0301 ü' }, ['b']],
+    [{ text: '東京' }, ['d']],
+    [{ text: '0 %' }, ['e']],
+    // No character is a wildcard.
+    [{ text: 'a%b' }, []],
+    [{ text: 'nothing' }, []],
+    [{ text: '' }, ['e', 'd', 'c', 'b', 'ONE-1']],
+    [{ status: 'suspended' }, ['c', 'b']],
+    [{ status: 'suspended', text: 'one' }, ['c']],
+    [{ status: 'active', text: 'one' }, ['ONE-1']],
+  ]
+  for (const [sought, found] of cases) {
+    t.strictSame(
+      idsOf((await applications.search({ ...sought, limit: 9 })).applications),
+      found,
+      JSON.stringify(sought),
+    )
+  }
 })
 
 t.test('Search: a malformed cursor is refused', async (t) => {
@@ -204,7 +199,7 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
   t.equal(read, 300, 'without a filter it reads no more steps than the page needs')
   t.strictSame(most, { names: 100, whole: 10 })
   await aTurn()
-  t.equal((await applications.list()).length, 501)
+  t.strictSame(idsOf(await applications.list()), idsOf(numbered(501)), 'all, oldest first')
   t.strictSame(most, { names: 100, whole: 10 })
   read = 0
   await aTurn()

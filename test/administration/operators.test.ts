@@ -1,7 +1,10 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
+import { createSignIn } from '../../src/administration/sign-in.ts'
 import { operatorView } from '../../src/administration/views.ts'
+import type { Event } from '../../src/domain/events.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
+import { StoreUnavailable } from '../../src/domain/store.ts'
 import { AUTHOR } from '../support/audit.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -26,13 +29,10 @@ t.test('Operators: they are added with a role, listed and removed', async (t) =>
 t.test('Operators: whom and what there is not is said to be unknown', async (t) => {
   const { operators } = (await createWorld(t)).administration
   const { id } = await operators.add('anna', 'admin').then(() => operators.addKey('anna', DAY))
-  const message = 'There is no operator with the name bert.'
-  await t.rejects(operators.show('bert'), { message })
-  await t.rejects(operators.remove('bert'), { message })
-  await t.rejects(operators.addKey('bert', DAY), { message })
-  await t.rejects(operators.revokeKey('bert', id), { message })
-  await t.rejects(operators.endSession('bert', 1), { message })
-  await t.rejects(operators.makeLoginCode('bert'), { message })
+  const { show, remove, makeLoginCode } = operators
+  const acts: Promise<unknown>[] = [show, remove, makeLoginCode].map((act) => act('bert'))
+  acts.push(operators.addKey('bert', DAY), operators.revokeKey('bert', id), operators.endSession('bert', 1))
+  for (const act of acts) await t.rejects(() => act, { message: 'There is no operator with the name bert.' })
   await t.rejects(operators.revokeKey('anna', id + 1), { message: `The operator anna has no key ${id + 1}.` })
   await t.rejects(operators.endSession('anna', 1), { message: 'The operator anna has no session 1.' })
 })
@@ -91,4 +91,173 @@ t.test('Operators: a request from the network cannot create credentials, but can
     t.match(await remote.list(), [{ name: 'anna', keys: [{ id }] }])
     t.equal(await remote.revokeKey('anna', id), origin === 'API')
   }
+})
+
+const MINUTE = 60_000
+const FROM = { remoteAddress: '192.0.2.7', userAgent: 'Browser', requestId: 'request-7' }
+const ANNA = { operator: { name: 'anna', role: 'admin' } }
+
+/** A world with an operator, and its sign-in. */
+async function startSignIn(t: Test) {
+  const { store, clock, administration } = await createWorld(t)
+  const events: Event[] = []
+  const signIn = createSignIn({ store, now: () => clock.time, observe: (event) => events.push(event) })
+  const { operators } = administration
+  await operators.add('anna', 'admin')
+
+  /** Starts a session. */
+  async function logIn(from = FROM) {
+    const { code } = await operators.makeLoginCode('anna')
+    const result = await signIn.logIn(code, from)
+    if (typeof result === 'string') throw new Error(result)
+    return { code, reference: result.reference, session: result.session }
+  }
+  return { store, clock, operators, signIn, events, logIn }
+}
+
+t.test('Sign-in: an admin key authenticates its operator until it expires or is revoked', async (t) => {
+  const { clock, operators, signIn } = await startSignIn(t)
+  const { adminKey, id, endsAt } = await operators.addKey('anna', DAY)
+  const refused = (reason: string) => ({ reason, operator: 'anna', keyId: id })
+  t.match(await signIn.authenticate(adminKey), { ...ANNA, key: { id, endsAt } })
+  clock.time = endsAt - 1
+  t.match(await signIn.authenticate(adminKey), { key: { id } })
+  clock.time = endsAt
+  t.strictSame(await signIn.authenticate(adminKey), refused('expired key'))
+  await operators.revokeKey('anna', id)
+  t.strictSame(await signIn.authenticate(adminKey), refused('revoked key'))
+  clock.time -= DAY
+  t.strictSame(await signIn.authenticate(adminKey), refused('revoked key'), 'whatever the clock')
+  for (const text of ['', 'x', adminKey.slice(1), `${adminKey}\0`, 'otsa_', `otsa_${'a'.repeat(1_000_000)}`]) {
+    t.strictSame(await signIn.authenticate(text), { reason: 'malformed key' })
+  }
+  await operators.remove('anna')
+  t.strictSame(await signIn.authenticate(adminKey), { reason: 'unknown key' }, 'it was removed with its operator')
+})
+
+t.test('Sign-in: the last use of a key or a session is written at most once a minute', async (t) => {
+  const { clock, operators, signIn, logIn } = await startSignIn(t)
+  const { adminKey } = await operators.addKey('anna', DAY)
+  const lastUses = async () => {
+    const { keys, sessions } = await operators.show('anna')
+    return [keys[0]?.lastUsedAt, sessions[0]?.lastSeenAt]
+  }
+  const { reference } = await logIn()
+  const begun = clock.time
+  t.strictSame(await lastUses(), [null, begun])
+  await signIn.authenticate(adminKey)
+  for (const [later, uses] of [
+    [MINUTE - 1, begun],
+    [1, begun + MINUTE],
+  ] as const) {
+    clock.time += later
+    await signIn.authenticate(adminKey)
+    await signIn.findSession(reference)
+    t.strictSame(await lastUses(), [uses, uses])
+  }
+})
+
+t.test('Sign-in: a login link starts one session, which is logged', async (t) => {
+  const { operators, signIn, events, logIn } = await startSignIn(t)
+  const { code, reference, session } = await logIn({ ...FROM, userAgent: 'B'.repeat(500) })
+  t.match(reference, /^[A-Za-z0-9]{43}$/)
+  t.match(session, { remoteAddress: '192.0.2.7', userAgent: /^B{200}$/ })
+  const { id } = session
+  t.match(await signIn.findSession(reference), { operator: { name: 'anna' }, session: { id } })
+  t.match(await operators.show('anna'), { sessions: [{ id }] })
+  const anna = { operator: 'anna', actor: 'anna', sessionId: id }
+  t.match(events, [{ type: 'operator logged in', ...anna, origin: 'console', requestId: 'request-7' }])
+  t.equal(await signIn.logIn(code, FROM), 'used login link', 'once')
+  t.equal(await signIn.logIn('x', FROM), 'unknown login link')
+  t.equal(await signIn.findSession(code), undefined)
+  t.equal(await signIn.findSession(''), undefined)
+
+  const { code: other } = await operators.makeLoginCode('anna')
+  const results = await Promise.all([signIn.logIn(other, FROM), signIn.logIn(other, FROM)])
+  t.equal(results.filter((result) => result === 'used login link').length, 1, 'also of two at once')
+})
+
+t.test('Sign-in: a login link is valid for ten minutes, and not before it was made', async (t) => {
+  const { store, clock, operators, signIn, logIn } = await startSignIn(t)
+  const { code: used } = await logIn()
+  const { code, endsAt } = await operators.makeLoginCode('anna')
+  t.equal(endsAt, clock.time + 10 * MINUTE)
+  const expired = 'expired login link'
+  for (const [time, expected] of [
+    [endsAt, expired],
+    [endsAt - 11 * MINUTE - 1, expired],
+    [endsAt - 1, { operator: 'anna' }],
+  ] as const) {
+    clock.time = time
+    t.match(await signIn.checkLoginCode(code), expected, 'also where the clock was set back')
+    if (expected === expired) t.equal(await signIn.logIn(code, FROM), expired)
+  }
+  t.equal(await signIn.checkLoginCode(used), 'used login link')
+  clock.time = endsAt
+  await store.purgeSignIns(clock.time)
+  for (const one of [used, code]) t.equal(await signIn.checkLoginCode(one), expired, 'even after the purge')
+  t.equal(await signIn.checkLoginCode(`${code}x`), 'unknown login link')
+})
+
+t.test('Sign-in: a session ends after 15 minutes without a use that extends it, and after 8 hours', async (t) => {
+  const { clock, signIn, logIn } = await startSignIn(t)
+  const QUARTER = 15 * MINUTE - 1
+  const steps: [later: number, touch: boolean, isFound: boolean][] = [
+    [QUARTER, true, true],
+    [QUARTER, true, true],
+    [QUARTER, false, true],
+    [1, false, false],
+    [0, true, false],
+  ]
+  const busy: typeof steps = [
+    ...Array(47).fill([10 * MINUTE, true, true]),
+    [10 * MINUTE - 1, true, true],
+    [1, true, false],
+  ]
+  for (const session of [steps, busy]) {
+    const { reference } = await logIn()
+    for (const [later, touch, isFound] of session) {
+      clock.time += later
+      t.match(await signIn.findSession(reference, touch ? undefined : { touch }), isFound ? ANNA : undefined)
+    }
+  }
+})
+
+t.test(
+  'Sign-in: a session is over at once if the clock is set back, it is ended or its operator removed',
+  async (t) => {
+    const { clock, signIn, operators, logIn } = await startSignIn(t)
+    const [first, second] = [await logIn(), await logIn()]
+    t.not(first.reference, second.reference)
+    clock.time -= MINUTE
+    t.match(await signIn.findSession(first.reference), ANNA, 'the clocks of two machines differ')
+    clock.time -= 1
+    t.equal(await signIn.findSession(first.reference), undefined)
+    t.strictSame((await operators.show('anna')).sessions, [])
+    clock.time += MINUTE + 1
+    await operators.endSession('anna', first.session.id)
+    t.equal(await signIn.findSession(first.reference), undefined)
+    t.match(await signIn.findSession(second.reference), { session: { id: second.session.id } })
+    const { code } = await operators.makeLoginCode('anna')
+    await operators.remove('anna')
+    t.equal(await signIn.findSession(second.reference), undefined)
+    t.equal(await signIn.logIn(code, FROM), 'used login link', 'it was removed with its operator')
+  },
+)
+
+t.test('Sign-in: operators can sign in even if the store is read-only', async (t) => {
+  const { store, clock, operators, logIn } = await startSignIn(t)
+  const { adminKey } = await operators.addKey('anna', DAY)
+  const { reference } = await logIn()
+  const failing = (error: Error) => ({
+    store: { ...store, recordAdminKeyUse: () => Promise.reject(error), recordSessionUse: () => Promise.reject(error) },
+    now: () => clock.time,
+    observe: () => {},
+  })
+  clock.time += MINUTE
+  const full = createSignIn(failing(new StoreUnavailable('full')))
+  t.match(await full.authenticate(adminKey), ANNA)
+  t.match(await full.findSession(reference), ANNA)
+  const broken = createSignIn(failing(new TypeError('a bug')))
+  await t.rejects(broken.authenticate(adminKey), TypeError)
 })

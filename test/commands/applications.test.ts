@@ -59,10 +59,8 @@ t.test('Commands: with --json they use the names of the wire', async (t) => {
 t.test('Commands: without --json they print sentences and tables', async (t) => {
   const { run } = await startShell(t, registerA)
   await expectAll(t, { run }, [
-    [
-      'applications list',
-      /^client id +name +developer email +status +tokens this hour \(last\)\na +Äpp +a@b\.example +active +0 \(0\)\n$/,
-    ],
+    ['apps list', /^client id +name +developer email +status +tokens this hour \(last\)\n/],
+    ['applications list', /\na +Äpp +a@b\.example +active +0 \(0\)\n$/],
     ['apps show a', /suites +none\ntokens valid from +the beginning\nlast token at +never\n\nsecret +origin +created /],
     ['apps show a', / +last used +state\n1 +generated +\S+ +never +active\n$/],
     ['apps suspend a', /^The application a is suspended\.\n$/],
@@ -105,17 +103,6 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
     [add('a', folder), fails(`Cannot read ${folder}: it is a directory.\n`)],
     [add('a', '/nowhere/at/all'), fails(/^Cannot read \/nowhere\/at\/all: ENOENT.*\.\n$/)],
     [`${add('a')} --json`, fails(/^\{"error":"The client secret must be /, '\xff')],
-  ])
-})
-
-t.test('Commands: a secret that an application has is not added again, unless that one has ended', async (t) => {
-  const { run, json } = await startShell(t)
-  const { client_secret: stdin } = await json(`${REGISTER} --client-id a`)
-  const add = 'apps add-secret a --client-secret-file -'
-  await expectAll(t, { run }, [
-    [add, { ...fails(/^a has this secret already: it is its secret 1\.\n$/, stdin), events: [] }],
-    ['secrets revoke a 1 --force', {}],
-    [add, { stdin }],
   ])
 })
 
@@ -202,7 +189,7 @@ t.test('Commands: applications list can be filtered by text and status, and limi
   t.match(await run('apps list --status gone'), misused(/active, suspended/))
 })
 
-t.test('Commands: columns are as wide as what is in them', async (t) => {
+t.test('Commands: columns are as wide as what is in them, and what is printed commands no terminal', async (t) => {
   const rows = [['株式会社テスト'], ['e\u0301te'], ['👩‍💻 x'], ['ab\u202e\u009b\nc']].map((row) => [...row, '|'])
   t.strictSame(table(['name', ''], rows).split('\n').slice(1), [
     '株式会社テスト         |',
@@ -210,9 +197,6 @@ t.test('Commands: columns are as wide as what is in them', async (t) => {
     '👩‍💻 x                   |',
     'ab\\u202e\\u009b\\u000ac  |',
   ])
-})
-
-t.test('Commands: what is printed commands no terminal', async (t) => {
   const { run, json, file } = await startShell(t, registerA)
   const db = new Database(file)
   db.exec("UPDATE applications SET name = 'ab' || char(0x202e, 0x9b) || 'c'")
@@ -220,4 +204,59 @@ t.test('Commands: what is printed commands no terminal', async (t) => {
   t.match((await run('apps show a')).out, 'name               ab\\u202e\\u009bc\n')
   t.notMatch((await run('apps show a --json')).out, /[\u202e\u009b]/)
   t.equal((await json('apps show a')).name, 'ab\u202e\u009bc')
+})
+
+const UNKNOWN = fails(/^There is no suite with the id nobody\.\n$/)
+
+t.test('Suites: they are registered with credentials that are shown once, listed, shown and removed', async (t) => {
+  const { run } = await startShell(t)
+  const store = { id: 'store', client_id: 'store', name: 'Store', client_secret: /^\w{40}$/ }
+  const info = /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nA generated /
+  const more = / is shown this once .*\nApplications that are not approved for it: 1, which is all\.\n$/
+  await expectAll(t, { run }, [
+    ['suites register store --create --name Store', { json: { ...store, applications_not_approved: 0 } }],
+    ['apps register --name A --developer-email a@b.example --client-id a', {}],
+    ['suites register info --name Info', info],
+    ['suites register more --name More', more],
+    ['suites list', { json: [{ id: 'store', name: 'Store' }, { id: 'info' }, { id: 'more' }] }],
+    ['suites list', /^suite +name\nstore +Store\ninfo +Info\nmore +More\n$/],
+    ['suites show store', { json: { id: 'store', name: 'Store', approved: ['a'], secrets: [{ id: 1 }] } }],
+    ['suites show store', /^suite {5}store\nname {6}Store\napproved {2}a\n\nsecret .*\n1 +generated .* active\n$/],
+    ['suites show info', /\napproved {2}nobody\n/],
+    ['suites remove store', { json: { id: 'store', status: 'removed' } }],
+    ['suites remove info', /^The suite info is removed\.\n$/],
+    ['suites list', { json: [{ id: 'more' }] }],
+    ['suites show nobody', UNKNOWN],
+  ])
+})
+
+t.test('Suites: their names are updated, and their secrets rotated, listed and revoked', async (t) => {
+  const { run } = await startShell(t, ({ suites }) => suites.register({ suiteId: 'store', name: 'Store' }))
+  await expectAll(t, { run }, [
+    ['suites update store --name Shop', /^The suite store is updated\.\n$/],
+    ['suites update store --name Shop', /^The suite store is as it was\.\n$/],
+    ['suites update store --name Shop', { json: { id: 'store', name: 'Shop' } }],
+    ['suites update nobody --name A', UNKNOWN],
+    ['suites update store --name ', fails(/^The name must not be empty\.\n$/)],
+    ['secrets rotate store --overlap 1h', { json: { client_id: 'store', client_secret: /^\w{40}$/ } }],
+    ['secrets list store', { json: [{ id: 1, ends_at: /Z$/ }, { id: 2 }] }],
+    ['secrets revoke store 2', { json: { client_id: 'store', id: 2 } }],
+    ['secrets list nobody', fails(/no application and no suite/)],
+  ])
+})
+
+t.test('Suites: of many applications that are approved, some are named, or all where that is asked for', async (t) => {
+  const clientIds = Array.from({ length: 12 }, (_, n) => `a${n}`)
+  const { run } = await startShell(t, async ({ applications, suites }) => {
+    await suites.register({ suiteId: 'store', name: 'Store' })
+    for (const clientId of clientIds) {
+      await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId })
+    }
+  })
+  const some = /^approved {2}12 applications: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 … \(--all names every one\)$/m
+  await expectAll(t, { run }, [
+    ['suites show store', some],
+    ['suites show store --all', { out: `\napproved  ${clientIds.join(', ')}\n` }],
+    ['suites show store', { json: { approved: clientIds } }],
+  ])
 })

@@ -9,7 +9,7 @@ import { createWorld } from '../support/world.ts'
 const administrationOf = (store: Store) =>
   createAdministration({ store, now: Date.now, observe: () => {}, author: commandAuthor() })
 
-t.test('Demo: Enter is named only where someone can press it', async (t) => {
+t.test('Demo: Enter prints a new link, and is named, only if stdin is a terminal', async (t) => {
   const shown = {
     address: 'http://localhost:8080',
     link: 'http://localhost:8081/login#code',
@@ -17,9 +17,6 @@ t.test('Demo: Enter is named only where someone can press it', async (t) => {
   }
   t.match(explain({ ...shown, isTTY: true }), 'Press Enter for another link.')
   t.notMatch(explain({ ...shown, isTTY: false }), 'Enter')
-})
-
-t.test('Demo: Enter prints a new link if stdin is a terminal', async (t) => {
   /** Types this input. Resolves to the output. */
   async function typed(keys: string[], isTTY: boolean): Promise<string> {
     let out = ''

@@ -59,10 +59,7 @@ t.test('Operators: a key is printed once with its expiry, listed without the key
     ['operators revoke-key anna 2', /^The key 2 of anna is revoked\.\n$/],
     ['operators revoke-key anna 3', fails(/has no key 3/)],
     ['operators key anna --expires 1s', {}],
-    [
-      'operators list',
-      /anna +admin +1 +revoked at \S+Z +never\nanna +admin +2 +revoked at .*\nanna +admin +3 +(ends|expired) at /,
-    ],
+    ['operators list', /\nanna +admin +1 +revoked at \S+Z +never\n.* 2 +revoked at .*\n.* 3 +(ends|expired) at /],
   ])
   const shown = JSON.stringify([events, await run('operators list'), await run('operators list --json')])
   for (const key of [admin_key, /admin_key +(\S+)/.exec(out)?.[1] as string]) t.notOk(shown.includes(key))

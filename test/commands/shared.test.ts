@@ -1,10 +1,20 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { InvalidArgumentError } from 'commander'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { secretView } from '../../src/administration/views.ts'
+import {
+  misspeltSettings,
+  misspeltVariables,
+  readEnvFile,
+  scanEnvFile,
+  watchSettings,
+} from '../../src/commands/shared/env-file.ts'
 import { holdSignals } from '../../src/commands/shared/process.ts'
 import { duration, moment, secretsTable } from '../../src/commands/shared/text.ts'
 import { NOT_SHOWN_YET } from '../../src/domain/secret.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 t.test('Signals: what came before anybody listened is handed to the first who does, as often as it came', async (t) => {
   const before = process.listenerCount('SIGHUP')
@@ -52,4 +62,73 @@ t.test('Words: run the seed again is said only where that gives a new secret', a
   t.equal(secretsTable([notShown, notShown]).match(/not shown yet: run the seed again/g)?.length, 2)
   t.match(secretsTable([notShown, active]), /never shown *\n/)
   t.notMatch(secretsTable([notShown, active]), /run the seed again/)
+})
+
+function envFile(t: Test, text: string): string {
+  const file = join(temporaryFolder(t), '.env')
+  writeFileSync(file, text)
+  return file
+}
+
+t.test('.env: it has lines KEY=value, comments and blank lines; a quoted value may go over several', async (t) => {
+  const text = '\ufeffPORT=1\r\n\r\n# a: comment\n  HOST = "::" # all\nexport A=\'x\ny\'\nB=\nC="not closed\n'
+  const settings = { PORT: '1', HOST: '::', A: 'x\ny', B: '', C: '"not closed' }
+  t.strictSame({ ...readEnvFile(envFile(t, text)).settings }, settings)
+  t.strictSame({ ...readEnvFile(join(temporaryFolder(t), 'none')).settings }, {})
+})
+
+t.test(
+  '.env: every other line is refused with its number, and a file that cannot be read with the reason',
+  async (t) => {
+    const file = envFile(t, 'HOST=::\nPORT: 18142\nA="1\n2"\nLOG_LEVEL\n')
+    const message = `Line 2 of ${file} is not KEY=value.\nLine 5 of ${file} is not KEY=value.`
+    t.throws(() => readEnvFile(file), { name: 'OperatorError', message })
+    const { settings, errors } = scanEnvFile(file)
+    t.strictSame({ ...settings }, { HOST: '::', A: '1\n2' }, 'the other lines can be read')
+    t.equal(errors.length, 2)
+    const folder = temporaryFolder(t)
+    const unreadable = `Cannot read ${folder}: EISDIR: illegal operation on a directory, read.`
+    t.throws(() => readEnvFile(folder), { name: 'OperatorError', message: unreadable })
+  },
+)
+
+t.test('.env: a name that looks like a misspelt setting is told; those of other programs are not', async (t) => {
+  const names = ['PORT', 'LOG_LEVLE', 'public_url', 'PUBLICURL', 'POSTGRES_PASSWORD', 'NODE_ENV', 'TZ', 'HOME', 'ROOT']
+  const told = misspeltSettings(names).map((text) => text.replace(/^There is no setting (.*) \(in \.env\)\. Is/, '$1:'))
+  t.strictSame(told, ['LOG_LEVLE: LOG_LEVEL meant?', 'public_url: PUBLIC_URL meant?', 'PUBLICURL: PUBLIC_URL meant?'])
+  const long = ['TOKENQUOTA', 'WORKER', 'DATABSE_URL', 'WORKERS', 'HOSTNAME', 'POST', 'PORTS', 'HOME', 'PUBLICURLS']
+  const meant = 'There is no setting TOKENQUOTA (in the environment). Is TOKEN_QUOTA meant?'
+  t.match(misspeltVariables(long), [meant, / WORKER /, / DATABSE_URL /], 'only long names that are one letter away')
+  t.equal(misspeltVariables(long).length, 3)
+})
+
+t.test('.env: a name that has several values, and a value that a # ends, are told', async (t) => {
+  const file = envFile(t, 'PORT=1 # 1#2\nHOST="a#b"\nPUBLIC_URL=https://a.example#b\nPORT=2\n#PORT=3\nA=b#c\nA=b\n')
+  const { settings, warnings } = readEnvFile(file)
+  t.match(settings, { PORT: '2', PUBLIC_URL: 'https://a.example' })
+  t.strictSame(warnings, [
+    `PUBLIC_URL in ${file} ends at its #, for a comment begins there: use quotes.`,
+    `PORT has several values in ${file}: the last one counts.`,
+  ])
+  const repeated = envFile(t, 'PORT=1\nexport PORT="1" # again\n')
+  t.strictSame(readEnvFile(repeated).warnings, [], 'the same value twice is none')
+})
+
+t.test('.env: settings that are different, new or gone have changed; what a start would report is known', async (t) => {
+  const file = envFile(t, 'HOST=::\nPORT=1\nOTHER=1\n')
+  const settingsNow = watchSettings(file, { HOST: '::', PORT: '1', WORKERS: '2' })
+  t.strictSame(settingsNow(), { changed: [], problems: [] })
+  writeFileSync(file, 'HOST=::1\nLOG_LEVEL=warn\nOTHER=2\n')
+  t.strictSame(settingsNow(), { changed: ['HOST', 'PORT', 'LOG_LEVEL'], problems: [] })
+  writeFileSync(file, 'HOST=::\nPORT=1\nWORKERS: 3\n')
+  t.strictSame(settingsNow(), { changed: [], problems: [`Line 3 of ${file} is not KEY=value.`] })
+  writeFileSync(file, 'HOST=::\nPORT=loud\nLOG_LEVEL=loud\nWORKERS=many\nHSOT=secret\n')
+  t.strictSame(settingsNow(), {
+    changed: ['PORT', 'LOG_LEVEL', 'WORKERS'],
+    problems: [
+      'There is no setting HSOT (in .env). Is HOST meant?',
+      'PORT must be a number from 0 to 65535.',
+      'LOG_LEVEL must be debug, info, warn, error, fatal or silent.',
+    ],
+  })
 })

@@ -43,20 +43,17 @@ t.test('store copy and reopen: each says what it did, where to, and what comes n
   t.strictSame(await json('store reopen'), untouched)
 })
 
-t.test(
-  'store copy: with --json it counts the rows of each table; how far it is, is said from time to time',
-  async (t) => {
-    const { run, file, copy, place } = await createStore(t)
-    const { now } = performance
-    t.teardown(() => Object.assign(performance, { now }))
-    // A second of this clock passes with each look at it.
-    let seconds = 0
-    Object.assign(performance, { now: () => 1000 * seconds++ })
-    const { out, err } = await run(`${copy} --json`, { isTTY: true })
-    t.match(err, '{"progress":"applications: 1"}\n')
-    t.match(JSON.parse(out), { database: file, moved_to: place, applications: 1, admin_keys: 2, token_counts: 0 })
-  },
-)
+t.test('store copy: with --json it counts the rows of each table; it is said how far it is', async (t) => {
+  const { run, file, copy, place } = await createStore(t)
+  const { now } = performance
+  t.teardown(() => Object.assign(performance, { now }))
+  // A second of this clock passes with each look at it.
+  let seconds = 0
+  Object.assign(performance, { now: () => 1000 * seconds++ })
+  const { out, err } = await run(`${copy} --json`, { isTTY: true })
+  t.match(err, '{"progress":"applications: 1"}\n')
+  t.match(JSON.parse(out), { database: file, moved_to: place, applications: 1, admin_keys: 2, token_counts: 0 })
+})
 
 t.test('store copy: a password on the command line, and what is no database on PostgreSQL, is refused', async (t) => {
   const { env } = temporaryDatabase(t)

@@ -3,6 +3,7 @@ import type { RefusalCount } from '../../src/domain/refusal.ts'
 import { openStore } from '../../src/store/open.ts'
 import { freePort } from '../support/free-port.ts'
 import { startRecorder } from '../support/recorder.ts'
+import { refusal } from '../support/refusal.ts'
 import { shell, startShell } from '../support/shell.ts'
 
 const ID = 'fGRB0YkSbeqKmtSvwMb7Sfa1sR97KK3Z'
@@ -10,19 +11,8 @@ const ID = 'fGRB0YkSbeqKmtSvwMb7Sfa1sR97KK3Z'
 /** A refusal of 3 minutes ago. */
 function refusalOf(clientId: string): RefusalCount {
   const lastAt = Date.now() - 185_000
-  return {
-    clientId,
-    isKnown: true,
-    reason: 'application not approved',
-    endpoint: '/v1/oauth/verify/:suite',
-    suite: 'store',
-    remoteAddress: '192.0.2.1',
-    count: 17,
-    firstAt: lastAt - 3_600_000,
-    lastAt,
-    requestId: 'r1',
-    traceId: undefined,
-  }
+  const what = { reason: 'application not approved', endpoint: '/v1/oauth/verify/:suite', suite: 'store' }
+  return refusal(clientId, { ...what, count: 17, firstAt: lastAt - 3_600_000, lastAt, requestId: 'r1' })
 }
 
 /** Commands on a database with the application and the suite `store`, for a server on this port. */
@@ -38,9 +28,9 @@ async function startWhy(t: Test, refusals: RefusalCount[], PORT: number) {
 }
 
 t.test('why: the diagnosis comes first, then what is known, in words and as JSON', async (t) => {
-  const refusal = refusalOf(ID)
-  const similar = { ...refusal, clientId: 'fGRB... (31 characters)', isKnown: false, suite: undefined }
-  const refusals = [refusal, { ...similar, reason: 'unknown client', requestId: undefined }]
+  const one = refusalOf(ID)
+  const similar = { ...one, clientId: 'fGRB... (31 characters)', isKnown: false, suite: undefined }
+  const refusals = [one, { ...similar, reason: 'unknown client', requestId: undefined }]
   const { run, json } = await startWhy(t, refusals, await freePort())
   await run(`apps withdraw ${ID} --suite store`)
   const { status, out } = await run(`why ${ID}`)
@@ -64,7 +54,7 @@ t.test('why: the diagnosis comes first, then what is known, in words and as JSON
     server: { is_ready: false, text: /^No server answers at / },
     diagnosis: parts[1],
     application: { client_id: ID, status: 'active', suites: [], tokens_this_hour: 0, secrets: [{}] },
-    refusals: [{ client_id: ID, suite: 'store', count: 17, last_at: new Date(refusal.lastAt).toISOString() }],
+    refusals: [{ client_id: ID, suite: 'store', count: 17, last_at: new Date(one.lastAt).toISOString() }],
     similar_refusals: [{ client_id: similar.clientId, suite: null, request_id: null, trace_id: null }],
     similar_applications: [],
     suite: null,
@@ -72,10 +62,7 @@ t.test('why: the diagnosis comes first, then what is known, in words and as JSON
 
   const mistyped = await run(`why ${ID.slice(0, -1)}`)
   t.equal(mistyped.status, 0)
-  t.match(
-    mistyped.out,
-    /^No server .*\n\nNo application has the client id .*\n\nRefused client ids that look like it:\n/,
-  )
+  t.match(mistyped.out, /^No server .*\n\nNo application has the client id .*\n\nRefused client ids that look like/)
   t.match(mistyped.out, /\n\nApplications with nearly the same client id:\nclient id +name\nfG\w+3Z +A\n$/)
   t.match(await json(`why ${ID.slice(0, -1)}`), {
     application: null,
@@ -89,9 +76,9 @@ t.test('why: the diagnosis comes first, then what is known, in words and as JSON
 })
 
 t.test('why: of a suite its secrets and refusals are shown', async (t) => {
-  const refusal = { ...refusalOf('store'), reason: 'wrong secret', endpoint: '/introspect', suite: undefined }
-  const broken = { ...refusal, clientId: '\r\nst... (7 characters)', isKnown: false, reason: 'unknown client' }
-  const { run, json } = await startWhy(t, [refusal, broken], 0)
+  const one = { ...refusalOf('store'), reason: 'wrong secret', endpoint: '/introspect', suite: undefined }
+  const broken = { ...one, clientId: '\r\nst... (7 characters)', isKnown: false, reason: 'unknown client' }
+  const { run, json } = await startWhy(t, [one, broken], 0)
   const parts = (await run('why store')).out.trimEnd().split('\n\n')
   t.equal(parts.length, 5)
   t.match(parts, [
@@ -109,33 +96,29 @@ t.test('why: of a suite its secrets and refusals are shown', async (t) => {
   })
 })
 
-t.test('why: where nothing was refused, and where a quota was', async (t) => {
-  const { store, run, json } = await startWhy(t, [], 0)
-  const applicationKey = (await store.findApplication(ID))?.key as string & number
-  const lastTokenAt = Date.now()
-  const hour = Math.floor(lastTokenAt / 3_600_000)
-  // Also of the next hour, which may begin meanwhile.
-  await store.addTokenCounts(
-    [hour, hour + 1].map((hour) => ({ applicationKey, hour, issued: 5, refused: 2, lastTokenAt })),
-  )
-  const { out } = await run(`why ${ID}`)
-  t.match(out, /^The last token was issued \d+ s ago, and nothing was refused\./)
-  t.match(out, /\nlast token +\d+ s ago, at 20.*Z\ntokens this hour +5, and 2 refused by the quota\n/)
-  t.match(out, /\n\nNo refusal of it is known\.\n\n/)
-  t.match(await json(`why ${ID}`), { server: { is_ready: null, text: /^PORT is 0/ } })
-})
-
-t.test('why: a server that is not ready is the first thing that is said; of a ready one nothing is', async (t) => {
+t.test('why: a server that is not ready is said first; then that nothing was refused, but for a quota', async (t) => {
   let status = 503
   const { address } = await startRecorder(t, (response) => {
     response.statusCode = status
     response.end()
   })
-  const { run, json } = await startWhy(t, [], Number(address.split(':')[1]))
+  const { env, store, run, json } = await startWhy(t, [], Number(address.split(':')[1]))
   const notReady = `^The server at http://${address} is not ready\\. .*"token-server doctor"\\.\n\nNothing has been asked`
   t.match((await run(`why ${ID}`)).out, new RegExp(notReady))
   t.match(await json(`why ${ID}`), { server: { is_ready: false, text: /is not ready\.$/ } })
   status = 200
   t.match((await run(`why ${ID}`)).out, /^Nothing has been asked/)
   t.match(await json(`why ${ID}`), { server: { is_ready: true, text: /is ready\.$/ } })
+
+  const applicationKey = (await store.findApplication(ID))?.key as string & number
+  const lastTokenAt = Date.now()
+  // Also of the next hour, which may begin meanwhile.
+  const hours = [0, 1].map((later) => Math.floor(lastTokenAt / 3_600_000) + later)
+  await store.addTokenCounts(hours.map((hour) => ({ applicationKey, hour, issued: 5, refused: 2, lastTokenAt })))
+  const { out } = await run(`why ${ID}`)
+  t.match(out, /^The last token was issued \d+ s ago, and nothing was refused\./)
+  t.match(out, /\nlast token +\d+ s ago, at 20.*Z\ntokens this hour +5, and 2 refused by the quota\n/)
+  t.match(out, /\n\nNo refusal of it is known\.\n\n/)
+  const unknown = await shell({ ...env, PORT: '0' }).json(`why ${ID}`)
+  t.match(unknown, { server: { is_ready: null, text: /^PORT is 0/ } })
 })

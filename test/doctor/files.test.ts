@@ -21,27 +21,16 @@ async function createFiles(t: Test) {
   return { folder, file, findings, wrong, close: () => store.close() }
 }
 
-t.test('Doctor: the files of a store that is in use are all right', async (t) => {
-  const { file, findings } = await createFiles(t)
-  t.match(await findings(), [
-    { level: 'ok', text: `The database is ${file}, ` },
-    { level: 'ok', text: /^The write-ahead log has / },
-  ])
-})
-
 t.test('Doctor: files that others may read or change are warnings, with the command that mends it', async (t) => {
   const { folder, file, wrong } = await createFiles(t)
   chmodSync(file, 0o640)
   chmodSync(`${file}-wal`, 0o602)
   chmodSync(folder, 0o757)
+  const level = 'warning'
   t.match(await wrong(), [
-    { level: 'warning', text: `Others may write to ${folder} (mode 757).`, advice: `chmod go-w ${folder}` },
-    {
-      level: 'warning',
-      text: `Others may read ${file} (mode 640): it has personal data.`,
-      advice: `chmod go= ${file}`,
-    },
-    { level: 'warning', text: `Others may write to ${file}-wal (mode 602).` },
+    { level, text: `Others may write to ${folder} (mode 757).`, advice: `chmod go-w ${folder}` },
+    { level, text: `Others may read ${file} (mode 640): it has personal data.`, advice: `chmod go= ${file}` },
+    { level, text: `Others may write to ${file}-wal (mode 602).` },
   ])
   chmodSync(folder, 0o755)
   t.equal((await wrong()).length, 2, 'others may see the names')
@@ -72,16 +61,18 @@ t.test('Doctor: what this process may not write to is an error, with whose it is
   const own = process.getuid?.() as number
   const path = join(temporaryFolder(t), 'gone')
   const gone = { path, size: 0, gid: own, mode: 0o600, isFolder: false }
-  t.match(await examineAccess({ ...gone, uid: own }), [{ level: 'error', text: `Its owner may not write to ${path}.` }])
-  t.match(await examineAccess({ ...gone, uid: own + 1 }), [{ level: 'error', text: `belongs to uid ${own + 1}, and` }])
-  t.match(judgeRefusal({ path, uid: own }, 'EROFS'), {
-    level: 'error',
-    text: `The file system of ${path} is read-only.`,
-  })
+  const level = 'error'
+  t.match(await examineAccess({ ...gone, uid: own }), [{ level, text: `Its owner may not write to ${path}.` }])
+  t.match(await examineAccess({ ...gone, uid: own + 1 }), [{ level, text: `belongs to uid ${own + 1}, and` }])
+  t.match(judgeRefusal({ path, uid: own }, 'EROFS'), { level, text: `The file system of ${path} is read-only.` })
 })
 
-t.test('Doctor: a log that is large, marked or left over is said', async (t) => {
-  const { file, wrong, close } = await createFiles(t)
+t.test('Doctor: the files of a store are said, and a log that is large, marked or left over', async (t) => {
+  const { file, wrong, findings, close } = await createFiles(t)
+  t.match(await findings(), [
+    { level: 'ok', text: `The database is ${file}, ` },
+    { level: 'ok', text: /^The write-ahead log has / },
+  ])
   await close()
   const log = `${file}-wal`
   writeFileSync(log, 'x', { mode: 0o600 })

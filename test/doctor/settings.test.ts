@@ -43,18 +43,11 @@ t.test('Doctor: every wrong setting is an error of its own, and the others are r
   t.strictSame(read.wrong, ['PORT', 'TOKEN_QUOTA', 'WORKERS'], 'a rule on two settings comes after those on one')
   t.match(read.config, { PORT: 8080, TOKEN_QUOTA: Infinity, WORKERS: 1, DATABASE_URL: { file: ':memory:' } })
   const errors = examineSettings(source, read).filter(({ level }) => level === 'error')
+  const [ofEnvironment, ofFile] = ['environment', '.env'].map((place) => `Its value comes from: ${place}.`)
   t.strictSame(errors, [
-    { level: 'error', text: 'PORT must be a number from 0 to 65535.', advice: 'Its value comes from: environment.' },
-    {
-      level: 'error',
-      text: 'TOKEN_QUOTA must be a number from 1 to 999999999, or off.',
-      advice: 'Its value comes from: .env.',
-    },
-    {
-      level: 'error',
-      text: 'WORKERS must be 1 where the store is in memory.',
-      advice: 'Its value comes from: environment.',
-    },
+    { level: 'error', text: 'PORT must be a number from 0 to 65535.', advice: ofEnvironment },
+    { level: 'error', text: 'TOKEN_QUOTA must be a number from 1 to 999999999, or off.', advice: ofFile },
+    { level: 'error', text: 'WORKERS must be 1 where the store is in memory.', advice: ofEnvironment },
   ])
   t.strictSame(examineCombinations(source, read), [], 'what they mean together is not known')
   const late = readSettings(sourceOf({ LOG_LEVEL: 'loud', WORKERS: '4', DATABASE_URL: 'sqlite::memory:' }))
@@ -78,9 +71,7 @@ t.test('Doctor: settings that contradict each other are said, and those that agr
   const admin = { ADMIN_ADDRESS: '127.0.0.1:8081' }
   const right: NodeJS.ProcessEnv[] = [
     {},
-    ...['127.0.0.1:8081', '[::1]:8081', 'localhost:8081', 'unix:/run/a.sock'].map((ADMIN_ADDRESS) => ({
-      ADMIN_ADDRESS,
-    })),
+    ...['127.0.0.1:80', '[::1]:80', 'localhost:80', 'unix:/run/a.sock'].map((ADMIN_ADDRESS) => ({ ADMIN_ADDRESS })),
     // A tunnel.
     { ...admin, ADMIN_URL: 'http://[::1]:8081' },
     { ADMIN_ADDRESS: 'unix:/run/a.sock', ADMIN_URL: 'http://[::1]:8081' },

@@ -15,10 +15,10 @@ import type { Inspector } from '../../src/store/inspect.ts'
 import { backUpStore, inspectStore, openStore } from '../../src/store/open.ts'
 import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { AUDIT } from '../support/audit.ts'
-import { LATEST, LATEST_POSTGRES } from '../support/migrations.ts'
 import { query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { shell, startShell } from '../support/shell.ts'
+import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const HOUR = 60 * 60_000
@@ -41,30 +41,26 @@ async function registerA({ applications }: Administration) {
 
 const ENGINES = [
   {
-    name: 'SQLite',
-    latest: LATEST,
+    ...SQLITE,
     createEmpty: async (t: Test) => {
       const { env } = temporaryDatabase(t)
       await exec(env.DATABASE_URL, 'VACUUM')
       return env.DATABASE_URL
     },
-    create: async (t: Test) => temporaryDatabase(t).env.DATABASE_URL,
     schemaAt: (version: number) => `PRAGMA user_version = ${version}`,
   },
   {
-    name: 'PostgreSQL',
-    latest: LATEST_POSTGRES,
+    ...(await startPostgresStore()),
     createEmpty: async () => (await startDatabases()).createEmptyDatabase(),
-    create: async () => (await startDatabases()).createDatabase(),
     schemaAt: (version: number) =>
       `DELETE FROM migrations WHERE number >= ${version}; INSERT INTO migrations VALUES (${version}, 'x.sql')`,
   },
 ]
 
-for (const { name, latest, createEmpty, create, schemaAt } of ENGINES) {
+for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
   /** A store with the application `a`, and what is found in it that is not all right. */
   async function createStore(t: Test) {
-    const url = await create(t)
+    const { DATABASE_URL: url } = await createEnv(t)
     const { DATABASE_URL: location } = readConfig({ DATABASE_URL: url })
     const store = await openStore(location, { lockTimeout: 1000 })
     t.teardown(() => store.close())
@@ -94,18 +90,15 @@ for (const { name, latest, createEmpty, create, schemaAt } of ENGINES) {
       const all = await examineStore(location, Date.now, readConfig(env))
       return all.filter(({ subject }) => subject === 'operators').map(({ text }) => text)
     }
-    const endsSoon = [/^The last admin key of the operator anna ends at /]
-    t.strictSame(await found(), ['There is no operator who could use ADMIN_ADDRESS.'])
+    t.match(await found(), ['There is no operator'])
     t.strictSame(await found({}), [])
     for (const operator of ['anna', 'ben']) await operators.add(operator, 'admin')
-    t.strictSame(await found(), ['No admin key ends within a week.'])
     await operators.addKey('anna', HOUR)
-    t.match(await found(), endsSoon)
-    await operators.addKey('anna', 2 * HOUR)
+    t.match(await found(), ['The last admin key of the operator anna ends at '])
     const { id } = await operators.addKey('anna', 30 * DAY)
     t.strictSame(await found(), ['No admin key ends within a week.'])
     await operators.revokeKey('anna', id)
-    t.match(await found(), endsSoon, 'that was revoked')
+    t.match(await found(), ['The last admin key of the operator anna ends at '])
   })
 
   t.test(`Doctor on ${name}: an empty database, and another program's, is an error, and stays as it is`, async (t) => {
@@ -180,37 +173,30 @@ for (const { name, latest, createEmpty, create, schemaAt } of ENGINES) {
   })
 }
 
-t.test(
-  'Doctor: a clock that is far from that of the database is an error, an untried PostgreSQL a warning',
-  async (t) => {
-    const inspector = { clockOffset: async () => -1500 } as Partial<Inspector> as Inspector
-    t.match(await examineStoreClock(inspector, Date.now), [{ level: 'error', text: /are 1500 ms apart\.$/ }])
-    t.match(judgeSoftware('PostgreSQL 14.22 (Debian)', 'postgres'), { level: 'warning' })
-    t.match(judgeSoftware('PostgreSQL 15.1', 'postgres'), { level: 'ok' })
-    t.match(judgeSoftware('SQLite 3.51.3', 'sqlite'), { level: 'ok' })
-    const { DATABASE_URL } = readConfig({ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' })
-    const away = { subject: 'store', level: 'error', text: /^PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/ }
-    t.match(await examineStore(DATABASE_URL, Date.now), [away], 'as is a PostgreSQL that is away')
-  },
-)
+t.test('Doctor: a clock far from that of the database is an error, an untried PostgreSQL a warning', async (t) => {
+  const inspector = { clockOffset: async () => -1500 } as Partial<Inspector> as Inspector
+  t.match(await examineStoreClock(inspector, Date.now), [{ level: 'error', text: /are 1500 ms apart\.$/ }])
+  t.match(judgeSoftware('PostgreSQL 14.22 (Debian)', 'postgres'), { level: 'warning' })
+  t.match(judgeSoftware('PostgreSQL 15.1', 'postgres'), { level: 'ok' })
+  t.match(judgeSoftware('SQLite 3.51.3', 'sqlite'), { level: 'ok' })
+  const { DATABASE_URL } = readConfig({ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' })
+  const away = { subject: 'store', level: 'error', text: /^PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/ }
+  t.match(await examineStore(DATABASE_URL, Date.now), [away], 'as is a PostgreSQL that is away')
+})
 
 t.test('Doctor on SQLite: a store that is not in use is read, and nothing is made beside it', async (t) => {
   const { file, folder } = await startShell(t, registerA)
-  const location = { kind: 'sqlite', file } as const
-  const none = join(folder, 'none.db')
-  t.match(await examineStore({ kind: 'sqlite', file: none }, Date.now), [
+  const wrong = async (file: string) => (await examineStore({ kind: 'sqlite', file }, Date.now)).filter(isNotOk)
+  const [none, lost] = [join(folder, 'none.db'), join(folder, 'lost.db')]
+  t.match(await wrong(none), [
     { level: 'error', text: `There is no database at ${none}. If there should be a store, ` },
   ])
-  t.match((await examineStore(location, Date.now)).filter(isNotOk), [{ subject: 'backup' }])
-  t.strictSame(readdirSync(folder), ['store.db'])
-  writeFileSync(join(folder, 'lost.db-wal'), 'x')
-  const lost = await examineStore({ kind: 'sqlite', file: join(folder, 'lost.db') }, Date.now)
-  t.match(lost, [{ level: 'error', text: /lost\.db is missing, but its log / }])
-  unlinkSync(join(folder, 'lost.db-wal'))
+  t.match(await wrong(file), [{ subject: 'backup' }])
+  writeFileSync(`${lost}-wal`, 'x')
+  t.match(await wrong(lost), [{ level: 'error', text: /lost\.db is missing, but its log / }])
+  unlinkSync(`${lost}-wal`)
   writeFileSync(file, 'This is no database, however long it may be. '.repeat(100))
-  t.match(await examineStore(location, Date.now), [
-    { level: 'error', text: /cannot be read: file is not a database\.$/ },
-  ])
+  t.match(await wrong(file), [{ level: 'error', text: /cannot be read: file is not a database\.$/ }])
   const refuse = () => {
     throw Object.assign(new Error('EACCES'), { code: 'EACCES' })
   }

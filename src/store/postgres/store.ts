@@ -1,5 +1,4 @@
-import type { PostgresLocation } from '../../domain/database-location.ts'
-import { locationText } from '../../domain/database-location.ts'
+import { locationText, type PostgresLocation } from '../../domain/database-location.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { CLOCK_TOLERANCE } from '../../domain/time.ts'
 import type { Opened, OpenOptions } from '../opened.ts'

@@ -1,7 +1,6 @@
 import type { Event, Observer } from '../../domain/events.ts'
 import { STATUSES } from './catalogue.ts'
-import type { Numbers } from './numbers.ts'
-import { createRecorders } from './numbers.ts'
+import { createRecorders, type Numbers } from './numbers.ts'
 
 type Type = Event['type']
 type EventOf<T extends Type, E = Event> = E extends { type: infer Types } ? (T extends Types ? E : never) : never

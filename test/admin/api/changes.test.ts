@@ -95,14 +95,8 @@ t.test('API: an invalid body is reported field by field, and nothing is changed'
     [{}, /^#\/name is missing/, /^#\/developer_email is missing/],
     [{ ...NEW, colour: 1 }, /^#\/colour is not known here/],
     [{ ...NEW, client_secret: 'x'.repeat(20) }, /^#\/client_secret is not known here/],
-    [{ ...NEW, name: 1 }, /^#\/name must be text/],
     [{ ...NEW, suites: ['a', null] }, /^#\/suites\/1 must be text/],
-    [
-      { name: ' ', developer_email: 'x', client_id: '..' },
-      /^#\/name /,
-      /^#\/developer_email /,
-      /^#\/client_id .*must not be \. or \.\./,
-    ],
+    [{ name: ' ', developer_email: 'x', client_id: '..' }, /^#\/name /, /^#\/developer_email /, /^#\/client_id /],
     [{ ...NEW, suites: ['store', 'three'] }, /^#\/suites There is no suite with the id three$/],
     ...[null, [], 'text', 1].map((json): [unknown, RegExp] => [json, /^# must be an object/]),
   ]
@@ -149,10 +143,7 @@ for (const [owners, registration] of Object.entries({
       ['DELETE', `${path}/${last}`, 409, /last active one .* The query parameter for that is force=true\.$/],
       ['DELETE', `${path}/${last}?force=false`, 409],
       ['DELETE', `${path}/${last}?force=yes`, 400, /force must be true or false/],
-      ['DELETE', `${path}/99`, 404],
-      ['DELETE', `${path}/0`, 404],
-      ['DELETE', `${path}/1e0`, 404],
-      ['DELETE', `${path}/99999999999999999999`, 404],
+      ...['99', '0', '1e0', '9'.repeat(20)].map((id): [Method, string, number] => ['DELETE', `${path}/${id}`, 404]),
       ['GET', `/${others}/owner/secrets`, 404],
       ['POST', `/${others}/owner/secrets`, 404],
       ['DELETE', `/${others}/owner/secrets/1`, 404],
@@ -174,11 +165,11 @@ const REPEATABLE: [path: string, json: object, other: object][] = [
 for (const [path, json, other] of REPEATABLE) {
   t.test(`Idempotency-Key: POST ${path} that is repeated gets the same answer and changes nothing`, async (t) => {
     const { call, clock, administration } = await createApiWorld(t)
+    const { adminKey } = await administration.operators.addKey('anna', 2 * DAY)
     await call('POST', '/suites', { json: { id: 'store', name: 'Store' } })
     await call('POST', '/applications', { json: NEW })
     const post = (sent: Sent) => call('POST', path, { headers: KEY, ...sent })
     const changes = async () => (await call('GET', '/audit-events')).body.audit_events.length
-    const { adminKey } = await administration.operators.addKey('anna', 2 * DAY)
     const before = await changes()
 
     const first = await post({ json })
@@ -189,9 +180,9 @@ for (const [path, json, other] of REPEATABLE) {
     t.match(repeated, { status: 201, headers: { 'idempotent-replayed': 'true' } })
     t.strictSame(repeated.body, first.body)
     t.equal(repeated.headers.location, first.headers.location)
-    t.match(await post({ json: other }), { status: 422, body: { detail: /was used for another request/ } })
     const headers = { ...KEY, authorization: `Bearer ${adminKey}` }
     t.equal((await post({ as: 'none', json, headers })).status, 422, 'of another key')
+    t.match(await post({ json: other }), { status: 422, body: { detail: /was used for another request/ } })
     t.equal(await changes(), before + 1)
   })
 }

@@ -33,14 +33,8 @@ t.test('OpenAPI: every documented response of the administration API can be prov
   for (const described of answers.filter((one) => !isSlow(one))) found.push(await differencesOf(described))
   t.strictSame(found.flat(), [])
   t.ok(answers.length > 300)
-})
-
-t.test('OpenAPI: every cause belongs to a documented response of the administration API', async (t) => {
   const names = answers.flatMap(({ operation, name }) => [String(name), `${operation.operationId} ${name}`])
-  t.strictSame(
-    Object.keys(CAUSES).filter((name) => !names.includes(name)),
-    [],
-  )
+  for (const name of Object.keys(CAUSES)) t.ok(names.includes(name), `${name} is a documented response`)
 })
 
 /** A cause that changes data gets its own world. */
@@ -74,11 +68,8 @@ t.test('OpenAPI: each operation requires an admin key, and each change documents
   }
 })
 
-t.test(
-  'OpenAPI: the description has the version of this program, right examples, and explains each field',
-  async (t) => {
-    t.equal(ADMIN_DESCRIPTION.info.version, VERSION)
-    t.strictSame(wrongExamples(ADMIN_DESCRIPTION), [])
-    t.strictSame(unexplainedFields(ADMIN_DESCRIPTION), [])
-  },
-)
+t.test('OpenAPI: the description has the version of this program, right examples, and explains fields', async (t) => {
+  t.equal(ADMIN_DESCRIPTION.info.version, VERSION)
+  t.strictSame(wrongExamples(ADMIN_DESCRIPTION), [])
+  t.strictSame(unexplainedFields(ADMIN_DESCRIPTION), [])
+})

@@ -15,6 +15,8 @@ const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' }
 
 t.test('Access: every route except the login and the assets requires authentication', async (t) => {
   const { routes, ask } = await createAdminWorld(t)
+  const all = routes.map(({ method, url }) => `${method} ${url}`)
+  for (const exception of Object.keys(EXCEPTIONS)) t.ok(all.includes(exception), `${exception} is a route`)
   for (const { method, url, path } of routes) {
     for (const headers of [SAME_ORIGIN, { ...SAME_ORIGIN, authorization: 'Bearer otsa_x', cookie: 'session=x' }]) {
       const answer = await ask(path, { method, headers })
@@ -71,25 +73,53 @@ t.test('Access: a change is refused if its operator is removed while the body ar
   }
 })
 
-t.test('Access: a session reference is not accepted by the API', async (t) => {
-  const { app, signIn } = await createConsoleWorld(t)
-  const { cookie } = await signIn()
-  const [, reference = ''] = cookie.split('=')
-  const url = '/admin/v1/applications'
-  t.equal((await app.inject({ url, headers: { authorization: `Bearer ${reference}` } })).statusCode, 401, 'as a key')
-  t.equal((await app.inject({ url, headers: { ...SAME_ORIGIN, cookie } })).statusCode, 401, 'as a cookie')
-})
-
-t.test('Access: every exception is an existing route', async (t) => {
-  const world = await createAdminWorld(t)
-  const routes = world.routes.map(({ method, url }) => `${method} ${url}`)
-  t.strictSame(
-    Object.keys(EXCEPTIONS).filter((exception) => !routes.includes(exception)),
-    [],
-  )
-  t.ok(routes.length > Object.keys(EXCEPTIONS).length)
-})
-
 t.test('Caller: an unauthenticated request has no author', async (t) => {
   t.throws(() => callerOf({ caller: null } as FastifyRequest), /^The request is not authenticated\.$/)
 })
+
+const PATH = '/admin/v1/nothing'
+
+t.test('RFC 6750 §3: a request without a key or with a wrong one is refused, and the reason is logged', async (t) => {
+  const { ask, keys, events, lines, administration } = await createAdminWorld(t)
+  const { adminKey, id } = await administration.operators.addKey('anna', 86_400_000)
+  await administration.operators.revokeKey('anna', id)
+  const other = await createAdminWorld(t)
+  const malformed = ['', 'Basic YTpi', 'Bearer', 'Bearer a b', 'Bearer x', `Bearer ${keys.admin}x`]
+  const cases: [authorization: string | undefined, reason: string][] = [
+    [undefined, 'no credentials'],
+    ...malformed.map((text): [string, string] => [text, 'malformed key']),
+    [`Bearer ${other.keys.admin}`, 'unknown key'],
+    [`Bearer ${adminKey}`, 'revoked key'],
+  ]
+  for (const [authorization, reason] of cases) {
+    events.length = 0
+    const { headers, json } = await ask(PATH, { headers: authorization === undefined ? {} : { authorization } })
+    t.match(json(), { title: 'Unauthorized', status: 401 })
+    t.match(headers, {
+      'content-type': 'application/problem+json; charset=utf-8',
+      'www-authenticate': `Bearer realm="admin"${authorization === undefined ? '' : ', error="invalid_token"'}`,
+    })
+    t.equal(events.length, 1)
+    t.match(events, [{ type: 'operator refused', reason, remoteAddress: '127.0.0.1' }], `${authorization}`)
+  }
+  t.match(events, [{ operator: 'anna', keyId: id }], 'to find the program that still uses it')
+  for (const key of [keys.admin, adminKey, other.keys.admin]) t.notMatch(lines.join(''), key.slice(5, 20))
+})
+
+t.test(
+  'API: a key is accepted in the header only, and no session is, before body and path are looked at',
+  async (t) => {
+    const { ask, keys, signIn } = await createConsoleWorld(t)
+    const status = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).statusCode
+    t.equal(await status(PATH, { method: 'POST', json: {} }), 401)
+    t.equal(await status('/admin/v1/suites', { method: 'POST', payload: 'x'.repeat(1e6) }), 401)
+    t.equal(await status(PATH, { as: 'admin' }), 404)
+    t.equal(await status(PATH, { headers: { authorization: `bearer  ${keys.admin} ` } }), 404, 'a scheme in any case')
+    t.equal(await status(`${PATH}?access_token=${keys.admin}`), 401)
+    const { cookie } = await signIn()
+    const wrong = [`access_token=${keys.admin}`, cookie].map((cookie) => ({ ...SAME_ORIGIN, cookie }))
+    for (const headers of [...wrong, { authorization: `Bearer ${cookie.split('=')[1]}` }]) {
+      t.equal(await status(PATH, { headers }), 401)
+    }
+  },
+)

@@ -1,8 +1,10 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import fastify, { type FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { ProblemError, problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
 import { createNotFoundHandler } from '../../../src/admin/wire/routing.ts'
 import { refuseUnstorable } from '../../../src/admin/wire/storable.ts'
+import { takeTurns } from '../../../src/admin/wire/turns.ts'
 import { OperatorError } from '../../../src/domain/operator-error.ts'
 
 /** An app that answers errors with problems. */
@@ -13,19 +15,15 @@ function createApp(t: Test, options: FastifyServerOptions = {}) {
   return app
 }
 
-t.test('Problems: an OperatorError has its own status and message', async (t) => {
+t.test('Problems: an OperatorError has its own status and message; other errors get standard ones', async (t) => {
   const kinds = { invalid: 422, 'not found': 404, conflict: 409, 'idempotency key reused': 422, refused: 409 } as const
   for (const [kind, status] of Object.entries(kinds)) {
     const error = new OperatorError('It is so.', { kind: kind as keyof typeof kinds })
     t.match(problemOf(error), { status, detail: 'It is so.' }, kind)
   }
   const fields = [{ field: 'developer_email', message: 'must be an e-mail address' }]
-  t.strictSame(problemOf(new OperatorError('It is wrong.', { kind: 'invalid', fields })).errors, [
-    { detail: 'must be an e-mail address', pointer: '#/developer_email' },
-  ])
-})
-
-t.test('Problems: a status without a message gets a standard one', async (t) => {
+  const { errors } = problemOf(new OperatorError('It is wrong.', { kind: 'invalid', fields }))
+  t.strictSame(errors, [{ detail: 'must be an e-mail address', pointer: '#/developer_email' }])
   t.strictSame(problemOf(Object.assign(new Error('x'), { statusCode: 414 })), { status: 414, detail: 'URI Too Long' })
   const problem = { status: 404, detail: 'There is no such thing.', headers: { allow: 'GET' } }
   t.equal(problemOf(new ProblemError(problem)), problem)
@@ -114,4 +112,77 @@ t.test('Texts: characters that a store cannot hold are refused anywhere in a req
   t.equal(await statusOf('/a?b=%00&c=d'), 400)
   t.equal(await statusOf('/a', { name: 'half \ud83d' }), 400)
   t.equal(await statusOf('/a', { suites: ['store', '\0'] }), 400)
+})
+
+/** An app whose requests take turns. */
+function createQueue(t: Test) {
+  const app = fastify()
+  t.teardown(() => app.close())
+  takeTurns(app)
+  return app
+}
+
+t.test('Turns: requests run one at a time, whatever their result, and other work runs in between', async (t) => {
+  const app = createQueue(t)
+  let atWork = 0
+  let most = 0
+  const order: string[] = []
+  app.get<{ Params: { name: string } }>('/:name', async ({ params: { name } }) => {
+    most = Math.max(most, ++atWork)
+    await turn()
+    atWork--
+    order.push(name)
+    if (name.startsWith('bad')) throw new Error('It failed.')
+    return name
+  })
+  const names = ['a', 'bad', 'b', 'c']
+  const answers = await Promise.all(names.map((name) => app.inject(`/${name}`)))
+  t.strictSame(
+    answers.map(({ statusCode }) => statusCode),
+    [200, 500, 200, 200],
+  )
+  t.strictSame(order, names)
+  t.equal(most, 1)
+})
+
+t.test('Turns: an unread response or a stream does not block the next request', async (t) => {
+  const app = createQueue(t)
+  const endless = new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from('more follows')) })
+  app.get('/stream', (_request, reply) => reply.send(endless))
+  app.get('/next', async () => 'next')
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const leaving = new AbortController()
+  await fetch(`${address}/stream`, { signal: leaving.signal })
+  t.equal(await (await fetch(`${address}/next`)).text(), 'next')
+  leaving.abort()
+})
+
+t.test('Turns: the queue is limited, and requests whose sender has disconnected are skipped', async (t) => {
+  const app = createQueue(t)
+  app.setErrorHandler((error, _request, reply) => sendProblem(reply, problemOf(error)))
+  const { promise: later, resolve: goOn } = Promise.withResolvers<void>()
+  let worked = 0
+  app.get('/', () => {
+    worked++
+    return later.then(() => 'done')
+  })
+  const ask = async () => (await app.inject('/')).statusCode
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const first = ask()
+  const leaving = new AbortController()
+  const gone = fetch(address, { signal: leaving.signal })
+  const closed = new Promise<void>((resolve) => {
+    app.server.once('connection', (connection) => connection.once('close', () => resolve()))
+  })
+  await new Promise<void>((resolve) => app.server.once('request', () => resolve()))
+  await turn()
+  const others = Array.from({ length: 63 }, ask)
+  t.equal(await ask(), 503)
+  leaving.abort()
+  await t.rejects(gone)
+  await closed
+  goOn()
+  t.equal(await first, 200)
+  t.strictSame(new Set(await Promise.all(others)), new Set([200]))
+  t.equal(worked, 64)
 })

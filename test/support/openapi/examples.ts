@@ -1,5 +1,4 @@
-import type { Description, DocumentedResponse } from '../../../reference/description.ts'
-import { operationsOf } from '../../../reference/description.ts'
+import { type Description, type DocumentedResponse, operationsOf } from '../../../reference/description.ts'
 import { problems } from './schemas.ts'
 
 /** Examples of bodies, headers and parameters that do not match their schemas. */
