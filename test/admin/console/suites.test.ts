@@ -60,32 +60,16 @@ t.test('Suites: pages are linked, oldest first', async (t) => {
   t.match(second, 'href="/suites">Oldest')
 })
 
-t.test('New suite: the response has the credentials and how to use them; a reload registers nothing', async (t) => {
-  const { browser, administration, register, lines } = await setting(t)
+t.test('New suite: the response says how to use the credentials', async (t) => {
+  const { browser, register } = await setting(t)
   await register('a', [])
-  const [request_key = ''] = valuesOf((await browser('/new-suite')).body, 'request_key')
-  const form = { request_key, suite_id: 'product', name: 'Product API' }
-  const send = (fields = {}) => browser('/new-suite', { form: { ...form, ...fields } })
-  const { statusCode, body } = await send()
-  t.equal(statusCode, 200)
-  const secret = copyOf(body, 'client-secret')
-  t.match(secret, /^[A-Za-z0-9]{40}$/)
-  t.equal(copyOf(body, 'client-id'), 'product')
+  const send = (suite_id: string) => browser('/new-suite', { form: { suite_id, name: 'Product API' } })
+  const { body } = await send('product')
   t.equal(copyOf(body, 'verify'), 'http://localhost:8080/v1/oauth/verify/product')
   t.match(copyOf(body, 'use'), /^curl -i 'http:\/\/localhost:8080\/v1\/oauth\/verify\/product' .*ACCESS_TOKEN"$/s)
   t.match(textOf(body), 'No application is approved for it yet (there is 1)')
-  t.equal((await send()).body, body)
-  t.equal((await administration.suites.list()).length, 2)
-  t.notMatch(lines.join('\n'), secret)
-  t.notMatch((await browser('/suites/product')).body, secret)
-
-  const other = await send({ suite_id: 'third' })
-  t.equal(other.statusCode, 422)
-  t.match(other.body, '<li>This idempotency key was used for another request')
-  t.not(valuesOf(other.body, 'request_key')[0], request_key)
   await register('b', [])
-  t.match(textOf((await send({ suite_id: 'third', request_key: 'new' })).body), '(there are 2)')
-
+  t.match(textOf((await send('third')).body), '(there are 2)')
   const docs = (docsUrl: string | undefined) =>
     howToCheckTokens({ suiteId: 'store', publicUrl: 'https://token.example', docsUrl }).text
   t.match(docs('https://docs.example'), '<a href="https://docs.example" rel="noreferrer">Read more</a>')
