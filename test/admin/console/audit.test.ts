@@ -79,19 +79,19 @@ t.test('Audit: it can be filtered by day, actor and subject, and the form keeps 
   }
 })
 
-t.test('Audit: the next page continues where the previous one ended, and links back to the newest', async (t) => {
+t.test('Audit: pages are linked, and keep the filter', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   for (let n = 1; n <= 50; n++) await administration.suites.register({ suiteId: `s${n}`, name: `Suite ${n}` })
   const browser = await signIn()
-  const newest = await browser('/audit?actor=tester')
-  t.match(newest.body, 'href="/suites/s2"')
-  t.notMatch(newest.body, /href="\/suites\/s1"|Newest/)
-  const [, older = ''] = /<a class="button" href="([^"]+)" rel="next">Older/.exec(newest.body) ?? []
+  const newest = (await browser('/audit?actor=tester')).body
+  t.match(newest, 'href="/suites/s2"')
+  t.notMatch(newest, /href="\/suites\/s1"|Newest/)
+  const [, older = ''] = /<a class="button" href="([^"]+)" rel="next">Older/.exec(newest) ?? []
   t.match(older, /^\/audit\?actor=tester&amp;before=\d+$/)
-  const next = await browser(older.replace('&amp;', '&'))
-  t.match(next.body, 'href="/suites/s1"')
-  t.notMatch(next.body, 'href="/suites/s2"')
-  t.match(next.body, '<a class="button" href="/audit?actor=tester">Newest</a>')
+  const next = (await browser(older.replace('&amp;', '&'))).body
+  t.match(next, 'href="/suites/s1"')
+  t.notMatch(next, 'href="/suites/s2"')
+  t.match(next, '<a class="button" href="/audit?actor=tester">Newest</a>')
   t.match((await browser('/audit?before=3')).body, '<a class="button" href="/audit">Newest</a>')
 })
 
@@ -109,9 +109,6 @@ t.test('Audit: an empty list says why it is empty; events of a database have no 
   const what = { action: 'backup made', subject: { kind: 'database', id: 'db' }, before: null, after: {} } as const
   store.listAuditEvents = async () => [{ id: 1, at: 0, ...author, ...what }]
   const backup = (await browser('/audit')).body
-  t.match(
-    backup,
-    '<div>Backup made</div></td><td role="cell" data-label="Target"><div><bdi class="cut" title="db">db</bdi>',
-  )
+  t.match(backup, /Backup made<\/div><\/td><td [^>]*><div><bdi class="cut" title="db">db<\/bdi>/)
   t.match(read(backup), 'command line, machine ')
 })
