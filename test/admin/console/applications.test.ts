@@ -21,34 +21,6 @@ async function worldOf(t: Test, count: number) {
 
 const idsIn = (body: string) => [...body.matchAll(/<a href="\/applications\/(a-\d+)"/g)].map(([, id]) => id)
 
-t.test('Applications: an empty list says what to do next, except to a viewer', async (t) => {
-  const { browser, signIn } = await worldOf(t, 0)
-  const { body } = await browser('/applications')
-  t.match(textOf(body), /No application is registered yet .* Register an application/)
-  t.equal(body.split('href="/new-application"').length, 2)
-  t.notMatch(body, 'name="search"')
-  const seen = (await (await signIn('viewer'))('/applications')).body
-  t.match(seen, 'No application is registered yet')
-  t.notMatch(seen, '/new-application')
-})
-
-t.test('Applications: newest come first, and links to other pages keep the search', async (t) => {
-  const { browser } = await worldOf(t, 51)
-  const first = (await browser('/applications?search=shop&status=active')).body
-  t.equal(idsIn(first).length, 50)
-  t.equal(idsIn(first)[0], 'a-50')
-  t.notMatch(first, '>Newest<')
-  const [, older = ''] = /href="([^"]*)" rel="next"/.exec(first) ?? []
-  const address = older.replaceAll('&amp;', '&')
-  t.match(address, /^\/applications\?search=shop&status=active&after=/)
-  const second = (await browser(address)).body
-  t.strictSame(idsIn(second), ['a-0'])
-  t.match(second, 'href="/applications?search=shop&amp;status=active">Newest')
-  t.notMatch(second, 'rel="next"')
-  t.match((await browser(address.replace('search=shop&status=active&', ''))).body, 'href="/applications">Newest')
-  t.equal((await browser('/applications?after=nonsense')).statusCode, 422)
-})
-
 t.test('Applications: they are found by text and status, and an empty result offers to clear the search', async (t) => {
   const { browser, administration } = await worldOf(t, 3)
   await administration.applications.suspend('a-1')
