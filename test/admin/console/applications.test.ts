@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createConsoleWorld } from '../../support/console-world.ts'
-import { copyOf, deadLinksOf, textOf, valuesOf } from '../../support/pages.ts'
+import { copyOf, textOf, valuesOf } from '../../support/pages.ts'
 
 const HOUR = 3_600_000
 const HOSTILE = `<script>alert(1)</script>"'><b onx=1>&amp;`
@@ -114,36 +114,4 @@ t.test('New application: the response says how to use the credentials', async (t
   const own = (await send(await form({ client_id: `it's<b>&x`, suite: [] }))).body
   t.match(copyOf(own, 'curl'), `--data-urlencode 'client_id=it'\\''s<b>&x' \\`, 'it is quoted for the shell')
   t.match(textOf(own), 'It is not approved for any suite')
-})
-
-t.test('New application: errors are shown at their fields, and input is kept', async (t) => {
-  const { form, send, count, administration, store } = await newcomers(t)
-  const sent = await form({ name: ' ', developer_email: '<b>', client_id: 'ü', suite: ['product'] })
-  const { statusCode, body } = await send(sent)
-  t.equal(statusCode, 422)
-  t.match(body, /<p class="error" id="field-name-error">The name must not be empty\.</)
-  t.match(body, /<p class="error" id="field-developer_email-error">The developer email must be an email address\.</)
-  t.match(body, /<details open>.*<p class="error" id="field-client_id-error">The client id must be/s)
-  t.match(body, '<a href="#field-name">')
-  t.match(valuesOf(body, 'developer_email'), ['<b>'])
-  t.match(body, /value="product" checked/)
-  t.notMatch(body, /value="store" checked/)
-  t.strictSame(valuesOf(body, 'request_key'), [sent.request_key])
-
-  const taken = await send(await form({ client_id: 'store' }))
-  t.equal(taken.statusCode, 409)
-  t.match(taken.body, /id="field-client_id-error">The id store is taken already\./)
-  const late = await form()
-  await administration.suites.remove('product')
-  const gone = await send(late)
-  t.equal(gone.statusCode, 422)
-  t.match(gone.body, /id="field-suite-error">There is no suite with the id product\.</)
-  t.notMatch(gone.body, 'value="product"')
-  t.strictSame([body, taken.body, gone.body].flatMap(deadLinksOf), [])
-
-  store.register = async () => {
-    throw new Error('a bug')
-  }
-  t.equal((await send(await form())).statusCode, 500, 'but not a mistake of the server')
-  t.equal(await count(), 0)
 })

@@ -119,34 +119,18 @@ t.test('Secrets: the others end after the chosen overlap, or after a number of h
   }
   const ofSuite = await setting(t, 'suite')
   t.match(copyOf((await ofSuite.rotate(await ofSuite.form())).body, 'introspect-curl'), 'client_secret=')
-
-  const { length } = await list()
-  for (const wrong of ['hours=0', 'hours=8761', 'hours=1.5', 'hours=-1', 'overlap=5', 'overlap=']) {
-    const sent = await form(Object.fromEntries(new URLSearchParams(wrong)))
-    const { statusCode, body } = await rotate(sent)
-    t.equal(statusCode, 422, wrong)
-    t.match(body, /<details class="confirm" open>.*id="field-hours-error">It must be a whole number of hours/s)
-    t.strictSame([valuesOf(body, 'request_key'), valuesOf(body, 'hours')], [[sent.request_key], [sent.hours]])
-  }
-  t.equal((await list()).length, length)
 })
 
-t.test('Secrets: none is made for a removed owner, and a mistake is not reported as one of the form', async (t) => {
-  const { form, rotate, administration, store } = await setting(t)
+t.test('Secrets: none is made for a removed owner', async (t) => {
+  const { form, rotate, administration } = await setting(t)
   const { request_key: _, ...without } = await form()
   t.equal((await rotate(without)).statusCode, 200, 'a form without a request key is accepted')
   const sent = await form()
   await rotate(sent)
-  const { rotateSecret } = store
-  store.rotateSecret = async () => {
-    throw new Error('a bug')
-  }
-  t.equal((await rotate(await form())).statusCode, 500)
-  Object.assign(store, { rotateSecret })
   await administration.applications.remove('client')
-  t.equal((await rotate(sent)).statusCode, 404, 'a reload')
-  t.equal((await rotate({ ...sent, request_key: 'other' })).statusCode, 404)
-  t.equal((await rotate({ ...sent, request_key: 'third', hours: 'x' })).statusCode, 404)
+  for (const changed of [{}, { request_key: 'other' }, { request_key: 'third', hours: 'x' }]) {
+    t.equal((await rotate({ ...sent, ...changed })).statusCode, 404)
+  }
 })
 
 t.test('Secrets: state, end, age, origin and last use are shown, newest first', async (t) => {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { howToCheckTokens } from '../../../src/admin/console/registered-suite-page.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
-import { copyOf, deadLinksOf, textOf, valuesOf } from '../../support/pages.ts'
+import { copyOf, textOf } from '../../support/pages.ts'
 import { refusal } from '../../support/refusal.ts'
 
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
@@ -59,26 +59,6 @@ t.test('New suite: the response says how to use the credentials', async (t) => {
   t.notMatch(docs(undefined), 'Read more')
 })
 
-t.test('New suite: errors are shown at their fields, and input is kept', async (t) => {
-  const { browser, administration, store } = await setting(t)
-  const send = (fields: Record<string, string>) => browser('/new-suite', { form: { request_key: 'key', ...fields } })
-  const wrong = await send({ suite_id: 'a b', name: '' })
-  t.equal(wrong.statusCode, 422)
-  t.match(wrong.body, 'id="field-suite_id-error">The suite id must be')
-  t.match(wrong.body, 'id="field-name-error">The name must not be empty.')
-  t.strictSame([valuesOf(wrong.body, 'suite_id'), valuesOf(wrong.body, 'request_key')], [['a b'], ['key']])
-  const taken = await send({ suite_id: 'store', name: HOSTILE })
-  t.equal(taken.statusCode, 409)
-  t.match(taken.body, 'id="field-suite_id-error">The id store is taken already.')
-  t.strictSame(valuesOf(taken.body, 'name'), [HOSTILE])
-  t.strictSame([wrong.body, taken.body].flatMap(deadLinksOf), [])
-  store.register = async () => {
-    throw new Error('a bug')
-  }
-  t.equal((await send({ suite_id: 'x', name: 'X' })).statusCode, 500, 'but not a mistake of the server')
-  t.equal((await administration.suites.list()).length, 1)
-})
-
 t.test('Suite: its page shows its health, approved applications page by page, and its last changes', async (t) => {
   const { browser, store, register } = await setting(t)
   const empty = textOf((await browser('/suites/store')).body)
@@ -101,9 +81,6 @@ t.test('Suite: its name can be changed, unless another operator has done so', as
   const late = await send({ shown_name: 'Store API', name: 'Theirs' })
   t.equal(late.statusCode, 409)
   t.match(textOf(late.body), 'Name: now Mine , yours Theirs')
-  const wrong = await send({ shown_name: 'Mine', name: '' })
-  t.equal(wrong.statusCode, 422)
-  t.match(wrong.body, 'id="field-name-error"')
   t.equal((await administration.suites.show('store')).name, 'Mine')
   t.equal((await browser('/suites/nowhere/names', { form: { name: 'X' } })).statusCode, 404)
 })
