@@ -211,18 +211,6 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
   t.equal((await send('suspend')).statusCode, 404)
 })
 
-t.test('Application: viewers get the page without forms', async (t) => {
-  const { path, signIn, administration, clientId } = await setting(t)
-  const viewer = await signIn('viewer')
-  t.match(textOf((await viewer(path)).body), /You are a viewer.*Approved for these suites: store store/)
-  const refused = await viewer(`${path}/remove`)
-  t.equal(refused.statusCode, 403)
-  t.match(textOf(refused.body), 'Nothing was changed. Go back, or to the overview .')
-  t.notMatch(textOf(refused.body), 'repeat what you did', 'it would be refused again')
-  await administration.applications.withdraw(clientId, 'store')
-  t.match(textOf((await viewer(path)).body), 'Not approved for any suite, so its tokens are not valid anywhere.')
-})
-
 t.test('Application: refused ids that look like its own are shown, and for an unknown one similar ones', async (t) => {
   const { browser, page, clientId, refuse } = await setting(t)
   const sent = `${clientId.slice(0, 4).toLowerCase()}... (33 characters)`

@@ -31,15 +31,13 @@ const REFUSED: [url: string, fields: Fields, status: number, errors: Record<stri
   ['/new-suite', { suite_id: 'store', name: HOSTILE }, 409, { suite_id: 'The id store is taken already.' }],
   ['/applications/shop/names', { name: '', developer_email: HOSTILE }, 422, { name: NO_NAME, developer_email: EMAIL }],
   ['/suites/store/names', { name: '' }, 422, { name: NO_NAME }],
-  ...['0', '8761', '1.5', '-1', HOSTILE].map(
-    (hours): (typeof REFUSED)[number] => [
-      '/applications/shop/secrets',
-      { overlap: '0', hours },
-      422,
-      { hours: HOURS },
-      /<details class="confirm" open>/,
-    ],
-  ),
+  ...['0', '8761', '1.5', '-1', HOSTILE].map((hours): (typeof REFUSED)[number] => [
+    '/applications/shop/secrets',
+    { overlap: '0', hours },
+    422,
+    { hours: HOURS },
+    /<details class="confirm" open>/,
+  ]),
   ['/suites/store/secrets', { overlap: '5', hours: '' }, 422, { hours: HOURS }],
   ['/suites/store/secrets', { overlap: '', hours: '' }, 422, { hours: HOURS }],
 ]
@@ -57,7 +55,8 @@ t.test('Forms: what is wrong is said at its field, input is kept, and nothing is
     t.equal(statusCode, status, which)
     for (const [field, error] of Object.entries(errors)) t.match(body, `id="field-${field}-error">${error}`, which)
     for (const [field, value] of Object.entries(fields)) {
-      if (typeof value === 'string' && !['overlap', 'suite'].includes(field)) t.strictSame(valuesOf(body, field), [value])
+      if (typeof value === 'string' && !['overlap', 'suite'].includes(field))
+        t.strictSame(valuesOf(body, field), [value])
     }
     if (!url.endsWith('/names')) t.strictSame(valuesOf(body, 'request_key'), ['key'])
     t.match(body, shown, which)

@@ -18,7 +18,7 @@ const HOSTILE = `"'><script>alert(1)</script><b/onmouseover=alert(1)>`
 /** What no page may have, whatever the names that it shows. */
 const NO_INLINE = /\sstyle=|<style|\son\w+=|<b\W|<script(?! type="module" src="\/assets\/)|javascript:/
 
-t.test('Console: every page is free of inline code, and a viewer’s of forms that make a change', async (t) => {
+t.test('Console: every page is free of inline code, whatever the names that it shows', async (t) => {
   const { signIn, context } = await createConsoleWorld(t)
   const author: Author = { actor: HOSTILE, origin: 'API', remoteAddress: HOSTILE, requestId: HOSTILE }
   const { applications, suites } = context.administration(author)
@@ -36,12 +36,34 @@ t.test('Console: every page is free of inline code, and a viewer’s of forms th
     if (strange.includes(page)) t.match(textOf(body), HOSTILE)
     t.equal(body.split('<h1>').length, 2, 'one heading')
   }
-  const viewer = await signIn('viewer')
-  for (const page of ['/', '/applications', `/applications/${id}`, '/suites', '/suites/store', '/audit', '/about']) {
-    const { statusCode, body } = await viewer(page)
-    t.strictSame([statusCode, actionsOf(body)], [200, []], `a viewer sees ${page} without a form`)
-  }
 })
+
+t.test(
+  'Console: a viewer sees every page without a form that makes a change, and not those that only have one',
+  async (t) => {
+    const { signIn, administration } = await createConsoleWorld(t)
+    const { suites, applications } = administration
+    await suites.register({ suiteId: 'store', name: 'Store API' })
+    await applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@b.example', suites: [] })
+    const viewer = await signIn('viewer')
+    for (const [page, ...words] of [
+      ...[['/'], ['/applications'], ['/suites'], ['/audit'], ['/about']],
+      ['/applications/a', 'You are a viewer', 'Not approved for any suite, so its tokens are not valid anywhere.'],
+      ['/suites/store', 'You are a viewer', 'No application is approved yet'],
+    ] as [string, ...string[]][]) {
+      const { statusCode, body } = await viewer(page)
+      t.strictSame([statusCode, actionsOf(body)], [200, []], page)
+      for (const word of words) t.match(body, word)
+      t.notMatch(body, 'tick it under')
+    }
+    for (const page of ['/new-application', '/new-suite', '/applications/a/remove', '/suites/store/remove']) {
+      const { statusCode, body } = await viewer(page)
+      t.equal(statusCode, 403, page)
+      t.match(textOf(body), 'Nothing was changed. Go back, or to the overview .')
+      t.notMatch(textOf(body), 'repeat what you did', 'it would be refused again')
+    }
+  },
+)
 
 t.test('Console: what cannot be answered is answered with a page that says why', async (t) => {
   const { signIn, visit, context, events } = await createConsoleWorld(t)

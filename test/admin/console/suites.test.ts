@@ -16,14 +16,6 @@ async function setting(t: Test) {
   return { ...world, register, browser: await world.signIn() }
 }
 
-t.test('Suite: a viewer sees its page without forms', async (t) => {
-  const viewer = await (await setting(t)).signIn('viewer')
-  const seen = textOf((await viewer('/suites/store')).body)
-  t.match(seen, /You are a viewer.*No application is approved yet/)
-  t.notMatch(seen, 'tick it under')
-  for (const page of ['/new-suite', '/suites/store/remove']) t.equal((await viewer(page)).statusCode, 403, page)
-})
-
 t.test('Suites: they are listed with their secrets and the number of approved applications', async (t) => {
   const { browser, administration, register, store } = await setting(t)
   const { secrets, suites } = administration
