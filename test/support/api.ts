@@ -29,18 +29,11 @@ export async function createApiWorld(t: Test, options: Parameters<typeof createA
   /** Sends a request to the API. `path` is relative to /admin/v1; `as` defaults to the admin. */
   async function call(method: Method, path: string, { as = 'admin', ...sent }: Sent = {}): Promise<Answer> {
     const target = `/admin/v1${path}`
-    const {
-      statusCode: status,
-      headers,
-      payload,
-    } = await world.ask(target, {
-      method,
-      ...(as !== 'none' && { as }),
-      ...sent,
-    })
-    const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-    t.strictSame(undescribed({ method, target }, { status, headers: texts, body: payload }), [], `${method} ${path}`)
-    return { status, headers: texts, body: payload === '' ? undefined : JSON.parse(payload) }
+    const answer = await world.ask(target, { method, ...(as !== 'none' && { as }), ...sent })
+    const { statusCode: status, payload } = answer
+    const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]))
+    t.strictSame(undescribed({ method, target }, { status, headers, body: payload }), [], `${method} ${path}`)
+    return { status, headers, body: payload === '' ? undefined : JSON.parse(payload) }
   }
 
   return { ...world, call }

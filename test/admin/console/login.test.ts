@@ -168,57 +168,52 @@ t.test('Demo: every page says that it is one, what to try and how to sign in wit
 t.test('Logout: it ends the session, and does not only delete the cookie', async (t) => {
   const { visit, signIn, events } = await createConsoleWorld(t)
   const browser = await signIn()
-  const { statusCode, headers } = await browser('/logout', { form: {} })
-  t.strictSame([statusCode, headers.location], [303, '/login?why=out'])
-  t.match(headers['set-cookie'], /^__Host-session-80=; .*Max-Age=0$/)
-  t.match(events.at(-1), { type: 'session ended', operator: 'anna' })
+  for (const _twice of [1, 2]) {
+    const { statusCode, headers } = await browser('/logout', { form: {} })
+    t.strictSame([statusCode, headers.location], [303, '/login?why=out'])
+    t.match(headers['set-cookie'], /^__Host-session-80=; .*Max-Age=0$/)
+    t.match(events.at(-1), { type: 'session ended', operator: 'anna' })
+  }
   t.equal((await browser('/about')).statusCode, 303)
   t.match((await visit('/login?why=out')).body, 'You are signed out.')
-  t.equal((await browser('/logout', { form: {} })).statusCode, 303, 'signing out twice is harmless')
 })
 
-t.test(
-  'Sessions: without one a page leads to the login, and a form to a page that says that it did nothing',
-  async (t) => {
-    const { ask, visit, signIn, clock, administration } = await createConsoleWorld(t)
-    const without = await visit('/about')
-    t.strictSame([without.statusCode, without.headers.location], [303, '/login'])
-    t.notOk(without.headers['set-cookie'])
-    for (const cookie of [`__Host-session-80=${'A'.repeat(43)}`, 'a=b; __Host-session-80=x']) {
-      const unknown = await visit('/about', { headers: { cookie } })
-      t.strictSame([unknown.statusCode, unknown.headers.location], [303, '/login?why=ended'])
-      t.match(unknown.headers['set-cookie'], /^__Host-session-80=; .*Max-Age=0$/)
-    }
-    const person = await visit('/applications', { headers: { authorization: 'Bearer of.a.proxy' } })
-    t.equal(person.headers.location, '/login', 'a token added by a proxy is ignored')
-    for (const path of ['/admin/v2/applications', '/applications', '/admin/applications']) {
-      const { headers, body } = await ask(path, {
-        method: path === '/admin/applications' ? 'POST' : 'GET',
-        as: 'admin',
-      })
-      t.equal(headers['content-type'], 'application/problem+json; charset=utf-8', path)
-      t.match(JSON.parse(body), { title: 'Not Found', status: 404, detail: 'The API is under /admin/v1/.' })
-    }
+t.test('Sessions: without one a page leads to the login, and a form says that it did nothing', async (t) => {
+  const { ask, visit, signIn, clock, administration } = await createConsoleWorld(t)
+  const without = await visit('/about')
+  t.strictSame([without.statusCode, without.headers.location], [303, '/login'])
+  t.notOk(without.headers['set-cookie'])
+  for (const cookie of [`__Host-session-80=${'A'.repeat(43)}`, 'a=b; __Host-session-80=x']) {
+    const unknown = await visit('/about', { headers: { cookie } })
+    t.strictSame([unknown.statusCode, unknown.headers.location], [303, '/login?why=ended'])
+    t.match(unknown.headers['set-cookie'], /^__Host-session-80=; .*Max-Age=0$/)
+  }
+  const person = await visit('/applications', { headers: { authorization: 'Bearer of.a.proxy' } })
+  t.equal(person.headers.location, '/login', 'a token added by a proxy is ignored')
+  for (const path of ['/admin/v2/applications', '/applications', '/admin/applications']) {
+    const { headers, body } = await ask(path, {
+      method: path === '/admin/applications' ? 'POST' : 'GET',
+      as: 'admin',
+    })
+    t.equal(headers['content-type'], 'application/problem+json; charset=utf-8', path)
+    t.match(JSON.parse(body), { title: 'Not Found', status: 404, detail: 'The API is under /admin/v1/.' })
+  }
 
-    const browser = await signIn()
-    clock.time += 15 * MINUTE
-    const remove = ['/operators/viktor/remove', { form: {} }] as const
-    for (const [{ statusCode, body }, words] of [
-      [await browser(...remove), /Your session has ended.*Nothing was changed/s],
-      [await visit(...remove), /You are not signed in.*Nothing was changed.*shows what you wrote again/s],
-      // What sends nothing, and is no page.
-      [
-        await visit('/about', { headers: { accept: 'text/event-stream' } }),
-        /^(?!.*Nothing was changed).*not signed in/s,
-      ],
-      [await visit('/applications', { headers: { accept: '*/*' } }), /^(?!.*what you wrote).*not signed in/s],
-    ] as const) {
-      t.equal(statusCode, 401)
-      t.match(body, words)
-    }
-    t.equal((await administration.operators.list()).length, 2)
-  },
-)
+  const browser = await signIn()
+  clock.time += 15 * MINUTE
+  const remove = ['/operators/viktor/remove', { form: {} }] as const
+  for (const [{ statusCode, body }, words] of [
+    [await browser(...remove), /Your session has ended.*Nothing was changed/s],
+    [await visit(...remove), /You are not signed in.*Nothing was changed.*shows what you wrote again/s],
+    // What sends nothing, and is no page.
+    [await visit('/about', { headers: { accept: 'text/event-stream' } }), /^(?!.*Nothing was changed).*not signed in/s],
+    [await visit('/applications', { headers: { accept: '*/*' } }), /^(?!.*what you wrote).*not signed in/s],
+  ] as const) {
+    t.equal(statusCode, 401)
+    t.match(body, words)
+  }
+  t.equal((await administration.operators.list()).length, 2)
+})
 
 t.test('Sessions: a page extends one; assets neither extend nor need one', async (t) => {
   const { signIn, clock } = await createConsoleWorld(t)

@@ -5,6 +5,7 @@ import type { Author } from '../../../src/domain/audit-event.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { actionsOf, textOf } from '../../support/pages.ts'
+import { refusal } from '../../support/refusal.ts'
 
 const CONSOLE = new URL('../../../src/admin/console/', import.meta.url)
 
@@ -19,17 +20,31 @@ const HOSTILE = `"'><script>alert(1)</script><b/onmouseover=alert(1)>`
 const NO_INLINE = /\sstyle=|<style|\son\w+=|<b\W|<script(?! type="module" src="\/assets\/)|javascript:/
 
 t.test('Console: every page is free of inline code, whatever the names that it shows', async (t) => {
-  const { signIn, context } = await createConsoleWorld(t)
+  const { signIn, codeFor, context, store } = await createConsoleWorld(t)
   const author: Author = { actor: HOSTILE, origin: 'API', remoteAddress: HOSTILE, requestId: HOSTILE }
   const { applications, suites } = context.administration(author)
   await applications.register({ clientId: HOSTILE, name: HOSTILE, developerEmail: '<b>"\'@x.example' })
   await suites.register({ suiteId: 'store', name: HOSTILE })
   await applications.approve(HOSTILE, 'store')
+  await store.recordRefusals(
+    [HOSTILE, 'store', `${HOSTILE}.`].map((client) =>
+      refusal(client, {
+        reason: HOSTILE,
+        endpoint: HOSTILE,
+        suite: HOSTILE,
+        remoteAddress: HOSTILE,
+        requestId: HOSTILE,
+      }),
+    ),
+  )
+  const from = { remoteAddress: HOSTILE, userAgent: HOSTILE, requestId: HOSTILE }
+  await context.signIn.logIn(await codeFor('viewer'), from)
   const browser = await signIn()
   const id = encodeURIComponent(HOSTILE)
-  const named = [`/applications/${id}`, '/suites/store']
-  const strange = [...named, `/applications?search=${id}`, `/audit?subject=${id}&since=${id}`]
-  for (const page of [...PAGES, ...strange]) {
+  const naming = [`/applications/${id}`, '/suites/store', '/suites/store/remove', `/applications/${id}/remove`]
+  const strange = [...naming, '/operators', `/applications?search=${id}`, `/audit?subject=${id}&since=${id}`]
+  const asking = [`/applications/${id}.`, `/suites/${id}`, `/?done=${id}`, `/login?why=${id}`, `/${id}`]
+  for (const page of [...PAGES, ...strange, ...asking]) {
     const { headers, body } = await browser(page)
     t.match(headers, { 'content-type': 'text/html; charset=utf-8', 'referrer-policy': 'same-origin' })
     t.notMatch(body, NO_INLINE, page)
