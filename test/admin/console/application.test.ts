@@ -85,7 +85,7 @@ t.test('Application: remedies are worded for who reads them, and times are shown
   t.match(await text(), 'search it for 9999-99-99T99:99:99.999Z.', 'but not what only looks like one')
 })
 
-t.test('Application: its page explains how to get a token, right below the status until it has one', async (t) => {
+t.test('Application: its page explains how to get a token until it has one, and shows its last changes', async (t) => {
   const { page, text, store, clientId, clock, show, administration } = await setting(t)
   const isBelowStatus = (body: string) => body.indexOf('id="try"') < body.indexOf('id="refusals"')
   const before = await page()
