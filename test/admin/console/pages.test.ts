@@ -46,7 +46,8 @@ t.test('Console: every page is free of inline code, whatever the names that it s
   const asking = [`/applications/${id}.`, `/suites/${id}`, `/?done=${id}`, `/login?why=${id}`, `/${id}`]
   for (const page of [...PAGES, ...strange, ...asking]) {
     const { headers, body } = await browser(page)
-    t.match(headers, { 'content-type': 'text/html; charset=utf-8', 'referrer-policy': 'same-origin' })
+    t.match(headers, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })
+    t.match(headers, { 'content-security-policy': "default-src 'none'", 'referrer-policy': 'same-origin' })
     t.notMatch(body, NO_INLINE, page)
     if (strange.includes(page)) t.match(textOf(body), HOSTILE)
     t.equal(body.split('<h1>').length, 2, 'one heading')
