@@ -21,7 +21,11 @@ type Changes = (store: Sqlite) => Partial<Sqlite>
  */
 async function openBoth(
   t: Test,
-  { ofPrevious, ofPresent, ...options }: { lifetime?: number; now?: () => number; ofPrevious?: Changes; ofPresent?: Changes } = {},
+  {
+    ofPrevious,
+    ofPresent,
+    ...options
+  }: { lifetime?: number; now?: () => number; ofPrevious?: Changes; ofPresent?: Changes } = {},
 ) {
   const previous = openSqlite(':memory:', { lockTimeout: 0 })
   const present = openSqlite(':memory:', { lockTimeout: 0 })
