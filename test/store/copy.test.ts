@@ -9,6 +9,7 @@ import { hourOf } from '../../src/domain/usage.ts'
 import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { AUDIT, AUTHOR } from '../support/audit.ts'
+import { application as newcomer, suite } from '../support/newcomers.ts'
 import { holdOpen, query } from '../support/postgres/databases.ts'
 import { locationOf } from '../support/postgres/location.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
@@ -25,8 +26,7 @@ const { createDatabase } = await startDatabases()
 
 function application(clientId: string): NewApplication {
   const name = `Ünï "quoted" {${clientId}}, ✓ \\`
-  const rest = { createdAt: NOW, secret: SECRET, suites: 'all' as const, skipNamesake: false }
-  return { clientId, name, developerEmail: 'developer@partner.example', ...rest }
+  return newcomer(clientId, { name, createdAt: NOW, secret: SECRET, suites: 'all' })
 }
 
 /** A store with something in every table, of which the applications and suites with the highest ids were removed. */
@@ -34,8 +34,10 @@ async function fillStore(t: Test) {
   const file = join(temporaryFolder(t), 'store.db')
   const store = openSqlite(file, { lockTimeout: 200 })
   t.teardown(() => store.close())
-  const suites = ['store', 'removed'].map((suiteId) => ({ suiteId, name: suiteId, createdAt: NOW, secret: SECRET }))
-  await store.register({ suites, applications: ['a', 'b', 'gone'].map(application) }, AUDIT)
+  await store.register(
+    { suites: ['store', 'removed'].map(suite), applications: ['a', 'b', 'gone'].map(application) },
+    AUDIT,
+  )
   await store.addSecret('a', IMPORTED, AUDIT)
   await store.revokeSecret('a', 3, NOW, AUDIT)
   await store.setStatus('b', 'suspended', AUDIT)
@@ -125,17 +127,11 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   t.match(arrived, { ...copying, subject: { kind: 'database', id: place }, before: {}, after })
   t.equal(await target.mostImportedSecrets(), await store.mostImportedSecrets())
   t.equal(await target.addAdminKey('anna', { digest: 'third', createdAt: NOW, endsAt: NOW }, AUDIT), 3)
-})
 
-t.test('Copy: an id of what was removed is not used again, which would make old tokens valid', async (t) => {
-  const { file } = await fillStore(t)
-  const url = await createDatabase()
-  await copy(file, url)
-  const target = await openTarget(t, url)
-  const suite = { suiteId: 's', name: 'New', createdAt: NOW, secret: SECRET }
-  await target.register({ suites: [suite], applications: [application('c')] }, AUDIT)
-  t.match(await target.findApplication('c'), { key: 4, secrets: [{ id: 8 }] })
-  t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 7 }] })
+  await target.register({ suites: [suite('s')], applications: [application('c')] }, AUDIT)
+  const message = 'an id of what was removed is not used again, which would make old tokens valid'
+  t.match(await target.findApplication('c'), { key: 4, secrets: [{ id: 8 }] }, message)
+  t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 7 }] }, message)
 })
 
 t.test('Copy: a store of many pages, which is used meanwhile', async (t) => {
@@ -181,19 +177,7 @@ t.test('Copy: it is refused where something is already, and the second time', as
   t.match(await copy(file, await createDatabase()), { applications: 2 })
 })
 
-t.test('Copy: a wrong password, or a database that is not there, changes nothing, and is not repeated', async (t) => {
-  const { file, store } = await fillStore(t)
-  const url = new URL(await createDatabase())
-  url.password = 'wr0ng'
-  const error = await copy(file, url.href).catch((error) => error)
-  t.match(error, { name: 'OperatorError', message: /28P01.* Nothing was copied\.$/ })
-  t.notMatch(error.message, 'wr0ng')
-  url.port = '1'
-  await t.rejects(copy(file, url.href), { name: 'OperatorError', message: /127\.0\.0\.1:1: / })
-  t.equal(store.move.movedTo(), undefined)
-})
-
-/** A store, and an empty migrated database to copy it to, in which a trigger does something for each suite that arrives. */
+/** A store, and an empty database to copy it to, in which a trigger does something for each suite that arrives. */
 async function withTrigger(t: Test, action: string, trigger = 'TRIGGER spoil BEFORE INSERT ON suites') {
   const url = await createDatabase()
   await query(url, `CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${action}; END $$`)
@@ -207,40 +191,53 @@ const AT_THE_END = 'CONSTRAINT TRIGGER spoil AFTER INSERT ON suites DEFERRABLE I
 t.test('Copy: where it fails in whatever way nothing is copied, and the store is as before', async (t) => {
   const url = await createDatabase()
   const proxy = await startProxy(t, Number(new URL(url).port))
+  const elsewhere = (change: object) => Object.assign(new URL(url), change).href
   const bug = new TypeError('a bug')
-  type Filled = Awaited<ReturnType<typeof fillStore>>
-  const failures: Record<
-    string,
-    [fail: (filled: Filled) => Promise<unknown>, error: Error | { name: string; message?: RegExp }]
-  > = {
-    'somebody else changes the registry there': [
+  const failures: [
+    when: string,
+    error: RegExp | Error,
+    fail: (filled: Awaited<ReturnType<typeof fillStore>>) => Promise<unknown>,
+  ][] = [
+    [
+      'a password is wrong',
+      /28P01.* Nothing was copied\.$/,
+      ({ file }) => copy(file, elsewhere({ password: 'wr0ng' })),
+    ],
+    ['no server is there', /127\.0\.0\.1:1: /, ({ file }) => copy(file, elsewhere({ password: 'wr0ng', port: '1' }))],
+    [
+      'somebody else changes the registry there',
+      /55P03/,
       async ({ file }) => {
         const end = await holdOpen(t, url, 'SELECT registry FROM changes FOR UPDATE')
         return copy(file, url).finally(end)
       },
-      { name: 'OperatorError', message: /55P03/ },
     ],
-    'the database goes away in the middle': [
+    [
+      'the database goes away in the middle',
+      /./,
       ({ file }) => copy(file, proxy.through(url), (table) => table === 'approvals' && proxy.cut()),
-      { name: 'OperatorError' },
     ],
-    'a text is one that PostgreSQL cannot hold': [
+    [
+      'a text is one that PostgreSQL cannot hold',
+      /22021/,
       ({ file }) => {
         const db = new Database(file)
         db.prepare("UPDATE applications SET name = 'A' || char(0) || 'B' WHERE client_id = 'a'").run()
         db.close()
         return copy(file, url)
       },
-      { name: 'OperatorError', message: /22021/ },
     ],
-    'there is a bug': [
+    [
+      'there is a bug',
+      bug,
       ({ file }) =>
         copy(file, url, () => {
           throw bug
         }),
-      bug,
     ],
-    'the store is opened again meanwhile, for it may have changed': [
+    [
+      'the store is opened again meanwhile, for it may have changed',
+      /opened again meanwhile/,
       async ({ file, store }) => {
         let reopened: Promise<unknown> | undefined
         const copying = copy(file, url, (table) => {
@@ -248,25 +245,35 @@ t.test('Copy: where it fails in whatever way nothing is copied, and the store is
         })
         return copying.finally(() => reopened)
       },
-      { name: 'OperatorError', message: /opened again meanwhile/ },
     ],
-  }
-  for (const [when, [fail, error]] of Object.entries(failures)) {
+  ]
+  for (const [when, expected, fail] of failures) {
     const filled = await fillStore(t)
-    t.match(await fail(filled).catch((error) => error), error, when)
+    const error = await fail(filled).catch((error) => error)
+    t.match(error, expected === bug ? bug : { name: 'OperatorError', message: expected }, when)
+    t.notMatch(error.message, 'wr0ng')
     await assertNothingHappened(t, filled.file, url)
   }
   t.match(await copy((await fillStore(t)).file, url), { applications: 2 })
 })
 
-t.test('Copy: where what arrives differs, nothing is copied', async (t) => {
-  const changes: [change: string, message: RegExp][] = [
+const SETTINGS = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']
+const VALUES = SETTINGS.map((name) => `current_setting('${name}')`).join(", ' ', ")
+
+t.test('Copy: where what arrives differs, or is refused, nothing is copied', async (t) => {
+  const changes: [change: string, message: RegExp, rule?: string][] = [
     ["NEW.name := 'other'; RETURN NEW", /differs in the table suites\. Nothing was copied\.$/],
     ['RETURN NULL', /has 0 of 1 rows of the table suites\. Nothing was copied\.$/],
+    [
+      `RAISE EXCEPTION '%', concat(${VALUES})`,
+      /P0001, 0 0 1min/,
+      'it is not limited in time, but where its machine dies its locks do not stay for long',
+    ],
   ]
-  for (const [change, message] of changes) {
+  for (const [change, message, rule] of changes) {
     const { file, url } = await withTrigger(t, change)
-    await t.rejects(copy(file, url), { name: 'OperatorError', message })
+    for (const name of SETTINGS) await query(url, `ALTER ROLE CURRENT_USER SET ${name} = '50s'`)
+    await t.rejects(copy(file, url), { name: 'OperatorError', message }, rule)
     await assertNothingHappened(t, file, url)
   }
 })
@@ -288,14 +295,6 @@ t.test('Copy: where the store is opened again in the last moment, that is said, 
   await refused
   t.equal(await store.setStatus('a', 'active', AUDIT), true)
   t.equal((await query(url, 'SELECT FROM applications')).length, 2)
-})
-
-t.test('Copy: it is not limited in time, but where its machine dies its locks do not stay for long', async (t) => {
-  const settings = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']
-  const values = settings.map((name) => `current_setting('${name}')`).join(", ' ', ")
-  const { file, url } = await withTrigger(t, `RAISE EXCEPTION '%', concat(${values})`)
-  for (const name of settings) await query(url, `ALTER ROLE CURRENT_USER SET ${name} = '50s'`)
-  await t.rejects(copy(file, url), { name: 'OperatorError', message: /P0001, 0 0 1min/ })
 })
 
 t.test(

@@ -54,8 +54,8 @@ t.test('Last backup: where the database cannot be written the backup is made all
 })
 
 t.test('Last backup: what an fsync has left behind is not brought to the disk for its sake', async (t) => {
-  const { file, copy, store, backUp } = await createDatabase(t)
-  await store.recordBackup(START)
+  const { file, copy, backUp } = await createDatabase(t)
+  await recordBackup(file, START)
   const left = leftOf(t, file)
   const { mode, size } = statSync(`${left}-wal`)
   chmodSync(`${left}-wal`, mode | MARK)
