@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { Application, NewApplication } from '../../src/domain/application.ts'
 import type { Operator } from '../../src/domain/operator.ts'
@@ -16,6 +15,7 @@ import { startDatabases } from '../support/postgres/postgres.ts'
 import { startProxy } from '../support/postgres/proxy.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
+import { addOperator } from './conformance/harness.ts'
 
 const NOW = Date.now()
 const SECRET = { digest: '$sha256$AAAA', createdAt: NOW }
@@ -53,14 +53,10 @@ async function fillStore(t: Test) {
   const count = { applicationKey: key, hour: hourOf(NOW), issued: 3, refused: 1 }
   await store.addTokenCounts([{ ...count, lastTokenAt: NOW }])
   await store.recordSecretUses([{ secretId: 1, lastUsedAt: NOW }])
-  await store.addOperator({ name: 'anna', role: 'admin', createdAt: NOW }, AUDIT)
-  const lasts = { createdAt: NOW, endsAt: NOW + 1 }
-  for (const digest of ['first', 'second']) await store.addAdminKey('anna', { digest, ...lasts }, AUDIT)
+  await addOperator(store, 'anna')
+  await store.addAdminKey('anna', { digest: 'second', createdAt: NOW, endsAt: NOW + 1 }, AUDIT)
   await store.revokeAdminKey('anna', 1, NOW, AUDIT)
   await store.recordAdminKeyUse(2, NOW)
-  for (const digest of ['used', 'code']) await store.addLoginCode('anna', { digest, ...lasts }, AUDIT)
-  const session = { digest: 'session', ...lasts, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
-  await store.beginSession('anna', 'used', session, AUDIT)
   await store.removeApplication('gone', AUDIT)
   await store.removeSuite('removed', AUDIT)
   return { file, store, tokens, count }
@@ -134,7 +130,7 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 7 }] }, message)
 })
 
-t.test('Copy: a store of many pages, which is used meanwhile', async (t) => {
+t.test('Copy: a store of many pages, which is used meanwhile, or of none', async (t) => {
   const { file, store, tokens } = await fillStore(t)
   const { applicationKey } = tokens.valid as { applicationKey: Application['key'] }
   const many = Array.from({ length: 10_010 }, () => mintToken(applicationKey, NOW).stored)
@@ -149,12 +145,10 @@ t.test('Copy: a store of many pages, which is used meanwhile', async (t) => {
   t.ok(copied.tokens >= 10_013)
   const target = await openTarget(t, url)
   for (const at of [0, 5000, 10_009]) t.match(await target.findToken(many[at]?.id as Buffer), { stored: many[at] })
-})
 
-t.test('Copy: an empty store is one, too', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  await openSqlite(file, { lockTimeout: 0 }).close()
-  t.match(await copy(file, await createDatabase()), { applications: 0, tokens: 0 })
+  const empty = join(temporaryFolder(t), 'store.db')
+  await openSqlite(empty, { lockTimeout: 0 }).close()
+  t.match(await copy(empty, await createDatabase()), { applications: 0, tokens: 0 })
 })
 
 t.test('Copy: it is refused where something is already, and the second time', async (t) => {
@@ -162,10 +156,8 @@ t.test('Copy: it is refused where something is already, and the second time', as
   const url = await createDatabase()
   const target = await openTarget(t, url)
   await target.register({ suites: [], applications: [application('there')] }, AUDIT)
-  await t.rejects(copy(file, url), {
-    name: 'OperatorError',
-    message: /^postgres:.* has applications, secrets, audit events already/,
-  })
+  const message = /^postgres:.* has applications, secrets, audit events already/
+  await t.rejects(copy(file, url), { name: 'OperatorError', message })
   await target.removeApplication('there', AUDIT)
   await t.rejects(copy(file, url), { name: 'OperatorError', message: /^postgres:.* has audit events already/ })
   await query(url, 'DELETE FROM audit_events')
@@ -220,10 +212,8 @@ t.test('Copy: where it fails in whatever way nothing is copied, and the store is
     [
       'a text is one that PostgreSQL cannot hold',
       /22021/,
-      ({ file }) => {
-        const db = new Database(file)
-        db.prepare("UPDATE applications SET name = 'A' || char(0) || 'B' WHERE client_id = 'a'").run()
-        db.close()
+      async ({ file, store }) => {
+        await store.updateApplication('a', { name: 'A\0B' }, AUDIT)
         return copy(file, url)
       },
     ],
@@ -249,7 +239,7 @@ t.test('Copy: where it fails in whatever way nothing is copied, and the store is
   ]
   for (const [when, expected, fail] of failures) {
     const filled = await fillStore(t)
-    const error = await fail(filled).catch((error) => error)
+    const error = (await fail(filled).catch((error) => error)) as Error
     t.match(error, expected === bug ? bug : { name: 'OperatorError', message: expected }, when)
     t.notMatch(error.message, 'wr0ng')
     await assertNothingHappened(t, filled.file, url)
@@ -261,9 +251,9 @@ const SETTINGS = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_sess
 const VALUES = SETTINGS.map((name) => `current_setting('${name}')`).join(", ' ', ")
 
 t.test('Copy: where what arrives differs, or is refused, nothing is copied', async (t) => {
-  const changes: [change: string, message: RegExp, rule?: string][] = [
-    ["NEW.name := 'other'; RETURN NEW", /differs in the table suites\. Nothing was copied\.$/],
-    ['RETURN NULL', /has 0 of 1 rows of the table suites\. Nothing was copied\.$/],
+  const changes: [change: string, message: RegExp, rule: string][] = [
+    ["NEW.name := 'other'; RETURN NEW", /differs in the table suites\. Nothing was copied\.$/, 'a name differs'],
+    ['RETURN NULL', /has 0 of 1 rows of the table suites\. Nothing was copied\.$/, 'a row is missing'],
     [
       `RAISE EXCEPTION '%', concat(${VALUES})`,
       /P0001, 0 0 1min/,

@@ -12,7 +12,7 @@ import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { rewriteLog } from '../../../src/store/sqlite/unsound.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { disk } from '../../support/hanging-disk.ts'
-import { connect, leftOf, newFile, newToken, open, openFile, refusal } from './databases.ts'
+import { connect, leftOf, newFile, newToken, open, openFile } from './databases.ts'
 
 const REFUSED = { name: 'StoreUnavailable', message: /an fsync has failed in another process/ }
 const NOT_ALONE = {
@@ -78,6 +78,10 @@ t.test('Unsound: when an fsync has failed, every process of the database refuses
   await t.rejects(one.addToken(newToken()), { cause: { message: 'EIO' } })
   t.match(events, [{ type: 'batch written' }, { type: 'disk synced', seconds: Number }], 'it took its time as well')
   t.ok(isUnsound(file))
+  disk.isHanging = true
+  await t.rejects(one.addToken(newToken()), StoreUnavailable)
+  t.equal(disk.waiting.length, 0, 'and is not even tried again')
+  disk.recover()
 
   await t.rejects(other.ping(), REFUSED)
   await t.rejects(other.findToken(token.id), REFUSED)
@@ -149,12 +153,6 @@ t.test('Unsound: a server that starts brings the log to the disk, marked or not;
   chmodSync(`${empty}-wal`, 0o1600)
   await openFile(t, empty)
   t.notOk(isUnsound(empty), 'the mark of an empty log is taken away')
-})
-
-t.test('Unsound: a marked file that is no database is said to be none', async (t) => {
-  const file = newFile(t)
-  for (const one of [file, `${file}-wal`]) writeFileSync(one, 'not a database, but long enough for one '.repeat(100))
-  t.match(await refusal(file, { recover: true }), /store\.db cannot be opened: file is not a database/)
 })
 
 t.test(
