@@ -47,7 +47,8 @@ async function openBoth(
 }
 
 t.test('Previous store: a token that it alone has is found, with the application of the present store', async (t) => {
-  const { previous, present, store, issue } = await openBoth(t)
+  const { previous, present, store, closed, issue } = await openBoth(t)
+  await store.ping()
   const token = await issue(previous)
   await present.updateApplication('a', { name: 'Renamed' }, AUDIT)
   t.match(await store.findToken(token.id), { stored: token, application: { name: 'Renamed' } })
@@ -62,6 +63,7 @@ t.test('Previous store: a token that it alone has is found, with the application
   t.match(await store.findToken(token.id), orphan, 'it was removed since')
   await newKey(present, 'a')
   t.match(await store.findToken(token.id), orphan, 'a namesake is another one')
+  t.strictSame(closed, [], 'it is asked for at least a lifetime, also where it had no token yet')
 })
 
 t.test('Previous store: a token whose application it does not know itself has none', async (t) => {
@@ -153,14 +155,6 @@ t.test('Previous store: it is closed when a lifetime has passed and its last tok
   const own = await issue(present)
   t.match(await store.findToken(own.id), { stored: own })
   await store.ping()
-})
-
-t.test('Previous store: it is asked for at least a lifetime, also where it has no token yet', async (t) => {
-  const { previous, store, issue, closed } = await openBoth(t, { lifetime: 60_000 })
-  await store.ping()
-  const token = await issue(previous)
-  t.match(await store.findToken(token.id), { stored: token })
-  t.strictSame(closed, [])
 })
 
 t.test('Previous store: it stays open while its last token cannot be looked for', async (t) => {

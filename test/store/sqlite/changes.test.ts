@@ -88,14 +88,10 @@ t.test('Changes: tokens that another process revoked, or deleted too early, are 
   t.strictSame(looked, ['nobody', 'nobody'], 'a token that is not there is never cached: it may be issued any moment')
 })
 
-t.test('Changes: the capacity of a cache can be set', async (t) => {
-  const { find, looked } = createDatabase(t, { capacity: 1 })
+t.test('Changes: the capacity of a cache can be set, and an unusable database cannot be refreshed', async (t) => {
+  const { find, looked, refresh, state } = createDatabase(t, { capacity: 1 })
   for (const key of ['a', 'b', 'c', 'a']) find(key)
   t.strictSame(looked, ['a', 'b', 'c', 'a'])
-})
-
-t.test('Changes: a database that cannot be used cannot be refreshed', async (t) => {
-  const { refresh, state } = createDatabase(t)
   t.doesNotThrow(refresh)
   state.isUsable = false
   t.throws(refresh, { message: 'not usable' })

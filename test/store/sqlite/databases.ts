@@ -1,4 +1,5 @@
-import { copyFileSync } from 'node:fs'
+import fs, { copyFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Test } from 'tap'
@@ -55,4 +56,19 @@ export function leftOf(t: Test, file: string): string {
   const left = newFile(t)
   for (const suffix of ['', '-wal', '-shm']) copyFileSync(file + suffix, left + suffix)
   return left
+}
+
+/** Until an action ends, a function of `node:fs` is another one. SQLite does not use it. */
+export async function replacing(name: keyof typeof fs, by: unknown, action: () => unknown): Promise<void> {
+  const real = fs[name]
+  const set = (value: unknown) => {
+    Object.assign(fs, { [name]: value })
+    syncBuiltinESMExports()
+  }
+  set(by)
+  try {
+    await action()
+  } finally {
+    set(real)
+  }
 }

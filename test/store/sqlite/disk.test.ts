@@ -137,15 +137,12 @@ t.test('Hanging disk: changes are refused after some seconds, then at once; read
   t.strictSame(await findStored(store, known.id), known)
   await store.addToken(second)
   t.strictSame(await findStored(store, second.id), second, 'it recovers by itself')
-})
 
-t.test('Hanging disk: closing does not wait for it, nor ask it again', async (t) => {
-  const store = await openFile(t)
   disk.isHanging = true
   await Promise.all([t.rejects(store.addToken(newToken()), StoreUnavailable), store.close(), store.close()])
-  const { length } = disk.waiting
+  const asked = disk.waiting.length
   await store.close()
-  t.equal(disk.waiting.length, length)
+  t.equal(disk.waiting.length, asked, 'closing does not wait for it, nor ask it again')
 })
 
 t.test('Hanging disk: when many wait, more are refused at once and never written', async (t) => {

@@ -143,7 +143,7 @@ t.test('Moved store: what is copied has every column of every table that is not 
     for (const column of columns) t.match(statement, new RegExp(`\\b${column}\\b.*(?=FROM)`, 's'), `${table}.${column}`)
     t.equal(db.prepare(statement).columns().length, columns.length)
   }
-  t.equal((await store.lastKeys()).length, 6)
+  t.equal((await store.lastKeys()).length, 7)
 })
 
 t.test('Moved store: copying and reopening are audit events in the same transaction', async (t) => {

@@ -10,7 +10,6 @@ import fs, {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
@@ -19,7 +18,7 @@ import { ifThere, preparePlace, tighten } from '../../../src/store/sqlite/place.
 import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
 import { AUTHOR } from '../../support/audit.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { leftOf, newFile, open, openFile, refusal } from './databases.ts'
+import { leftOf, newFile, open, openFile, refusal, replacing } from './databases.ts'
 
 t.test('Place: a database behind a link has its side files beside the real file', async (t) => {
   const folder = temporaryFolder(t)
@@ -51,26 +50,18 @@ async function closedAmid(
 ): Promise<number> {
   let closed = 0
   const real = fs[operation] as (path: string, ...rest: unknown[]) => unknown
-  function replace(by: unknown): void {
-    Object.assign(fs, { [operation]: by })
-    syncBuiltinESMExports()
-  }
   function close(path: string): void {
     if (!/-(wal|shm)$/.test(path) || !existsSync(path)) return
     rmSync(path)
     closed++
   }
-  replace((path: string, ...rest: unknown[]) => {
+  function closing(path: string, ...rest: unknown[]) {
     if (operation !== 'statSync') close(path)
     const answer = real(path, ...rest)
     close(path)
     return answer
-  })
-  try {
-    await action()
-  } finally {
-    replace(real)
   }
+  await replacing(operation, closing, action)
   return closed
 }
 
