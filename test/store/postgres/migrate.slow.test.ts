@@ -5,7 +5,7 @@ import { startDatabases, startPostgres } from '../../support/postgres/postgres.t
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { until } from '../../support/until.ts'
 import { EXPANDED, FIRST, RECORDED } from '../conformance/migrations.ts'
-import { connectTo, end, migrateAt } from './migrate-at.ts'
+import { connectTo, end, migrateAt } from './stores.ts'
 
 const { createEmptyDatabase } = await startDatabases()
 
