@@ -9,6 +9,7 @@ import {
   changesOf,
   type Harness,
   IMPORTED,
+  idsOf,
   onEmptyStore,
   PAGE,
   register,
@@ -35,74 +36,47 @@ export function auditConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
   test('Audit: each change is one event with the fields before and after, and without secrets', async (t, store) => {
-    const at = (time: number) => new Date(time).toISOString()
+    const at = (time: number) => new Date(START + time).toISOString()
     const shown = {
-      client_id: 'a',
-      name: 'Application a',
-      developer_email: 'developer@partner.example',
-      status: 'active',
-      suites: ['store'],
-      created_at: TIME,
-      tokens_valid_from: null,
-      secrets: [GENERATED],
+      ...{ client_id: 'a', name: 'Application a', developer_email: 'developer@partner.example', status: 'active' },
+      ...{ suites: ['store'], created_at: TIME, tokens_valid_from: null, secrets: [GENERATED] },
     }
     const shownSuite = { id: 'store', name: 'Suite store', created_at: TIME, secrets: [GENERATED] }
-    const imported = { digest: IMPORTED, createdAt: START + 2 }
-    const ended = { ...GENERATED, ends_at: at(START + 9) }
-    const rotated = [ended, { ...GENERATED, created_at: at(START + 1) }]
-    const revoked = { ...GENERATED, ends_at: at(START + 7), revoked_at: at(START + 7) }
-    const added = { ...GENERATED, origin: 'imported', created_at: at(START + 2) }
-    const last = { name: 'Ünï "new" ✓', tokens_valid_from: at(START + 5), secrets: [{}, {}, {}] }
-    const revoke = async (time: number) => store.revokeSecret('a', await secretIdOf(store, 'a'), time, AUDIT)
+    const name = 'Ünï "new" ✓'
+    const ended = { ...GENERATED, ends_at: at(9) }
+    const rotated = { secrets: [[GENERATED], [ended, { ...GENERATED, created_at: at(1) }]] } satisfies Fields
+    const revoked = { ...GENERATED, ends_at: at(7), revoked_at: at(7) }
+    const added = { ...GENERATED, origin: 'imported', created_at: at(2) }
+    const last = { ...shown, name, tokens_valid_from: at(5), secrets: [{}, {}, {}] }
+    const lastSuite = { ...shownSuite, name, secrets: [{}, {}] }
+    const rotate = async (id: string) => store.rotateSecret(id, SECRET, START + 9, 0, AUDIT)
+    const revoke = async (time: number) => store.revokeSecret('a', await secretIdOf(store, 'a'), START + time, AUDIT)
+    const add = async () => store.addSecret('a', { digest: IMPORTED, createdAt: START + 2 }, AUDIT)
     const cases: Case[] = [
       [() => registerSuites(store, 'store'), 'suite registered store', { added: shownSuite }],
       [() => register(store, application('a', { suites: 'all' })), 'application registered a', { added: shown }],
       [() => store.setStatus('a', 'suspended', AUDIT), 'application suspended a', { status: ['active', 'suspended'] }],
       [() => store.setStatus('a', 'suspended', AUDIT)],
       [() => store.setStatus('a', 'active', AUDIT), 'application resumed a', { status: ['suspended', 'active'] }],
-      [
-        () => store.updateApplication('a', { name: last.name }, AUDIT),
-        'application updated a',
-        { name: [shown.name, last.name] },
-      ],
-      [() => store.updateApplication('a', { name: last.name }, AUDIT)],
+      [() => store.updateApplication('a', { name }, AUDIT), 'application updated a', { name: ['Application a', name] }],
+      [() => store.updateApplication('a', { name }, AUDIT)],
       [() => store.withdraw('a', 'store', AUDIT), 'approval withdrawn a', { suites: [['store'], []] }],
       [() => store.withdraw('a', 'store', AUDIT)],
       [() => store.approve('a', 'store', AUDIT), 'application approved a', { suites: [[], ['store']] }],
       [() => store.approve('a', 'store', AUDIT)],
       [() => store.approve('a', 'nowhere', AUDIT)],
-      [
-        () => store.revokeTokens('a', START + 5, AUDIT),
-        'all tokens revoked a',
-        { tokens_valid_from: [null, at(START + 5)] },
-      ],
+      [() => store.revokeTokens('a', START + 5, AUDIT), 'all tokens revoked a', { tokens_valid_from: [null, at(5)] }],
       [() => store.revokeTokens('a', START + 5, AUDIT), 'all tokens revoked a', {}],
-      [
-        () => store.rotateSecret('a', SECRET, START + 9, 0, AUDIT),
-        'secret rotated a',
-        { secrets: [[GENERATED], rotated] },
-      ],
-      [() => revoke(START + 7), 'secret revoked a', { secrets: [[ended], [revoked]] }],
-      [() => revoke(START + 8)],
+      [() => rotate('a'), 'secret rotated a', rotated],
+      [() => revoke(7), 'secret revoked a', { secrets: [[ended], [revoked]] }],
+      [() => revoke(8)],
       [() => store.revokeSecret('a', 999_999, START + 8, AUDIT)],
-      [() => store.addSecret('a', imported, AUDIT), 'secret added a', { secrets: [[], [added]] }],
-      [
-        () => store.updateSuite('store', { name: 'New' }, AUDIT),
-        'suite updated store',
-        { name: [shownSuite.name, 'New'] },
-      ],
-      [() => store.updateSuite('store', { name: 'New' }, AUDIT)],
-      [
-        () => store.rotateSecret('store', SECRET, START + 9, 0, AUDIT),
-        'secret rotated store',
-        { secrets: [[GENERATED], rotated] },
-      ],
-      [() => store.removeApplication('a', AUDIT), 'application removed a', { removed: { ...shown, ...last } }],
-      [
-        () => store.removeSuite('store', AUDIT),
-        'suite removed store',
-        { removed: { ...shownSuite, name: 'New', secrets: [{}, {}] } },
-      ],
+      [() => add(), 'secret added a', { secrets: [[], [added]] }],
+      [() => store.updateSuite('store', { name }, AUDIT), 'suite updated store', { name: ['Suite store', name] }],
+      [() => store.updateSuite('store', { name }, AUDIT)],
+      [() => rotate('store'), 'secret rotated store', rotated],
+      [() => store.removeApplication('a', AUDIT), 'application removed a', { removed: last }],
+      [() => store.removeSuite('store', AUDIT), 'suite removed store', { removed: lastSuite }],
     ]
     for (const [make, expected, fields = {}] of cases) {
       const earlier = await store.listAuditEvents(PAGE)
@@ -146,11 +120,8 @@ export function auditConformance(t: Test, harness: Harness): void {
     const newcomers = { suites: [suite('store'), suite('b')], applications: [...many, twin, namesake] }
     await store.register(newcomers, AUDIT)
     const events = await store.listAuditEvents(PAGE)
-    t.equal(events.length, 2 + 1 + 99)
-    t.strictSame(
-      events.toReversed().map(({ subject }) => subject.id),
-      ['store', 'a0', 'b', ...many.slice(1).map(({ clientId }) => clientId)],
-    )
+    const ids = events.toReversed().map(({ subject }) => subject.id)
+    t.strictSame(ids, ['store', 'a0', 'b', ...idsOf(many.slice(1))])
     t.match(events[99 - 7], { subject: { id: 'a7' }, after: { name: 'Application a7', suites: ['store', 'b'] } })
   })
 
@@ -200,11 +171,8 @@ export function auditConformance(t: Test, harness: Harness): void {
     ]
     for (const [filter, expected] of filters) {
       const found = await store.listAuditEvents({ ...PAGE, ...filter })
-      t.strictSame(
-        found,
-        expected.map((at) => all[at]),
-        JSON.stringify(filter),
-      )
+      const at = found.map(({ id }) => all.findIndex((event) => event.id === id))
+      t.strictSame(at, expected, JSON.stringify(filter))
     }
   })
 

@@ -15,11 +15,7 @@ t.test('Migrations: what a node has begun is undone where its machine dies, and 
   const more = { ...FIRST, '0002_b.sql': 'ALTER TABLE a ADD COLUMN m int; SELECT pg_sleep(1)' }
   const proxy = await startProxy(t, Number(new URL(url).port))
   const dying = migrateAt(proxy.through(url), { folder: folderOf(t, more) })
-  await until(
-    async () =>
-      (await query(url, "SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'a'::regclass"))
-        .length > 0,
-  )
+  await untilLocked(url, "mode = 'AccessExclusiveLock' AND relation = 'a'::regclass")
   proxy.swallow()
   t.strictSame(await migrateAt(url, { folder: folderOf(t, more) }), { from: 1, to: 2 })
   proxy.cut()
@@ -36,8 +32,7 @@ t.test('Migrations: one waits for a long transaction in steps, so that nobody wa
     message: /55P03, .*\(another node .*, or a pg_dump uses it: wait until that has ended\)$/,
   })
   const migrated = migrateAt(url, { folder })
-  const waiting = "SELECT FROM pg_locks WHERE relation = 'a'::regclass AND NOT granted"
-  await until(async () => (await query(url, waiting)).length > 0)
+  await untilLocked(url, "relation = 'a'::regclass AND NOT granted")
   t.strictSame(await query(url, 'SELECT n FROM a'), [], 'the one that came after it is answered before it')
   dump.end()
   t.strictSame(await migrated, { from: 2, to: 3 })
@@ -50,8 +45,7 @@ t.test('Migrations: one that PostgreSQL ends because of a deadlock tries again',
   const other = await begin(t, url, 'LOCK TABLE b')
   const both = folderOf(t, { ...two, '0004_c.sql': 'ALTER TABLE a ADD COLUMN m int; ALTER TABLE b ADD COLUMN m int' })
   const migrated = migrateAt(url, { folder: both })
-  const waiting = "SELECT FROM pg_locks WHERE relation = 'b'::regclass AND NOT granted"
-  await until(async () => (await query(url, waiting)).length > 0)
+  await untilLocked(url, "relation = 'b'::regclass AND NOT granted")
   await other.ask('LOCK TABLE a')
   other.end()
   t.strictSame(await migrated, { from: 3, to: 4 })
@@ -78,4 +72,8 @@ async function begin(t: Test, url: string, statement: string) {
   await ask('BEGIN')
   await ask(statement)
   return { ask, end: () => end(connection) }
+}
+
+async function untilLocked(url: string, how: string): Promise<void> {
+  await until(async () => (await query(url, `SELECT FROM pg_locks WHERE ${how}`)).length > 0)
 }

@@ -46,10 +46,7 @@ t.test('Many nodes: those that revoke the same tokens at once do not stand in th
     await Promise.all(stores.flatMap((store, at) => orders[at]?.map(({ id }) => store.revokeToken(id, time))))
   }
   const found = await Promise.all(tokens.map(({ id }) => findStored(stores[0], id)))
-  t.strictSame(
-    found.filter((token) => token?.revokedAt !== 5),
-    [],
-  )
+  t.ok(found.every((token) => token?.revokedAt === 5))
 })
 
 t.test('Many nodes: those that purge at once, while others revoke, delete each token once', async (t) => {

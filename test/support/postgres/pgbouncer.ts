@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { needs } from '../needs.ts'
 import { until } from '../until.ts'
+import { temporaryFolderOfUser } from './binaries.ts'
 import { query } from './databases.ts'
 import { quietPort } from './ports.ts'
-import { temporaryFolderOfUser } from './template.ts'
 import { AS_USER } from './user.ts'
 
 // On Debian it is where only root's PATH leads.
