@@ -66,10 +66,8 @@ export function applicationConformance(t: Test, harness: Harness): void {
       t.strictSame(idsOf(listed), order)
       t.strictSame(idsOf(await listing({ limit: 1 })), order.slice(0, 1))
       t.strictSame(await page(order.indexOf('d'), 1), [order[order.indexOf('d') + 1]], 'after one that was removed')
-      t.strictSame(
-        await page(0, 3),
-        order.slice(1).filter((id) => id !== 'd'),
-      )
+      const others = order.slice(1).filter((id) => id !== 'd')
+      t.strictSame(await page(0, 3), others)
       t.strictSame(await page(3, 3), [])
     }
     const ofKeys = await store.listApplicationsOf(applications.map(({ key }) => key).toReversed())
@@ -283,10 +281,8 @@ export function suiteConformance(t: Test, harness: Harness): void {
   test('Store: an application is approved for the suites it names, or for all', async (t, store) => {
     const suites = [suite('store'), suite('product-information')]
     const one = application('one', { suites: ['store', 'nowhere'] })
-    await store.register(
-      { suites, applications: [application('none'), one, application('all', { suites: 'all' })] },
-      AUDIT,
-    )
+    const applications = [application('none'), one, application('all', { suites: 'all' })]
+    await store.register({ suites, applications }, AUDIT)
     const suitesOf = async () =>
       Promise.all(['none', 'one', 'all'].map(async (id) => (await store.findApplication(id))?.suites))
     t.strictSame(await suitesOf(), [[], ['store'], ['store', 'product-information']])

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process'
 import { appendFileSync, closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -62,11 +62,8 @@ export async function preparePostgres({ durable = false, settings = {}, binaries
 
   async function start(): Promise<void> {
     const output = openSync(log, 'a')
-    const child = spawn(join(binaries, 'postgres'), ['-D', data], {
-      ...AS_USER,
-      detached: true,
-      stdio: ['ignore', output, output],
-    })
+    const stdio: StdioOptions = ['ignore', output, output]
+    const child = spawn(join(binaries, 'postgres'), ['-D', data], { ...AS_USER, detached: true, stdio })
     closeSync(output)
     child.unref()
     postmaster = child
