@@ -49,11 +49,8 @@ t.test('A locked table: what waits for it does not become more', async (t) => {
   const { url, location } = await newLocation()
   const store = await open(t, location)
   const key = await newKey(store, 'a')
-  const waiting = async () => {
-    const where = "wait_event_type = 'Lock' AND usename = current_user"
-    const [row] = await query(url, `SELECT count(*)::int AS n FROM pg_stat_activity WHERE ${where}`)
-    return row.n as number
-  }
+  const locks = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND usename = current_user"
+  const waiting = async () => (await query(url, locks)).length
   const locked = query(url, 'BEGIN; LOCK TABLE tokens; SELECT pg_sleep(7); COMMIT')
   await until(async () => {
     await store.addToken(mintToken(key, Date.now()).stored).catch(() => {})
@@ -209,23 +206,15 @@ t.test('Session: while a commit waits for a standby no other one is sent', async
   const { location, clock, session } = await startSession(t)
   pair.standby.suspend()
   await t.rejects(session.write("SELECT pg_logical_emit_message(true, 'test', '')", []), StoreUnavailable)
-  const waiting = async () => {
-    const [row] = await pair.primary.query(
-      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
-    )
-    return row.n as number
-  }
+  const commits = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+  const waiting = async () => (await pair.primary.query(commits)).length
   t.equal(await waiting(), 1)
   for (let n = 0; n < 3; n++) {
     await t.rejects(openSession(location, { monotonic: () => clock.time, observe() {} }), /commits wait for a standby/)
   }
   t.equal(await waiting(), 1)
   pair.standby.resume()
-  const primary = await keepPrimary(location, {
-    timeout: 5000,
-    monotonic: () => performance.now(),
-    observe() {},
-  })
+  const primary = await keepPrimary(location, { timeout: 5000, monotonic: () => performance.now(), observe() {} })
   await primary.session()
   primary.close()
   await until(async () => (await waiting()) === 0)
