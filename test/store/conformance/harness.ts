@@ -58,7 +58,7 @@ export async function registerSuites(store: Store, ...ids: string[]): Promise<vo
 /** Every change of the registry, of an application and a suite, in an order in which each changes something. */
 export function changesOf(store: Store, { clientId = 'a', suiteId = 'store', secretId = 1 } = {}) {
   return {
-    register: () => store.register({ suites: [suite('new')], applications: [application('new')] }, AUDIT),
+    register: () => store.register({ suites: [suite('new')], applications: [application('newcomer')] }, AUDIT),
     updateApplication: () => store.updateApplication(clientId, { name: 'New' }, AUDIT),
     setStatus: () => store.setStatus(clientId, 'suspended', AUDIT),
     approve: () => store.approve(clientId, suiteId, AUDIT),

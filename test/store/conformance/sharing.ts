@@ -31,7 +31,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
 
   test('a change to the registry by one is seen by the other at once', async (t, one, other) => {
     const stateOf = async (store: Store) => [
-      await Promise.all(['a', 'new'].map(store.findApplication)),
+      await Promise.all(['a', 'newcomer'].map(store.findApplication)),
       await store.findSuite('store'),
       await store.mostImportedSecrets(),
       await store.listApplications(PAGE),
@@ -52,7 +52,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
       ...changesOf(one, { secretId: await secretIdOf(one, 'a') }),
     }
     for (const [name, change] of Object.entries(changes)) await check(name, change)
-    t.strictSame(idsOf(await other.listApplications(PAGE)), ['new'])
+    t.strictSame(idsOf(await other.listApplications(PAGE)), ['newcomer'])
   })
 
   test('a token, its revocation and the removal of its application are seen by a busy other handle, each time', async (t, one, other) => {

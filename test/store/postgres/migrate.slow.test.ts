@@ -27,10 +27,8 @@ t.test('Migrations: one waits for a long transaction in steps, so that nobody wa
   await migrateAt(url, { folder: folderOf(t, RECORDED) })
   const dump = await begin(t, url, 'SELECT FROM a')
   const folder = folderOf(t, EXPANDED)
-  await t.rejects(migrateAt(url, { folder, maxTries: 1 }), {
-    name: 'StoreUnavailable',
-    message: /55P03, .*\(another node .*, or a pg_dump uses it: wait until that has ended\)$/,
-  })
+  const message = /55P03, .*\(another node .*, or a pg_dump uses it: wait until that has ended\)$/
+  await t.rejects(migrateAt(url, { folder, maxTries: 1 }), { name: 'StoreUnavailable', message })
   const migrated = migrateAt(url, { folder })
   await untilLocked(url, "relation = 'a'::regclass AND NOT granted")
   t.strictSame(await query(url, 'SELECT n FROM a'), [], 'the one that came after it is answered before it')

@@ -28,21 +28,19 @@ t.test('Changes: one that waits for another says so in the end, and the session 
   // As long as a command waits.
   const store = await open(t, location, { lockTimeout: 10_000, observe: (event) => events.push(event) })
   const end = await holdOpen(t, url, 'SELECT registry FROM changes FOR UPDATE')
-  await t.rejects(store.register({ suites: [suite('s')], applications: [] }, AUDIT), {
-    name: 'StoreUnavailable',
-    message: /55P03, .*\(another node or command is changing the same, or a pg_dump uses it: wait until/,
-  })
+  const message = /55P03, .*\(another node or command is changing the same, or a pg_dump uses it: wait until/
+  const newcomers = { suites: [suite('s')], applications: [] }
+  await t.rejects(store.register(newcomers, AUDIT), { name: 'StoreUnavailable', message })
   await end()
   t.strictSame(logged(events), [])
-  t.match(await store.register({ suites: [suite('s')], applications: [] }, AUDIT), { suites: [{ suiteId: 's' }] })
+  t.match(await store.register(newcomers, AUDIT), { suites: [{ suiteId: 's' }] })
 })
 
 t.test('PostgreSQL: where nothing answers the start ends after some seconds, with the reason', async (t) => {
   const { location } = await newLocation()
-  await t.rejects(open(t, { ...location, hosts: [{ host: '127.0.0.1', port: 1 }] }), {
-    name: 'StoreUnavailable',
-    message: /PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/,
-  })
+  const hosts = [{ host: '127.0.0.1', port: 1 }]
+  const message = /PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/
+  await t.rejects(open(t, { ...location, hosts }), { name: 'StoreUnavailable', message })
 })
 
 t.test('A locked table: what waits for it does not become more', async (t) => {

@@ -61,12 +61,9 @@ t.test('A login that fails leaves no connection behind', async (t) => {
 
 t.test('Settings of a role, or PGSSLMODE, do not change what is read, or how', async (t) => {
   const { location } = await newLocation()
-  for (const setting of [
-    `bytea_output = 'escape'`,
-    `default_transaction_isolation = 'serializable'`,
-    `timezone = 'Asia/Kolkata'`,
-  ])
-    await server.query(`ALTER ROLE ${location.user} SET ${setting}`)
+  const settings = { bytea_output: 'escape', default_transaction_isolation: 'serializable', timezone: 'Asia/Kolkata' }
+  for (const [name, value] of Object.entries(settings))
+    await server.query(`ALTER ROLE ${location.user} SET ${name} = '${value}'`)
   process.env.PGSSLMODE = 'require'
   t.teardown(() => delete process.env.PGSSLMODE)
   const store = await open(t, location)
@@ -125,10 +122,8 @@ t.test('Settings that are wrong later are 503, and the reason is said until they
   writeFileSync(passwordFile, location.password as string)
   const store = await open(t, { ...location, passwordFile })
   rmSync(passwordFile)
-  await query(
-    url,
-    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()',
-  )
+  const others = 'usename = current_user AND pid <> pg_backend_pid()'
+  await query(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`)
   await until(async () => {
     const error = await store.findSuite('a').catch((error: Error) => error)
     return error instanceof StoreUnavailable && /DATABASE_PASSWORD_FILE, .* cannot be read/.test(error.message)
@@ -203,10 +198,8 @@ t.test('PostgreSQL: a server that does not keep what it commits is refused', asy
   for (const synchronousCommit of ['off', 'local']) {
     const location = await emptyLocation()
     await server.query(`ALTER ROLE ${location.user} SET synchronous_commit = ${synchronousCommit}`)
-    await t.rejects(open(t, location), {
-      name: 'OperatorError',
-      message: new RegExp(`synchronous_commit is ${synchronousCommit} for this role or database`),
-    })
+    const message = new RegExp(`synchronous_commit is ${synchronousCommit} for this role or database`)
+    await t.rejects(open(t, location), { name: 'OperatorError', message })
   }
   const location = await emptyLocation()
   const database = `${location.database}_latin1`
@@ -218,10 +211,8 @@ t.test('PostgreSQL: a server that does not keep what it commits is refused', asy
 
 t.test("PostgreSQL: another program's database is left alone, and an empty one no store by mistake", async (t) => {
   const location = await emptyLocation()
-  await t.rejects(open(t, location, { create: false }), {
-    name: 'OperatorError',
-    message: /^The database postgres:\S+ is empty\. /,
-  })
+  const isEmpty = { name: 'OperatorError', message: /^The database postgres:\S+ is empty\. / }
+  await t.rejects(open(t, location, { create: false }), isEmpty)
   t.strictSame(await server.query("SELECT FROM pg_tables WHERE schemaname = 'public'", location.database), [])
   await server.query('CREATE TABLE theirs (id integer)', location.database)
   for (const create of [true, false]) {
@@ -230,10 +221,8 @@ t.test("PostgreSQL: another program's database is left alone, and an empty one n
   }
   await server.query('DROP TABLE theirs', location.database)
   const store = await open(t, location)
-  t.match(store, {
-    database: `postgres://127.0.0.1:${location.hosts[0]?.port}/${location.database}`,
-    migrated: { from: 0 },
-  })
+  const database = `postgres://127.0.0.1:${location.hosts[0]?.port}/${location.database}`
+  t.match(store, { database, migrated: { from: 0 } })
   const again = await open(t, location, { create: false })
   t.equal(again.migrated.from, again.migrated.to)
 })
@@ -247,10 +236,8 @@ t.test('PostgreSQL: backup and restore are left to its own tools', async (t) => 
 t.test('PostgreSQL with TLS: a server without it is refused, and an unreadable certificate', async (t) => {
   const location = await emptyLocation()
   await t.rejects(open(t, { ...location, tls: { rootCertificateFile: undefined } }), /does not support SSL/)
-  await t.rejects(
-    open(t, { ...location, tls: { rootCertificateFile: '/nowhere' } }),
-    /file of sslrootcert, \/nowhere, cannot be read: ENOENT/,
-  )
+  const nowhere = { rootCertificateFile: '/nowhere' }
+  await t.rejects(open(t, { ...location, tls: nowhere }), /file of sslrootcert, \/nowhere, cannot be read: ENOENT/)
   const file = join(temporaryFolder(t), 'ca.pem')
   writeFileSync(file, 'nothing')
   await t.rejects(open(t, { ...location, tls: { rootCertificateFile: file } }), /does not support SSL/)

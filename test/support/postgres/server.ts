@@ -117,7 +117,7 @@ export async function preparePostgres({ durable = false, settings = {}, binaries
   }
 }
 
-async function answers(url: string): Promise<boolean> {
+export async function answers(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 })
   client.on('error', () => {})
   try {
