@@ -56,7 +56,6 @@ function linkLibraries(): void {
   }
 }
 
-/** Such as 18.4. */
 export function versionOf(binaries: string): string {
   const said = execFileSync(join(binaries, 'postgres'), ['--version'], { encoding: 'utf8', stdio: 'pipe' })
   return said.match(/\) (\S+)/)?.[1] as string

@@ -48,10 +48,7 @@ export async function startProxy(t: Test, target: number) {
 
   /** Resets all connections. New ones get through. */
   function cut(): void {
-    for (const { client, server } of pairs) {
-      client.resetAndDestroy()
-      server.resetAndDestroy()
-    }
+    for (const { client, server } of pairs) for (const socket of [client, server]) socket.resetAndDestroy()
     pairs.clear()
   }
 
