@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { Application, NewApplication } from '../../src/domain/application.ts'
 import type { Operator } from '../../src/domain/operator.ts'
@@ -9,12 +8,14 @@ import { hourOf } from '../../src/domain/usage.ts'
 import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { AUDIT, AUTHOR } from '../support/audit.ts'
+import { application as newcomer, suite } from '../support/newcomers.ts'
 import { holdOpen, query } from '../support/postgres/databases.ts'
 import { locationOf } from '../support/postgres/location.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { startProxy } from '../support/postgres/proxy.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
+import { addOperator } from './conformance/harness.ts'
 
 const NOW = Date.now()
 const SECRET = { digest: '$sha256$AAAA', createdAt: NOW }
@@ -25,8 +26,7 @@ const { createDatabase } = await startDatabases()
 
 function application(clientId: string): NewApplication {
   const name = `Ünï "quoted" {${clientId}}, ✓ \\`
-  const rest = { createdAt: NOW, secret: SECRET, suites: 'all' as const, skipNamesake: false }
-  return { clientId, name, developerEmail: 'developer@partner.example', ...rest }
+  return newcomer(clientId, { name, createdAt: NOW, secret: SECRET, suites: 'all' })
 }
 
 /** A store with something in every table, of which the applications and suites with the highest ids were removed. */
@@ -34,8 +34,10 @@ async function fillStore(t: Test) {
   const file = join(temporaryFolder(t), 'store.db')
   const store = openSqlite(file, { lockTimeout: 200 })
   t.teardown(() => store.close())
-  const suites = ['store', 'removed'].map((suiteId) => ({ suiteId, name: suiteId, createdAt: NOW, secret: SECRET }))
-  await store.register({ suites, applications: ['a', 'b', 'gone'].map(application) }, AUDIT)
+  await store.register(
+    { suites: ['store', 'removed'].map(suite), applications: ['a', 'b', 'gone'].map(application) },
+    AUDIT,
+  )
   await store.addSecret('a', IMPORTED, AUDIT)
   await store.revokeSecret('a', 3, NOW, AUDIT)
   await store.setStatus('b', 'suspended', AUDIT)
@@ -51,14 +53,10 @@ async function fillStore(t: Test) {
   const count = { applicationKey: key, hour: hourOf(NOW), issued: 3, refused: 1 }
   await store.addTokenCounts([{ ...count, lastTokenAt: NOW }])
   await store.recordSecretUses([{ secretId: 1, lastUsedAt: NOW }])
-  await store.addOperator({ name: 'anna', role: 'admin', createdAt: NOW }, AUDIT)
-  const lasts = { createdAt: NOW, endsAt: NOW + 1 }
-  for (const digest of ['first', 'second']) await store.addAdminKey('anna', { digest, ...lasts }, AUDIT)
+  await addOperator(store, 'anna')
+  await store.addAdminKey('anna', { digest: 'second', createdAt: NOW, endsAt: NOW + 1 }, AUDIT)
   await store.revokeAdminKey('anna', 1, NOW, AUDIT)
   await store.recordAdminKeyUse(2, NOW)
-  for (const digest of ['used', 'code']) await store.addLoginCode('anna', { digest, ...lasts }, AUDIT)
-  const session = { digest: 'session', ...lasts, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
-  await store.beginSession('anna', 'used', session, AUDIT)
   await store.removeApplication('gone', AUDIT)
   await store.removeSuite('removed', AUDIT)
   return { file, store, tokens, count }
@@ -125,20 +123,14 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   t.match(arrived, { ...copying, subject: { kind: 'database', id: place }, before: {}, after })
   t.equal(await target.mostImportedSecrets(), await store.mostImportedSecrets())
   t.equal(await target.addAdminKey('anna', { digest: 'third', createdAt: NOW, endsAt: NOW }, AUDIT), 3)
+
+  await target.register({ suites: [suite('s')], applications: [application('c')] }, AUDIT)
+  const message = 'an id of what was removed is not used again, which would make old tokens valid'
+  t.match(await target.findApplication('c'), { key: 4, secrets: [{ id: 8 }] }, message)
+  t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 7 }] }, message)
 })
 
-t.test('Copy: an id of what was removed is not used again, which would make old tokens valid', async (t) => {
-  const { file } = await fillStore(t)
-  const url = await createDatabase()
-  await copy(file, url)
-  const target = await openTarget(t, url)
-  const suite = { suiteId: 's', name: 'New', createdAt: NOW, secret: SECRET }
-  await target.register({ suites: [suite], applications: [application('c')] }, AUDIT)
-  t.match(await target.findApplication('c'), { key: 4, secrets: [{ id: 8 }] })
-  t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 7 }] })
-})
-
-t.test('Copy: a store of many pages, which is used meanwhile', async (t) => {
+t.test('Copy: a store of many pages, which is used meanwhile, or of none', async (t) => {
   const { file, store, tokens } = await fillStore(t)
   const { applicationKey } = tokens.valid as { applicationKey: Application['key'] }
   const many = Array.from({ length: 10_010 }, () => mintToken(applicationKey, NOW).stored)
@@ -153,12 +145,10 @@ t.test('Copy: a store of many pages, which is used meanwhile', async (t) => {
   t.ok(copied.tokens >= 10_013)
   const target = await openTarget(t, url)
   for (const at of [0, 5000, 10_009]) t.match(await target.findToken(many[at]?.id as Buffer), { stored: many[at] })
-})
 
-t.test('Copy: an empty store is one, too', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  await openSqlite(file, { lockTimeout: 0 }).close()
-  t.match(await copy(file, await createDatabase()), { applications: 0, tokens: 0 })
+  const empty = join(temporaryFolder(t), 'store.db')
+  await openSqlite(empty, { lockTimeout: 0 }).close()
+  t.match(await copy(empty, await createDatabase()), { applications: 0, tokens: 0 })
 })
 
 t.test('Copy: it is refused where something is already, and the second time', async (t) => {
@@ -166,10 +156,8 @@ t.test('Copy: it is refused where something is already, and the second time', as
   const url = await createDatabase()
   const target = await openTarget(t, url)
   await target.register({ suites: [], applications: [application('there')] }, AUDIT)
-  await t.rejects(copy(file, url), {
-    name: 'OperatorError',
-    message: /^postgres:.* has applications, secrets, audit events already/,
-  })
+  const message = /^postgres:.* has applications, secrets, audit events already/
+  await t.rejects(copy(file, url), { name: 'OperatorError', message })
   await target.removeApplication('there', AUDIT)
   await t.rejects(copy(file, url), { name: 'OperatorError', message: /^postgres:.* has audit events already/ })
   await query(url, 'DELETE FROM audit_events')
@@ -181,19 +169,7 @@ t.test('Copy: it is refused where something is already, and the second time', as
   t.match(await copy(file, await createDatabase()), { applications: 2 })
 })
 
-t.test('Copy: a wrong password, or a database that is not there, changes nothing, and is not repeated', async (t) => {
-  const { file, store } = await fillStore(t)
-  const url = new URL(await createDatabase())
-  url.password = 'wr0ng'
-  const error = await copy(file, url.href).catch((error) => error)
-  t.match(error, { name: 'OperatorError', message: /28P01.* Nothing was copied\.$/ })
-  t.notMatch(error.message, 'wr0ng')
-  url.port = '1'
-  await t.rejects(copy(file, url.href), { name: 'OperatorError', message: /127\.0\.0\.1:1: / })
-  t.equal(store.move.movedTo(), undefined)
-})
-
-/** A store, and an empty migrated database to copy it to, in which a trigger does something for each suite that arrives. */
+/** A store, and an empty database to copy it to, in which a trigger does something for each suite that arrives. */
 async function withTrigger(t: Test, action: string, trigger = 'TRIGGER spoil BEFORE INSERT ON suites') {
   const url = await createDatabase()
   await query(url, `CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${action}; END $$`)
@@ -207,40 +183,51 @@ const AT_THE_END = 'CONSTRAINT TRIGGER spoil AFTER INSERT ON suites DEFERRABLE I
 t.test('Copy: where it fails in whatever way nothing is copied, and the store is as before', async (t) => {
   const url = await createDatabase()
   const proxy = await startProxy(t, Number(new URL(url).port))
+  const elsewhere = (change: object) => Object.assign(new URL(url), change).href
   const bug = new TypeError('a bug')
-  type Filled = Awaited<ReturnType<typeof fillStore>>
-  const failures: Record<
-    string,
-    [fail: (filled: Filled) => Promise<unknown>, error: Error | { name: string; message?: RegExp }]
-  > = {
-    'somebody else changes the registry there': [
+  const failures: [
+    when: string,
+    error: RegExp | Error,
+    fail: (filled: Awaited<ReturnType<typeof fillStore>>) => Promise<unknown>,
+  ][] = [
+    [
+      'a password is wrong',
+      /28P01.* Nothing was copied\.$/,
+      ({ file }) => copy(file, elsewhere({ password: 'wr0ng' })),
+    ],
+    ['no server is there', /127\.0\.0\.1:1: /, ({ file }) => copy(file, elsewhere({ password: 'wr0ng', port: '1' }))],
+    [
+      'somebody else changes the registry there',
+      /55P03/,
       async ({ file }) => {
         const end = await holdOpen(t, url, 'SELECT registry FROM changes FOR UPDATE')
         return copy(file, url).finally(end)
       },
-      { name: 'OperatorError', message: /55P03/ },
     ],
-    'the database goes away in the middle': [
+    [
+      'the database goes away in the middle',
+      /./,
       ({ file }) => copy(file, proxy.through(url), (table) => table === 'approvals' && proxy.cut()),
-      { name: 'OperatorError' },
     ],
-    'a text is one that PostgreSQL cannot hold': [
-      ({ file }) => {
-        const db = new Database(file)
-        db.prepare("UPDATE applications SET name = 'A' || char(0) || 'B' WHERE client_id = 'a'").run()
-        db.close()
+    [
+      'a text is one that PostgreSQL cannot hold',
+      /22021/,
+      async ({ file, store }) => {
+        await store.updateApplication('a', { name: 'A\0B' }, AUDIT)
         return copy(file, url)
       },
-      { name: 'OperatorError', message: /22021/ },
     ],
-    'there is a bug': [
+    [
+      'there is a bug',
+      bug,
       ({ file }) =>
         copy(file, url, () => {
           throw bug
         }),
-      bug,
     ],
-    'the store is opened again meanwhile, for it may have changed': [
+    [
+      'the store is opened again meanwhile, for it may have changed',
+      /opened again meanwhile/,
       async ({ file, store }) => {
         let reopened: Promise<unknown> | undefined
         const copying = copy(file, url, (table) => {
@@ -248,25 +235,35 @@ t.test('Copy: where it fails in whatever way nothing is copied, and the store is
         })
         return copying.finally(() => reopened)
       },
-      { name: 'OperatorError', message: /opened again meanwhile/ },
     ],
-  }
-  for (const [when, [fail, error]] of Object.entries(failures)) {
+  ]
+  for (const [when, expected, fail] of failures) {
     const filled = await fillStore(t)
-    t.match(await fail(filled).catch((error) => error), error, when)
+    const error = (await fail(filled).catch((error) => error)) as Error
+    t.match(error, expected === bug ? bug : { name: 'OperatorError', message: expected }, when)
+    t.notMatch(error.message, 'wr0ng')
     await assertNothingHappened(t, filled.file, url)
   }
   t.match(await copy((await fillStore(t)).file, url), { applications: 2 })
 })
 
-t.test('Copy: where what arrives differs, nothing is copied', async (t) => {
-  const changes: [change: string, message: RegExp][] = [
-    ["NEW.name := 'other'; RETURN NEW", /differs in the table suites\. Nothing was copied\.$/],
-    ['RETURN NULL', /has 0 of 1 rows of the table suites\. Nothing was copied\.$/],
+const SETTINGS = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']
+const VALUES = SETTINGS.map((name) => `current_setting('${name}')`).join(", ' ', ")
+
+t.test('Copy: where what arrives differs, or is refused, nothing is copied', async (t) => {
+  const changes: [change: string, message: RegExp, rule: string][] = [
+    ["NEW.name := 'other'; RETURN NEW", /differs in the table suites\. Nothing was copied\.$/, 'a name differs'],
+    ['RETURN NULL', /has 0 of 1 rows of the table suites\. Nothing was copied\.$/, 'a row is missing'],
+    [
+      `RAISE EXCEPTION '%', concat(${VALUES})`,
+      /P0001, 0 0 1min/,
+      'it is not limited in time, but where its machine dies its locks do not stay for long',
+    ],
   ]
-  for (const [change, message] of changes) {
+  for (const [change, message, rule] of changes) {
     const { file, url } = await withTrigger(t, change)
-    await t.rejects(copy(file, url), { name: 'OperatorError', message })
+    for (const name of SETTINGS) await query(url, `ALTER ROLE CURRENT_USER SET ${name} = '50s'`)
+    await t.rejects(copy(file, url), { name: 'OperatorError', message }, rule)
     await assertNothingHappened(t, file, url)
   }
 })
@@ -288,14 +285,6 @@ t.test('Copy: where the store is opened again in the last moment, that is said, 
   await refused
   t.equal(await store.setStatus('a', 'active', AUDIT), true)
   t.equal((await query(url, 'SELECT FROM applications')).length, 2)
-})
-
-t.test('Copy: it is not limited in time, but where its machine dies its locks do not stay for long', async (t) => {
-  const settings = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']
-  const values = settings.map((name) => `current_setting('${name}')`).join(", ' ', ")
-  const { file, url } = await withTrigger(t, `RAISE EXCEPTION '%', concat(${values})`)
-  for (const name of settings) await query(url, `ALTER ROLE CURRENT_USER SET ${name} = '50s'`)
-  await t.rejects(copy(file, url), { name: 'OperatorError', message: /P0001, 0 0 1min/ })
 })
 
 t.test(

@@ -30,10 +30,10 @@ export async function createApiWorld(t: Test, options: Parameters<typeof createA
   async function call(method: Method, path: string, { as = 'admin', ...sent }: Sent = {}): Promise<Answer> {
     const target = `/admin/v1${path}`
     const answer = await world.ask(target, { method, ...(as !== 'none' && { as }), ...sent })
-    const { statusCode: status, headers, payload } = answer
-    const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-    t.strictSame(undescribed({ method, target }, { status, headers: texts, body: payload }), [], `${method} ${path}`)
-    return { status, headers: texts, body: payload === '' ? undefined : JSON.parse(payload) }
+    const { statusCode: status, payload } = answer
+    const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]))
+    t.strictSame(undescribed({ method, target }, { status, headers, body: payload }), [], `${method} ${path}`)
+    return { status, headers, body: payload === '' ? undefined : JSON.parse(payload) }
   }
 
   return { ...world, call }

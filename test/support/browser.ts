@@ -15,34 +15,22 @@ export function browserTest(name: string, run: (t: Test) => Promise<unknown>): v
   root.test(name, { skip: needs('Chromium', executablePath !== undefined) }, run)
 }
 
-/**
- * A headless browser, without background network requests. Tests share one and take contexts of their own, which are closed
- * with the test; one with `args`, additional command-line options, is the test's own.
- */
-export async function startBrowser(t: Test, args: string[] = []): Promise<Browser> {
-  if (args.length === 0) {
-    shared ??= launchShared()
-    const browser = await shared
-    t.teardown(() => Promise.all(browser.contexts().map((context) => context.close())))
-    return browser
-  }
-  const browser = await launch(args)
-  t.teardown(() => browser.close())
+/** A headless browser, without background network requests. Contexts that a test has made in it are closed with the test. */
+export async function startBrowser(t: Test): Promise<Browser> {
+  shared ??= launch()
+  const browser = await shared
+  t.teardown(() => Promise.all(browser.contexts().map((context) => context.close())))
   return browser
 }
 
-async function launchShared(): Promise<Browser> {
-  const browser = await launch([])
-  root.teardown(() => browser.close())
-  return browser
-}
-
-function launch(args: string[]): Promise<Browser> {
+async function launch(): Promise<Browser> {
   const off = ['gpu', 'quic', 'background-networking', 'component-update', 'sync'].map((part) => `--disable-${part}`)
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath: executablePath as string,
     // Root, as in a container, has no sandbox.
     chromiumSandbox: process.getuid?.() !== 0,
-    args: ['--no-first-run', ...off, ...args],
+    args: ['--no-first-run', ...off],
   })
+  root.teardown(() => browser.close())
+  return browser
 }

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import type { Test } from 'tap'
+import root, { type Test } from 'tap'
 import { startBrowser } from './browser.ts'
 import { freePort } from './free-port.ts'
 import { run, runJson } from './run.ts'
@@ -9,10 +9,9 @@ import { temporaryDatabase } from './temporary-database.ts'
 export type Console = Awaited<ReturnType<typeof startConsole>>
 
 /** Starts a server process with its console and an operator, `anna`, who is an admin. */
-export async function startConsole(t: Test) {
-  const { env: database, file } = temporaryDatabase(t)
+async function startConsole(t: Test) {
   const port = await freePort()
-  const env = { ...database, ADMIN_ADDRESS: `127.0.0.1:${port}` }
+  const env = { ...temporaryDatabase(t).env, ADMIN_ADDRESS: `127.0.0.1:${port}` }
   /** Runs a command on the server's database. Throws if it fails. */
   const command = (...args: string[]) => runJson(args, { env })
   await run(['migrate'], { env })
@@ -31,17 +30,34 @@ export async function startConsole(t: Test) {
     server.token({ client_id: clientId, client_secret: clientSecret })
 
   /** Registers an application. Resolves to its credentials. */
-  async function register(name = 'Store front'): Promise<{ clientId: string; clientSecret: string }> {
-    const { client_id: clientId, client_secret: clientSecret } = await command(
-      ...['applications', 'register', '--name', name, '--developer-email', 'dev@partner.example'],
-    )
+  async function register(): Promise<{ clientId: string; clientSecret: string }> {
+    const args = ['applications', 'register', '--name', 'Store front', '--developer-email', 'dev@partner.example']
+    const { client_id: clientId, client_secret: clientSecret } = await command(...args)
     return { clientId, clientSecret }
   }
 
-  return { server, address: server.address, origin, port, env, file, command, register, link, token }
+  return { server, address: server.address, origin, env, command, register, link, token }
 }
 
-export type Visitor = Awaited<ReturnType<typeof signIn>>
+/** Starts a browser, and a server with its console. */
+export async function startBoth(t: Test) {
+  const [browser, console] = await Promise.all([startBrowser(t), startConsole(t)])
+  return { browser, console }
+}
+
+/** Returns a function like `startBoth` that starts one server for all tests, which only read or have data of their own. */
+export function startOnce(prepare: (console: Console) => Promise<unknown> = async () => {}) {
+  let started: Promise<Console> | undefined
+  async function begin() {
+    const console = await startConsole(root)
+    await prepare(console)
+    return console
+  }
+  return async (t: Test) => {
+    started ??= begin()
+    return { browser: await startBrowser(t), console: await started }
+  }
+}
 
 /** Signs an operator in, in a new browser context. Collects errors as `visit` does. */
 export async function signIn(
@@ -90,17 +106,6 @@ async function watch(context: BrowserContext): Promise<string[]> {
   return complaints
 }
 
-/** How far a page can be scrolled to the side, in pixels. */
-export function sideways(page: Page): Promise<number> {
-  return page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-}
-
-/** Starts a browser, and a server with its console. */
-export async function startBoth(t: Test) {
-  const [browser, console] = await Promise.all([startBrowser(t), startConsole(t)])
-  return { browser, console }
-}
-
 /** Registers an application in the console. Resolves to its credentials. */
 export async function registerApplication(page: Page, origin: string) {
   await page.goto(`${origin}/new-application`)
@@ -111,26 +116,28 @@ export async function registerApplication(page: Page, origin: string) {
 }
 
 /** The new credentials that a page shows. */
-export async function shownCredentials(page: Page): Promise<{ clientId: string; clientSecret: string }> {
+export async function shownCredentials(page: Page) {
   const values = page.getByRole('group', { name: 'New credentials' }).locator('code')
   await values.first().waitFor()
-  const [clientId, clientSecret] = await values.allTextContents()
-  return { clientId: clientId as string, clientSecret: clientSecret as string }
+  const [clientId = '', clientSecret = ''] = await values.allTextContents()
+  return { clientId, clientSecret }
 }
 
 /** Makes a new secret on the page of an application or a suite. Resolves to the credentials. */
-export async function makeSecret(page: Page, { overlap = '', clickCount = 1 } = {}) {
+export async function makeSecret(page: Page, { overlap, clicks = 1 }: { overlap?: string; clicks?: number } = {}) {
   const form = page.locator('form[action$="/secrets"]')
   await page.locator('details', { has: form }).locator('summary').click()
-  if (overlap !== '') await form.locator('[name=overlap]').selectOption(overlap)
-  await form.locator('button:not([type=button])').click({ clickCount })
+  if (overlap !== undefined) await form.locator('[name=overlap]').selectOption(overlap)
+  await form.locator('button:not([type=button])').click({ clickCount: clicks })
   return shownCredentials(page)
 }
 
 /** Clicks a button that asks for confirmation, and confirms. Resolves when the next page has loaded. */
 export async function confirm(page: Page, label: string): Promise<void> {
-  const question = page.locator('summary', { hasText: `${label}…` })
-  await question.first().click()
+  await page
+    .locator('summary', { hasText: `${label}…` })
+    .first()
+    .click()
   const answer = page.waitForResponse((response) => response.request().method() === 'POST')
   await page.locator('form:visible').getByRole('button', { name: label, exact: true }).click()
   await answer

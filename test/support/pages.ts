@@ -32,6 +32,7 @@ export function deadLinksOf(body: string): string[] {
   return targets.filter((id) => !body.includes(` id="${id}"`))
 }
 
-function unescaped(text: string): string {
+/** Decodes character references as a browser does. */
+export function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name) => ENTITIES[name] as string)
 }

@@ -1,15 +1,18 @@
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { browserTest } from '../../support/browser.ts'
-import { confirm, makeSecret, registerApplication, signIn, startBoth, untilDone } from '../../support/console.ts'
+import { confirm, makeSecret, registerApplication, signIn, startOnce, untilDone } from '../../support/console.ts'
+
+const startShared = startOnce()
 
 /** An operator with a new application, whose page is shown. */
 async function start(t: Test, options?: Parameters<typeof signIn>[2]) {
-  const { browser, console } = await startBoth(t)
+  const { browser, console } = await startShared(t)
+  const { clientId } = await console.register()
   const visitor = await signIn(browser, console, options)
-  const registered = await registerApplication(visitor.page, console.origin)
-  await visitor.page.goto(`${console.origin}/applications/${registered.clientId}`)
-  return { console, ...visitor, ...registered }
+  const own = `${console.origin}/applications/${clientId}`
+  await visitor.page.goto(own)
+  return { console, own, clientId, ...visitor }
 }
 
 /** The focused element: role or tag, text, and whether its focus is visible. */
@@ -37,8 +40,7 @@ async function tabTo(page: Page, isThere: (focus: Awaited<ReturnType<typeof focu
 }
 
 browserTest('Keyboard: an application is registered without a mouse', async (t) => {
-  const { browser, console } = await startBoth(t)
-  const { page, complaints } = await signIn(browser, console)
+  const { console, page, complaints } = await start(t)
   await page.goto(console.origin)
   await page.keyboard.press('Tab')
   t.match(await focused(page), { text: 'Skip to the content' })
@@ -92,9 +94,9 @@ browserTest('Keyboard: Escape closes a confirmation dialog', async (t) => {
 })
 
 browserTest('Keyboard: every element reached with Tab has a visible focus', async (t) => {
-  const { console, page, clientId } = await start(t)
-  for (const path of ['/', '/applications', `/applications/${clientId}`, '/new-suite', '/audit', '/operators']) {
-    await page.goto(console.origin + path)
+  const { console, own, page } = await start(t)
+  for (const path of ['/', '/applications', '/new-suite', '/audit', '/operators']) {
+    await page.goto(path === '/applications' ? own : console.origin + path)
     const reached = []
     for (let times = 0; times < 80; times++) {
       await page.keyboard.press('Tab')
@@ -110,10 +112,10 @@ browserTest('Keyboard: every element reached with Tab has a visible focus', asyn
 })
 
 browserTest('Forms: two clicks have effect once, and what another operator has removed is not changed', async (t) => {
-  const { console, page, clientId } = await start(t)
-  await makeSecret(page, { clickCount: 2 })
+  const { console, own, page, clientId } = await start(t)
+  await makeSecret(page, { clicks: 2 })
   t.equal((await console.command('secrets', 'list', clientId)).length, 2)
-  await page.goto(`${console.origin}/applications/${clientId}`)
+  await page.goto(own)
   await console.command('applications', 'remove', clientId)
   await confirm(page, 'Suspend')
   t.match(await page.locator('#main').textContent(), /no application/i)

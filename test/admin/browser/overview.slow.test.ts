@@ -1,22 +1,26 @@
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { browserTest } from '../../support/browser.ts'
-import { type Console, signIn, startBoth } from '../../support/console.ts'
+import { type Console, signIn, startBoth, startOnce } from '../../support/console.ts'
 
 /** The page notices after five seconds that figures are missing. */
 const PATIENCE = { timeout: 60_000 }
 
+const startShared = startOnce()
+
 /** An operator who has the live overview open. */
-async function startOverview(t: Test) {
-  const { browser, console } = await startBoth(t)
+async function startOverview(t: Test, start = startShared) {
+  const { browser, console } = await start(t)
   const visitor = await signIn(browser, console)
+  const { page } = visitor
   const streams: string[] = []
-  visitor.page.on('request', (request) => {
+  page.on('request', (request) => {
     if (new URL(request.url()).pathname === '/live') streams.push(request.url())
   })
-  await visitor.page.goto(console.origin)
-  await isLive(visitor.page)
-  return { console, streams, ...visitor }
+  await page.goto(console.origin)
+  await isLive(page)
+  const tokens = Number(await figure(page, 'tokens-hour').textContent())
+  return { console, streams, tokens, ...visitor }
 }
 
 /** Requests this many tokens. */
@@ -37,9 +41,9 @@ const showsTokens = (page: Page, count: number) =>
     .filter({ hasText: new RegExp(`^${count}$`) })
     .waitFor(PATIENCE)
 
-browserTest('Overview: the figures update when tokens are issued, without a reload', async (t) => {
-  const { console, page, complaints } = await startOverview(t)
-  t.equal(await figure(page, 'tokens-hour').textContent(), '0')
+browserTest('Overview: the figures update without a reload; where they are missing it says since when', async (t) => {
+  const { console, page, complaints, tokens } = await startOverview(t, startBoth)
+  t.equal(tokens, 0)
   t.ok(await page.locator('[data-live-if="no-tokens"]').isVisible(), 'an empty server says what to do next')
   await page.evaluate(() => document.body.setAttribute('data-same', ''))
   await getTokens(console, 2)
@@ -49,41 +53,7 @@ browserTest('Overview: the figures update when tokens are issued, without a relo
   t.notOk(await page.locator('[data-live-if="no-tokens"]').isVisible())
   t.equal(await page.locator('body[data-same]').count(), 1, 'it is the same page')
   t.strictSame(complaints, [])
-})
 
-browserTest('Overview: a paused page does not change until it is resumed', async (t) => {
-  const { console, page, context } = await startOverview(t)
-  const pause = page.locator('[data-live-pause]')
-  await pause.click()
-  await getTokens(console, 1)
-  const other = await context.newPage()
-  await other.goto(console.origin)
-  await showsTokens(other, 1)
-  t.equal(await figure(page, 'tokens-hour').textContent(), '0')
-  await page.bringToFront()
-  await pause.click()
-  await showsTokens(page, 1)
-})
-
-browserTest('Overview: when the session ends, the stream ends and the page says so', async (t) => {
-  const { console, page, streams, complaints } = await startOverview(t)
-  const [session] = await console.command('operators', 'sessions')
-  const ended = page.locator('[data-live-ended]')
-  t.notOk(await ended.isVisible())
-  await console.command('operators', 'end-session', 'anna', String(session.id))
-  await ended.waitFor(PATIENCE)
-  t.notMatch(await state(page).textContent(), /live/i)
-  await page.bringToFront()
-  await getTokens(console, 1)
-  t.equal(await figure(page, 'tokens-hour').textContent(), '0', 'no further updates are shown')
-  await ended.locator('a').click()
-  await page.waitForURL('**/login*')
-  t.equal(streams.length, 1, 'and it was not tried again')
-  t.strictSame(complaints, [])
-})
-
-browserTest('Overview: it shows since when updates are missing, and reconnects by itself', async (t) => {
-  const { console, page } = await startOverview(t)
   const { child } = console.server
   const isDimmed = () => page.locator('body.stale').isVisible()
   t.notOk(await isDimmed())
@@ -93,12 +63,44 @@ browserTest('Overview: it shows since when updates are missing, and reconnects b
   t.ok(await isDimmed())
   child.kill('SIGCONT')
   await isLive(page)
-  t.notOk(await isDimmed())
+  t.notOk(await isDimmed(), 'it reconnects by itself')
   child.kill('SIGKILL')
   await page.getByText(/^Not connected since \d\d:\d\d:\d\d$/).waitFor(PATIENCE)
   t.ok(await isDimmed())
   await page.getByRole('button', { name: 'Pause' }).click()
   t.notOk(await isDimmed())
+})
+
+browserTest('Overview: a paused page does not change until it is resumed', async (t) => {
+  const { console, page, context, tokens } = await startOverview(t)
+  const pause = page.locator('[data-live-pause]')
+  await pause.click()
+  await getTokens(console, 1)
+  const other = await context.newPage()
+  await other.goto(console.origin)
+  await showsTokens(other, tokens + 1)
+  t.equal(await figure(page, 'tokens-hour').textContent(), String(tokens))
+  await page.bringToFront()
+  await pause.click()
+  await showsTokens(page, tokens + 1)
+})
+
+browserTest('Overview: when the session ends, the stream ends and the page says so', async (t) => {
+  const { console, page, streams, complaints, tokens } = await startOverview(t)
+  const ended = page.locator('[data-live-ended]')
+  t.notOk(await ended.isVisible())
+  for (const { id } of await console.command('operators', 'sessions')) {
+    await console.command('operators', 'end-session', 'anna', String(id))
+  }
+  await ended.waitFor(PATIENCE)
+  t.notMatch(await state(page).textContent(), /live/i)
+  await page.bringToFront()
+  await getTokens(console, 1)
+  t.equal(await figure(page, 'tokens-hour').textContent(), String(tokens), 'no further updates are shown')
+  await ended.locator('a').click()
+  await page.waitForURL('**/login*')
+  t.equal(streams.length, 1, 'and it was not tried again')
+  t.strictSame(complaints, [])
 })
 
 browserTest('Overview: a fifth window of one operator pauses the first', async (t) => {

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import { browserTest, startBrowser } from '../../support/browser.ts'
-import { signIn, startConsole } from '../../support/console.ts'
+import { browserTest } from '../../support/browser.ts'
+import { signIn, startBoth } from '../../support/console.ts'
 
 /** A malicious site on this machine that serves this page at every path. Resolves to its address. */
 async function startStranger(t: Test, body: string): Promise<string> {
@@ -14,17 +14,10 @@ async function startStranger(t: Test, body: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** A signed-in operator with an application. `args`: of the browser. */
-async function startSignedIn(t: Test, args?: string[]) {
-  const console = await startConsole(t)
-  const { clientId } = await console.register()
-  const browser = await startBrowser(t, args)
-  const { page } = await signIn(browser, console)
-  return { console, browser, page, clientId }
-}
-
 browserTest('Other sites: their forms, frames and scripts can neither change nor read anything', async (t) => {
-  const { console, page, clientId } = await startSignedIn(t)
+  const { browser, console } = await startBoth(t)
+  const { clientId } = await console.register()
+  const { page } = await signIn(browser, console)
   const paths = [`/applications/${clientId}/suspend`, `/applications/${clientId}/remove`, '/applications', '/logout']
   // Another port is still the same site, so even SameSite cookies are sent.
   const forms = paths.map((path) => `<form method="post" action="${console.origin}${path}"><button>go</button></form>`)
@@ -65,14 +58,4 @@ browserTest('Other sites: their forms, frames and scripts can neither change nor
   t.match(await console.command('applications', 'show', clientId), { status: 'active' })
   await page.goto(`${console.origin}/applications`)
   t.ok(await page.getByText('Signed in as anna').isVisible(), 'the operator is still signed in')
-})
-
-browserTest('Other sites: a name of theirs that resolves to this machine is refused (DNS rebinding)', async (t) => {
-  const { console, browser } = await startSignedIn(t, ['--host-resolver-rules=MAP rebound.example 127.0.0.1'])
-  const page = await browser.newPage()
-  for (const path of ['/', '/login', '/applications', '/admin/v1/applications', '/assets/console.css']) {
-    const answer = await page.goto(`http://rebound.example:${console.port}${path}`)
-    t.equal(answer?.status(), 421, path)
-    t.notOk(await page.getByText('Signed in as').count(), 'and shows nothing')
-  }
 })

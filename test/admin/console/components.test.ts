@@ -4,6 +4,7 @@ import { confirm, field, formErrors } from '../../../src/admin/console/component
 import { pager, table } from '../../../src/admin/console/components/table.ts'
 import { age, card, facts, note, section, time } from '../../../src/admin/console/components/words.ts'
 import { copyable } from '../../../src/admin/console/credentials.ts'
+import { difference } from '../../../src/admin/console/difference.ts'
 import { html } from '../../../src/admin/console/html.ts'
 import { layout } from '../../../src/admin/console/layout.ts'
 import { browserName } from '../../../src/admin/console/operators.ts'
@@ -122,4 +123,76 @@ t.test('Browsers: a User-Agent of a known browser has a short name, and no other
     'Mozilla/5.0 (X11; Linux) Firefox/': undefined,
   }
   t.strictSame(Object.fromEntries(Object.keys(names).map((userAgent) => [userAgent, browserName(userAgent)])), names)
+})
+
+/** As text: removed parts in [- -], added ones in [+ +]. */
+function read(...[before, after]: Parameters<typeof difference>): string[] {
+  return [...difference(before, after).text.matchAll(/<li>(.*?)<\/li>/g)].map(([, line = '']) =>
+    line
+      .replace(/<(del|ins)>/g, (_tag, kind) => (kind === 'del' ? '[-' : '[+'))
+      .replace(/<\/(del|ins)>/g, (_tag, kind) => (kind === 'del' ? '-]' : '+]'))
+      .replace(/<[^>]+>/g, '')
+      .trim(),
+  )
+}
+
+const AT = '2027-01-15T08:00:00.000Z'
+const SECRET = { id: 1, origin: 'generated', ends_at: null }
+const LINK = { created_at: AT, ends_at: '2027-01-15T08:10:00.000Z' }
+/** What is in the row already, or missing. */
+const LEFT_OUT = { client_id: 'a', id: 'a', created_at: AT, tokens_valid_from: null }
+const MANY = Array.from({ length: 50_000 }, (_, n) => `suite-${n}`)
+
+const DIFFERENCES: Record<string, [...values: Parameters<typeof difference>, lines: string[]][]> = {
+  'a changed value is shown before and after': [
+    [{ name: 'A', status: 'active' }, { name: 'B', status: 'active' }, ['name: [-A-] → [+B+]']],
+    [{ ends_at: null }, { ends_at: AT }, ['ends at: [+2027-01-15 08:00 UTC+]']],
+    [{ a: 1, b: true }, { a: 2, b: { c: 1 } }, ['a: [-1-] → [+2+]', 'b: [-true-] → [+c 1+]']],
+  ],
+  'added and removed values have one side only': [
+    [null, { name: 'A', suites: ['x'] }, ['name: [+A+]', 'suite: [+x+]']],
+    [{ name: 'A', suites: ['x', 'y'] }, null, ['name: [-A-]', 'suites: [-x-] [-y-]']],
+  ],
+  'added and removed subjects leave out missing values and those already in the row': [
+    [null, { ...LEFT_OUT, name: 'A' }, ['name: [+A+]']],
+    [{ ...LEFT_OUT, name: 'A' }, null, ['name: [-A-]']],
+  ],
+  'of lists, only the differing entries are shown': [
+    [{ suites: ['a', 'b'] }, { suites: ['b', 'c'] }, ['suites: [-a-] → [+c+]']],
+    [{ suites: ['a'] }, { suites: ['a', 'b'] }, ['suite: [+b+]']],
+    [{ suites: [] }, { suites: [] }, []],
+    // Quadratic time would take minutes.
+    [{ suites: MANY }, { suites: [...MANY, 'new'] }, ['suite: [+new+]']],
+  ],
+  'secrets and keys are compared by id, field by field': [
+    [
+      { secrets: [SECRET] },
+      { secrets: [{ ...SECRET, ends_at: AT }, { id: 2 }] },
+      ['secret: [+2+]', 'secret 1 ends at: [+2027-01-15 08:00 UTC+]'],
+    ],
+    [{ secrets: [SECRET] }, { secrets: [] }, ['secret: [-1-]']],
+    [{ secrets: [SECRET] }, { secrets: [SECRET] }, []],
+  ],
+  'a value without a name of its own is shown part by part': [
+    [{ login_links: [] }, { login_links: [LINK] }, ['login link: [+ends at 2027-01-15 08:10 UTC+]']],
+    [{ links: [{ ...LINK, ends_at: null, uses: 1 }] }, { links: [] }, ['link: [-ends at none, uses 1-]']],
+    [null, { matrix: [[1, 2]] }, ['matrix: [+[1,2]+]']],
+  ],
+}
+
+for (const [rule, cases] of Object.entries(DIFFERENCES)) {
+  t.test(`Difference: ${rule}`, async (t) => {
+    for (const [before, after, lines] of cases) t.strictSame(read(before, after), lines)
+  })
+}
+
+t.test('Difference: added and removed subjects are one line, with the fields behind it', async (t) => {
+  const fields = { name: '<b>', role: 'admin', status: 'active', suites: ['x', 'y'], secrets: [{ id: 1 }], keys: [] }
+  const summary = '<summary>admin · 2 suites · 1 secret</summary>'
+  t.match(difference(null, fields).text, summary)
+  t.match(difference(fields, null).text, summary)
+  t.match(difference(null, fields).text, '<li>suites: ')
+  t.notMatch(difference({ name: 'A' }, { name: 'B' }).text, '<details')
+  for (const none of [null, {}]) t.match(difference(none, none).text, '–')
+  t.notMatch(difference(null, { name: 1, role: 1, a: 'b' }).text, '<details', 'where nothing sums it up there is none')
 })

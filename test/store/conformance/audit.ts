@@ -5,7 +5,18 @@ import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
 import { START } from '../../support/world.ts'
-import { type Harness, IMPORTED, onEmptyStore, PAGE, register, registerSuites, SECRET, secretIdOf } from './harness.ts'
+import {
+  changesOf,
+  type Harness,
+  IMPORTED,
+  idsOf,
+  onEmptyStore,
+  PAGE,
+  register,
+  registerSuites,
+  SECRET,
+  secretIdOf,
+} from './harness.ts'
 
 const DAY = 24 * 3_600_000
 const TIME = new Date(START).toISOString()
@@ -25,74 +36,47 @@ export function auditConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
   test('Audit: each change is one event with the fields before and after, and without secrets', async (t, store) => {
-    const at = (time: number) => new Date(time).toISOString()
+    const at = (time: number) => new Date(START + time).toISOString()
     const shown = {
-      client_id: 'a',
-      name: 'Application a',
-      developer_email: 'developer@partner.example',
-      status: 'active',
-      suites: ['store'],
-      created_at: TIME,
-      tokens_valid_from: null,
-      secrets: [GENERATED],
+      ...{ client_id: 'a', name: 'Application a', developer_email: 'developer@partner.example', status: 'active' },
+      ...{ suites: ['store'], created_at: TIME, tokens_valid_from: null, secrets: [GENERATED] },
     }
     const shownSuite = { id: 'store', name: 'Suite store', created_at: TIME, secrets: [GENERATED] }
-    const imported = { digest: IMPORTED, createdAt: START + 2 }
-    const ended = { ...GENERATED, ends_at: at(START + 9) }
-    const rotated = [ended, { ...GENERATED, created_at: at(START + 1) }]
-    const revoked = { ...GENERATED, ends_at: at(START + 7), revoked_at: at(START + 7) }
-    const added = { ...GENERATED, origin: 'imported', created_at: at(START + 2) }
-    const last = { name: 'Ünï "new" ✓', tokens_valid_from: at(START + 5), secrets: [{}, {}, {}] }
-    const revoke = async (time: number) => store.revokeSecret('a', await secretIdOf(store, 'a'), time, AUDIT)
+    const name = 'Ünï "new" ✓'
+    const ended = { ...GENERATED, ends_at: at(9) }
+    const rotated = { secrets: [[GENERATED], [ended, { ...GENERATED, created_at: at(1) }]] } satisfies Fields
+    const revoked = { ...GENERATED, ends_at: at(7), revoked_at: at(7) }
+    const added = { ...GENERATED, origin: 'imported', created_at: at(2) }
+    const last = { ...shown, name, tokens_valid_from: at(5), secrets: [{}, {}, {}] }
+    const lastSuite = { ...shownSuite, name, secrets: [{}, {}] }
+    const rotate = async (id: string) => store.rotateSecret(id, SECRET, START + 9, 0, AUDIT)
+    const revoke = async (time: number) => store.revokeSecret('a', await secretIdOf(store, 'a'), START + time, AUDIT)
+    const add = async () => store.addSecret('a', { digest: IMPORTED, createdAt: START + 2 }, AUDIT)
     const cases: Case[] = [
       [() => registerSuites(store, 'store'), 'suite registered store', { added: shownSuite }],
       [() => register(store, application('a', { suites: 'all' })), 'application registered a', { added: shown }],
       [() => store.setStatus('a', 'suspended', AUDIT), 'application suspended a', { status: ['active', 'suspended'] }],
       [() => store.setStatus('a', 'suspended', AUDIT)],
       [() => store.setStatus('a', 'active', AUDIT), 'application resumed a', { status: ['suspended', 'active'] }],
-      [
-        () => store.updateApplication('a', { name: last.name }, AUDIT),
-        'application updated a',
-        { name: [shown.name, last.name] },
-      ],
-      [() => store.updateApplication('a', { name: last.name }, AUDIT)],
+      [() => store.updateApplication('a', { name }, AUDIT), 'application updated a', { name: ['Application a', name] }],
+      [() => store.updateApplication('a', { name }, AUDIT)],
       [() => store.withdraw('a', 'store', AUDIT), 'approval withdrawn a', { suites: [['store'], []] }],
       [() => store.withdraw('a', 'store', AUDIT)],
       [() => store.approve('a', 'store', AUDIT), 'application approved a', { suites: [[], ['store']] }],
       [() => store.approve('a', 'store', AUDIT)],
       [() => store.approve('a', 'nowhere', AUDIT)],
-      [
-        () => store.revokeTokens('a', START + 5, AUDIT),
-        'all tokens revoked a',
-        { tokens_valid_from: [null, at(START + 5)] },
-      ],
+      [() => store.revokeTokens('a', START + 5, AUDIT), 'all tokens revoked a', { tokens_valid_from: [null, at(5)] }],
       [() => store.revokeTokens('a', START + 5, AUDIT), 'all tokens revoked a', {}],
-      [
-        () => store.rotateSecret('a', SECRET, START + 9, 0, AUDIT),
-        'secret rotated a',
-        { secrets: [[GENERATED], rotated] },
-      ],
-      [() => revoke(START + 7), 'secret revoked a', { secrets: [[ended], [revoked]] }],
-      [() => revoke(START + 8)],
+      [() => rotate('a'), 'secret rotated a', rotated],
+      [() => revoke(7), 'secret revoked a', { secrets: [[ended], [revoked]] }],
+      [() => revoke(8)],
       [() => store.revokeSecret('a', 999_999, START + 8, AUDIT)],
-      [() => store.addSecret('a', imported, AUDIT), 'secret added a', { secrets: [[], [added]] }],
-      [
-        () => store.updateSuite('store', { name: 'New' }, AUDIT),
-        'suite updated store',
-        { name: [shownSuite.name, 'New'] },
-      ],
-      [() => store.updateSuite('store', { name: 'New' }, AUDIT)],
-      [
-        () => store.rotateSecret('store', SECRET, START + 9, 0, AUDIT),
-        'secret rotated store',
-        { secrets: [[GENERATED], rotated] },
-      ],
-      [() => store.removeApplication('a', AUDIT), 'application removed a', { removed: { ...shown, ...last } }],
-      [
-        () => store.removeSuite('store', AUDIT),
-        'suite removed store',
-        { removed: { ...shownSuite, name: 'New', secrets: [{}, {}] } },
-      ],
+      [() => add(), 'secret added a', { secrets: [[], [added]] }],
+      [() => store.updateSuite('store', { name }, AUDIT), 'suite updated store', { name: ['Suite store', name] }],
+      [() => store.updateSuite('store', { name }, AUDIT)],
+      [() => rotate('store'), 'secret rotated store', rotated],
+      [() => store.removeApplication('a', AUDIT), 'application removed a', { removed: last }],
+      [() => store.removeSuite('store', AUDIT), 'suite removed store', { removed: lastSuite }],
     ]
     for (const [make, expected, fields = {}] of cases) {
       const earlier = await store.listAuditEvents(PAGE)
@@ -111,25 +95,21 @@ export function auditConformance(t: Test, harness: Harness): void {
     t.notMatch(JSON.stringify(await store.listAuditEvents(PAGE)), /DIGEST|digest|sha256|scrypt|"key"|generation/i)
   })
 
-  test('Audit: an event lists only the suites that were added or removed', async (t, store) => {
+  test('Audit: an event has the author, the time and the address, and only the suites that were added or removed', async (t, store) => {
     const ids = ['one', 'two', 'three']
-    await store.register({ suites: ids.map(suite), applications: [application('a')] }, AUDIT)
-    for (const id of ids) await store.approve('a', id, AUDIT)
-    const newest = async () => (await store.listAuditEvents({ limit: 1 })).map(({ before, after }) => [before, after])
-    t.strictSame(await newest(), [[{ suites: [] }, { suites: ['three'] }]])
-    await store.withdraw('a', 'two', AUDIT)
-    t.strictSame(await newest(), [[{ suites: ['two'] }, { suites: [] }]])
-  })
-
-  test('Audit: an event has the author, the time and the address', async (t, store) => {
     const author = { actor: 'Ünï "o" ✓', origin: 'API', remoteAddress: '2001:db8::1', requestId: 'r-1' } as const
-    await store.register({ suites: [suite('store')], applications: [] }, { author, at: START - 77 })
-    await store.updateSuite('store', { name: 'New' }, AUDIT)
+    await store.register({ suites: ids.map(suite), applications: [application('a')] }, { author, at: START - 77 })
+    await store.updateSuite('one', { name: 'New' }, AUDIT)
     const [second, first] = await store.listAuditEvents(PAGE)
     t.match(first, { ...author, at: START - 77 })
     t.match(second, AUDIT.author)
     t.equal(second?.requestId, undefined)
     t.ok(Number(second?.id) > Number(first?.id))
+    for (const id of ids) await store.approve('a', id, AUDIT)
+    const newest = async () => (await store.listAuditEvents({ limit: 1 })).map(({ before, after }) => [before, after])
+    t.strictSame(await newest(), [[{ suites: [] }, { suites: ['three'] }]])
+    await store.withdraw('a', 'two', AUDIT)
+    t.strictSame(await newest(), [[{ suites: ['two'] }, { suites: [] }]])
   })
 
   test('Audit: a bulk registration has one event for each subject added, and none for skipped ones', async (t, store) => {
@@ -140,11 +120,8 @@ export function auditConformance(t: Test, harness: Harness): void {
     const newcomers = { suites: [suite('store'), suite('b')], applications: [...many, twin, namesake] }
     await store.register(newcomers, AUDIT)
     const events = await store.listAuditEvents(PAGE)
-    t.equal(events.length, 2 + 1 + 99)
-    t.strictSame(
-      events.toReversed().map(({ subject }) => subject.id),
-      ['store', 'a0', 'b', ...many.slice(1).map(({ clientId }) => clientId)],
-    )
+    const ids = events.toReversed().map(({ subject }) => subject.id)
+    t.strictSame(ids, ['store', 'a0', 'b', ...idsOf(many.slice(1))])
     t.match(events[99 - 7], { subject: { id: 'a7' }, after: { name: 'Application a7', suites: ['store', 'b'] } })
   })
 
@@ -194,11 +171,8 @@ export function auditConformance(t: Test, harness: Harness): void {
     ]
     for (const [filter, expected] of filters) {
       const found = await store.listAuditEvents({ ...PAGE, ...filter })
-      t.strictSame(
-        found,
-        expected.map((at) => all[at]),
-        JSON.stringify(filter),
-      )
+      const at = found.map(({ id }) => all.findIndex((event) => event.id === id))
+      t.strictSame(at, expected, JSON.stringify(filter))
     }
   })
 
@@ -206,7 +180,10 @@ export function auditConformance(t: Test, harness: Harness): void {
 
   test('Store: a change with an idempotency record is made once, and its answer kept for a day', async (t, store) => {
     await register(store, 'a')
-    t.equal(await store.findSealedAnswer('d', START - 1), undefined)
+    t.equal(await store.rotateSecret('nobody', SECRET, START, 0, auditOf('x')), false)
+    const newcomers = { suites: [], applications: [application('a')] }
+    t.strictSame(await store.register(newcomers, auditOf('x')), { suites: [], applications: [] })
+    t.equal(await store.findSealedAnswer('d', 0), undefined, 'where nothing changed there is none')
     await store.rotateSecret('a', SECRET, START + 9, 0, auditOf('first'))
     t.equal(await store.findSealedAnswer('d', START - 1), 'first')
     t.equal(await store.findSealedAnswer('d', START), undefined, 'it is too old')
@@ -218,44 +195,21 @@ export function auditConformance(t: Test, harness: Harness): void {
     t.equal(await store.findSealedAnswer('d', START), 'third')
   })
 
-  test('Store: no idempotency record is stored if nothing changed', async (t, store) => {
-    await register(store, 'a')
-    t.equal(await store.rotateSecret('nobody', SECRET, START, 0, auditOf('x')), false)
-    const newcomers = { suites: [], applications: [application('a')] }
-    t.strictSame(await store.register(newcomers, auditOf('x')), { suites: [], applications: [] })
-    t.equal(await store.findSealedAnswer('d', 0), undefined)
-  })
-
   const skip = !openWithoutAudit && 'its rows cannot be refused here'
   t.test('Audit: if the event cannot be stored, nothing is changed', { skip }, async (t) => {
     const { store, refuse, accept } = await (openWithoutAudit as NonNullable<typeof openWithoutAudit>)(t)
-    await store.register({ suites: [suite('store'), suite('other')], applications: [application('a')] }, AUDIT)
-    await store.approve('a', 'other', AUDIT)
-    const secretId = await secretIdOf(store, 'a')
+    await store.register({ suites: [suite('store')], applications: [application('a')] }, AUDIT)
+    const changes: Record<string, () => Promise<unknown>> = changesOf(store, { secretId: await secretIdOf(store, 'a') })
     const count = async () => (await store.listAuditEvents(PAGE)).length
     const state = async () => [await store.listApplications(PAGE), await store.listSuites(PAGE), await count()]
-    const changes: (() => Promise<unknown>)[] = [
-      () => store.register({ suites: [suite('new')], applications: [application('new')] }, AUDIT),
-      () => store.updateApplication('a', { name: 'New' }, AUDIT),
-      () => store.setStatus('a', 'suspended', AUDIT),
-      () => store.approve('a', 'store', AUDIT),
-      () => store.withdraw('a', 'other', AUDIT),
-      () => store.revokeTokens('a', START, AUDIT),
-      () => store.addSecret('a', SECRET, AUDIT),
-      () => store.rotateSecret('a', SECRET, START + 2, 0, AUDIT),
-      () => store.revokeSecret('a', secretId, START + 1, AUDIT),
-      () => store.updateSuite('store', { name: 'New' }, AUDIT),
-      () => store.removeApplication('a', AUDIT),
-      () => store.removeSuite('store', AUDIT),
-    ]
-    for (const change of changes) {
+    for (const [name, change] of Object.entries(changes)) {
       const before = await state()
       await refuse()
-      await t.rejects(change(), StoreUnavailable, String(change))
-      t.strictSame(await state(), before, String(change))
+      await t.rejects(change(), StoreUnavailable, name)
+      t.strictSame(await state(), before, name)
       await accept()
       await change()
-      t.ok((await count()) > Number(before[2]), String(change))
+      t.ok((await count()) > Number(before[2]), name)
     }
   })
 }

@@ -9,7 +9,7 @@ import { refusal } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { until } from '../../support/until.ts'
 import { START } from '../../support/world.ts'
-import { findStored, type Harness, newKey, PAGE, registerSuites, SECRET, session } from './harness.ts'
+import { changesOf, findStored, type Harness, newKey, PAGE, registerSuites, session } from './harness.ts'
 
 type Method = Exclude<keyof Store, 'close' | 'clockOffset' | 'nodes'>
 
@@ -20,6 +20,7 @@ export function callsOf(store: Store, key = keyOf(1)): Record<Method, () => Prom
   const lasts = { createdAt: START, endsAt: START }
   const count = { applicationKey: key, hour: 1, issued: 1, refused: 0, lastTokenAt: START }
   return {
+    ...changesOf(store, { clientId: 'owner' }),
     ping: () => store.ping(),
     backlog: () => store.backlog(),
     findApplication: () => store.findApplication('owner'),
@@ -30,21 +31,9 @@ export function callsOf(store: Store, key = keyOf(1)): Record<Method, () => Prom
     findSuite: () => store.findSuite('store'),
     listSuites: () => store.listSuites(PAGE),
     mostImportedSecrets: () => store.mostImportedSecrets(),
-    register: () => registerSuites(store, 'b'),
     findNamesakes: () => store.findNamesakes(['Application owner']),
     countApplications: () => store.countApplications(),
     startSecrets: () => store.startSecrets(['owner']),
-    updateApplication: () => store.updateApplication('owner', { name: 'Other' }, AUDIT),
-    addSecret: () => store.addSecret('owner', SECRET, AUDIT),
-    setStatus: () => store.setStatus('owner', 'suspended', AUDIT),
-    removeApplication: () => store.removeApplication('owner', AUDIT),
-    updateSuite: () => store.updateSuite('store', { name: 'Other' }, AUDIT),
-    removeSuite: () => store.removeSuite('store', AUDIT),
-    approve: () => store.approve('owner', 'store', AUDIT),
-    withdraw: () => store.withdraw('owner', 'store', AUDIT),
-    revokeTokens: () => store.revokeTokens('owner', START, AUDIT),
-    rotateSecret: () => store.rotateSecret('owner', SECRET, START, START, AUDIT),
-    revokeSecret: () => store.revokeSecret('owner', 1, START, AUDIT),
     revokeSpareSecret: () => store.revokeSpareSecret('owner', 1, START, AUDIT),
     findSealedAnswer: () => store.findSealedAnswer('digest', START),
     purgeIdempotencyRecords: () => store.purgeIdempotencyRecords(START, 1),

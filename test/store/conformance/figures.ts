@@ -22,7 +22,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     t.strictSame(found, [tokens[0], undefined, tokens[2]])
   })
 
-  test('Store: who has an active secret now and soon none is counted', async (t, store) => {
+  test('Store: who has an active secret now and soon none is counted and listed', async (t, store) => {
     const NOW = START + 1000
     const SOON = NOW + 1000
     const owners: [name: string, isEnding: boolean, ...ends: (number | null)[]][] = [
@@ -39,6 +39,10 @@ export function figuresConformance(t: Test, harness: Harness): void {
       ['one that was not shown yet', false, NOT_SHOWN_YET],
     ]
     let expected = 0
+    const check = async (count: number, why: string) => {
+      t.equal(await store.countEndingSecrets(NOW, SOON), count, why)
+      t.equal((await store.listEndingSecrets(NOW, SOON, 100)).length, count, why)
+    }
     for (const [name, isEnding, ...ends] of owners) {
       const [secret, ...others] = ends.map((endsAt) => ({ ...SECRET, endsAt })) as [NewSecret, ...NewSecret[]]
       const suites = [{ ...suite(`suite ${name}`), secret }]
@@ -46,19 +50,19 @@ export function figuresConformance(t: Test, harness: Harness): void {
       for (const other of others)
         for (const owner of [name, `suite ${name}`]) await store.addSecret(owner, other, AUDIT)
       if (isEnding) expected += 2
-      t.equal(await store.countEndingSecrets(NOW, SOON), expected, name)
+      await check(expected, name)
     }
     const revoked = application('revoked', { secret: { ...SECRET, endsAt: NOW + 1 } })
     const successor = application('successor', { secret: { ...SECRET, endsAt: NOW + 1 } })
     await register(store, revoked, successor)
     await store.addSecret('successor', SECRET, AUDIT)
-    t.equal(await store.countEndingSecrets(NOW, SOON), expected + 1)
+    await check(expected + 1, 'one has a successor')
     await store.revokeSecret('revoked', await secretIdOf(store, 'revoked'), NOW + 1, AUDIT)
-    t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'a revoked one is not active, whatever its end')
+    await check(expected, 'a revoked one is not active, whatever its end')
     await store.revokeSecret('successor', await secretIdOf(store, 'successor', 1), SOON + 5, AUDIT)
-    t.equal(await store.countEndingSecrets(NOW, SOON), expected + 1, 'and is no successor')
+    await check(expected + 1, 'and is no successor')
     await store.setStatus('successor', 'suspended', AUDIT)
-    t.equal(await store.countEndingSecrets(NOW, SOON), expected, 'nobody misses the secret of a suspended application')
+    await check(expected, 'nobody misses the secret of a suspended application')
   })
 
   test('Store: owners whose secrets end soon are listed once each, the next to end first', async (t, store) => {
@@ -67,16 +71,12 @@ export function figuresConformance(t: Test, harness: Harness): void {
       third: [NOW + 1, NOW + 30],
       first: [NOW + 10],
       'same time': [NOW + 20, NOW + 20],
-      ended: [NOW],
-      later: [SOON + 1, NOW + 1],
-      suspended: [NOW + 1],
       'ends last of all': [SOON],
     }
     for (const [name, [endsAt = 0, ...others]] of Object.entries(secrets)) {
       await register(store, application(name, { secret: { ...SECRET, endsAt } }))
       for (const endsAt of others) await store.addSecret(name, { ...SECRET, endsAt }, AUDIT)
     }
-    await store.setStatus('suspended', 'suspended', AUDIT)
     const end = { ...SECRET, endsAt: NOW + 25 }
     await store.register({ suites: [{ ...suite('suite'), secret: end }], applications: [] }, AUDIT)
     const listed = (before = SOON, limit = 20) => store.listEndingSecrets(NOW, before, limit)
@@ -87,11 +87,8 @@ export function figuresConformance(t: Test, harness: Harness): void {
       { kind: 'application', id: 'third', name: 'Application third', endsAt: NOW + 30 },
       { kind: 'application', id: 'ends last of all', name: 'Application ends last of all', endsAt: SOON },
     ])
-    t.equal(await store.countEndingSecrets(NOW, SOON), 5)
     t.strictSame(await listed(SOON, 2), (await listed()).slice(0, 2))
     t.strictSame(await listed(NOW + 10), (await listed()).slice(0, 1))
-    await store.revokeSecret('first', await secretIdOf(store, 'first'), NOW + 5, AUDIT)
-    t.equal((await listed())[0]?.id, 'same time')
   })
 
   test('Store: live tokens are counted as a check sees them, unless there are too many', async (t, store) => {

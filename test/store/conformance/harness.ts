@@ -55,6 +55,24 @@ export async function registerSuites(store: Store, ...ids: string[]): Promise<vo
   await store.register({ suites: ids.map(suite), applications: [] }, AUDIT)
 }
 
+/** Every change of the registry, of an application and a suite, in an order in which each changes something. */
+export function changesOf(store: Store, { clientId = 'a', suiteId = 'store', secretId = 1 } = {}) {
+  return {
+    register: () => store.register({ suites: [suite('new')], applications: [application('newcomer')] }, AUDIT),
+    updateApplication: () => store.updateApplication(clientId, { name: 'New' }, AUDIT),
+    setStatus: () => store.setStatus(clientId, 'suspended', AUDIT),
+    approve: () => store.approve(clientId, suiteId, AUDIT),
+    withdraw: () => store.withdraw(clientId, suiteId, AUDIT),
+    revokeTokens: () => store.revokeTokens(clientId, START, AUDIT),
+    addSecret: () => store.addSecret(clientId, SECRET, AUDIT),
+    rotateSecret: () => store.rotateSecret(clientId, SECRET, START + 2, 0, AUDIT),
+    revokeSecret: () => store.revokeSecret(clientId, secretId, START + 1, AUDIT),
+    updateSuite: () => store.updateSuite(suiteId, { name: 'New' }, AUDIT),
+    removeApplication: () => store.removeApplication(clientId, AUDIT),
+    removeSuite: () => store.removeSuite(suiteId, AUDIT),
+  }
+}
+
 /** The key of an application that is registered for it. */
 export async function newKey(store: Store, clientId = 'owner'): Promise<ApplicationKey> {
   await register(store, clientId)

@@ -5,7 +5,7 @@ import { startDatabases, startPostgres } from '../../support/postgres/postgres.t
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { until } from '../../support/until.ts'
 import { EXPANDED, FIRST, RECORDED } from '../conformance/migrations.ts'
-import { connectTo, end, migrateAt } from './migrate-at.ts'
+import { connectTo, end, migrateAt } from './stores.ts'
 
 const { createEmptyDatabase } = await startDatabases()
 
@@ -15,11 +15,7 @@ t.test('Migrations: what a node has begun is undone where its machine dies, and 
   const more = { ...FIRST, '0002_b.sql': 'ALTER TABLE a ADD COLUMN m int; SELECT pg_sleep(1)' }
   const proxy = await startProxy(t, Number(new URL(url).port))
   const dying = migrateAt(proxy.through(url), { folder: folderOf(t, more) })
-  await until(
-    async () =>
-      (await query(url, "SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'a'::regclass"))
-        .length > 0,
-  )
+  await untilLocked(url, "mode = 'AccessExclusiveLock' AND relation = 'a'::regclass")
   proxy.swallow()
   t.strictSame(await migrateAt(url, { folder: folderOf(t, more) }), { from: 1, to: 2 })
   proxy.cut()
@@ -31,13 +27,10 @@ t.test('Migrations: one waits for a long transaction in steps, so that nobody wa
   await migrateAt(url, { folder: folderOf(t, RECORDED) })
   const dump = await begin(t, url, 'SELECT FROM a')
   const folder = folderOf(t, EXPANDED)
-  await t.rejects(migrateAt(url, { folder, maxTries: 1 }), {
-    name: 'StoreUnavailable',
-    message: /55P03, .*\(another node .*, or a pg_dump uses it: wait until that has ended\)$/,
-  })
+  const message = /55P03, .*\(another node .*, or a pg_dump uses it: wait until that has ended\)$/
+  await t.rejects(migrateAt(url, { folder, maxTries: 1 }), { name: 'StoreUnavailable', message })
   const migrated = migrateAt(url, { folder })
-  const waiting = "SELECT FROM pg_locks WHERE relation = 'a'::regclass AND NOT granted"
-  await until(async () => (await query(url, waiting)).length > 0)
+  await untilLocked(url, "relation = 'a'::regclass AND NOT granted")
   t.strictSame(await query(url, 'SELECT n FROM a'), [], 'the one that came after it is answered before it')
   dump.end()
   t.strictSame(await migrated, { from: 2, to: 3 })
@@ -50,8 +43,7 @@ t.test('Migrations: one that PostgreSQL ends because of a deadlock tries again',
   const other = await begin(t, url, 'LOCK TABLE b')
   const both = folderOf(t, { ...two, '0004_c.sql': 'ALTER TABLE a ADD COLUMN m int; ALTER TABLE b ADD COLUMN m int' })
   const migrated = migrateAt(url, { folder: both })
-  const waiting = "SELECT FROM pg_locks WHERE relation = 'b'::regclass AND NOT granted"
-  await until(async () => (await query(url, waiting)).length > 0)
+  await untilLocked(url, "relation = 'b'::regclass AND NOT granted")
   await other.ask('LOCK TABLE a')
   other.end()
   t.strictSame(await migrated, { from: 3, to: 4 })
@@ -78,4 +70,8 @@ async function begin(t: Test, url: string, statement: string) {
   await ask('BEGIN')
   await ask(statement)
   return { ask, end: () => end(connection) }
+}
+
+async function untilLocked(url: string, how: string): Promise<void> {
+  await until(async () => (await query(url, `SELECT FROM pg_locks WHERE ${how}`)).length > 0)
 }

@@ -4,7 +4,7 @@ import { folderOf } from '../../support/migrations.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 import { FIRST, migrationConformance } from '../conformance/migrations.ts'
-import { migrateAt } from './migrate-at.ts'
+import { migrateAt } from './stores.ts'
 
 const { createEmptyDatabase } = await startDatabases()
 

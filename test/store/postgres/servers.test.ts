@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import type { PostgresLocation } from '../../../src/domain/database-location.ts'
-import type { Event, Observer } from '../../../src/domain/events.ts'
+import type { Event } from '../../../src/domain/events.ts'
+import { OperatorError } from '../../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
-import { openStore } from '../../../src/store/open.ts'
+import { backUpStore, restoreStore } from '../../../src/store/open.ts'
 import { unavailable } from '../../../src/store/postgres/explain.ts'
+import { passwordFor } from '../../../src/store/postgres/password.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
+import { AUTHOR } from '../../support/audit.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { keyOf } from '../../support/keys.ts'
 import { query } from '../../support/postgres/databases.ts'
@@ -18,19 +21,9 @@ import { startProxy } from '../../support/postgres/proxy.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
 import { newKey } from '../conformance/harness.ts'
+import { newLocation, open } from './stores.ts'
 
 const server = await startDatabases()
-
-async function newLocation() {
-  const url = await server.createDatabase()
-  return { url, location: locationOf(url) }
-}
-
-async function open(t: Test, location: PostgresLocation, observe: Observer = () => {}) {
-  const store = await openStore(location, { lockTimeout: 1000, observe })
-  t.teardown(() => store.close())
-  return store
-}
 
 const begin = (location: PostgresLocation) =>
   openSession(location, { monotonic: () => performance.now(), observe() {} })
@@ -68,12 +61,9 @@ t.test('A login that fails leaves no connection behind', async (t) => {
 
 t.test('Settings of a role, or PGSSLMODE, do not change what is read, or how', async (t) => {
   const { location } = await newLocation()
-  for (const setting of [
-    `bytea_output = 'escape'`,
-    `default_transaction_isolation = 'serializable'`,
-    `timezone = 'Asia/Kolkata'`,
-  ])
-    await server.query(`ALTER ROLE ${location.user} SET ${setting}`)
+  const settings = { bytea_output: 'escape', default_transaction_isolation: 'serializable', timezone: 'Asia/Kolkata' }
+  for (const [name, value] of Object.entries(settings))
+    await server.query(`ALTER ROLE ${location.user} SET ${name} = '${value}'`)
   process.env.PGSSLMODE = 'require'
   t.teardown(() => delete process.env.PGSSLMODE)
   const store = await open(t, location)
@@ -132,10 +122,8 @@ t.test('Settings that are wrong later are 503, and the reason is said until they
   writeFileSync(passwordFile, location.password as string)
   const store = await open(t, { ...location, passwordFile })
   rmSync(passwordFile)
-  await query(
-    url,
-    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()',
-  )
+  const others = 'usename = current_user AND pid <> pg_backend_pid()'
+  await query(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`)
   await until(async () => {
     const error = await store.findSuite('a').catch((error: Error) => error)
     return error instanceof StoreUnavailable && /DATABASE_PASSWORD_FILE, .* cannot be read/.test(error.message)
@@ -146,7 +134,7 @@ t.test('Settings that are wrong later are 503, and the reason is said until they
 
 t.test('Measurements: each statement is said with its kind, each transaction of tokens, and the size', async (t) => {
   const events: Event[] = []
-  const store = await open(t, (await newLocation()).location, (event) => events.push(event))
+  const store = await open(t, (await newLocation()).location, { observe: (event) => events.push(event) })
   /** What an action causes, but for the heartbeats that come meanwhile. */
   async function causedBy(action: () => Promise<unknown>) {
     events.length = 0
@@ -165,4 +153,102 @@ t.test('Measurements: each statement is said with its kind, each transaction of 
   const { database, log } = await store.size()
   t.ok(database > 1_000_000)
   t.equal(log, undefined)
+})
+
+/** Where a new database is, with no tables. */
+const emptyLocation = async () => locationOf(await server.createEmptyDatabase())
+
+/** The rest of a test has this PGPASSFILE in its environment. */
+function withPassfile(t: Test, file: string): void {
+  process.env.PGPASSFILE = file
+  t.teardown(() => delete process.env.PGPASSFILE)
+}
+
+t.test('PostgreSQL: the password comes from a file, the URL, or PGPASSFILE, and the file is read again', async (t) => {
+  const location = await emptyLocation()
+  const password = location.password as string
+  const file = join(temporaryFolder(t), 'password')
+  writeFileSync(file, `${password}\n`)
+  await open(t, { ...location, password: 'wrong', passwordFile: file })
+  await open(t, location)
+
+  const passfile = join(temporaryFolder(t), 'pgpass')
+  writeFileSync(passfile, `*:*:*:${location.user}:${password}\n`, { mode: 0o600 })
+  withPassfile(t, passfile)
+  const { password: _, ...withoutPassword } = location
+  await open(t, { ...withoutPassword, password: undefined })
+})
+
+t.test('PostgreSQL: a wrong password, role or database is said at once, with no secret in it', async (t) => {
+  const location = await emptyLocation()
+  const wrong: [change: Partial<PostgresLocation>, message: RegExp][] = [
+    [{ password: 'hunter2' }, /28P01, password authentication failed .* \(look at DATABASE_PASSWORD_FILE/],
+    [{ password: undefined }, /asks for a password, and there is none \(look at DATABASE_PASSWORD_FILE/],
+    [{ database: 'nowhere' }, /3D000, database "nowhere" does not exist \(create the database\)/],
+    [{ passwordFile: '/nowhere/secret' }, /DATABASE_PASSWORD_FILE, \/nowhere\/secret, cannot be read: ENOENT/],
+  ]
+  for (const [change, message] of wrong) {
+    const error = await open(t, { ...location, ...change }).catch((error: Error) => error)
+    t.match((error as Error).message, message)
+    t.notMatch((error as Error).message, new RegExp(`hunter2|${location.password}`))
+  }
+})
+
+t.test('PostgreSQL: a server that does not keep what it commits is refused', async (t) => {
+  for (const synchronousCommit of ['off', 'local']) {
+    const location = await emptyLocation()
+    await server.query(`ALTER ROLE ${location.user} SET synchronous_commit = ${synchronousCommit}`)
+    const message = new RegExp(`synchronous_commit is ${synchronousCommit} for this role or database`)
+    await t.rejects(open(t, location), { name: 'OperatorError', message })
+  }
+  const location = await emptyLocation()
+  const database = `${location.database}_latin1`
+  await server.query(
+    `CREATE DATABASE ${database} OWNER ${location.user} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'`,
+  )
+  await t.rejects(open(t, { ...location, database }), { name: 'OperatorError', message: /encoding LATIN1/ })
+})
+
+t.test("PostgreSQL: another program's database is left alone, and an empty one no store by mistake", async (t) => {
+  const location = await emptyLocation()
+  const isEmpty = { name: 'OperatorError', message: /^The database postgres:\S+ is empty\. / }
+  await t.rejects(open(t, location, { create: false }), isEmpty)
+  t.strictSame(await server.query("SELECT FROM pg_tables WHERE schemaname = 'public'", location.database), [])
+  await server.query('CREATE TABLE theirs (id integer)', location.database)
+  for (const create of [true, false]) {
+    const refusal = { name: 'OperatorError', message: /tables of another program/ }
+    await t.rejects(open(t, location, { create }), refusal)
+  }
+  await server.query('DROP TABLE theirs', location.database)
+  const store = await open(t, location)
+  const database = `postgres://127.0.0.1:${location.hosts[0]?.port}/${location.database}`
+  t.match(store, { database, migrated: { from: 0 } })
+  const again = await open(t, location, { create: false })
+  t.equal(again.migrated.from, again.migrated.to)
+})
+
+t.test('PostgreSQL: backup and restore are left to its own tools', async (t) => {
+  const location = await emptyLocation()
+  await t.rejects(backUpStore(location, '-', { withoutTokens: false, now: Date.now }), OperatorError)
+  await t.rejects(restoreStore(location, '-', { revokeAllTokens: false, now: Date.now, author: AUTHOR }), OperatorError)
+})
+
+t.test('PostgreSQL with TLS: a server without it is refused, and an unreadable certificate', async (t) => {
+  const location = await emptyLocation()
+  await t.rejects(open(t, { ...location, tls: { rootCertificateFile: undefined } }), /does not support SSL/)
+  const nowhere = { rootCertificateFile: '/nowhere' }
+  await t.rejects(open(t, { ...location, tls: nowhere }), /file of sslrootcert, \/nowhere, cannot be read: ENOENT/)
+  const file = join(temporaryFolder(t), 'ca.pem')
+  writeFileSync(file, 'nothing')
+  await t.rejects(open(t, { ...location, tls: { rootCertificateFile: file } }), /does not support SSL/)
+})
+
+t.test('Password: a PGPASSFILE that others may read is refused for every host, also for several at once', async (t) => {
+  const file = join(temporaryFolder(t), 'pgpass')
+  writeFileSync(file, '*:*:*:token_server:password\n', { mode: 0o644 })
+  withPassfile(t, file)
+  const location = locationOf('postgres://token_server@a,b,c/d')
+  const message = /^PGPASSFILE is not used: WARNING: [^\n]*group or world access[^\n]*$/
+  const asked = location.hosts.map((host) => t.rejects(passwordFor(location, host), { name: 'OperatorError', message }))
+  await Promise.all(asked)
 })

@@ -1,23 +1,16 @@
-import t, { type Test } from 'tap'
-import { openStore } from '../../../src/store/open.ts'
+import t from 'tap'
 import { emptyDatabase, query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
-import { startDatabases } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { storeConformance } from '../conformance/conformance.ts'
+import { newLocation, open } from './stores.ts'
 
-const { createDatabase } = await startDatabases()
-
-async function open(t: Test, url: string) {
-  const store = await openStore(locationOf(url), { lockTimeout: 2000 })
-  t.teardown(() => store.close())
-  return store
-}
+const OPTIONS = { lockTimeout: 2000 }
 
 t.test('in PostgreSQL', async (t) => {
   // All rules are tested on one database with two stores: a new one would take longer than most of them.
-  const url = await createDatabase()
-  const [one, other] = [await open(t, url), await open(t, url)]
+  const { url, location } = await newLocation()
+  const [one, other] = [await open(t, location, OPTIONS), await open(t, location, OPTIONS)]
   const change = async (how: string) => void (await query(url, `ALTER TABLE audit_events ${how}`))
   storeConformance(t, {
     async open() {
@@ -31,7 +24,8 @@ t.test('in PostgreSQL', async (t) => {
     async openFragile(t) {
       await emptyDatabase(url)
       const proxy = await startProxy(t, Number(new URL(url).port))
-      return { store: await open(t, proxy.through(url)), breakDown: proxy.refuse, recover: proxy.heal }
+      const store = await open(t, locationOf(proxy.through(url)), OPTIONS)
+      return { store, breakDown: proxy.refuse, recover: proxy.heal }
     },
     async openWithoutAudit() {
       await emptyDatabase(url)

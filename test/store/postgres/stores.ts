@@ -1,32 +1,64 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import type { PostgresHost, PostgresLocation } from '../../../src/domain/database-location.ts'
 import type { Event } from '../../../src/domain/events.ts'
 import { openStore } from '../../../src/store/open.ts'
-import type { Opened } from '../../../src/store/opened.ts'
+import type { Opened, OpenOptions } from '../../../src/store/opened.ts'
+import { type Connection, connect } from '../../../src/store/postgres/connection.ts'
+import { PostgresUnavailable } from '../../../src/store/postgres/explain.ts'
+import { migrate } from '../../../src/store/postgres/migrate.ts'
 import { emptyDatabase } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
+
+/** A new database, migrated. */
+export async function newLocation() {
+  const url = await (await startDatabases()).createDatabase()
+  return { url, location: locationOf(url) }
+}
+
+/** Opens a store that is closed with the test. */
+export async function open(t: Test, location: PostgresLocation, options: Partial<OpenOptions> = {}) {
+  const store = await openStore(location, { lockTimeout: 1000, ...options })
+  t.teardown(() => store.close())
+  return store
+}
+
+/** Migrates a database on a connection of its own, as a node that starts. */
+export async function migrateAt(url: string, options: Parameters<typeof migrate>[1]) {
+  const connection = await connectTo(url)
+  try {
+    return await migrate(connection, options)
+  } finally {
+    end(connection)
+  }
+}
+
+export function connectTo(url: string): Promise<Connection> {
+  const location = locationOf(url)
+  return connect(location, location.hosts[0] as PostgresHost)
+}
+
+export function end(connection: Connection): void {
+  connection.destroy(new PostgresUnavailable('not needed'))
+}
 
 /**
  * Opens some stores on one database when they are needed first. Resolves to a function that empties the database for a test
  * and tells what the stores say from then on: a new database would take longer than most tests.
  */
 export async function startStores(count: number, lockTimeout = 10_000) {
-  const { createDatabase } = await startDatabases()
   let opened: Promise<{ url: string; stores: Opened[] }> | undefined
   const events: Event[] = []
 
-  async function open() {
-    const url = await createDatabase()
+  async function openAll() {
+    const { url, location } = await newLocation()
     const observe = (event: Event) => void events.push(event)
-    const stores = await Promise.all(
-      Array.from({ length: count }, () => openStore(locationOf(url), { lockTimeout, observe })),
-    )
-    for (const store of stores) t.teardown(() => store.close())
-    return { url, stores }
+    const opening = Array.from({ length: count }, () => open(t, location, { lockTimeout, observe }))
+    return { url, stores: await Promise.all(opening) }
   }
 
   return async () => {
-    opened ??= open()
+    opened ??= openAll()
     const { url, stores } = await opened
     await emptyDatabase(url)
     events.length = 0

@@ -3,33 +3,25 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { mintToken } from '../../../src/domain/token.ts'
 import { createAuditedChange } from '../../../src/store/sqlite/audit.ts'
 import { createChangeDetector, createReader } from '../../../src/store/sqlite/changes.ts'
 import { createCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
-import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import { type Context, createAccess, createChange } from '../../../src/store/sqlite/context.ts'
 import { createRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { createTokens } from '../../../src/store/sqlite/tokens.ts'
 import { createUsage } from '../../../src/store/sqlite/usage.ts'
 import { AUDIT } from '../../support/audit.ts'
-import { keyOf } from '../../support/keys.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { START } from '../../support/world.ts'
+import { connect, newFile, newToken, openTables } from './databases.ts'
 
 const LARGE = 256 * 1024
 const FULL = 512 * 1024
 
 function createDatabase(t: Test) {
-  const file = join(temporaryFolder(t), 'store.db')
-  const db = openDatabase(file, (db) => db)
+  const file = newFile(t)
+  const db = openTables(t, file)
   db.pragma('busy_timeout = 0')
-  const other = new Database(file, { timeout: 0 })
-  t.teardown(() => {
-    other.close()
-    db.close()
-  })
+  const other = connect(t, file, { timeout: 0 })
   const disk = { isAnswering: true }
   const checkpoints = createCheckpoints(db, {
     distrust() {},
@@ -57,8 +49,7 @@ function createDatabase(t: Test) {
   }
   /** A process that reads an old state of the database until it is told to stop. */
   const startReader = () => {
-    const reader = new Database(file, { readonly: true })
-    t.teardown(() => reader.close())
+    const reader = connect(t, file, { readonly: true })
     reader.exec('BEGIN')
     reader.prepare('SELECT count(*) FROM applications').get()
     return () => reader.exec('COMMIT')
@@ -102,11 +93,8 @@ t.test('Checkpoints: a log that a reader keeps from being copied or emptied is s
   t.equal(walSize(), 0)
   write(2 * LARGE)
   startReader()
-  t.strictSame(
-    backlog(),
-    { bytes: walSize(), cause: 'there is always a reader or a writer' },
-    'it is copied, but in use',
-  )
+  const inUse = { bytes: walSize(), cause: 'there is always a reader or a writer' }
+  t.strictSame(backlog(), inUse, 'it is copied, but in use')
 })
 
 t.test('Checkpoints: a full log takes nothing until it could be emptied', async (t) => {
@@ -147,8 +135,7 @@ t.test('Checkpoints: where one fails the reason is kept; where an fsync failed t
 })
 
 t.test('Full log: whether there is room again is looked at outside of a transaction, before every write', async (t) => {
-  const db = openDatabase(join(temporaryFolder(t), 'store.db'), (db) => db)
-  t.teardown(() => db.close())
+  const db = openTables(t, newFile(t))
   const changes = createChangeDetector(db, { assertUsable() {} })
   const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust() {} })
   const looks: boolean[] = []
@@ -167,7 +154,7 @@ t.test('Full log: whether there is room again is looked at outside of a transact
   const { registry, applicationOf } = createRegistry({ ...context, change, audited, assertNotMoved() {} })
   const tokens = createTokens({ ...context, applicationOf, observe() {} })
   const usage = createUsage(context)
-  const token = mintToken(keyOf(1), START).stored
+  const token = newToken()
   await tokens.addToken(token)
   await tokens.purgeTokens(token.id, 1)
   await registry.setStatus('a', 'active', AUDIT)

@@ -1,28 +1,22 @@
-import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import Database from 'better-sqlite3'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
 import { type Store, StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken, type StoredToken } from '../../../src/domain/token.ts'
 import { createIssuer } from '../../../src/issuer/issuer.ts'
-import { openStore } from '../../../src/store/open.ts'
 import { createDisk } from '../../../src/store/sqlite/disk.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { failures } from '../../support/failures.ts'
 import { disk } from '../../support/hanging-disk.ts'
 import { isReady } from '../../support/is-ready.ts'
-import { keyOf } from '../../support/keys.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
 import { START } from '../../support/world.ts'
 import { findStored, newKey, register, registerSuites, SECRET } from '../conformance/harness.ts'
+import { connect, newFile, newToken, openFile } from './databases.ts'
 
-const newToken = () => mintToken(keyOf(1), START).stored
-
-function createFaultyDisk() {
+t.test('Disk: after an fsync that failed nothing is on disk, and the mark is set until it stays', async (t) => {
   const faulty = { error: undefined as Error | undefined, isSound: true, calls: 0, marks: 0 }
-  const parts = createDisk({
+  const { toDisk, assertTrusted, assertAnswering } = createDisk({
     fsync: async () => {
       faulty.calls++
       if (faulty.error) throw faulty.error
@@ -32,22 +26,14 @@ function createFaultyDisk() {
     },
     mark: () => faulty.marks++,
   })
-  return { faulty, ...parts }
-}
-
-t.test('Disk: it resolves when what was written before is on disk', async (t) => {
-  const { faulty, toDisk, assertTrusted, assertAnswering } = createFaultyDisk()
   await Promise.all([toDisk(), toDisk()])
-  t.equal(faulty.calls, 2)
-  t.equal(faulty.marks, 0)
+  t.match(faulty, { calls: 2, marks: 0 })
   t.doesNotThrow(assertTrusted)
   t.doesNotThrow(assertAnswering)
   faulty.isSound = false
   await t.rejects(toDisk(), { message: 'marked' }, "what is not on another process's disk is not on this one's")
-})
+  faulty.isSound = true
 
-t.test('Disk: after an fsync that failed nothing is on disk, and the mark is set until it stays', async (t) => {
-  const { faulty, toDisk, assertTrusted } = createFaultyDisk()
   faulty.error = new Error('EIO')
   const error = { name: 'StoreUnavailable', cause: { message: 'EIO' } }
   await t.rejects(toDisk(), error)
@@ -58,15 +44,6 @@ t.test('Disk: after an fsync that failed nothing is on disk, and the mark is set
   t.throws(assertTrusted, error)
   t.equal(faulty.marks, marks + 1)
 })
-
-async function open(t: Test, file = join(temporaryFolder(t), 'store.db')): Promise<Store> {
-  const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200 })
-  t.teardown(() => {
-    disk.recover()
-    return store.close()
-  })
-  return store
-}
 
 /** The next fsync, which waits until it is answered. */
 async function nextFlush(): Promise<(error?: Error) => void> {
@@ -83,7 +60,7 @@ const WRITES: Record<string, (store: Store) => Promise<unknown>> = {
 }
 
 t.test('SQLite: a change is answered when it is on disk, not before', async (t) => {
-  const store = await open(t)
+  const store = await openFile(t)
   disk.isHanging = true
   for (const [what, write] of Object.entries(WRITES)) {
     let answered = false
@@ -99,8 +76,8 @@ t.test('SQLite: a change is answered when it is on disk, not before', async (t) 
 })
 
 t.test('RFC 7009 §2.2: a revocation is answered when it is on disk, also the second of a token', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const [one, other] = [await open(t, file), await open(t, file)]
+  const file = newFile(t)
+  const [one, other] = [await openFile(t, file), await openFile(t, file)]
   await register(one, 'a')
   const application = (await one.findApplication('a')) as Application
   const issuerOf = (store: Store) => createIssuer({ store, failures: failures(), now: () => START })
@@ -127,17 +104,8 @@ t.test('RFC 7009 §2.2: a revocation is answered when it is on disk, also the se
   await again[0]
 })
 
-t.test('SQLite: when the disk has failed once, this change fails and so does every later one', async (t) => {
-  const store = await open(t)
-  disk.failsNext = true
-  await t.rejects(store.addToken(newToken()), { name: 'StoreUnavailable', cause: { message: 'EIO' } })
-  disk.isHanging = true
-  await t.rejects(store.addToken(newToken()), { name: 'StoreUnavailable' })
-  t.equal(disk.waiting.length, 0, 'and is not even tried')
-})
-
 t.test('Hanging disk: changes are refused after some seconds, then at once; reads go on', async (t) => {
-  const store = await open(t)
+  const store = await openFile(t)
   const key = await newKey(store)
   const tokens = [1, 2, 3, 4].map((n) => mintToken(key, START + n).stored)
   const [known, first, second, third] = tokens as [StoredToken, StoredToken, StoredToken, StoredToken]
@@ -145,20 +113,18 @@ t.test('Hanging disk: changes are refused after some seconds, then at once; read
   disk.isHanging = true
   const underWay = store.addToken(first)
   await until(() => disk.waiting.length > 0)
-  const refused = [
-    underWay,
-    store.addToken(second),
-    store.revokeToken(known.id, START),
-    store.withdraw('owner', 'a', AUDIT),
-  ]
-  await Promise.all(refused.map((promise) => t.rejects(promise, StoreUnavailable)))
+  const later = [store.addToken(second), store.revokeToken(known.id, START), store.withdraw('owner', 'a', AUDIT)]
+  await Promise.all([underWay, ...later].map((promise) => t.rejects(promise, StoreUnavailable)))
 
   const { length } = disk.waiting
   const noAnswer = { name: 'StoreUnavailable', message: /the disk has not answered/ }
-  await t.rejects(store.ping(), noAnswer)
-  await t.rejects(store.backlog(), noAnswer)
-  await t.rejects(store.addToken(third), noAnswer)
-  await t.rejects(register(store, 'b'), noAnswer)
+  const calls: (() => Promise<unknown>)[] = [
+    store.ping,
+    store.backlog,
+    () => store.addToken(third),
+    () => register(store, 'b'),
+  ]
+  for (const call of calls) await t.rejects(call, noAnswer)
   t.equal(disk.waiting.length, length, 'it is not asked again, which would take the next thread')
   t.strictSame(await findStored(store, known.id), known)
   t.equal((await store.findApplication('owner'))?.clientId, 'owner')
@@ -171,19 +137,16 @@ t.test('Hanging disk: changes are refused after some seconds, then at once; read
   t.strictSame(await findStored(store, known.id), known)
   await store.addToken(second)
   t.strictSame(await findStored(store, second.id), second, 'it recovers by itself')
-})
 
-t.test('Hanging disk: closing does not wait for it, nor ask it again', async (t) => {
-  const store = await open(t)
   disk.isHanging = true
   await Promise.all([t.rejects(store.addToken(newToken()), StoreUnavailable), store.close(), store.close()])
-  const { length } = disk.waiting
+  const asked = disk.waiting.length
   await store.close()
-  t.equal(disk.waiting.length, length)
+  t.equal(disk.waiting.length, asked, 'closing does not wait for it, nor ask it again')
 })
 
 t.test('Hanging disk: when many wait, more are refused at once and never written', async (t) => {
-  const store = await open(t)
+  const store = await openFile(t)
   const key = await newKey(store)
   const tokens = Array.from({ length: 3000 }, (_, n) => mintToken(key, START + n).stored)
   disk.isHanging = true
@@ -196,17 +159,13 @@ t.test('Hanging disk: when many wait, more are refused at once and never written
   await all
   t.equal(refused.size, count, 'nobody else is refused')
   const found = await Promise.all(tokens.map(({ id }) => findStored(store, id)))
-  t.strictSame(
-    found.filter((token, n) => (token === undefined) !== refused.has(tokens[n] as StoredToken)),
-    [],
-  )
+  t.ok(found.every((token, n) => (token === undefined) === refused.has(tokens[n] as StoredToken)))
 })
 
 t.test('Hanging disk: what nobody waits for makes no checkpoint, which would block', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const store = await open(t, file)
-  const other = new Database(file)
-  t.teardown(() => other.close())
+  const file = newFile(t)
+  const store = await openFile(t, file)
+  const other = connect(t, file)
   other.pragma('wal_autocheckpoint = 0')
   other.exec('CREATE TABLE filler (content BLOB); INSERT INTO filler VALUES (zeroblob(20000000))')
   const copied = () => (other.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { checkpointed: number }).checkpointed

@@ -2,22 +2,13 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openStore } from '../../../src/store/open.ts'
 import { MOUNTS, mountFileSystem } from '../../support/mount.ts'
 import { MAIN } from '../../support/spawn.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { open, refusal } from './databases.ts'
 
 const isRoot = process.getuid?.() === 0
 const NOBODY = 65534
-
-const open = (file: string) => openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
-
-async function refusal(file: string): Promise<string> {
-  return open(file).then(
-    (store) => store.close().then(() => 'it opened'),
-    (error: Error) => error.message,
-  )
-}
 
 /** What the program says when a user without privileges opens a database. */
 function refusalOfNobody(file: string): string {

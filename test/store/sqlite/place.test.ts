@@ -10,25 +10,15 @@ import fs, {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openStore } from '../../../src/store/open.ts'
 import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
 import { belongsTo } from '../../../src/store/sqlite/files.ts'
 import { ifThere, preparePlace, tighten } from '../../../src/store/sqlite/place.ts'
 import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
-import { AUDIT, AUTHOR } from '../../support/audit.ts'
+import { AUTHOR } from '../../support/audit.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-
-const open = (file: string, options = {}) => openStore({ kind: 'sqlite', file }, { lockTimeout: 0, ...options })
-
-async function refusal(file: string, options = {}): Promise<string> {
-  return open(file, options).then(
-    (store) => store.close().then(() => 'it opened'),
-    (error: Error) => error.message,
-  )
-}
+import { leftOf, newFile, open, openFile, refusal, replacing } from './databases.ts'
 
 t.test('Place: a database behind a link has its side files beside the real file', async (t) => {
   const folder = temporaryFolder(t)
@@ -45,14 +35,12 @@ t.test('Place: a database behind a link has its side files beside the real file'
 })
 
 t.test('Place: a database that others may read is theirs no more', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const first = await open(file)
+  const file = newFile(t)
+  await openFile(t, file)
   const files = [file, `${file}-wal`, `${file}-shm`]
   for (const one of files) chmodSync(one, 0o664)
-  const second = await open(file)
+  await openFile(t, file)
   for (const one of files) t.equal(statSync(one).mode & 0o777, 0o600, one)
-  await first.close()
-  await second.close()
 })
 
 /** How many side files vanish amid an action: as soon as they were looked at, or just before anything else is done with them. */
@@ -62,36 +50,26 @@ async function closedAmid(
 ): Promise<number> {
   let closed = 0
   const real = fs[operation] as (path: string, ...rest: unknown[]) => unknown
-  function replace(by: unknown): void {
-    Object.assign(fs, { [operation]: by })
-    syncBuiltinESMExports()
-  }
   function close(path: string): void {
     if (!/-(wal|shm)$/.test(path) || !existsSync(path)) return
     rmSync(path)
     closed++
   }
-  replace((path: string, ...rest: unknown[]) => {
+  function closing(path: string, ...rest: unknown[]) {
     if (operation !== 'statSync') close(path)
     const answer = real(path, ...rest)
     close(path)
     return answer
-  })
-  try {
-    await action()
-  } finally {
-    replace(real)
   }
+  await replacing(operation, closing, action)
   return closed
 }
 
 /** A database whose only process has died. */
 async function leftOpen(t: Test): Promise<string> {
-  const folder = temporaryFolder(t)
-  const store = await open(join(folder, 'open.db'))
-  for (const end of ['', '-wal', '-shm']) copyFileSync(join(folder, `open.db${end}`), join(folder, `store.db${end}`))
-  await store.close()
-  return join(folder, 'store.db')
+  const file = newFile(t)
+  await openFile(t, file)
+  return leftOf(t, file)
 }
 
 t.test(
@@ -107,7 +85,7 @@ t.test(
     t.equal(statSync(file).mode & 0o777, 0o600)
 
     const restored = await leftOpen(t)
-    const backup = join(temporaryFolder(t), 'backup.db')
+    const backup = newFile(t)
     await backUpSqlite(restored, backup, { withoutTokens: false })
     const options = { revokeAllTokens: false, now: Date.now, author: AUTHOR }
     t.equal(await closedAmid('copyFileSync', () => restoreSqlite(restored, backup, options)), 1)
@@ -130,12 +108,9 @@ t.test('Place: without a database, what only reads says where it looked, and mak
 
 t.test('Place: a log whose database is missing, or empty, is not deleted, and nothing is made beside it', async (t) => {
   const folder = temporaryFolder(t)
-  const store = await open(join(folder, 'store.db'))
-  await store.setStatus('a', 'active', AUDIT)
-  mkdirSync(join(folder, 'alone'))
   const file = join(folder, 'alone', 'store.db')
-  copyFileSync(join(folder, 'store.db-wal'), `${file}-wal`)
-  await store.close()
+  mkdirSync(join(folder, 'alone'))
+  copyFileSync(`${await leftOpen(t)}-wal`, `${file}-wal`)
   const log = readFileSync(`${file}-wal`)
   symlinkSync(file, join(folder, 'link.db'))
   const missing = `cannot be opened: ${file} is missing, but its log ${file}-wal is there: put it back, or move the log away.`
@@ -153,10 +128,9 @@ t.test('Place: a log whose database is missing, or empty, is not deleted, and no
 
 t.test('Place: missing folders are made for the owner only, and one that cannot be made is named', async (t) => {
   const folder = temporaryFolder(t)
-  const store = await open(join(folder, 'a', 'b', 'c', 'store.db'))
+  await openFile(t, join(folder, 'a', 'b', 'c', 'store.db'))
   for (const made of ['a/b', 'a/b/c']) t.equal(statSync(join(folder, made)).mode & 0o777, 0o700)
   for (const made of ['store.db', 'store.db-wal']) t.equal(statSync(join(folder, 'a/b/c', made)).mode & 0o777, 0o600)
-  await store.close()
   writeFileSync(join(folder, 'file'), '')
   t.match(await refusal(join(folder, 'file', 'store.db')), /file\/store\.db cannot be opened: ENOTDIR: .*\.$/)
   symlinkSync(join(folder, 'nowhere', 'deeper'), join(folder, 'dangling'))

@@ -1,46 +1,30 @@
 import { renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { Event, Observer } from '../../../src/domain/events.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { mintToken } from '../../../src/domain/token.ts'
-import { openStore } from '../../../src/store/open.ts'
-import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import { AUDIT } from '../../support/audit.ts'
-import '../../support/hanging-disk.ts'
-import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
 import { storeConformance } from '../conformance/conformance.ts'
-
-async function openFile(t: Test, file = join(temporaryFolder(t), 'store.db'), observe: Observer = () => {}) {
-  const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 200, observe })
-  t.teardown(() => store.close())
-  return store
-}
+import { connect, newFile, newToken, open, openFile, openTables, refusal } from './databases.ts'
 
 /** A store in a file, and a connection to that of another program. */
-async function openWithHand(t: Test, observe?: Observer) {
-  const file = join(temporaryFolder(t), 'store.db')
-  const store = await openFile(t, file, observe)
-  const hand = new Database(file)
-  t.teardown(() => hand.close())
-  return { file, store, hand }
+async function openWithHand(t: Test, observe: Observer = () => {}) {
+  const file = newFile(t)
+  return { file, store: await openFile(t, file, { observe }), hand: connect(t, file) }
 }
-
-const newToken = () => mintToken(keyOf(1), START).stored
 
 t.test('in a file', async (t) =>
   storeConformance(t, {
     open: (t) => openFile(t),
     openTwo: async (t) => {
-      const file = join(temporaryFolder(t), 'store.db')
+      const file = newFile(t)
       return [await openFile(t, file), await openFile(t, file)]
     },
     openFragile: async (t) => {
-      const file = join(temporaryFolder(t), 'store.db')
+      const file = newFile(t)
       return {
         store: await openFile(t, file),
         breakDown: () => renameSync(file, `${file}.gone`),
@@ -60,53 +44,34 @@ t.test('in a file', async (t) =>
 )
 
 t.test('SQLite: a commit is on disk before it is answered', async (t) => {
-  const db = openDatabase(join(temporaryFolder(t), 'store.db'), (db) => db)
-  t.teardown(() => db.close())
+  const db = openTables(t, newFile(t))
   t.equal(db.pragma('journal_mode', { simple: true }), 'wal')
   t.equal(db.pragma('synchronous', { simple: true }), 2, 'FULL')
 })
 
-t.test('SQLite: tokens of one turn are one transaction', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const store = await openFile(t, file)
-  const walFrames = () => statSync(`${file}-wal`).size
-  const before = walFrames()
-  await store.addToken(newToken())
-  const oneToken = walFrames() - before
-  await Promise.all(Array.from({ length: 10 }, () => store.addToken(newToken())))
-  t.equal(walFrames() - before, 2 * oneToken, 'ten tokens write the page once more, not ten times')
-})
-
-t.test('SQLite: a locked database is waited for, then said to be unavailable; nobody is left hanging', async (t) => {
+t.test('SQLite: a locked database is waited for, then unavailable at once for all who came meanwhile', async (t) => {
   const { store, hand } = await openWithHand(t)
   hand.exec('BEGIN IMMEDIATE')
-  const tokens = [newToken(), newToken()]
-  const outcomes = await Promise.allSettled(tokens.map((token) => store.addToken(token)))
-  for (const outcome of outcomes) t.type((outcome as PromiseRejectedResult).reason, StoreUnavailable)
+  const tokens = [newToken(), newToken(), newToken()]
+  let ended = 0
+  const writes = tokens.map(async (token, n) => {
+    await sleep(n * 50)
+    await t.rejects(store.addToken(token), StoreUnavailable)
+    ended++
+    await nextTurn()
+    t.equal(ended, 3, 'all end in one turn')
+  })
+  await Promise.all(writes)
   await t.rejects(store.setStatus('a', 'active', AUDIT), StoreUnavailable)
   hand.exec('COMMIT')
   for (const { id } of tokens) t.equal(await store.findToken(id), undefined)
-})
-
-t.test('SQLite: who comes while the database is locked does not wait for longer than who came first', async (t) => {
-  const { store, hand } = await openWithHand(t)
-  hand.exec('BEGIN IMMEDIATE')
-  const ended: number[] = []
-  const writes = [0, 1, 2].map(async (n) => {
-    await sleep(n * 50)
-    await t.rejects(store.addToken(newToken()), StoreUnavailable)
-    ended.push(n)
-    await nextTurn()
-    t.equal(ended.length, 3, 'all end in one turn')
-  })
-  await Promise.all(writes)
 })
 
 t.test(
   'SQLite: without its file, its log or its index a database cannot be used, also where there is another',
   async (t) => {
     for (const lost of ['-wal', '-shm', '']) {
-      const file = join(temporaryFolder(t), 'store.db')
+      const file = newFile(t)
       const store = await openFile(t, file)
       renameSync(file + lost, `${file}.gone`)
       await t.rejects(store.ping(), StoreUnavailable)
@@ -150,42 +115,48 @@ t.test('SQLite: files that cannot be seen are unavailable, and not a bug', async
 })
 
 t.test('SQLite: a file that is no database of this version is refused with its name', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const open = (file: string) => openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
+  const file = newFile(t)
   await (await open(file)).close()
-  const hand = new Database(file)
-  hand.exec('DROP TABLE changes')
-  hand.close()
-  const missing = { name: 'StoreUnavailable', message: /store\.db cannot be opened: no such table/ }
-  await t.rejects(open(file), missing)
-  writeFileSync(file, 'not a database, but long enough to be taken for one '.repeat(100))
-  await t.rejects(open(file), { message: /store\.db.*file is not a database/ })
-  await t.rejects(open(`${file}/deeper/store.db`), { message: /cannot be opened/ })
+  connect(t, file).exec('DROP TABLE changes')
+  await t.rejects(open(file), { name: 'StoreUnavailable', message: /store\.db cannot be opened: no such table/ })
+  const none = newFile(t)
+  for (const [one, options] of [
+    [none, {}],
+    [`${none}-wal`, { recover: true }],
+  ] as const) {
+    writeFileSync(one, 'not a database, but long enough for one '.repeat(100))
+    t.match(await refusal(none, options), /store\.db cannot be opened: file is not a database/)
+  }
+  t.match(await refusal(`${file}/deeper/store.db`), /cannot be opened/)
   await t.rejects(open(7 as unknown as string), TypeError, 'a bug is not taken for such a file')
 })
 
-t.test('Measurements: each transaction of tokens is said, and each fsync, with how long it took', async (t) => {
+t.test('Measurements: tokens of one turn are one transaction, which is said, as is each fsync', async (t) => {
   const events: Event[] = []
-  const { store, hand } = await openWithHand(t, (event) => events.push(event))
-  const [one, two, three] = [newToken(), newToken(), newToken()]
-  await Promise.all([one, two, three].map(store.addToken))
+  const { file, store, hand } = await openWithHand(t, (event) => events.push(event))
+  const walSize = () => statSync(`${file}-wal`).size
+  const [one, before] = [newToken(), walSize()]
+  await store.addToken(one)
+  const oneToken = walSize() - before
+  await Promise.all(Array.from({ length: 10 }, () => store.addToken(newToken())))
+  t.equal(walSize() - before, 2 * oneToken, 'ten tokens write the page once more, not ten times')
   await Promise.all([store.revokeToken(one.id, START), store.addToken(newToken())])
-  t.match(events, [
-    { type: 'batch written', size: 3, seconds: Number },
-    { type: 'disk synced', seconds: Number },
-    { type: 'batch written', size: 2, seconds: Number },
-    { type: 'disk synced', seconds: Number },
-  ])
+  const seconds = Number
+  const synced = { type: 'disk synced', seconds }
+  t.match(
+    events,
+    [1, 10, 2].flatMap((size) => [{ type: 'batch written', size, seconds }, synced]),
+  )
   for (const event of events) t.ok((event as { seconds: number }).seconds > 0)
 
   hand.exec('BEGIN IMMEDIATE')
   await t.rejects(store.addToken(newToken()))
-  t.equal(events.length, 4, 'nothing was written')
+  t.equal(events.length, 6, 'nothing was written')
 })
 
 t.test('Measurements: a store in memory has no disk, and no size', async (t) => {
   const events: Event[] = []
-  const store = await openFile(t, ':memory:', (event) => events.push(event))
+  const store = await openFile(t, ':memory:', { observe: (event: Event) => events.push(event) })
   const token = newToken()
   await store.addToken(token)
   t.match(events, [{ type: 'batch written', size: 1 }])

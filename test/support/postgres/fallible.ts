@@ -21,12 +21,9 @@ export async function createFallible(t: Test, settings: NodeJS.ProcessEnv = {}) 
     /** The address of its database, for the superuser. */
     database: postgres.url(role),
     token: await node.freshToken(),
-    /** Ends all connections of the server. */
     terminate: () =>
       postgres.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1', [role]),
-    /** How many connections the server has. */
     connections: async () => (await postgres.query('SELECT FROM pg_stat_activity WHERE usename = $1', [role])).length,
-    /** Runs statements on its database. */
     query: (text: string) => postgres.query(text, [], role),
   }
 }

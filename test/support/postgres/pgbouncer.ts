@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { needs } from '../needs.ts'
 import { until } from '../until.ts'
-import { query } from './databases.ts'
+import { temporaryFolderOfUser } from './binaries.ts'
 import { quietPort } from './ports.ts'
-import { temporaryFolderOfUser } from './template.ts'
+import { answers } from './server.ts'
 import { AS_USER } from './user.ts'
 
 // On Debian it is where only root's PATH leads.
@@ -47,10 +47,7 @@ export async function startPgBouncer(t: Test, databaseUrl: string): Promise<stri
   url.port = String(port)
   await until(async () => {
     if (child.exitCode !== null) throw new Error('PgBouncer did not start')
-    return query(url.href, 'SELECT').then(
-      () => true,
-      () => false,
-    )
+    return answers(url.href)
   })
   return url.href
 }

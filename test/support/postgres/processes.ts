@@ -14,17 +14,13 @@ export function childrenOf(pid: number): number[] {
     .flatMap(([child, parent]) => (parent === pid ? [child as number] : []))
 }
 
-/** Whether a process runs; one that has ended and that nobody has waited for does not. */
+/** Whether a process runs; one that has ended and that nobody has waited for does not: its state is Z. */
 export function isAlive(pid: number): boolean {
-  return process.platform === 'linux' ? !['Z', undefined].includes(stateOf(pid)) : signalTo(pid, 0)
-}
-
-/** The state of a process, a letter; undefined where there is none. */
-function stateOf(pid: number): string | undefined {
+  if (process.platform !== 'linux') return signalTo(pid, 0)
   try {
-    return fieldsOf(pid)[0]
+    return fieldsOf(pid)[0] !== 'Z'
   } catch {
-    return undefined
+    return false
   }
 }
 

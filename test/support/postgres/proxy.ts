@@ -11,17 +11,8 @@ interface Pair {
   server: Socket
 }
 
-export type Proxy = Awaited<ReturnType<typeof openProxy>>
-
-/** The same, closed with the test. */
+/** A network between a server on a port of 127.0.0.1 and its clients, which can fail. It is closed with the test. */
 export async function startProxy(t: Test, target: number) {
-  const proxy = await openProxy(target)
-  t.teardown(() => proxy.stop())
-  return proxy
-}
-
-/** A network between a server on a port of 127.0.0.1 and its clients, which can fail. */
-export async function openProxy(target: number) {
   const port = await quietPort()
   const pairs = new Set<Pair>()
   let swallowed: Swallowed = 'nothing'
@@ -57,10 +48,7 @@ export async function openProxy(target: number) {
 
   /** Resets all connections. New ones get through. */
   function cut(): void {
-    for (const { client, server } of pairs) {
-      client.resetAndDestroy()
-      server.resetAndDestroy()
-    }
+    for (const { client, server } of pairs) for (const socket of [client, server]) socket.resetAndDestroy()
     pairs.clear()
   }
 
@@ -73,6 +61,10 @@ export async function openProxy(target: number) {
   }
 
   await listen()
+  t.teardown(async () => {
+    if (listener.listening) await refuse()
+    cut()
+  })
   return {
     port,
     /** The same address, through this proxy. */
@@ -92,10 +84,6 @@ export async function openProxy(target: number) {
     async heal() {
       if (!listener.listening) await listen()
       swallow('nothing')
-    },
-    async stop() {
-      if (listener.listening) await refuse()
-      cut()
     },
   }
 }

@@ -1,14 +1,13 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process'
 import { appendFileSync, closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { until } from '../until.ts'
-import { findBinaries, versionOf } from './binaries.ts'
+import { findBinaries, makeTemplate, temporaryFolderOfUser, versionOf } from './binaries.ts'
 import { createDatabase, query } from './databases.ts'
 import { quietPort } from './ports.ts'
 import { childrenOf, type EndWith, endWithProcess, isAlive, signalTo } from './processes.ts'
-import { makeTemplate, temporaryFolderOfUser } from './template.ts'
 import { AS_USER, runAsUser } from './user.ts'
 
 export interface PostgresOptions {
@@ -16,13 +15,10 @@ export interface PostgresOptions {
   durable?: boolean
   /** What postgresql.conf says besides. */
   settings?: Record<string, string>
-  /** The folder of the binaries. */
   binaries?: string
   /** The process that it ends with, where that is not this one. */
   endWith?: EndWith
 }
-
-export type Postgres = Awaited<ReturnType<typeof runPostgres>>
 
 /** Starts a PostgreSQL server of its own, with an empty data directory, on a free port of 127.0.0.1. */
 export async function runPostgres(options: PostgresOptions = {}) {
@@ -64,14 +60,10 @@ export async function preparePostgres({ durable = false, settings = {}, binaries
   /** The address of a database, with the superuser's name and password. */
   const url = (database = 'postgres') => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`
 
-  /** Starts it, and waits until it answers. */
   async function start(): Promise<void> {
     const output = openSync(log, 'a')
-    const child = spawn(join(binaries, 'postgres'), ['-D', data], {
-      ...AS_USER,
-      detached: true,
-      stdio: ['ignore', output, output],
-    })
+    const stdio: StdioOptions = ['ignore', output, output]
+    const child = spawn(join(binaries, 'postgres'), ['-D', data], { ...AS_USER, detached: true, stdio })
     closeSync(output)
     child.unref()
     postmaster = child
@@ -120,14 +112,12 @@ export async function preparePostgres({ durable = false, settings = {}, binaries
     query: (text: string, values?: unknown[], database?: string) => query(url(database), text, values),
     /** The address of an empty database that belongs to a role without other rights, which logs in by a password. */
     createDatabase: () => createDatabase(url()),
-    /** What it wrote. */
     log: () => readFileSync(log, 'utf8'),
-    /** Ends it for good. Its data is removed. */
-    stop: () => watcher.end(),
+    stop: watcher.end,
   }
 }
 
-async function answers(url: string): Promise<boolean> {
+export async function answers(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1000 })
   client.on('error', () => {})
   try {

@@ -79,39 +79,66 @@ t.test('Audit: it can be filtered by day, actor and subject, and the form keeps 
   }
 })
 
-t.test('Audit: the next page continues where the previous one ended, and links back to the newest', async (t) => {
-  const { signIn, administration } = await createConsoleWorld(t)
-  for (let n = 1; n <= 50; n++) await administration.suites.register({ suiteId: `s${n}`, name: `Suite ${n}` })
-  const browser = await signIn()
-  const newest = await browser('/audit?actor=tester')
-  t.match(newest.body, 'href="/suites/s2"')
-  t.notMatch(newest.body, /href="\/suites\/s1"|Newest/)
-  const [, older = ''] = /<a class="button" href="([^"]+)" rel="next">Older/.exec(newest.body) ?? []
-  t.match(older, /^\/audit\?actor=tester&amp;before=\d+$/)
-  const next = await browser(older.replace('&amp;', '&'))
-  t.match(next.body, 'href="/suites/s1"')
-  t.notMatch(next.body, 'href="/suites/s2"')
-  t.match(next.body, '<a class="button" href="/audit?actor=tester">Newest</a>')
-  t.match((await browser('/audit?before=3')).body, '<a class="button" href="/audit">Newest</a>')
+t.test('Audit: events of a database have no link', async (t) => {
+  const { signIn, store } = await createConsoleWorld(t)
+  const author = { actor: 'root', origin: 'command line', remoteAddress: 'machine', requestId: undefined } as const
+  const what = { action: 'backup made', subject: { kind: 'database', id: 'db' }, before: null, after: {} } as const
+  store.listAuditEvents = async () => [{ id: 1, at: 0, ...author, ...what }]
+  const { body } = await (await signIn())('/audit')
+  t.match(body, /Backup made<\/div><\/td><td [^>]*><div><bdi class="cut" title="db">db<\/bdi>/)
+  t.match(read(body), 'command line, machine ')
 })
 
-t.test('Audit: an empty list says why it is empty; events of a database have no link', async (t) => {
+t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
+  const { signIn, administration } = await createConsoleWorld(t)
+  const { applications, suites } = administration
+  const named = { name: 'Shop', developerEmail: 'dev@partner.example' }
+  for (let n = 0; n <= 50; n++) await suites.register({ suiteId: `s-${n}`, name: 'X' })
+  for (let n = 0; n <= 50; n++) await applications.register({ ...named, clientId: `a-${n}`, suites: ['s-0'] })
+  const browser = await signIn()
+  const numbersIn = (body: string) =>
+    [...body.matchAll(/<a href="\/(?:applications\/a|suites\/s)-(\d+)"(?!>Reload)/g)].map(([, number]) =>
+      Number(number),
+    )
+  for (const [url, first, last, then, next, back] of [
+    ['/applications', 50, 1, 0, 'Older', 'Newest'],
+    ['/applications?search=shop&status=active', 50, 1, 0, 'Older', 'Newest'],
+    ['/suites', 0, 49, 50, 'Newer', 'Oldest'],
+    ['/suites/s-0#approved', 0, 19, 20, 'Newer', 'Oldest'],
+    // One of its events is anna's login link.
+    ['/audit?actor=tester', 50, 2, 1, 'Older', 'Newest'],
+  ] as const) {
+    const { body } = await browser(url)
+    const numbers = numbersIn(body)
+    t.strictSame([numbers[0], numbers.at(-1)], [first, last], url)
+    t.notMatch(body, `>${back}<`)
+    const [, address = '', label] = /href="([^"]*)" rel="next">(\w+)/.exec(body) ?? []
+    t.equal(label, next)
+    const second = (await browser(address.replaceAll('&amp;', '&').replace('#approved', ''))).body
+    t.equal(numbersIn(second)[0], then, address)
+    t.match(second, `href="${url.replace('&', '&amp;')}">${back}`)
+    if (url.startsWith('/applications')) t.notMatch(second, 'rel="next"', 'the last one')
+  }
+  t.match((await browser('/audit?before=3')).body, 'href="/audit">Newest')
+  t.equal((await browser('/applications?after=nonsense')).statusCode, 422)
+})
+
+t.test('Lists: an empty one says what to do next, except to a viewer', async (t) => {
   const { signIn, store } = await createConsoleWorld(t)
   const [browser, viewer] = [await signIn(), await signIn('viewer')]
   t.match((await browser('/audit?subject=nobody')).body, 'No changes match')
   store.listAuditEvents = async () => []
-  const { body } = await browser('/audit')
-  t.match(body, 'No changes yet')
-  t.match(body, '/new-application')
-  t.notMatch((await viewer('/audit')).body, '/new-application')
-
-  const author = { actor: 'root', origin: 'command line', remoteAddress: 'machine', requestId: undefined } as const
-  const what = { action: 'backup made', subject: { kind: 'database', id: 'db' }, before: null, after: {} } as const
-  store.listAuditEvents = async () => [{ id: 1, at: 0, ...author, ...what }]
-  const backup = (await browser('/audit')).body
-  t.match(
-    backup,
-    '<div>Backup made</div></td><td role="cell" data-label="Target"><div><bdi class="cut" title="db">db</bdi>',
-  )
-  t.match(read(backup), 'command line, machine ')
+  for (const [url, text, href] of [
+    ['/applications', 'No application is registered yet', '/new-application'],
+    ['/suites', 'There are no suites yet', '/new-suite'],
+    ['/audit', 'No changes yet', '/new-application'],
+  ] as const) {
+    const { body } = await browser(url)
+    t.match(body, text)
+    t.equal(body.split(`href="${href}"`).length, 2, 'one link')
+    t.notMatch(body, 'name="search"')
+    const seen = (await viewer(url)).body
+    t.match(seen, text)
+    t.notMatch(seen, href)
+  }
 })
