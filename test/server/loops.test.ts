@@ -226,7 +226,7 @@ t.test('Backlog: it is said once a minute while it lasts, and once when it is ov
     return answer
   }
   const lookFor = startWatch((monotonic, observe) => watchBacklog({ store: { backlog } as Store, monotonic, observe }))
-  const isSaid = async (seconds: number, events: Event[], why?: string) =>
+  const isSaid = async (seconds: number, events: Event[], why = '') =>
     t.strictSame((await lookFor(seconds)).events, events, why)
   await isSaid(60, [])
   t.equal(looks, 6, 'every ten seconds, however often it is called')
@@ -262,7 +262,7 @@ t.test('Clock: a jump is what it moves more or less than the monotonic clock bet
   let wall = START
   let steady = 1000.5
   const jump = watchClock({ now: () => wall, monotonic: () => steady })
-  for (const [wallTime, steadyTime, expected, why] of [
+  for (const [wallTime, steadyTime, expected, why = ''] of [
     [10_000, 10_000, 0],
     [HOUR, HOUR, 0, 'a long time is no jump'],
     [70_000, 10_000, 0, 'a minute is tolerated'],
