@@ -36,19 +36,25 @@ t.test('Listening: what was used and refused and could not be stored at the end 
   const events: Event[] = []
   const observe = (event: Event) => void events.push(event)
   const telemetry = { observe, observeDetails: undefined, measure: undefined }
-  const { app, address } = await listenAndServe(store, telemetry, readConfig({ PORT: '0' }))
-  t.teardown(() => app.close())
-  for (const [form, status] of [
-    [credentials, 200],
-    [{ ...credentials, client_secret: 'wrong' }, 401],
+  for (const [FAILURE_LIMIT, last] of [
+    ['on', 429],
+    ['off', 401],
   ] as const) {
-    const init = { method: 'POST', body: new URLSearchParams(form) }
-    t.equal((await fetch(`${address}/v1/oauth/accesstoken`, init)).status, status)
-  }
-  await app.close()
-  for (const type of ['usage not recorded', 'refusals not recorded']) {
-    const told = events.filter((event) => event.type === type)
-    t.match(told, [{ err: { name: 'StoreUnavailable' } }], type)
+    events.length = 0
+    const { app, address } = await listenAndServe(store, telemetry, readConfig({ PORT: '0', FAILURE_LIMIT }))
+    t.teardown(() => app.close())
+    const issue = async (client_secret = credentials.client_secret) => {
+      const init = { method: 'POST', body: new URLSearchParams({ ...credentials, client_secret }) }
+      return (await fetch(`${address}/v1/oauth/accesstoken`, init)).status
+    }
+    t.equal(await issue(), 200)
+    for (let n = 0; n < 10; n++) t.equal(await issue('wrong'), 401)
+    t.equal(await issue('wrong'), last, `FAILURE_LIMIT=${FAILURE_LIMIT}`)
+    await app.close()
+    for (const type of ['usage not recorded', 'refusals not recorded']) {
+      const told = events.filter((event) => event.type === type)
+      t.match(told, [{ err: { name: 'StoreUnavailable' } }], type)
+    }
   }
 })
 
