@@ -1,30 +1,23 @@
 import { once } from 'node:events'
-import {
-  copyFileSync,
-  openSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { startLoad } from '../support/load.ts'
+import { LATEST } from '../support/migrations.ts'
 import { textOf } from '../support/pages.ts'
 import { register } from '../support/register.ts'
+import { makeRelease } from '../support/release.ts'
 import { run, runJson } from '../support/run.ts'
 import { command, start, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
 
 /** Runs a command whose standard output is full, or is closed before it comes. */
-async function runInto(t: Test, args: string[], env: NodeJS.ProcessEnv, stdout: 'full' | 'closed') {
-  const out = stdout === 'closed' ? 'pipe' : openSync('/dev/full', 'w')
-  const child = start(t, args, env, { stdio: ['ignore', out, 'pipe'] })
+async function runInto(t: Test, args: string, env: NodeJS.ProcessEnv, stdout: 'full' | 'closed') {
+  const out = stdout === 'closed' ? 'pipe' : fs.openSync('/dev/full', 'w')
+  const child = start(t, args.split(' '), env, { stdio: ['ignore', out, 'pipe'] })
   child.stdout?.destroy()
   const [err, [status]] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, 'exit')])
   return { err, status }
@@ -33,18 +26,11 @@ async function runInto(t: Test, args: string[], env: NodeJS.ProcessEnv, stdout: 
 t.test('Output: a reader that has seen enough ends a list without a word, with the status of SIGPIPE', async (t) => {
   const { env } = temporaryDatabase(t)
   const { client_id } = await register(env)
-  for (const args of [
-    ['apps', 'list'],
-    ['apps', 'show', client_id],
-    ['secrets', 'list', client_id],
-    ['suites', 'list'],
-  ]) {
-    t.strictSame(await runInto(t, args, env, 'closed'), { err: '', status: 141 })
+  for (const list of ['apps list', `apps show ${client_id}`, `secrets list ${client_id}`, 'suites list']) {
+    t.strictSame(await runInto(t, list, env, 'closed'), { err: '', status: 141 })
   }
-  t.match(await runInto(t, ['apps', 'list'], env, 'full'), {
-    status: 1,
-    err: /^The output could not be written: ENOSPC/,
-  })
+  const err = /^The output could not be written: ENOSPC/
+  t.match(await runInto(t, 'apps list', env, 'full'), { status: 1, err })
 })
 
 t.test('Output: where the result of a change cannot be written, it is said that the change was made', async (t) => {
@@ -52,20 +38,19 @@ t.test('Output: where the result of a change cannot be written, it is said that 
   const { client_id } = await register(env)
   const silent = { ...env, LOG_LEVEL: 'silent' }
   const done = /^What was asked for is done\. The output could not be written: .*(ENOSPC|EPIPE)/
-  const lost = /The new secret of \S+ is lost: "secrets rotate \S+" makes another one/
   for (const [args, stdout] of [
-    [['secrets', 'rotate', client_id], 'full'],
-    [['secrets', 'rotate', client_id], 'closed'],
-    [['suites', 'register', 'other', '--name', 'Other'], 'closed'],
-    [['apps', 'register', '--name', 'Other', '--developer-email', 'a@b.example'], 'closed'],
+    [`secrets rotate ${client_id}`, 'full'],
+    [`secrets rotate ${client_id}`, 'closed'],
+    ['suites register other --name Other', 'closed'],
+    ['apps register --name Other --developer-email a@b.example', 'closed'],
   ] as const) {
-    const { err, status } = await runInto(t, [...args], silent, stdout)
+    const { err, status } = await runInto(t, args, silent, stdout)
     t.equal(status, 1)
     t.match(err, done)
-    t.match(err, lost)
+    t.match(err, /The new secret of \S+ is lost: "secrets rotate \S+" makes another one/)
   }
   t.equal((await runJson(['secrets', 'list', client_id], { env })).length, 3)
-  t.match(await runInto(t, ['migrate'], silent, 'full'), { status: 1, err: done })
+  t.match(await runInto(t, 'migrate', silent, 'full'), { status: 1, err: done })
 })
 
 t.test('Commands beside a server under load: they get their turn, and no request fails', async (t) => {
@@ -80,26 +65,6 @@ t.test('Commands beside a server under load: they get their turn, and no request
   t.strictSame(await load.stop(), [200])
 })
 
-t.test('Backup: - is standard output, and nothing else is there', async (t) => {
-  const { env, folder } = temporaryDatabase(t)
-  await register(env)
-  const child = start(t, ['backup', '-'], env)
-  const [bytes, said] = await Promise.all([buffer(child.stdout as never), text(child.stderr as never)])
-  t.match(said, /"msg":"backup made"[\s\S]*Backed up to -: \d+ bytes, applications: 1/)
-  const copy = join(folder, 'copy.db')
-  writeFileSync(copy, bytes)
-  const db = new Database(copy)
-  t.equal(db.pragma('integrity_check', { simple: true }), 'ok')
-  db.close()
-
-  const elsewhere = { DATABASE_URL: `sqlite:${folder}/elsewhere.db` }
-  const restore = start(t, ['restore', '-'], elsewhere)
-  restore.stdin?.end(bytes)
-  t.strictSame(await once(restore, 'exit'), [0, null])
-  t.equal((await runJson(['apps', 'list'], { env: elsewhere })).length, 1)
-  t.notOk(readdirSync(folder).some((name) => name.includes('partial')))
-})
-
 /** Makes the database large enough that copying it takes a while. */
 function enlarge(file: string, bytes: number): void {
   const db = new Database(file)
@@ -107,14 +72,23 @@ function enlarge(file: string, bytes: number): void {
   db.close()
 }
 
-t.test('Backup: a reader of - that goes away leaves nothing behind', async (t) => {
+t.test('Backup: - is standard output, and nothing else is there, nor left behind', async (t) => {
   const { env, folder, file } = temporaryDatabase(t)
   await register(env)
-  enlarge(file, 5_000_000)
   const child = start(t, ['backup', '-'], env)
-  child.stdout?.destroy()
-  t.strictSame(await once(child, 'exit'), [1, null])
-  t.notOk(readdirSync(folder).some((name) => name.includes('partial')))
+  const [bytes, said] = await Promise.all([buffer(child.stdout as never), text(child.stderr as never)])
+  t.match(said, /"msg":"backup made"[\s\S]*Backed up to -: \d+ bytes, applications: 1/)
+  const elsewhere = { DATABASE_URL: `sqlite:${folder}/elsewhere.db` }
+  const restore = start(t, ['restore', '-'], elsewhere)
+  restore.stdin?.end(bytes)
+  t.strictSame(await once(restore, 'exit'), [0, null])
+  t.equal((await runJson(['apps', 'list'], { env: elsewhere })).length, 1)
+
+  enlarge(file, 5_000_000)
+  const unread = start(t, ['backup', '-'], env)
+  unread.stdout?.destroy()
+  t.strictSame(await once(unread, 'exit'), [1, null], 'its reader goes away')
+  t.notOk(fs.readdirSync(folder).some((name) => name.includes('partial')))
 })
 
 /** What a restore makes beside the database, in this order. */
@@ -129,10 +103,10 @@ t.test('Restore: kill -9 at any moment leaves the old database or the new one, w
   await register(env)
   const whole = new Set<number>()
   for (const stage of STAGES) {
-    copyFileSync(file, `${file}.before`)
+    fs.copyFileSync(file, `${file}.before`)
     const restore = start(t, ['restore', copy], env)
     const exited = once(restore, 'exit')
-    const paths = () => readdirSync(folder, { recursive: true }).map((path) => join(folder, String(path)))
+    const paths = () => fs.readdirSync(folder, { recursive: true }).map((path) => join(folder, String(path)))
     await until(() => restore.exitCode !== null || paths().some((path) => stage.test(path)))
     restore.kill('SIGKILL')
     await exited
@@ -143,8 +117,8 @@ t.test('Restore: kill -9 at any moment leaves the old database or the new one, w
     t.ok([1, 2].includes(applications), `${applications} at ${stage}`)
     whole.add(applications)
     for (const path of paths().filter((path) => /\.re(store|placed)-/.test(path)))
-      rmSync(path, { recursive: true, force: true })
-    renameSync(`${file}.before`, file)
+      fs.rmSync(path, { recursive: true, force: true })
+    fs.renameSync(`${file}.before`, file)
   }
   t.ok(whole.has(2), 'some were early enough')
 })
@@ -158,30 +132,22 @@ t.test('Restore: who waits for the database while it is replaced does not work o
   restore.exec('BEGIN EXCLUSIVE')
   const waiting = start(t, ['apps', 'suspend', 'a'], env)
   const err = text(waiting.stderr as never)
-  await until(() => openFilesOf(waiting.pid as number).includes(file))
-  copyFileSync(file, `${file}.new`)
-  renameSync(`${file}.new`, file)
+  const files = `/proc/${waiting.pid}/fd`
+  const { ino } = fs.statSync(file)
+  const inodeOf = (fd: string) => fs.statSync(join(files, fd), { throwIfNoEntry: false })?.ino
+  await until(() => fs.readdirSync(files).some((fd) => inodeOf(fd) === ino))
+  fs.copyFileSync(file, `${file}.new`)
+  fs.renameSync(`${file}.new`, file)
   restore.close()
   t.strictSame(await once(waiting, 'exit'), [1, null])
   t.match(await err, /the file .*store\.db was removed or replaced/)
 })
 
-function openFilesOf(pid: number): string[] {
-  const folder = `/proc/${pid}/fd`
-  return readdirSync(folder).map((name) => {
-    try {
-      return readlinkSync(join(folder, name))
-    } catch {
-      return 'closed meanwhile'
-    }
-  })
-}
-
 /** A seed file of so many applications. */
 function seedFile(folder: string, count: number): string {
   const file = join(folder, 'seed.json')
   const applications = Array.from({ length: count }, (_, n) => ({ name: `A ${n}`, developer_email: 'a@b.example' }))
-  writeFileSync(file, JSON.stringify({ suites: [{ id: 'store', name: 'Store' }], applications }))
+  fs.writeFileSync(file, JSON.stringify({ suites: [{ id: 'store', name: 'Store' }], applications }))
   return file
 }
 
@@ -208,16 +174,11 @@ t.test('Seed: a signal ends it after a step, with a whole document, and the next
 
 t.test('Seed: an output that cannot be written ends it; the next run shows what was not shown', async (t) => {
   const { folder, env } = temporaryDatabase(t)
-  const silent = { ...env, LOG_LEVEL: 'silent' }
   const file = seedFile(folder, 3)
-  const advice = 'Run seed again: those that are registered but not shown'
+  const err = /^The output could not be written: ENOSPC.*[\s\S]*Run seed again: those that are registered but not shown/
   for (let n = 0; n < 2; n++) {
-    const { err, status } = await runInto(t, ['seed', file], silent, 'full')
-    t.equal(status, 1)
-    t.match(err, /^The output could not be written: ENOSPC/)
-    t.match(err, advice)
+    t.match(await runInto(t, `seed ${file}`, { ...env, LOG_LEVEL: 'silent' }, 'full'), { status: 1, err })
   }
-  t.match(await run(['secrets', 'list', 'store'], { env }), { out: /not shown yet: run the seed again/ })
   t.match(await runJson(['seed', file], { env }), {
     suites: [{ id: 'store', client_secret: String }],
     applications: Array(3).fill({ client_secret: String }),
@@ -230,9 +191,11 @@ t.test('Healthcheck: it fails where the server has lost its store, none answers,
   const server = await startServer(t, { ...env, HOST: '0.0.0.0' })
   const PORT = new URL(server.address).port
   t.match(await command(t, ['healthcheck'], { HOST: '0.0.0.0', PORT }), { status: 0 })
-  const shown = await runJson(['healthcheck'], { env: { PORT } })
-  t.strictSame(shown, { address: `http://127.0.0.1:${PORT}`, status: 'ready' })
-  unlinkSync(file)
+  t.strictSame(await runJson(['healthcheck'], { env: { PORT } }), {
+    address: `http://127.0.0.1:${PORT}`,
+    status: 'ready',
+  })
+  fs.unlinkSync(file)
   for (const [settings, err] of [
     [{ PORT }, `The server at http://127.0.0.1:${PORT} is not ready: 503.\n`],
     [{ HOST: '127.0.0.1', PORT: '1' }, 'The server at http://127.0.0.1:1 is not ready: no answer.\n'],
@@ -253,39 +216,33 @@ async function startDemo(t: Test, env: NodeJS.ProcessEnv) {
   return { child, out, all: () => out }
 }
 
-/** Signs in with a one-time link. Resolves to a function that fetches pages of the console. */
-async function openConsole(link: string) {
-  const { origin, hash } = new URL(link)
-  const body = new URLSearchParams({ code: hash.slice(1) })
-  const answer = await fetch(`${origin}/login`, { method: 'POST', body, headers: { origin }, redirect: 'manual' })
-  const cookie = String(answer.headers.get('set-cookie')).split(';')[0] as string
-  return async (path: string) => (await fetch(origin + path, { headers: { cookie } })).text()
-}
-
 t.test('Demo: it prints a login link and a curl command that gets a token, whatever the settings', async (t) => {
   const { env } = temporaryDatabase(t)
   const demo = await startDemo(t, { ...env, HOST: '0.0.0.0' })
-  const [, url, body] = /curl -s (\S+) \\\n +-d '([^']+)'/.exec(demo.out) ?? []
+  const [, url = '', form] = /curl -s (\S+) \\\n +-d '([^']+)'/.exec(demo.out) ?? []
   t.match(url, /^http:\/\/127\.0\.0\.1:/)
-  const answer = await fetch(url as string, { method: 'POST', body: new URLSearchParams(body) })
+  const answer = await fetch(url, { method: 'POST', body: new URLSearchParams(form) })
   const { access_token, ...rest } = (await answer.json()) as Record<string, string>
   t.match(rest, { token_type: 'bearer', application_name: 'Demo application (for you to try)' })
   const checks = [...demo.out.matchAll(/curl -i (\S+) *(?:-H (?:"([^"]+)"|'([^']+)'))?$/gm)]
-  const statuses = checks.map(async ([, address, valid, invalid]) => {
+  const statuses = checks.map(async ([, address = '', valid, invalid]) => {
     const authorization = (valid ?? invalid)?.replace('$TOKEN', access_token as string).replace('Authorization: ', '')
-    return (await fetch(address as string, { headers: authorization ? { authorization } : {} })).status
+    return (await fetch(address, { headers: authorization ? { authorization } : {} })).status
   })
   t.strictSame(await Promise.all(statuses), [200, 401, 401], 'and shows one request let through and two refused')
 
-  const [link = ''] = /http:\S+#\S+/.exec(demo.out) ?? []
-  const pages = await openConsole(link)
-  t.match(await pages('/applications'), /Warehouse scanner/, 'its first link leads to a console')
-  t.match(await pages('/audit'), /Application suspended/)
-  t.match(textOf(await pages('/')), 'This is a demo.')
-  t.match(textOf(await pages('/login')), 'Press Enter in the terminal where the demo runs')
-  await until(async () => /wrong secret/.test(await pages('/')))
-  const mine = `/applications/${new URLSearchParams(body).get('client_id')}`
-  await until(async () => !/Last token never/.test(textOf(await pages(mine))))
+  const { origin, hash } = new URL(/http:\S+#\S+/.exec(demo.out)?.[0] as string)
+  const body = new URLSearchParams({ code: hash.slice(1) })
+  const login = await fetch(`${origin}/login`, { method: 'POST', body, headers: { origin }, redirect: 'manual' })
+  const cookie = String(login.headers.get('set-cookie')).split(';')[0] as string
+  const page = async (path: string) => textOf(await (await fetch(origin + path, { headers: { cookie } })).text())
+  t.match(await page('/applications'), /Warehouse scanner/, 'its first link leads to a console')
+  t.match(await page('/audit'), /Application suspended/)
+  t.match(await page('/'), 'This is a demo.')
+  t.match(await page('/login'), 'Press Enter in the terminal where the demo runs')
+  await until(async () => /wrong secret/.test(await page('/')))
+  const mine = `/applications/${new URLSearchParams(form).get('client_id')}`
+  await until(async () => !/Last token never/.test(await page(mine)))
   t.notMatch(demo.out, /Enter/, 'no hint to press Enter without a terminal')
 
   const second = await startDemo(t, env)
@@ -295,4 +252,41 @@ t.test('Demo: it prints a login link and a curl command that gets a token, whate
     t.strictSame(await once(child, 'close'), [0, null])
     t.match(all(), /\nStopped\. Everything in the demo is gone\.\n$/)
   }
+})
+
+t.test('Migrate: of several processes that start at once one migrates and all go on', async (t) => {
+  const { env } = temporaryDatabase(t)
+  const results = await Promise.all(Array.from({ length: 5 }, () => command(t, ['migrate', '--json'], env)))
+  t.match(results, Array(5).fill({ status: 0, err: '' }))
+  const from = results.map(({ out }) => JSON.parse(out).from as number)
+  t.strictSame(from.sort(), [0, ...Array(4).fill(LATEST)].sort())
+})
+
+t.test('Migrate: one that is killed amid its migrations leaves the database as it was', async (t) => {
+  const { env, file } = temporaryDatabase(t)
+  await runJson(['migrate'], { env })
+  const change = "CREATE TABLE half (n INTEGER); UPDATE compatibility SET oldest_program = '99.0.0';"
+  const slow = `
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000000)
+    INSERT INTO half SELECT count(*) FROM numbers`
+  const changing = { 'sqlite/0998_change.sql': change }
+  const main = makeRelease(t, '99.0.0', { ...changing, 'sqlite/0999_slow.sql': slow })
+  const killed = start(t, ['migrate'], env, { main })
+  const db = new Database(file, { timeout: 300 })
+  t.teardown(() => db.close())
+  const isLocked = () => {
+    try {
+      db.exec('BEGIN IMMEDIATE; ROLLBACK')
+      return false
+    } catch {
+      return true
+    }
+  }
+  await until(isLocked)
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  t.strictSame(await runJson(['migrate'], { env }), { from: LATEST, to: LATEST })
+  const next = makeRelease(t, '99.0.0', changing)
+  const { out, err } = await command(t, ['migrate', '--json'], env, '', { main: next })
+  t.strictSame([err, JSON.parse(out)], ['', { from: LATEST, to: LATEST + 1 }])
 })

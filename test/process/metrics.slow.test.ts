@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
-import { createAdministration } from '../../src/administration/administration.ts'
-import { readConfig } from '../../src/config.ts'
-import { openStore } from '../../src/store/open.ts'
+import t from 'tap'
 import { startLeader } from '../support/leader.ts'
 import { register } from '../support/register.ts'
+import { runJson } from '../support/run.ts'
 import { scrape } from '../support/scrape.ts'
 import { preload, type Server, startServer } from '../support/spawn.ts'
+import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
 
@@ -21,19 +20,15 @@ t.test('Metrics: a server counts its requests, shows them on a port of its own, 
   const credentials = await register(env)
   const server = await startServer(t, { ...env, ...OPS })
   const ops = opsOf(server)
-  t.match(ops, /^http:\/\/127\.0\.0\.1:\d+$/)
   for (let n = 0; n < 3; n++) t.equal(await server.issue(credentials), 200)
   t.equal(await server.issue({ ...credentials, client_secret: 'wrong' }), 401)
   await until(async () => (await scrape(ops)).get(ISSUED) === 3)
   t.match(Object.fromEntries(await scrape(ops)), {
     tokens_issued_total: 3,
-    'http_requests_total{endpoint="/v1/oauth/accesstoken",status="401"}': 1,
     'authentication_refusals_total{reason="wrong secret"}': 1,
     'http_request_duration_seconds_count{endpoint="/v1/oauth/accesstoken"}': 4,
     write_batch_size_sum: 3,
     disk_sync_duration_seconds_count: Number,
-    workers: 1,
-    store_up: 1,
   })
   await until(async () => Number((await scrape(ops)).get('worker_cpu_seconds_total{worker="1"}')) > 0)
 
@@ -125,10 +120,7 @@ t.test('Metrics: counters of a leader never fall, whatever becomes of its worker
     'worker_restarts_total{reason="exited"}': 1,
     'worker_restarts_total{reason="silent"}': 1,
     'worker_restarts_total{reason="rolling restart"}': 2,
-    'worker_resident_memory_bytes{worker="1"}': Number,
-    'worker_resident_memory_bytes{worker="2"}': Number,
     workers: 2,
-    workers_expected: 2,
   })
   t.notOk(known.has('worker_resident_memory_bytes{worker="3"}'))
   t.match(await server.stop(), { status: 0 })
@@ -136,54 +128,72 @@ t.test('Metrics: counters of a leader never fall, whatever becomes of its worker
 
 t.test('Metrics: workers that end in order have told all that they counted', async (t) => {
   const { server, credentials } = await startLeader(t, { env: OPS })
-  const ops = opsOf(server)
   for (let n = 0; n < 10; n++) await server.token(credentials)
   await server.restart()
-  await until(async () => (await scrape(ops)).get(ISSUED) === 10)
-  t.equal((await scrape(ops)).get('tokens_issued_total'), 10)
+  await until(async () => (await scrape(opsOf(server))).get(ISSUED) === 10)
   t.match(await server.stop(), { status: 0 })
 })
 
-/** The Authorization header of an operator. */
-async function bearer(env: NodeJS.ProcessEnv): Promise<string> {
-  const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 2000 })
-  const author = { actor: 'tester', origin: 'command line', remoteAddress: 'machine' } as const
-  const { operators } = createAdministration({ store, now: Date.now, observe: () => {}, author })
-  await operators.add('viktor', 'viewer')
-  const { adminKey } = await operators.addKey('viktor', 24 * 60 * 60_000)
-  await store.close()
-  return `Bearer ${adminKey}`
-}
-
-async function countRequests(t: Test, WORKERS: string) {
-  const { env } = temporaryDatabase(t)
-  const credentials = await register(env)
-  const server = await startServer(t, { ...env, ADMIN_ADDRESS: '127.0.0.1:0', WORKERS })
-  const authorization = await bearer(env)
-  const address = `${server.logged('ready')[0].admin}/admin/v1/statistics`
-  const statistics = async () => (await fetch(address, { headers: { authorization } })).json()
-  t.match(await statistics(), {
-    last_hour: { tokens: 0, refusals: 0, token_latency: null },
-    live_tokens: { count: 0 },
-  })
-  for (let n = 0; n < 4; n++) t.equal(await server.issue(credentials), 200)
-  t.equal(await server.issue({ ...credentials, client_secret: 'wrong' }), 401)
-  const { body } = await server.token(credentials)
-  t.equal(await server.statusOf('/v1/oauth/verify', body.access_token), 200)
-  await until(async () => {
-    const { last_hour: done, live_tokens: live, workers } = await statistics()
-    const isCounted = done.tokens === 5 && done.refusals === 1 && done.active_checks === 1
-    return isCounted && live.count === 5 && workers.each.length === Number(WORKERS)
-  })
-  t.match(await statistics(), {
-    last_hour: { tokens: 5, token_latency: { p99_seconds: Number } },
-    minutes: { length: 61 },
-    refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 1 }],
-    workers: { expected: Number(WORKERS), serving: Number(WORKERS), each: [{ worker: 1, resident_bytes: Number }] },
-    store: { kind: 'sqlite', is_up: true },
-  })
-}
-
 for (const WORKERS of ['1', '2']) {
-  t.test(`Statistics: requests are counted at once, with ${WORKERS} processes`, (t) => countRequests(t, WORKERS))
+  t.test(`Statistics: requests are counted at once, with ${WORKERS} processes`, async (t) => {
+    const { env } = temporaryDatabase(t)
+    const credentials = await register(env)
+    const server = await startServer(t, { ...env, ADMIN_ADDRESS: '127.0.0.1:0', WORKERS })
+    await runJson(['operators', 'add', 'viktor', '--role', 'viewer'], { env })
+    const { admin_key } = await runJson(['operators', 'key', 'viktor', '--expires', '1d'], { env })
+    const headers = { authorization: `Bearer ${admin_key}` }
+    const address = `${server.logged('ready')[0].admin}/admin/v1/statistics`
+    const statistics = async () => (await fetch(address, { headers })).json()
+    t.match(await statistics(), {
+      last_hour: { tokens: 0, refusals: 0, token_latency: null },
+      live_tokens: { count: 0 },
+    })
+    for (let n = 0; n < 4; n++) t.equal(await server.issue(credentials), 200)
+    t.equal(await server.issue({ ...credentials, client_secret: 'wrong' }), 401)
+    const { body } = await server.token(credentials)
+    t.equal(await server.statusOf('/v1/oauth/verify', body.access_token), 200)
+    await until(async () => {
+      const { last_hour: done, live_tokens: live, workers } = await statistics()
+      const isCounted = done.tokens === 5 && done.refusals === 1 && done.active_checks === 1
+      return isCounted && live.count === 5 && workers.each.length === Number(WORKERS)
+    })
+    t.match(await statistics(), {
+      last_hour: { token_latency: { p99_seconds: Number } },
+      minutes: { length: 61 },
+      refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 1 }],
+      workers: { expected: Number(WORKERS), serving: Number(WORKERS), each: [{ worker: 1, resident_bytes: Number }] },
+      store: { kind: 'sqlite', is_up: true },
+    })
+  })
+}
+
+for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
+  const rule = 'what several workers did and refused is known soon, and all of it at their end'
+  t.test(`why, on ${name}: ${rule}`, async (t) => {
+    const env = { ...(await createEnv(t)), WORKERS: '2' }
+    const credentials = await register(env)
+    const { client_id } = credentials
+    const server = await startServer(t, env)
+    const wrong = { ...credentials, client_secret: 'wrong' }
+    for (let n = 0; n < 4; n++) t.equal(await server.issue(wrong), 401)
+
+    const explain = () => runJson(['why', client_id], { env })
+    await until(async () => (await explain()).refusals[0]?.count === 4)
+    const { diagnosis, refusals } = await explain()
+    t.match(diagnosis, /^Its requests are refused, 4 times, .* The secret that it sends is wrong/)
+    const lines = server.logged('authentication refused')
+    const line = lines.find(({ request_id }) => request_id === refusals[0].request_id)
+    t.match(line, { client_id, reason: 'wrong secret' }, 'the log has the request')
+    t.equal(new Set(lines.map(({ pid }) => pid)).size, 2)
+
+    for (let n = 0; n < 4; n++) t.equal(await server.issue(credentials), 200)
+    t.equal(await server.issue(wrong), 401)
+    t.match(await server.stop(), { status: 0 })
+    t.equal(server.issuers().length, 2)
+    t.match(await explain(), { refusals: [{ count: 5 }], application: { tokens_refused_this_hour: 0 } })
+    const [listed] = await runJson(['apps', 'list'], { env })
+    t.equal(listed.tokens_this_hour + listed.tokens_last_hour, 4)
+    const shown = await runJson(['apps', 'show', client_id], { env })
+    t.match(shown, { last_token_at: /^\d{4}-.*Z$/, secrets: [{ last_used_at: /^\d{4}-.*Z$/ }] })
+  })
 }

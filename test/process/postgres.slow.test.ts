@@ -1,7 +1,8 @@
-import pg from 'pg'
-import t, { type Test } from 'tap'
+import t from 'tap'
+import { holdOpen } from '../support/postgres/databases.ts'
 import { createFallible } from '../support/postgres/fallible.ts'
-import type { TestNode } from '../support/postgres/nodes.ts'
+import { createCluster, type TestNode } from '../support/postgres/nodes.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
 import { command } from '../support/spawn.ts'
 import { until } from '../support/until.ts'
 
@@ -17,18 +18,20 @@ interface Fault {
   isUnreachable?: true
 }
 
-/** What the superuser says to begin and to end it. */
-const told = (begin: string, end: string): Fault => ({
-  async begin({ postgres, role, terminate }) {
-    await postgres.query(begin.replace('ROLE', `ROLE ${role}`))
+/** What the superuser alters to begin it, and to end it. */
+const altered = (begin: string, end: string): Fault => {
+  const alter = async ({ postgres, role }: World, what: string) => {
+    await postgres.query(`ALTER ${what.replace('ROLE', `ROLE ${role}`)}`)
     await postgres.query('SELECT pg_reload_conf()')
-    await terminate()
-  },
-  async end({ postgres, role }) {
-    await postgres.query(end.replace('ROLE', `ROLE ${role}`))
-    await postgres.query('SELECT pg_reload_conf()')
-  },
-})
+  }
+  return {
+    async begin(world) {
+      await alter(world, begin)
+      await world.terminate()
+    },
+    end: (world) => alter(world, end),
+  }
+}
 
 const start = ({ postgres }: World) => postgres.start()
 const heal = ({ network }: World) => network.heal()
@@ -44,16 +47,13 @@ const FAULTS: Record<string, Fault> = {
   'behind a network that drops packets': { begin: ({ network }) => network.swallow(), end: heal },
   'whose answers are lost': { begin: ({ network }) => network.swallowAnswers(), end: heal },
   'that refuses connections': { begin: ({ network }) => network.refuse(), end: heal },
-  'that is out of connections': told('ALTER ROLE CONNECTION LIMIT 0', 'ALTER ROLE CONNECTION LIMIT -1'),
-  'that has room for one connection only': told('ALTER ROLE CONNECTION LIMIT 1', 'ALTER ROLE CONNECTION LIMIT -1'),
-  'that has become read-only': told(
-    'ALTER SYSTEM SET default_transaction_read_only = on',
-    'ALTER SYSTEM RESET default_transaction_read_only',
+  'that is out of connections': altered('ROLE CONNECTION LIMIT 0', 'ROLE CONNECTION LIMIT -1'),
+  'that has room for one connection only': altered('ROLE CONNECTION LIMIT 1', 'ROLE CONNECTION LIMIT -1'),
+  'that has become read-only': altered(
+    'SYSTEM SET default_transaction_read_only = on',
+    'SYSTEM RESET default_transaction_read_only',
   ),
-  'that no longer keeps what it commits': told(
-    'ALTER ROLE SET synchronous_commit = off',
-    'ALTER ROLE RESET synchronous_commit',
-  ),
+  'that no longer keeps what it commits': altered('ROLE SET synchronous_commit = off', 'ROLE RESET synchronous_commit'),
 }
 
 // Most of the time nothing happens.
@@ -65,7 +65,8 @@ for (const [name, { begin, end, isUnreachable }] of Object.entries(FAULTS)) {
     await begin(world)
     await until(async () => (await node.issue()) === 503)
     for (let n = 0; n < 4; n++) {
-      t.same(await statuses(node, token), { issue: 503, verify: 503, ready: 503, live: 200 })
+      const answers = [node.issue(), node.verify(token), node.ready(), node.live()]
+      t.same(await Promise.all(answers), [503, 503, 503, 200])
       if (!isUnreachable) t.ok((await connections()) <= A_HANDFUL)
     }
     await end(world)
@@ -76,12 +77,6 @@ for (const [name, { begin, end, isUnreachable }] of Object.entries(FAULTS)) {
     t.notOk(node.server.lines.join().includes(password), 'no secret is in its log')
     t.match(await node.server.stop(), { status: 0 })
   })
-}
-
-/** What it answers to requests that come at once. */
-async function statuses(node: TestNode, token: string) {
-  const [issue, verify, ready, live] = await Promise.all([node.issue(), node.verify(token), node.ready(), node.live()])
-  return { issue, verify, ready, live }
 }
 
 for (const WORKERS of ['1', '2']) {
@@ -113,39 +108,51 @@ t.test('A database that is away: a lost worker is replaced when it is back', { b
 t.test('A commit whose answer is lost: 503, and what it wrote is nobody’s token', async (t) => {
   for (const how of ['cut', 'swallowed'] as const) {
     const { node, network, query, database } = await createFallible(t)
-    const [{ count: before }] = await query('SELECT count(*) FROM tokens')
+    const waiting = "SELECT FROM pg_locks WHERE relation = 'tokens'::regclass AND mode = 'RowExclusiveLock'"
+    const insertsWait = (count: number) => until(async () => (await query(waiting)).length === count)
+    const countTokens = async () => Number((await query('SELECT count(*) FROM tokens'))[0].count)
+    const before = await countTokens()
     // It waits on the server, so that what fails is the way back.
-    const release = await lockTokens(t, database)
+    const release = await holdOpen(t, database, 'LOCK TABLE tokens IN SHARE MODE')
     const answer = node.token()
-    await until(async () => (await waitingInserts(query)) === 1)
+    await insertsWait(1)
     network.swallowAnswers()
     if (how === 'cut') {
       await release()
-      await until(async () => (await waitingInserts(query)) === 0)
+      await insertsWait(0)
       network.cut()
     }
     t.match(await answer, { status: 503, body: { access_token: undefined } }, how)
-    await release()
+    if (how === 'swallowed') await release()
     await network.heal()
     await until(async () => (await node.ready()) === 200)
-    await until(async () => (await waitingInserts(query)) === 0)
-    const [{ count: after }] = await query('SELECT count(*) FROM tokens')
-    t.equal(Number(after), Number(before) + 1, 'it was written')
+    await insertsWait(0)
+    t.equal(await countTokens(), before + 1, 'it was written')
     t.equal(node.server.logged('token issued').length, 1, 'and not issued')
     t.ok(await node.freshToken())
   }
 })
 
-/** Lets every write of a token wait, until the function that it resolves to is called. */
-async function lockTokens(t: Test, database: string): Promise<() => Promise<unknown>> {
-  const client = new pg.Client(database)
-  await client.connect()
-  t.teardown(() => client.end())
-  await client.query('BEGIN; LOCK TABLE tokens IN SHARE MODE')
-  return () => client.query('ROLLBACK')
-}
-
-async function waitingInserts(query: World['query']): Promise<number> {
-  const waiting = await query("SELECT FROM pg_locks WHERE relation = 'tokens'::regclass AND mode = 'RowExclusiveLock'")
-  return waiting.length
-}
+t.test('Many nodes: what one of them has revoked is refused by the others from the next check on', async (t) => {
+  const { startNode } = await createCluster(t, await (await startDatabases()).createDatabase())
+  const nodes = await Promise.all([startNode(), startNode(), startNode({ WORKERS: '2' })])
+  const seen = { fresh: new Set<number>(), revoked: new Set<number>() }
+  let tries = 0
+  async function loop(start: number): Promise<void> {
+    for (let n = start; tries < 200; n++) {
+      const [one, two, three] = [0, 1, 2].map((more) => nodes[(n + more) % 3]) as [TestNode, TestNode, TestNode]
+      const token = await one.freshToken()
+      seen.fresh.add(await two.verify(token))
+      // Checks that are under way may see either; those that begin now may not.
+      const [revoked] = await Promise.all([three.revoke(token), two.verify(token)])
+      if (revoked === 503) continue
+      t.equal(revoked, 200)
+      tries++
+      for (const status of await Promise.all(nodes.map((node) => node.verify(token)))) seen.revoked.add(status)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, (_, at) => loop(at)))
+  // A busy machine may have caused a 503.
+  for (const statuses of Object.values(seen)) statuses.delete(503)
+  t.strictSame(seen, { fresh: new Set([200]), revoked: new Set([401]) })
+})

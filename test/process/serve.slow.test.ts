@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { existsSync, lstatSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { startLeader } from '../support/leader.ts'
 import { register } from '../support/register.ts'
-import { command, MAIN, preload, start, startServer } from '../support/spawn.ts'
+import { command, MAIN, preload, type Server, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -29,7 +30,7 @@ t.test('Serve: it says where it listens, and ends with status 0 beside an idle c
 })
 
 t.test('Serve: neither a single process nor a leader starts if an address is taken', async (t) => {
-  const other = createServer().listen(0, '127.0.0.1')
+  const other = http.createServer().listen(0, '127.0.0.1')
   t.teardown(() => other.close())
   await once(other, 'listening')
   const port = String((other.address() as AddressInfo).port)
@@ -51,18 +52,6 @@ t.test('Serve: neither a single process nor a leader starts if an address is tak
   }
 })
 
-t.test('Serve: a database of a newer program stops it with a sentence', async (t) => {
-  const { env, file } = temporaryDatabase(t)
-  await register(env)
-  const db = new Database(file)
-  db.pragma('user_version = 1000')
-  db.exec("UPDATE compatibility SET oldest_program = '99.0.0'")
-  db.close()
-  const { status, err } = await command(t, ['serve'], { ...env, PORT: '0' })
-  t.equal(status, 1)
-  t.match(err, /needs token-server 99\.0\.0 or newer, .*upgrade the program/)
-})
-
 t.test('Serve: it starts beside a process that writes, and purges when it can', async (t) => {
   const { env, file } = temporaryDatabase(t)
   await register(env)
@@ -75,58 +64,21 @@ t.test('Serve: it starts beside a process that writes, and purges when it can', 
   t.match(await server.stop(), { status: 0 })
 })
 
-t.test('Serve: settings may be in an .env file, and the environment overrides it', async (t) => {
-  const folder = temporaryFolder(t)
-  writeFileSync(join(folder, '.env'), `DATABASE_URL=sqlite:./here.db\nPORT=0\nLOG_LEVEL=silent\n`)
-  const server = await startServer(t, {}, start(t, ['serve'], { LOG_LEVEL: 'info' }, { cwd: folder }))
-  t.ok(existsSync(join(folder, 'here.db')))
-  t.match(await server.stop(), { status: 0 })
-  writeFileSync(join(folder, '.env'), 'PORT: 18142\n')
-  const wrong = { status: 1, err: 'Line 1 of .env is not KEY=value.\n' }
-  t.match(await command(t, ['serve'], {}, '', { cwd: folder }), wrong)
-})
-
 t.test('Commands: with --json what is said of settings is JSON, of the file and of the environment', async (t) => {
   const cwd = temporaryFolder(t)
-  const list = async (text: string) => {
+  for (const [text, ...said] of [
+    [
+      'WORKERZ=1\n',
+      { warning: 'There is no setting WORKERZ (in .env). Is WORKERS meant?' },
+      { warning: 'There is no setting TOKENQUOTA (in the environment). Is TOKEN_QUOTA meant?' },
+      { error: 'PORT must be a number from 0 to 65535.' },
+    ],
+    ['nonsense\n', { error: 'Line 1 of .env is not KEY=value.' }],
+  ] as const) {
     writeFileSync(join(cwd, '.env'), text)
     const { err } = await command(t, ['apps', 'list', '--json'], { TOKENQUOTA: '5', PORT: 'x' }, '', { cwd })
-    return err
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
+    t.equal(err, said.map((line) => `${JSON.stringify(line)}\n`).join(''))
   }
-  t.strictSame(await list('WORKERZ=1\n'), [
-    { warning: 'There is no setting WORKERZ (in .env). Is WORKERS meant?' },
-    { warning: 'There is no setting TOKENQUOTA (in the environment). Is TOKEN_QUOTA meant?' },
-    { error: 'PORT must be a number from 0 to 65535.' },
-  ])
-  t.strictSame(await list('nonsense\n'), [{ error: 'Line 1 of .env is not KEY=value.' }])
-})
-
-for (const [FAILURE_LIMIT, last] of [
-  ['on', 429],
-  ['off', 401],
-] as const) {
-  t.test(`FAILURE_LIMIT: ${FAILURE_LIMIT}, eleven wrong secrets end with ${last}, the right one passes`, async (t) => {
-    const { env } = temporaryDatabase(t)
-    const credentials = await register(env)
-    const server = await startServer(t, { ...env, FAILURE_LIMIT })
-    const statuses = []
-    for (let n = 0; n < 11; n++) statuses.push(await server.issue({ ...credentials, client_secret: 'wrong' }))
-    t.strictSame(statuses, [...Array(10).fill(401), last])
-    t.equal(await server.issue(credentials), 200)
-  })
-}
-
-t.test('Shutdown: a second signal ends the server at once', async (t) => {
-  const { env } = temporaryDatabase(t)
-  const server = await startServer(t, env)
-  const finish = await server.beginToken(await register(env))
-  server.child.kill('SIGTERM')
-  await until(() => server.logged('stopping').length === 1)
-  t.match(await server.stop('SIGINT'), { status: 1 })
-  await t.rejects(finish())
 })
 
 t.test('Shutdown: stopped is the last line, behind those of what was counted', async (t) => {
@@ -191,4 +143,49 @@ t.test('Signals: a command ends of them, as programs do', async (t) => {
   const child = startSignalled(t, 'SIGTERM', ['suites', 'list'])
   t.strictSame(await once(child, 'exit'), [null, 'SIGTERM'])
   t.equal(await text(child.stdout), '')
+})
+
+/** Sends a request without a key. Resolves to the status. */
+async function statusAt(place: { socketPath: string } | { host: string; port: string }): Promise<number | undefined> {
+  const [response] = await once(http.get({ ...place, path: '/admin/v1/suites', agent: false }), 'response')
+  response.resume()
+  return response.statusCode
+}
+
+t.test('Admin: the Unix socket is its owner’s, goes with the server, and one that was left is replaced', async (t) => {
+  const { env, folder } = temporaryDatabase(t)
+  const socketPath = join(folder, 'admin.sock')
+  const settings = { ...env, ADMIN_ADDRESS: `unix:${socketPath}` }
+  const server = await startServer(t, settings)
+  t.match(server.logged('ready'), [{ admin: `unix:${socketPath}`, ops: undefined }])
+  t.equal(lstatSync(socketPath).mode & 0o777, 0o600)
+  t.equal(await statusAt({ socketPath }), 401)
+  await server.stop('SIGKILL')
+  t.ok(existsSync(socketPath))
+
+  const begun = Array.from({ length: 4 }, () => startServer(t, settings).catch(({ message }: Error) => message))
+  const [winner, ...others] = (await Promise.all(begun)).toSorted((one) => (typeof one === 'string' ? 1 : -1))
+  t.match(others, Array(3).fill(/another server .* there\./), 'of several that start at once one gets it')
+  t.equal(await statusAt({ socketPath }), 401)
+
+  const open = connect(socketPath)
+  t.teardown(() => open.destroy())
+  await once(open, 'connect')
+  open.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await once(open, 'data')
+  t.match(await (winner as Server).stop(), { status: 0 }, 'an open connection does not prevent the end')
+  t.notOk(existsSync(socketPath))
+})
+
+t.test('Admin: the leader has the listener, which survives the loss of workers', async (t) => {
+  const { server, workers } = await startLeader(t, { env: { ADMIN_ADDRESS: '127.0.0.1:0' } })
+  const { hostname: host, port } = new URL(server.logged('ready')[0].admin)
+  t.equal(await statusAt({ host, port }), 401)
+  const [first] = await workers()
+  process.kill(first, 'SIGKILL')
+  await until(() => server.logged('worker exited unexpectedly').length === 1)
+  t.equal(await statusAt({ host, port }), 401)
+  await server.restart()
+  t.equal(await statusAt({ host, port }), 401)
+  t.match(await server.stop(), { status: 0 })
 })

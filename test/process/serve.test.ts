@@ -38,7 +38,8 @@ t.test('Serve: it migrates, issues, sees what commands change, and finishes its 
 
 t.test('Serve: wrong settings stop it with a sentence for each, and status 1', async (t) => {
   const folder = temporaryFolder(t)
-  writeFileSync(`${folder}/.env`, 'PROT=1\nPORT=x\n')
+  // The environment comes before the file.
+  writeFileSync(`${folder}/.env`, 'PROT=1\nPORT=x\nLOG_LEVEL=info\n')
   t.strictSame(await command(t, ['serve'], { LOG_LEVEL: 'y' }, '', { cwd: folder }), {
     status: 1,
     out: '',

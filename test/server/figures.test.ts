@@ -1,13 +1,27 @@
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { countLiveTokens, createStoreFigures, shareFigure } from '../../src/server/store-figures.ts'
+import type { Event } from '../../src/domain/events.ts'
+import type { Nodes } from '../../src/domain/store.ts'
+import { startSampling } from '../../src/server/reporting.ts'
+import { createServerFigures } from '../../src/server/server-figures.ts'
+import { startStatistics } from '../../src/server/statistics.ts'
+import { countLiveTokens, shareFigure } from '../../src/server/store-figures.ts'
+import { createEventCounter } from '../../src/telemetry/metrics/count-events.ts'
+import type { Sample } from '../../src/telemetry/metrics/fleet.ts'
+import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
+import { VERSION } from '../../src/version.ts'
 import { AUDIT } from '../support/audit.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
 
-/** A figure whose questions are answered when a test says so. */
-function createFigure(maxAge: number, patience = 10) {
+const HOUR = 60 * 60 * 1000
+const DAY = 24 * HOUR
+
+/** A figure that is good for 100 ms, and whose questions are answered when a test says so. */
+function createFigure(patience: number) {
   const clock = { time: 0 }
   const questions: PromiseWithResolvers<number>[] = []
   const ask = shareFigure(
@@ -16,64 +30,44 @@ function createFigure(maxAge: number, patience = 10) {
       questions.push(question)
       return question.promise
     },
-    { maxAge, patience, monotonic: () => clock.time },
+    { maxAge: 100, patience, monotonic: () => clock.time },
   )
   return { ask, clock, questions }
 }
 
+const fresh = (figure: number) => ({ figure, isFresh: true })
+
 t.test('Shared figure: all who ask share a question, and its answer for as long as it is good', async (t) => {
-  const { ask, clock, questions } = createFigure(100)
-  const both = Promise.all([ask(), ask()])
-  questions[0]?.resolve(7)
-  t.strictSame(await both, [
-    { figure: 7, isFresh: true },
-    { figure: 7, isFresh: true },
-  ])
-  clock.time = 99
-  t.strictSame(await ask(), { figure: 7, isFresh: true })
-  t.equal(questions.length, 1)
-  clock.time = 100
-  const next = ask()
-  questions[1]?.resolve(8)
-  t.strictSame(await next, { figure: 8, isFresh: true })
-})
-
-t.test('Shared figure: an answer is good from when it came', async (t) => {
-  const { ask, clock, questions } = createFigure(100, 60_000)
-  const first = ask()
-  clock.time = 50
-  questions[0]?.resolve(7)
-  await first
-  clock.time = 149
-  t.strictSame(await ask(), { figure: 7, isFresh: true })
-  t.equal(questions.length, 1)
-})
-
-t.test('Shared figure: who has an answer waits for nothing more', async (t) => {
-  const { ask, questions } = createFigure(100, 60_000)
+  const { ask, clock, questions } = createFigure(60_000)
   const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
   const before = timers()
-  const first = ask()
-  t.equal(timers(), before + 1)
+  const both = Promise.all([ask(), ask()])
+  t.ok(timers() > before)
+  clock.time = 50
   questions[0]?.resolve(7)
-  await first
-  t.equal(timers(), before)
+  t.strictSame(await both, [fresh(7), fresh(7)])
+  t.equal(timers(), before, 'who has an answer waits for nothing more')
+  clock.time = 149
+  t.strictSame(await ask(), fresh(7), 'it is good from when it came')
+  t.equal(questions.length, 1)
+  clock.time = 150
+  const next = ask()
+  questions[1]?.resolve(8)
+  t.strictSame(await next, fresh(8))
 })
 
 t.test('Shared figure: a question that hangs is not waited for, and is not asked again meanwhile', async (t) => {
-  const { ask, clock, questions } = createFigure(100)
-  t.strictSame(await ask(), { figure: undefined, isFresh: false })
-  clock.time = 1000
-  t.strictSame(await ask(), { figure: undefined, isFresh: false })
+  const { ask, clock, questions } = createFigure(10)
+  for (clock.time of [0, 1000]) t.strictSame(await ask(), { figure: undefined, isFresh: false })
   t.equal(questions.length, 1)
   questions[0]?.resolve(7)
   await turn()
-  t.strictSame(await ask(), { figure: 7, isFresh: true })
+  t.strictSame(await ask(), fresh(7))
   t.equal(questions.length, 1)
 })
 
 t.test('Shared figure: one that cannot be had is what it was, and not fresh', async (t) => {
-  const { ask, clock, questions } = createFigure(100)
+  const { ask, clock, questions } = createFigure(60_000)
   const first = ask()
   questions[0]?.resolve(7)
   await first
@@ -83,60 +77,83 @@ t.test('Shared figure: one that cannot be had is what it was, and not fresh', as
   t.strictSame(await second, { figure: 7, isFresh: false })
   const third = ask()
   questions[2]?.resolve(8)
-  t.strictSame(await third, { figure: 8, isFresh: true }, 'it is asked for again at once')
+  t.strictSame(await third, fresh(8), 'it is asked for again at once')
 })
-
-const HOUR = 60 * 60 * 1000
 
 t.test('Live tokens: a token lives for an hour, or until it is revoked', async (t) => {
   const { store, token, clock, post, credentials } = await createWorld(t)
-  const live = () => countLiveTokens(store, clock.time)
-  t.strictSame(await live(), { count: 0, isExact: true })
+  const isLive = async (count: number) =>
+    t.strictSame(await countLiveTokens(store, clock.time), { count, isExact: true })
+  await isLive(0)
   await token()
   clock.time += 1000
   const revoked = await token()
-  t.strictSame(await live(), { count: 2, isExact: true })
+  await isLive(2)
   await post({ ...credentials, token: revoked }, {}, '/v1/oauth/revoke')
-  t.strictSame(await live(), { count: 1, isExact: true })
+  await isLive(1)
   clock.time = START + HOUR - 1
-  t.strictSame(await live(), { count: 1, isExact: true })
+  await isLive(1)
   clock.time = START + HOUR
-  t.strictSame(await live(), { count: 0, isExact: true })
+  await isLive(0)
 })
 
 t.test('Live tokens: a very large number is estimated, and marked as an estimate', async (t) => {
-  const asked: number[] = []
+  const asked = new Set<number>()
   const issued = new Map([
     [START / HOUR - 1, 1_000_000],
     [START / HOUR, 200_000],
   ])
   const many = {
     countLiveTokens: async () => undefined,
-    countIssued: async (hour: number) => {
-      asked.push(hour)
+    async countIssued(hour: number) {
+      asked.add(hour)
       return issued.get(hour) ?? 0
     },
   }
   t.strictSame(await countLiveTokens(many, START), { count: 1_200_000, isExact: false })
   t.strictSame(await countLiveTokens(many, START + 0.75 * HOUR), { count: 450_000, isExact: false })
+  t.strictSame([...asked], [...issued.keys()])
   issued.clear()
   t.strictSame(await countLiveTokens(many, START), { count: 100_000, isExact: false }, 'the counts come later')
-  t.strictSame([...new Set(asked)], [START / HOUR - 1, START / HOUR])
 })
 
-const DAY = 24 * HOUR
+type World = Awaited<ReturnType<typeof createWorld>>
 
-/** The figures of a real store, at a time that the test decides. */
-async function createStore(t: Test) {
-  const world = await createWorld(t, { databaseUrl: `sqlite:${join(temporaryFolder(t), 'store.db')}` })
-  const { clock } = world
-  const figures = createStoreFigures({ now: () => clock.time, monotonic: () => clock.monotonic })
-  /** The numbers as they are now, and not some seconds ago. */
-  async function measure() {
-    clock.monotonic += 15_000
-    return figures.measure()
+/** The figures of a server with the clocks of a world, and the statistics that are made of them. */
+function startFigures(
+  t: Test,
+  { clock }: World,
+  options: Parameters<typeof startStatistics>[1] = { storeKind: 'sqlite', name: 'web-1:80' },
+) {
+  const numbers = createNumbers()
+  const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
+  const { ofStore, ...figures } = createServerFigures(numbers, { expected: 2, serving: () => 1 }, clocks)
+  const { read, thisNode, stop } = startStatistics({ ...figures, ofStore }, options)
+  t.teardown(stop)
+  const count = createEventCounter(numbers)
+  return {
+    ...ofStore,
+    fleet: figures.fleet,
+    read,
+    thisNode,
+    countToken: () => count({ type: 'token issued' } as Event),
   }
-  return { ...world, ...figures, measure, lately: figures.measure }
+}
+
+/** The same, of a world whose store is a file. */
+async function createFigures(t: Test) {
+  const world = await createWorld(t, { databaseUrl: `sqlite:${join(temporaryFolder(t), 'store.db')}` })
+  const { clock, store } = world
+  const { measure, ...figures } = startFigures(t, world)
+  /** The numbers as they are now, and not some seconds ago. */
+  function measureNow() {
+    clock.monotonic += 15_000
+    return measure()
+  }
+  /** Gives an application a secret that ends. */
+  const endSecret = (clientId: string, endsAt: number) =>
+    store.rotateSecret(clientId, { digest: '$sha256$A', createdAt: START, endsAt }, START, 0, AUDIT)
+  return { ...world, ...figures, measure, measureNow, endSecret }
 }
 
 const NOTHING = {
@@ -152,94 +169,217 @@ const NOTHING = {
   clock_offset_seconds: [[[], 0]],
 }
 
-t.test('Store figures: before the store is open there are all, and it is not up', async (t) => {
-  const { measure, isUp } = await createStore(t)
+t.test('Store figures: before the store is open there are all; a scrape then makes none later wait', async (t) => {
+  const { measure, isUp, open, store } = await createFigures(t)
   t.strictSame(await measure(), NOTHING)
   t.equal(await isUp(), false)
-})
-
-t.test('Store figures: one scrape before the store is open does not make the next one wait', async (t) => {
-  const { lately, open, store } = await createStore(t)
-  t.strictSame(await lately(), NOTHING)
   open(store)
-  const { database } = await store.size()
-  t.strictSame((await lately()).database_bytes, [[[], database]])
+  t.strictSame((await measure()).database_bytes, [[[], (await store.size()).database]])
 })
 
 t.test('Store figures: they are those of the store', async (t) => {
-  const { measure, open, isUp, store, clock, token, administration, credentials } = await createStore(t)
+  const { measureNow, open, isUp, store, clock, token, credentials, endSecret } = await createFigures(t)
   open(store)
   t.equal(await isUp(), true)
   const { database, log } = await store.size()
-  t.strictSame(await measure(), {
-    ...NOTHING,
-    store_up: [[[], 1]],
-    database_bytes: [[[], database]],
-    wal_bytes: [[[], log]],
-  })
-
+  const sizes = { store_up: [[[], 1]], database_bytes: [[[], database]], wal_bytes: [[[], log]] }
+  t.strictSame(await measureNow(), { ...NOTHING, ...sizes })
   await token()
   clock.time += HOUR + 7000
-  t.strictSame((await measure()).oldest_expired_token_seconds, [[[], 7]])
-
-  const [secret] = await administration.listSecrets(credentials.client_id)
-  await administration.rotateSecret(credentials.client_id, 2 * DAY)
-  t.strictSame((await measure()).secrets_ending, NOTHING.secrets_ending, 'there is a successor')
-  t.ok(secret)
-  const [, successor] = await administration.listSecrets(credentials.client_id)
-  await store.revokeSecret(credentials.client_id, Number(successor?.id), clock.time, AUDIT)
-  t.strictSame((await measure()).secrets_ending, [
+  t.strictSame((await measureNow()).oldest_expired_token_seconds, [[[], 7]])
+  await endSecret(credentials.client_id, START + 2 * DAY)
+  t.strictSame((await measureNow()).secrets_ending, [
     [['1d'], 0],
     [['7d'], 1],
   ])
 })
 
 t.test('Store figures: the store is asked for what costs a query at most every 15 seconds', async (t) => {
-  const { measure, lately, open, store, clock } = await createStore(t)
+  const { measure, open, store, clock } = await createFigures(t)
   let times = 0
-  open({
-    ...store,
-    lastBackupAt: async () => {
-      times++
-      return START
-    },
-  })
+  const lastBackupAt = async () => {
+    times++
+    return START
+  }
+  open({ ...store, lastBackupAt })
   t.strictSame((await measure()).last_backup_timestamp_seconds, [[[], START / 1000]])
   clock.monotonic += 14_999
-  await lately()
+  await measure()
   t.equal(times, 1)
   clock.monotonic += 1
-  await Promise.all([lately(), lately()])
+  await Promise.all([measure(), measure()])
   t.equal(times, 2)
 })
 
-t.test(
-  'Store figures: a store that hangs is waited for no longer than a second, and its figures are what they were',
-  async (t) => {
-    const { measure, open, store, isUp } = await createStore(t)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    let isHanging = false
-    const hang = async () => void (isHanging && (await promise))
-    open({
-      ...store,
-      ping: () => hang().then(store.ping),
-      size: () => hang().then(store.size),
-      clockOffset: () => -1500,
-    })
-    const before = await measure()
-    t.strictSame([before.store_up, before.clock_offset_seconds], [[[[], 1]], [[[], -1.5]]])
-    isHanging = true
-    t.strictSame(await measure(), { ...before, store_up: [[[], 0]] })
-    t.equal(await isUp(), false)
-    resolve()
-    isHanging = false
-    t.equal(await isUp(), true)
-  },
-)
-
-t.test('Store figures: a store that refuses is not up', async (t) => {
-  const { measure, open, store } = await createStore(t)
+t.test('Store figures: of a store that hangs or refuses they are what they were, but that it is not up', async (t) => {
+  const { measureNow, open, store, isUp } = await createFigures(t)
+  let trouble = async () => {}
+  open({
+    ...store,
+    ping: () => trouble().then(store.ping),
+    size: () => trouble().then(store.size),
+    clockOffset: () => -1500,
+  })
+  const before = await measureNow()
+  t.strictSame([before.store_up, before.clock_offset_seconds], [[[[], 1]], [[[], -1.5]]])
   const refuse = () => Promise.reject(new Error('gone'))
-  open({ ...store, ping: refuse, size: refuse })
-  t.strictSame(await measure(), NOTHING)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  for (trouble of [refuse, () => promise]) {
+    t.strictSame(await measureNow(), { ...before, store_up: [[[], 0]] })
+    t.equal(await isUp(), false)
+  }
+  resolve()
+  trouble = async () => {}
+  t.equal(await isUp(), true)
+})
+
+const LOAD = { requestsInFlight: 1, connections: 2, scryptRunning: 3, scryptWaiting: 4 }
+
+t.test('Statistics: a server that has just started has all fields, even before its store is open', async (t) => {
+  const { read } = await createFigures(t)
+  const { minutes, lately, lastMinute, ...rest } = await read()
+  t.strictSame([minutes.length, lately.length], [61, 61])
+  t.strictSame(rest, {
+    at: START,
+    startedAt: START,
+    version: VERSION,
+    lastHour: lastMinute,
+    refusals: [],
+    liveTokens: undefined,
+    endingSecrets: undefined,
+    workers: { expected: 2, serving: 1, each: [] },
+    nodes: [],
+    store: { kind: 'sqlite', isUp: false, databaseBytes: undefined, logBytes: undefined, lastBackupAt: undefined },
+  })
+})
+
+t.test('Statistics: they show traffic, and the state of processes and store', async (t) => {
+  const { read, countToken, open, fleet, store, clock, token } = await createFigures(t)
+  open({ ...store, lastBackupAt: async () => START - 1 })
+  const samples = [
+    { cpuSeconds: 0.25, residentBytes: 100, lagSeconds: 0.01 },
+    { cpuSeconds: 0.5, residentBytes: 200, lagSeconds: 0.02 },
+  ] as const
+  const [first] = samples.map((sample) => {
+    const worker = fleet.join()
+    worker.take({ counted: [], sample: { ...LOAD, ...sample } })
+    return worker
+  })
+  countToken()
+  await token()
+  clock.time += 500
+  const { database, log } = await store.size()
+  const [one, two] = [
+    { worker: 1, ...samples[0] },
+    { worker: 2, ...samples[1] },
+  ]
+  t.match(await read(), {
+    at: START + 500,
+    startedAt: START,
+    lastMinute: { tokens: 1 },
+    workers: { each: [one, two] },
+    liveTokens: { count: 1, isExact: true },
+    endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
+    store: { isUp: true, databaseBytes: database, logBytes: log, lastBackupAt: START - 1 },
+  })
+  first?.leave()
+  t.strictSame((await read()).workers.each, [two])
+})
+
+t.test('Statistics: owners whose secrets end soon are listed, the next to end first', async (t) => {
+  const { read, open, store, administration, credentials, clock, endSecret } = await createFigures(t)
+  open(store)
+  const id = credentials.client_id
+  await endSecret(id, START + 3 * DAY)
+  const { clientId } = await administration.register({ name: 'Next', developerEmail: 'a@b.example' })
+  await endSecret(clientId, START + DAY)
+  t.strictSame((await read()).endingSecrets, {
+    inADay: 1,
+    inAWeek: 2,
+    next: [
+      { kind: 'application', id: clientId, name: 'Next', endsAt: START + DAY },
+      { kind: 'application', id, name: 'Störe ✓', endsAt: START + 3 * DAY },
+    ],
+  })
+  await store.removeApplication(clientId, AUDIT)
+  clock.monotonic += 14_999
+  t.equal((await read()).endingSecrets?.inADay, 1, 'it is not requested again so soon')
+  clock.monotonic += 1
+  t.equal((await read()).endingSecrets?.inADay, 0)
+})
+
+const { createDatabase } = await startDatabases()
+
+t.test('Statistics: nodes on one PostgreSQL see each other, and which one was killed', async (t) => {
+  const world = await createWorld(t, { databaseUrl: await createDatabase() })
+  const { clock, store } = world
+  const nodes = store.nodes as Nodes
+  const start = (name: string) => {
+    const node = startFigures(t, world, { storeKind: 'postgres', name })
+    node.open(store)
+    return node
+  }
+  const [one, ten, two] = [start('web-1:80'), start('web-10:80'), start('web-2:80')]
+  const seen = async () => (await one.read()).nodes.map(({ name, isGone }) => (isGone ? `${name}, gone` : name))
+  t.strictSame(await seen(), ['web-1:80'], 'no other node has reported yet')
+
+  clock.monotonic += 5000
+  two.countToken()
+  for (const { thisNode } of [one, two, ten]) await nodes.record(thisNode())
+  t.strictSame(await seen(), ['web-1:80', 'web-2:80', 'web-10:80'], 'by their names')
+  const at = clock.time
+  const [first, second] = (await one.read()).nodes
+  t.match(first, { isThis: true })
+  t.match(second, {
+    isThis: false,
+    version: VERSION,
+    startedAt: at,
+    lastSeenAt: at,
+    workers: { expected: 2, serving: 1 },
+    lastMinute: { tokens: 1, checks: 0, refusals: 0 },
+  })
+
+  clock.time += 30_000
+  clock.monotonic += 30_000
+  await nodes.record(ten.thisNode())
+  t.strictSame(await seen(), ['web-1:80', 'web-2:80', 'web-10:80'])
+  clock.time += 1
+  t.strictSame(await seen(), ['web-1:80', 'web-2:80, gone', 'web-10:80'])
+
+  clock.monotonic += 5000
+  const namesake = start('web-10:80')
+  for (const { thisNode } of [namesake, ten]) await nodes.record(thisNode())
+  const starts = (await one.read()).nodes.map(({ name, startedAt }) => `${name} ${startedAt - at}`)
+  t.strictSame(starts, ['web-1:80 0', 'web-2:80 0', 'web-10:80 0', 'web-10:80 30001'])
+
+  one.open({ ...store, ping: () => Promise.reject(new Error('gone')) })
+  t.strictSame(await seen(), ['web-1:80'], 'only this node is known while the store is away')
+})
+
+t.test('Sampler: each sample has the CPU time and the delay since the one before, until it is stopped', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const samples: Sample[] = []
+  const { stop } = startSampling(
+    () => LOAD,
+    (sample) => samples.push(sample),
+  )
+  mock.timers.tick(999)
+  t.equal(samples.length, 0)
+  mock.timers.tick(1)
+  const end = performance.now() + 300
+  while (performance.now() < end);
+  mock.timers.tick(1000)
+  const [first, late] = samples as [Sample, Sample]
+  const last = stop()
+  mock.timers.tick(60_000)
+  t.equal(samples.length, 2)
+
+  t.match(late, LOAD)
+  t.ok(late.lagSeconds >= 0.2, String(late.lagSeconds))
+  t.ok(late.cpuSeconds > 0.01 && late.cpuSeconds < 60, String(late.cpuSeconds))
+  t.ok(late.residentBytes > 10_000_000)
+  t.match(last, LOAD)
+  for (const other of [first, last]) t.ok(other.lagSeconds < late.lagSeconds)
+  t.ok(last.cpuSeconds < late.cpuSeconds, 'nothing was measured since')
 })

@@ -48,7 +48,7 @@ export async function spawnLeader(
     cwd: folder,
   })
   t.teardown(() => child.kill('SIGKILL'))
-  return { child, env, credentials, rewrite, folder, pipe }
+  return { child, env, credentials, rewrite, folder }
 }
 
 /** The same, when it is ready. */

@@ -6,18 +6,14 @@ const PAUSE_MS = 5
 /** Asks again and again, with some clients at a time, until it is stopped. */
 export function startLoad(ask: (client: number) => Promise<number>, { clients = 4 } = {}) {
   const statuses = new Set<number>()
-  let count = 0
   let isOver = false
   const running = Array.from({ length: clients }, async (_, client) => {
     while (!isOver) {
       statuses.add(await ask(client))
-      count++
       await sleep(PAUSE_MS)
     }
   })
   return {
-    /** How many answers there were. */
-    count: () => count,
     /** Resolves to the statuses of all answers. */
     async stop(): Promise<number[]> {
       isOver = true

@@ -85,7 +85,7 @@ async function startLoad(env: NodeJS.ProcessEnv, first: Server) {
   await runJson(['suites', 'register', 'store', '--name', 'Store'], { env })
   let servers = [first]
   const any = () => servers[Math.floor(Math.random() * servers.length)] as Server
-  const load = startTokenLoad([await register(env)], { port: () => Number(new URL(any().address).port) })
+  const load = startTokenLoad([await register(env)], () => Number(new URL(any().address).port))
   /** Asks these from now on, and the others no longer. */
   const use = (...others: Server[]) => {
     servers = others

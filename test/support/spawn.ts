@@ -106,8 +106,8 @@ export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start
     address,
     lines,
     logged,
-    /** The messages of its log, but for this one. */
-    messages: (but = 'token issued') => lines.map((line) => JSON.parse(line).msg).filter((message) => message !== but),
+    /** The messages of its log, but for those of tokens. */
+    messages: () => lines.map((line) => JSON.parse(line).msg).filter((message) => message !== 'token issued'),
     exited,
     beginToken,
     token,

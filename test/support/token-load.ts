@@ -1,13 +1,8 @@
-import { once } from 'node:events'
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Credentials } from './spawn.ts'
 import { until } from './until.ts'
-
-interface Credentials {
-  client_id: string
-  client_secret: string
-}
 
 /** A token that a client received, and what became of it. */
 interface Entry {
@@ -17,13 +12,6 @@ interface Entry {
   issuedIn: string
   revokedIn?: string
   state: 'live' | 'revoking' | 'revoked'
-}
-
-/** An answer that contradicts another one. */
-type Wrong = {
-  what: 'a valid token is refused' | 'a revoked token is accepted' | 'unexpected'
-  phase: string
-  detail: string
 }
 
 const CLIENTS = 4
@@ -36,19 +24,22 @@ const SPARE = 10
 
 /**
  * Clients that ask for tokens, check them at the suite `store` and revoke some of them, and compare every answer with what
- * they were told before. A check is wrong if its token was revoked before it began, or never. `port` says whom to ask.
+ * they were told before. A check is wrong if its token was revoked before it began, or never. `port`: of the server to ask next.
  */
-export function startTokenLoad(owners: readonly Credentials[], { port }: { port: () => number }) {
+export function startTokenLoad(owners: readonly Credentials[], port: () => number) {
   const ledger: Entry[] = []
-  const byPhase = new Map<string, Entry[]>()
-  const wrong: Wrong[] = []
+  /** Answers that contradict others. */
+  const wrong: string[] = []
   /** How many requests got no answer, by phase. */
   const unanswered: Record<string, number> = {}
   const agent = new http.Agent({ keepAlive: true, maxSockets: 2 * CLIENTS })
   let phase = 'before'
   let isOver = false
 
-  async function ask(path: string, { form, token }: { form?: object; token?: string }) {
+  const issued = (inPhase: string) => ledger.filter(({ issuedIn }) => issuedIn === inPhase)
+
+  /** Resolves to the body, where the status is one of these. */
+  async function ask(path: string, { form, token }: { form?: object; token?: string }, ...expected: number[]) {
     const asked = phase
     const body = form && new URLSearchParams({ ...form }).toString()
     const headers = {
@@ -56,66 +47,54 @@ export function startTokenLoad(owners: readonly Credentials[], { port }: { port:
       ...(token && { authorization: `Bearer ${token}` }),
     }
     try {
-      const request = http.request({ port: port(), path, method: body ? 'POST' : 'GET', headers, agent })
-      request.end(body)
-      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-      const answer = { status: response.statusCode as number, body: await text(response) }
+      const request = http.request({ port: port(), path, method: body ? 'POST' : 'GET', headers, agent }).end(body)
+      const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+        request.once('error', reject).once('response', resolve)
+      })
+      const [status, answer] = [response.statusCode as number, await text(response)]
+      if (expected.includes(status)) return { status, answer }
       // A database that is slow for a moment on a busy machine is not what this is about.
-      return answer.status === 503 ? undefined : answer
+      if (status !== 503) wrong.push(`${asked}: ${path}: ${status} ${answer}`)
     } catch {
       unanswered[asked] = (unanswered[asked] ?? 0) + 1
       await sleep(PAUSE_MS)
-      return undefined
     }
+    return undefined
   }
 
   async function issue(owner: Credentials): Promise<void> {
     const form = { grant_type: 'client_credentials', ...owner }
-    const answer = await ask('/v1/oauth/accesstoken', { form })
-    if (answer === undefined) return
-    if (answer.status !== 200) return report('unexpected', `token request: ${answer.status} ${answer.body}`)
-    const entry: Entry = { token: JSON.parse(answer.body).access_token, owner, issuedIn: phase, state: 'live' }
-    ledger.push(entry)
-    if (!byPhase.get(phase)?.push(entry)) byPhase.set(phase, [entry])
+    const said = await ask('/v1/oauth/accesstoken', { form }, 200)
+    if (said) ledger.push({ token: JSON.parse(said.answer).access_token, owner, issuedIn: phase, state: 'live' })
   }
 
   async function revoke(entry: Entry): Promise<void> {
-    if (entry.state !== 'live') return
     entry.state = 'revoking'
-    const answer = await ask('/v1/oauth/revoke', { form: { ...entry.owner, token: entry.token } })
-    if (answer === undefined) return
-    if (answer.status !== 200) return report('unexpected', `revocation: ${answer.status} ${answer.body}`)
-    entry.state = 'revoked'
-    entry.revokedIn = phase
+    const { token, owner } = entry
+    if (await ask('/v1/oauth/revoke', { form: { ...owner, token } }, 200)) {
+      Object.assign(entry, { state: 'revoked', revokedIn: phase })
+    }
   }
 
   async function check(entry: Entry): Promise<void> {
     const wasRevoked = entry.state === 'revoked'
-    const answer = await ask('/v1/oauth/verify/store', { token: entry.token })
-    if (answer === undefined) return
-    const detail = `issued ${entry.issuedIn}, revoked ${entry.revokedIn ?? 'never'}`
-    if (answer.status === 200 && wasRevoked) report('a revoked token is accepted', detail)
-    else if (answer.status === 401 && entry.state === 'live') report('a valid token is refused', detail)
-    else if (answer.status !== 200 && answer.status !== 401) report('unexpected', `check: ${answer.status}`)
+    const status = (await ask('/v1/oauth/verify/store', { token: entry.token }, 200, 401))?.status
+    const isWrong = status === 200 ? wasRevoked : status === 401 && entry.state === 'live'
+    if (isWrong) wrong.push(`${phase}: ${status}, issued ${entry.issuedIn}, revoked ${entry.revokedIn ?? 'never'}`)
   }
 
-  function report(what: Wrong['what'], detail: string): void {
-    wrong.push({ what, phase, detail })
-  }
-
-  /** A token of any phase. */
-  const some = (): Entry | undefined => pick(pick([...byPhase.values()]) ?? [])
-
-  function isToSpare({ issuedIn }: Entry): boolean {
-    const others = byPhase.get(issuedIn) ?? []
-    const live = others.filter(({ state }) => state === 'live').length
-    return live > SPARE || !others.some(({ revokedIn }) => revokedIn === phase)
+  function isToSpare({ issuedIn, state }: Entry): boolean {
+    const others = issued(issuedIn)
+    const live = others.filter((other) => other.state === 'live').length
+    return state === 'live' && (live > SPARE || !others.some(({ revokedIn }) => revokedIn === phase))
   }
 
   async function client(nth: number): Promise<void> {
     while (!isOver) {
       await issue(owners[nth % owners.length] as Credentials)
-      const entry = some()
+      // A token of any phase.
+      const phases = [...new Set(ledger.map(({ issuedIn }) => issuedIn))]
+      const entry = pick(issued(pick(phases) ?? ''))
       if (entry && Math.random() < REVOKE && isToSpare(entry)) await revoke(entry)
       // Those that were revoked just now, too: by this client, and by others.
       for (const one of [entry, ledger.at(-1)]) if (one) await check(one)
@@ -123,7 +102,9 @@ export function startTokenLoad(owners: readonly Credentials[], { port }: { port:
     }
   }
 
-  const running = Promise.all(Array.from({ length: CLIENTS }, (_, nth) => client(nth)))
+  const eachClient = (run: (nth: number) => Promise<void>) =>
+    Promise.all(Array.from({ length: CLIENTS }, (_, nth) => run(nth)))
+  const running = eachClient(client)
 
   return {
     wrong,
@@ -140,15 +121,17 @@ export function startTokenLoad(owners: readonly Credentials[], { port }: { port:
       phase = next
       await until(() => {
         const revoked = new Set(ledger.filter(({ revokedIn }) => revokedIn === next).map(({ issuedIn }) => issuedIn))
-        const isMuch = (byPhase.get(next)?.length ?? 0) >= MANY
-        return wrong.length > 0 || (isMuch && [next, ...before].every((one) => revoked.has(one)))
+        return wrong.length > 0 || (issued(next).length >= MANY && [next, ...before].every((one) => revoked.has(one)))
       })
     },
     /** Ends the load, and checks every token once more. */
     async stop(): Promise<void> {
       isOver = true
       await running
-      for (const entry of ledger) await check(entry)
+      const rest = ledger.values()
+      await eachClient(async () => {
+        for (const entry of rest) await check(entry)
+      })
       agent.destroy()
     },
   }

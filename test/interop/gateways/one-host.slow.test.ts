@@ -8,33 +8,29 @@ const TOKEN_PATHS = ['/v1/oauth/accesstoken', '/v1/oauth']
 const PRODUCTS = ['LP2982AIM5-3.3%2FNOPB', 'LP2982AIM5-3.3%2fNOPB', 'SN74LVC1G04DBVR', 'TPS7A02%2033PDBVR']
 
 testEachHost('a client gets a token and uses both suites with one base address', async (t, gateway) => {
-  const world = await createGatewayWorld(t, gateway, { oneHost: true })
-  const { gateway: front, administration, credentials } = world
+  const { front, administration, credentials, lines } = await createGatewayWorld(t, gateway)
   await administration.approve(credentials.client_id, 'product-information')
   const body = new URLSearchParams(credentials).toString()
   for (const path of TOKEN_PATHS) {
-    const answer = await front.send(path, {
-      method: 'POST',
-      headers: { ...FORM, 'x-forwarded-for': '192.0.2.66' },
-      body,
-    })
+    const ask = { method: 'POST', headers: { ...FORM, 'x-forwarded-for': '192.0.2.66' }, body }
+    const answer = await front.send(path, ask)
     t.equal(answer.status, 200, path)
-    t.match(world.lines.at(-1), '"remote_address":"127.0.0.1"', 'and not what the client says of itself')
+    t.match(lines.at(-1), '"remote_address":"127.0.0.1"', 'and not what the client says of itself')
     const headers = { authorization: `Bearer ${JSON.parse(answer.body).access_token}`, 'x-client-id': 'forged' }
     for (const product of PRODUCTS) {
       for (const [suite, url] of [
         ['store', `/v2/store/products/${product}?currency=EUR`],
         ['product-information', `/v1/products/${product}`],
       ] as const) {
-        t.equal((await front.send(url, { headers })).status, 200, url)
+        t.equal(await front.statusOf(url, { headers }), 200, url)
         t.equal(front.last(suite).url, url)
         t.match(front.last(suite).headers, { 'x-client-id': credentials.client_id, 'x-forwarded-for': '127.0.0.1' })
         t.equal(front.last(suite).headers.authorization, undefined)
       }
     }
     const revoke = `${body}&token=${headers.authorization.slice('Bearer '.length)}`
-    t.equal((await front.send('/v1/oauth/revoke', { method: 'POST', headers: FORM, body: revoke })).status, 200)
-    t.equal((await front.send('/v2/store/x', { headers })).status, 401)
+    t.equal(await front.statusOf('/v1/oauth/revoke', { method: 'POST', headers: FORM, body: revoke }), 200)
+    t.equal(await front.statusOf('/v2/store/x', { headers }), 401)
   }
   const metadata = await front.send('/.well-known/oauth-authorization-server')
   t.match(JSON.parse(metadata.body).token_endpoint, '/v1/oauth/accesstoken')
@@ -42,7 +38,7 @@ testEachHost('a client gets a token and uses both suites with one base address',
 
 testEachHost('what is not for clients is not reached from outside', async (t, gateway) => {
   const tokenServer = await startRecorder(t, (response) => response.end())
-  const front = await startGateway(t, gateway, tokenServer.address, { oneHost: true })
+  const front = await startGateway(t, gateway, tokenServer.address)
   const paths = [
     '/v1/oauth/verify',
     '/v1/oauth/verify/store',
@@ -56,7 +52,7 @@ testEachHost('what is not for clients is not reached from outside', async (t, ga
     '/v2/storex',
     '/v1/productsx',
   ]
-  for (const path of paths) t.equal((await front.send(path)).status, 404, path)
+  for (const path of paths) t.equal(await front.statusOf(path), 404, path)
   t.strictSame([tokenServer.arrived.length, front.reached()], [0, 0])
 })
 
@@ -66,27 +62,17 @@ testEachHost('the token request and its answer pass unchanged, 429 and Retry-Aft
   const tokenServer = await startRecorder(t, (response) => {
     response.writeHead(current.status, { 'retry-after': '17', 'cache-control': 'no-store' }).end(body)
   })
-  const front = await startGateway(t, gateway, tokenServer.address, { oneHost: true })
+  const front = await startGateway(t, gateway, tokenServer.address)
+  const headers = { ...FORM, authorization: 'Basic eDp5' }
+  const request = { method: 'POST', body: 'grant_type=client_credentials&client_secret=a%2Fb' }
+  const forwarded = { 'x-forwarded-for': ['192.0.2.66', '192.0.2.67'] }
   for (const path of TOKEN_PATHS) {
-    for (const status of [200, 400, 401, 405, 413, 429, 500, 503]) {
-      current.status = status
-      const answer = await front.send(`${path}?a=b`, {
-        method: 'POST',
-        headers: { ...FORM, authorization: 'Basic eDp5', 'x-forwarded-for': ['192.0.2.66', '192.0.2.67'] },
-        body: 'grant_type=client_credentials&client_secret=a%2Fb',
-      })
-      t.match(answer, {
-        status,
-        body,
-        headers: { 'retry-after': '17', 'cache-control': 'no-store' },
-      })
-      t.match(tokenServer.arrived.at(-1), {
-        method: 'POST',
-        url: '/v1/oauth/accesstoken?a=b',
-        headers: { ...FORM, authorization: 'Basic eDp5' },
-        body: 'grant_type=client_credentials&client_secret=a%2Fb',
-      })
-      t.equal(tokenServer.arrived.at(-1)?.headers['x-forwarded-for'], '127.0.0.1')
+    for (current.status of [200, 400, 401, 405, 413, 429, 500, 503]) {
+      const answer = await front.send(`${path}?a=b`, { ...request, headers: { ...headers, ...forwarded } })
+      t.match(answer, { ...current, body, headers: { 'retry-after': '17', 'cache-control': 'no-store' } })
+      const arrived = tokenServer.arrived.at(-1)
+      t.match(arrived, { ...request, headers, url: '/v1/oauth/accesstoken?a=b' })
+      t.equal(arrived?.headers['x-forwarded-for'], '127.0.0.1')
     }
   }
 })
@@ -102,9 +88,9 @@ const ATTEMPTS = `
   .split(/\s+/)
 
 testEachHost('a token that is valid for one suite does not reach the other', async (t, gateway) => {
-  const { gateway: front, token } = await createGatewayWorld(t, gateway, { oneHost: true })
-  const headers = { authorization: `Bearer ${await token()}` }
-  for (const path of ATTEMPTS) t.equal((await front.send(path, { headers })).status, 400, path)
+  const { front, authorization } = await createGatewayWorld(t, gateway)
+  const headers = { authorization }
+  for (const path of ATTEMPTS) t.equal(await front.statusOf(path, { headers }), 400, path)
   t.equal(front.reached(), 0)
   for (const path of ['/V2/Store/x', '/v2/st%6fre/x']) {
     const before = front.suites.store.length
@@ -112,34 +98,34 @@ testEachHost('a token that is valid for one suite does not reach the other', asy
     t.ok(status === 404 || (status === 200 && front.suites.store.length === before + 1), path)
   }
   for (const path of ['/v1/products', '/V1/products/x', '/v1/product%73/x']) {
-    t.match((await front.send(path, { headers })).status, /^40[34]$/, path)
+    t.match(await front.statusOf(path, { headers }), /^40[34]$/, path)
   }
   t.equal(front.suites['product-information'].length, 0)
 })
 
-testEachHost('without a check nobody gets in, and a client that is not approved gets 403', async (t, gateway) => {
-  const { gateway: front, token, app } = await createGatewayWorld(t, gateway, { oneHost: true })
-  const headers = { authorization: `Bearer ${await token()}` }
-  const { status, headers: answer } = await front.send('/v1/products/x', { headers })
-  t.equal(status, 403)
-  t.match(answer['www-authenticate'], 'insufficient_scope')
-  t.equal((await front.send('/v2/store/x')).status, 401)
-  t.equal((await front.send('/v2/store/x', { headers: { authorization: 'Bearer a b' } })).status, 400)
-  app.server.closeAllConnections()
-  await app.close()
-  t.match((await front.send('/v2/store/x', { headers })).status, /^50[023]$/)
-  t.equal(front.reached(), 0)
-})
-
-testEachHost('by the recipe a client that is not approved gets 401 with the same challenge', async (t, gateway) => {
-  const edit = (example: string) => {
-    const [before, recipe, after] = example.split(/(?<=# Recipe: 401 instead.*\n)((?:[ \t]*# .*\n)+)/)
-    return `${before}${recipe?.replaceAll('# ', '')}${after}`
-  }
-  const { gateway: front, token } = await createGatewayWorld(t, gateway, { oneHost: true, edit })
-  const headers = { authorization: `Bearer ${await token()}` }
-  const answer = await front.send('/v1/products/x', { headers })
-  t.equal(answer.status, 401)
-  t.match(answer.headers['www-authenticate'], 'insufficient_scope')
-  t.equal((await front.send('/v2/store/x', { headers })).status, 200)
-})
+for (const [name, expected, edit] of [
+  ['without a check nobody gets in, and a client that is not approved gets 403', 403, (example: string) => example],
+  [
+    'by the recipe a client that is not approved gets 401 with the same challenge',
+    401,
+    (example: string) => {
+      const [before, recipe, after] = example.split(/(?<=# Recipe: 401 instead.*\n)((?:[ \t]*# .*\n)+)/)
+      return `${before}${recipe?.replaceAll('# ', '')}${after}`
+    },
+  ],
+] as const) {
+  testEachHost(name, async (t, gateway) => {
+    const { front, authorization, app } = await createGatewayWorld(t, gateway, edit)
+    const headers = { authorization }
+    const answer = await front.send('/v1/products/x', { headers })
+    t.equal(answer.status, expected)
+    t.match(answer.headers['www-authenticate'], 'insufficient_scope')
+    t.equal(await front.statusOf('/v2/store/x', { headers }), 200)
+    t.equal(await front.statusOf('/v2/store/x'), 401)
+    t.equal(await front.statusOf('/v2/store/x', { headers: { authorization: 'Bearer a b' } }), 400)
+    app.server.closeAllConnections()
+    await app.close()
+    t.match(await front.statusOf('/v2/store/x', { headers }), /^50[023]$/)
+    t.equal(front.reached(), 1)
+  })
+}

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../../support/free-port.ts'
-import { EXAMPLES } from '../../support/gateways.ts'
+import { EXAMPLES, PATH, untilItAnswers } from '../../support/gateways.ts'
 import { needs } from '../../support/needs.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
 import { register } from '../../support/register.ts'
@@ -12,8 +11,6 @@ import { startServer } from '../../support/spawn.ts'
 import { until } from '../../support/until.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
-// On Debian haproxy is where only root's PATH leads.
-const ENV = { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` }
 const skip = needs('haproxy')
 
 t.test('haproxy, two nodes: both get requests, and one that is killed loses none', { skip }, async (t) => {
@@ -42,9 +39,8 @@ t.test("haproxy, two nodes: a gateway's id of a request is kept, and what has no
     const answer = await front.token(headers)
     const told = String(answer.headers['x-request-id'])
     t.match(told, id)
-    await until(() =>
-      nodes.flatMap((node) => node.logged('token issued')).some(({ request_id }) => request_id === told),
-    )
+    const lines = () => nodes.flatMap((node) => node.logged('token issued'))
+    await until(() => lines().some(({ request_id }) => request_id === told))
     await until(() => front.said().includes(` ${told}\n`))
   }
   for (const { child } of nodes) child.kill('SIGKILL')
@@ -60,22 +56,20 @@ t.test(
   async (t) => {
     const { postgres, nodes, front } = await startTwoNodes(t)
     const { access_token } = JSON.parse((await front.token()).body)
-    const authorization = `Bearer ${access_token}`
+    const check = () =>
+      send(front.address, '/v1/oauth/verify', { headers: { authorization: `Bearer ${access_token}` } })
     nodes[0].child.kill('SIGKILL')
     await postgres.kill()
     await until(() => front.said().includes("backend 'ready' has no server available"))
     for (let n = 0; n < 5; n++) {
-      for (const answer of [
-        await front.token(),
-        await front.send('/v1/oauth/verify', { headers: { authorization } }),
-      ]) {
+      for (const answer of [await front.token(), await check()]) {
         t.match(answer, { status: 503, headers: { 'retry-after': '5' } })
         t.match(JSON.parse(answer.body), { error: 'temporarily_unavailable' })
       }
     }
     await postgres.start()
     await until(async () => (await front.token()).status === 200)
-    t.equal((await front.send('/v1/oauth/verify', { headers: { authorization } })).status, 200)
+    t.equal((await check()).status, 200)
   },
 )
 
@@ -87,40 +81,19 @@ async function startTwoNodes(t: Test) {
   const nodes = [await startServer(t, env), await startServer(t, env)] as const
   const address = `127.0.0.1:${await freePort()}`
   const [NODE_1, NODE_2] = nodes.map((node) => new URL(node.address).host)
-  const said = await startHaproxy(t, address, { ...ENV, GATEWAY: address, NODE_1, NODE_2 })
+  const haproxy = spawn('haproxy', ['-db', '-f', join(EXAMPLES, 'haproxy/haproxy.cfg')], {
+    env: { PATH, GATEWAY: address, NODE_1, NODE_2 },
+  })
+  const said = await untilItAnswers(t, haproxy, 200, () => send(address, '/health/ready'))
   const body = new URLSearchParams({ grant_type: 'client_credentials', ...credentials }).toString()
   return {
     postgres,
     nodes,
     front: {
       said,
-      send: (path: string, options?: Parameters<typeof send>[2]) => send(address, path, options),
+      address,
       token: (headers = {}) =>
         send(address, '/v1/oauth/accesstoken', { method: 'POST', headers: { ...FORM, ...headers }, body }),
     },
   }
-}
-
-/** Resolves to a function that returns what it has said. */
-async function startHaproxy(t: Test, address: string, env: NodeJS.ProcessEnv): Promise<() => string> {
-  const haproxy = spawn('haproxy', ['-db', '-f', join(EXAMPLES, 'haproxy/haproxy.cfg')], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let said = ''
-  for (const stream of [haproxy.stdout, haproxy.stderr]) {
-    stream.on('data', (chunk) => {
-      said += chunk
-    })
-  }
-  const exited = once(haproxy, 'exit')
-  t.teardown(async () => {
-    haproxy.kill('SIGKILL')
-    await exited
-  })
-  await until(async () => {
-    if (haproxy.exitCode !== null) throw new Error(`haproxy exited: ${said}`)
-    return (await send(address, '/health/ready').catch(() => undefined))?.status === 200
-  })
-  return () => said
 }

@@ -1,0 +1,275 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import type { Event } from '../../src/domain/events.ts'
+import { type Backlog, type Store, StoreUnavailable } from '../../src/domain/store.ts'
+import { mintToken } from '../../src/domain/token.ts'
+import { watchClock, watchClockOffset } from '../../src/server/clock-watch.ts'
+import { startFlushLoop } from '../../src/server/flush-loop.ts'
+import { startPurgeLoop, watchBacklog } from '../../src/server/purge-loop.ts'
+import { AUDIT } from '../support/audit.ts'
+import { keyOf } from '../support/keys.ts'
+import { logged } from '../support/logged.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
+import { createWorld, START } from '../support/world.ts'
+
+const HOUR = 3_600_000
+
+/** A world whose store is a file, and the database as another program has it. */
+async function createFileWorld(t: Test) {
+  const file = join(temporaryFolder(t), 'store.db')
+  const world = await createWorld(t, { databaseUrl: `sqlite:${file}` })
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  const tokens = () => db.prepare('SELECT count(*) FROM tokens').pluck().get()
+  const issue = (at: number) => world.store.addToken(mintToken(keyOf(1), at).stored)
+  return { ...world, db, tokens, issue }
+}
+
+t.test('Flushes: usage is stored again and again, and what failed is told and tried again', async (t) => {
+  const { issuer, token, administration, credentials, db } = await createFileWorld(t)
+  const isCounted = (tokens: number) => until(async () => (await administration.list())[0]?.tokensThisHour === tokens)
+  db.exec("CREATE TRIGGER fails BEFORE INSERT ON token_counts BEGIN SELECT RAISE(ABORT, 'full'); END")
+  await token()
+  const errors: unknown[] = []
+  const loop = startFlushLoop(() => issuer.flushUsage(() => {}), { interval: 1, onError: (err) => errors.push(err) })
+  t.teardown(loop.stop)
+  await until(() => errors.length > 1)
+  t.match(errors[1], { name: 'StoreUnavailable' })
+  await isCounted(0)
+  db.exec('DROP TRIGGER fails')
+  await isCounted(1)
+  await token()
+  await isCounted(2)
+  t.equal((await administration.show(credentials.client_id)).lastTokenAt, START)
+})
+
+t.test('Flushes: what is counted while a loop is stopped amid one is flushed too', async (t) => {
+  const amid = Promise.withResolvers<void>()
+  const stopped = Promise.withResolvers<void>()
+  let counted = 1
+  let flushed = 0
+  async function flush(): Promise<void> {
+    flushed += counted
+    counted = 0
+    if (flushed > 1) return
+    counted = 1
+    amid.resolve()
+    await stopped.promise
+  }
+  const loop = startFlushLoop(flush, { interval: 1, onError: (error) => t.fail(String(error)) })
+  await amid.promise
+  const stop = loop.stop()
+  stopped.resolve()
+  await stop
+  t.equal(flushed, 2)
+})
+
+t.test('Flushes: a loop that is stopped flushes what is left, and tells where it could not', async (t) => {
+  const errors: unknown[] = []
+  const options = { interval: 1_000_000_000, onError: (error: unknown) => errors.push(error) }
+  let flushed = 0
+  await startFlushLoop(async () => void flushed++, options).stop()
+  t.strictSame([flushed, errors], [1, []])
+  await startFlushLoop(() => Promise.reject(new Error('full')), options).stop()
+  t.match(errors, [{ message: 'full' }])
+})
+
+/** A purge loop that looks every few milliseconds, with two clocks that the test moves. */
+async function startLoop(t: Test, start = START, clockOffset = (): number | undefined => 0) {
+  const { store, tokens, issue } = await createFileWorld(t)
+  const clocks = { wall: start, steady: 0 }
+  const events: Event[] = []
+  let steps = 0
+  const loop = startPurgeLoop({
+    store: { ...store, clockOffset },
+    now: () => clocks.wall,
+    monotonic: () => {
+      steps++
+      return clocks.steady
+    },
+    observe: (event) => events.push(event),
+    idleDelay: 1,
+  })
+  t.teardown(loop.stop)
+
+  /** Moves the clocks. Resolves when the loop has looked at them several times. */
+  async function pass(wall: number, steady = wall): Promise<void> {
+    clocks.wall += wall
+    clocks.steady += steady
+    const enough = steps + 10
+    await until(() => steps > enough)
+  }
+  return { pass, told: () => logged(events), tokens, issue, store }
+}
+
+t.test('Purge: a clock that is ahead for a while costs no token', async (t) => {
+  const { pass, told, tokens, issue } = await startLoop(t)
+  await issue(START)
+  await pass(0)
+  await pass(2 * HOUR, 0)
+  await pass(11_000)
+  await pass(-2 * HOUR, 0)
+  t.equal(tokens(), 1)
+  t.strictSame(
+    told(),
+    [7200, -7200].map((seconds) => ({ type: 'clock jumped', seconds })),
+  )
+})
+
+t.test('Purge: where the time of the database is not known yet, or is another one, nothing is deleted', async (t) => {
+  let offset: number | undefined
+  const { pass, tokens, issue } = await startLoop(t, START, () => offset)
+  await issue(START - 2 * HOUR)
+  for (offset of [undefined, -2 * HOUR]) {
+    await pass(0)
+    t.equal(tokens(), 1)
+  }
+  offset = 0
+  await pass(0, 10)
+  await until(() => tokens() === 0)
+})
+
+t.test('Purge: after a jump it goes on when every token that was valid then has expired', async (t) => {
+  const { pass, tokens, issue } = await startLoop(t)
+  await issue(START)
+  await pass(2 * HOUR, 0)
+  await pass(HOUR - 1)
+  t.equal(tokens(), 1)
+  await pass(1)
+  await until(() => tokens() === 0)
+})
+
+t.test('Purge: a clock that counts from 1970 on does not make it fail', async (t) => {
+  const { pass, told, tokens, issue } = await startLoop(t, 0)
+  await issue(0)
+  await pass(0)
+  t.equal(tokens(), 1)
+  await pass(HOUR)
+  await until(() => tokens() === 0)
+  t.strictSame(told(), [])
+})
+
+t.test('Purge: setting the clock back ends all sessions and login links; setting it forward ends none', async (t) => {
+  const { pass, store } = await startLoop(t)
+  await store.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
+  async function begin(): Promise<void> {
+    const code = { createdAt: START, endsAt: START + 8 * HOUR }
+    for (const digest of ['used', 'code']) await store.addLoginCode('anna', { ...code, digest }, AUDIT)
+    const session = { digest: 'session', ...code, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+    await store.beginSession('anna', 'used', session, AUDIT)
+  }
+  const left = async () =>
+    [await store.findLoginCode('code'), await store.findSession('session')].filter(Boolean).length
+  await begin()
+  await pass(HOUR, 0)
+  t.equal(await left(), 2)
+  await pass(-HOUR / 60 - 1, 0)
+  await until(async () => (await left()) === 0)
+  await begin()
+  await pass(0)
+  t.equal(await left(), 2, 'sessions that start later are kept')
+})
+
+t.test('Purge: in the background, step by step, until the table is empty; a failed step is tried again', async (t) => {
+  const { store, clock, db, tokens, issue } = await createFileWorld(t)
+  for (const count of [1000, 501]) await Promise.all(Array.from({ length: count }, () => issue(START)))
+  const events: Event[] = []
+  const observe = (event: Event) => events.push(event)
+  const options = { store, now: () => clock.time + HOUR, monotonic: () => 0, observe }
+  db.exec('BEGIN IMMEDIATE')
+  const hasty = startPurgeLoop(options)
+  await until(() => events.length > 0)
+  await hasty.stop()
+  t.equal(tokens(), 1501)
+  db.exec('COMMIT')
+
+  const loop = startPurgeLoop(options)
+  await until(() => tokens() === 0)
+  await loop.stop()
+  const [failed, ...purged] = events
+  t.match(failed, { type: 'purge failed', err: { name: 'StoreUnavailable' } })
+  t.strictSame(
+    purged,
+    [500, 500, 500, 1].map((count) => ({ type: 'tokens purged', count })),
+  )
+})
+
+/** Calls what a watch returns once a second. Resolves to the events of so many seconds, and to what it returned. */
+function startWatch<Seen>(watch: (monotonic: () => number, observe: (event: Event) => void) => () => Seen) {
+  let time = 0
+  const events: Event[] = []
+  const look = watch(
+    () => time,
+    (event) => events.push(event),
+  )
+  return async (seconds: number) => {
+    events.length = 0
+    const seen = new Set<Awaited<Seen>>()
+    for (let second = 0; second < seconds; second++) {
+      time += 1000
+      seen.add(await look())
+    }
+    return { events: [...events], seen: [...seen] }
+  }
+}
+
+t.test('Backlog: it is said once a minute while it lasts, and once when it is over', async (t) => {
+  let answer: Backlog | Error | undefined
+  let looks = 0
+  async function backlog() {
+    looks++
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+  const lookFor = startWatch((monotonic, observe) => watchBacklog({ store: { backlog } as Store, monotonic, observe }))
+  const isSaid = async (seconds: number, events: Event[], why = '') =>
+    t.strictSame((await lookFor(seconds)).events, events, why)
+  await isSaid(60, [])
+  t.equal(looks, 6, 'every ten seconds, however often it is called')
+  answer = { bytes: 2 ** 26, cause: 'a reader' }
+  const line = { type: 'store backlog', ...answer } as const
+  await isSaid(10, [line])
+  await isSaid(50, [])
+  await isSaid(60, [line])
+  answer = new StoreUnavailable('gone')
+  await isSaid(60, [], 'who needs the store says that it is gone')
+  answer = undefined
+  await isSaid(60, [{ type: 'store backlog cleared' }])
+})
+
+t.test('Clock: more than a second from the database is said once a minute, and when it is over', async (t) => {
+  let offset: number | undefined
+  const lookFor = startWatch((monotonic, observe) =>
+    watchClockOffset({ store: { clockOffset: () => offset }, monotonic, observe }),
+  )
+  t.strictSame(await lookFor(60), { events: [], seen: [false] }, 'nobody knows')
+  for (offset of [0, 1000, -1000]) t.strictSame(await lookFor(60), { events: [], seen: [true] })
+  offset = 3400
+  for (let minute = 0; minute < 2; minute++) {
+    t.strictSame(await lookFor(60), { events: [{ type: 'clock differs', seconds: 3 }], seen: [false] })
+  }
+  offset = 5
+  t.strictSame(await lookFor(60), { events: [{ type: 'clock agrees' }], seen: [true] })
+  offset = -2000
+  t.strictSame(await lookFor(1), { events: [{ type: 'clock differs', seconds: -2 }], seen: [false] })
+})
+
+t.test('Clock: a jump is what it moves more or less than the monotonic clock between two looks', async (t) => {
+  let wall = START
+  let steady = 1000.5
+  const jump = watchClock({ now: () => wall, monotonic: () => steady })
+  for (const [wallTime, steadyTime, expected, why = ''] of [
+    [10_000, 10_000, 0],
+    [HOUR, HOUR, 0, 'a long time is no jump'],
+    [70_000, 10_000, 0, 'a minute is tolerated'],
+    [70_001, 10_000, 60_001],
+    [10_000, 10_000, 0, 'each jump is told once'],
+    [-7_190_000, 10_000, -7_200_000],
+  ] as const) {
+    wall += wallTime
+    steady += steadyTime
+    t.equal(Math.round(jump()), expected, why)
+  }
+})

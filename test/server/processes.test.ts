@@ -1,0 +1,158 @@
+import { spawn, spawnSync } from 'node:child_process'
+import type { Worker } from 'node:cluster'
+import { EventEmitter, once } from 'node:events'
+import { close, open, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import t from 'tap'
+import { endProcess, untilFilesRest } from '../../src/server/end-process.ts'
+import { onLeaderMessage, onWorkerMessage, tellLeader, tellWorker } from '../../src/server/messages.ts'
+import { oneAtATime } from '../../src/server/one-at-a-time.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
+
+t.test('Messages: each goes to the handler of its type, and what is not known is ignored', async (t) => {
+  const received: unknown[] = []
+  const worker = new EventEmitter() as Worker
+  onWorkerMessage(worker, {
+    listening: ({ address }) => received.push(address),
+    retired: () => received.push('retired'),
+  })
+  const unknown = [undefined, null, 'retired', 7, {}, { type: 7 }, { type: 'close' }, { type: '__defineGetter__' }]
+  const known = [{ type: 'retired' }, { type: 'listening', address: 'http://127.0.0.1:1', more: 'ignored' }]
+  for (const message of [...unknown, ...known]) worker.emit('message', message)
+  t.strictSame(received, ['retired', 'http://127.0.0.1:1'])
+})
+
+t.test('Messages: a worker is retired and closed by messages of these types only', async (t) => {
+  const received: string[] = []
+  const before = process.listeners('message')
+  onLeaderMessage({ close: () => received.push('close'), retire: () => received.push('retire') })
+  const added = process.listeners('message').filter((listener) => !before.includes(listener))
+  for (const message of ['retire', { type: 'scrape' }, { type: 'retire' }, { type: 'close' }]) {
+    process.emit('message', message, undefined)
+  }
+  for (const listener of added) process.off('message', listener)
+  t.strictSame(received, ['retire', 'close'])
+})
+
+t.test('Messages: a worker that is gone is told nothing, and who tells a leader does not wait for it', async (t) => {
+  const sent: unknown[] = []
+  for (const isConnected of [false, true]) {
+    const worker = { isConnected: () => isConnected, send: (message: unknown) => sent.push([isConnected, message]) }
+    tellWorker(worker as unknown as Worker, { type: 'close' })
+  }
+  t.strictSame(sent, [[true, { type: 'close' }]])
+  await new Promise<void>((resolve) => tellLeader({ type: 'pong' }, resolve))
+  t.doesNotThrow(() => tellLeader({ type: 'pong' }))
+})
+
+t.test('Restarts: never two at a time; all who ask before or during one get one more', async (t) => {
+  const ready = Promise.withResolvers<void>()
+  const jobs: PromiseWithResolvers<void>[] = []
+  const ask = oneAtATime(ready.promise, () => {
+    const job = Promise.withResolvers<void>()
+    jobs.push(job)
+    return job.promise
+  })
+  const askFiveTimes = () => Array.from({ length: 5 }, ask)
+  for (const [step, jobsThen] of [
+    [askFiveTimes, 0],
+    [ready.resolve, 1],
+    [askFiveTimes, 1],
+    [() => jobs[0]?.resolve(), 2],
+    [() => jobs[1]?.resolve(), 2],
+    [ask, 3],
+  ] as const) {
+    step()
+    await turn()
+    t.equal(jobs.length, jobsThen)
+  }
+})
+
+t.test('Restarts: where the start fails there is none', async (t) => {
+  const ask = oneAtATime(Promise.reject(new Error('no')), () => t.fail() as never)
+  ask()
+  await turn()
+  t.pass('and no rejection is left unhandled')
+})
+
+const SIGNALS = new URL('../../src/server/signals.ts', import.meta.url).href
+
+/** Says that it is busy, and goes on when the test says so. */
+const WAIT = `{ console.log('busy'); await once(process.stdin, 'data') }`
+const CUT_SHORT = 'shutdown cut short The end was asked for a second time.\n'
+
+for (const { rule, repeat, closing = '', flushing = '', second, said = '', status } of [
+  {
+    rule: 'one that is repeated at once, as npm does with Ctrl-C, is ignored',
+    repeat: 1e9,
+    closing: WAIT,
+    second: 'SIGINT',
+    status: 0,
+  },
+  {
+    rule: 'the same one some time later ends the process at once',
+    repeat: 0,
+    closing: WAIT,
+    second: 'SIGINT',
+    said: CUT_SHORT,
+    status: 1,
+  },
+  {
+    rule: 'another one after everything is closed is ignored',
+    repeat: 0,
+    flushing: WAIT,
+    second: 'SIGTERM',
+    status: 0,
+  },
+] as const) {
+  t.test(`Signals: ${rule}`, async (t) => {
+    const program = `
+      import { once } from 'node:events'
+      import { closeOnSignal } from '${SIGNALS}'
+      const observe = ({ type, err }) => console.log(type, err.message)
+      closeOnSignal({ observe, async flush() { ${flushing} } }, async () => { ${closing} }, { repeat: ${repeat} })
+      let count = 0
+      for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => count++ && console.log(signal))
+      process.stdin.resume()
+      console.log('started')`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    let out = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk) => (out += chunk))
+    const closed = once(child, 'close')
+    await until(() => out === 'started\n')
+    child.kill('SIGINT')
+    await until(() => out === 'started\nbusy\n')
+    child.kill(second)
+    await until(() => out.includes(second))
+    child.stdin.on('error', () => {}).write('go on')
+    t.strictSame(await closed, [status, null])
+    t.equal(out, `started\nbusy\n${said}${second}\n`)
+  })
+}
+
+const skip = process.platform !== 'linux' && 'needs named pipes'
+
+t.test('End: a process exits, or is killed where an exit would wait for a file that hangs', { skip }, async (t) => {
+  const ends: unknown[] = []
+  const self = {
+    pid: 7,
+    exit: ((status) => ends.push(status)) as typeof process.exit,
+    kill: (pid: number, signal?: string | number) => Boolean(ends.push([pid, signal])) as true,
+  }
+  await untilFilesRest()
+  endProcess(3, self)
+
+  const pipe = join(temporaryFolder(t), 'pipe')
+  spawnSync('mkfifo', [pipe])
+  // Nobody writes to it yet.
+  open(pipe, (_, fd) => close(fd))
+  endProcess(0, self)
+  t.strictSame(ends, [3, [7, 'SIGKILL']])
+  close(openSync(pipe, 'w'))
+  await untilFilesRest()
+})
