@@ -63,7 +63,7 @@ async function startOpsHere(t: Test) {
   const serving = { count: 0 }
   const numbers = createNumbers()
   const figures = createServerFigures(numbers, { expected: 2, serving: () => serving.count })
-  const { address, close } = await startOps(readConfig({ OPS_ADDRESS: '127.0.0.1:0' }), figures)
+  const { address, close } = await startOps(readConfig({ OPS_ADDRESS: '127.0.0.1:0' }), { figures, observe: () => {} })
   t.teardown(close)
   const scrape = async () => parseMetrics(await (await fetch(`${address}/metrics`)).text())
   return { address, serving, numbers, scrape, watch: figures.ofStore.open, join: figures.fleet.join }
@@ -140,7 +140,7 @@ t.test('Ops and admin: if they are off, or nothing is counted, nothing listens',
     [given, undefined],
   ] as const) {
     const admin = await startAdmin(config, { store, observe: () => {}, figures: counted })
-    for (const listener of [await startOps(config, counted), admin]) {
+    for (const listener of [await startOps(config, { figures: counted, observe: () => {} }), admin]) {
       t.equal(listener.address, undefined)
       await listener.close()
     }
