@@ -105,6 +105,20 @@ t.test('Architecture: only a kind of store knows its driver, and only store/open
   }
 })
 
+t.test('Architecture: no file imports itself by way of others, types included', async (t) => {
+  const targets = Map.groupBy(IMPORTS, ({ file }) => file)
+  const done = new Set<string>()
+  const circles: string[] = []
+  const visit = (file: string, path: string[]): void => {
+    if (path.includes(file)) return void circles.push([...path.slice(path.indexOf(file)), file].join(' > '))
+    if (done.has(file)) return
+    for (const { target } of targets.get(file) ?? []) visit(target, [...path, file])
+    done.add(file)
+  }
+  for (const file of targets.keys()) if (!file.startsWith('test/')) visit(file, [])
+  t.strictSame(circles, [])
+})
+
 /** Examples are read by people who copy them. */
 const PUBLIC = ['examples/client/client.ts']
 
