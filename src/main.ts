@@ -1,4 +1,4 @@
-import { holdSignals } from './commands/shared/process.ts'
+import { holdSignals } from './commands/shared/held-signals.ts'
 
 if (process.argv[2] === 'serve') holdSignals()
 // To load the rest takes a while, in which a signal may come.

@@ -11,7 +11,7 @@ import {
   scanEnvFile,
   watchSettings,
 } from '../../src/commands/shared/env-file.ts'
-import { holdSignals } from '../../src/commands/shared/process.ts'
+import { holdSignals } from '../../src/commands/shared/held-signals.ts'
 import { duration, moment, secretsTable } from '../../src/commands/shared/text.ts'
 import { NOT_SHOWN_YET } from '../../src/domain/secret.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

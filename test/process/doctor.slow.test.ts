@@ -33,6 +33,14 @@ function stateOf(folder: string) {
     })
 }
 
+t.test('Doctor: a .env that cannot be read is an error, and the rest is examined', async (t) => {
+  const cwd = temporaryFolder(t)
+  mkdirSync(join(cwd, '.env'))
+  const { wrong, exit } = await examine(t, {}, cwd)
+  t.match(wrong, [{ level: 'error', text: /What is found besides goes by the environment and the defaults alone\.$/ }])
+  t.equal(exit, 1)
+})
+
 t.test('Doctor: beside a server it finds all right, with its status 0, and changes nothing', async (t) => {
   const { env: database, folder } = temporaryDatabase(t)
   const credentials = await register(database)

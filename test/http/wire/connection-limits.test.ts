@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { Socket } from 'node:net'
 import t from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
@@ -61,15 +61,16 @@ t.test('Connections: at a limit, the oldest one on which the server waits makes 
     isShared: (address) => address === '10.0.0.1',
     closed: { count: (reason, address) => void closed.push(`${reason}, ${address}`) },
   })
-  /** `isBusy`: a request has arrived whole, and its answer is due. */
-  const open = (remoteAddress: string, isBusy = false) => {
+  /** `state`: of its last request. */
+  const open = (remoteAddress: string, state: 'answered' | 'arriving' | 'due' = 'answered') => {
     const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress })
-    if (isBusy) pipelineOf(socket).unanswered = 2
+    const last = { req: { complete: state === 'due' } as IncomingMessage, shouldKeepAlive: true, writableEnded: false }
+    if (state !== 'answered') Object.assign(pipelineOf(socket), { unanswered: 1, last })
     server.emit('connection', socket)
     return socket
   }
   const ended = () => closed.splice(0)
-  const [busy, idle] = [open('192.0.2.1', true), open('192.0.2.1')]
+  const [busy, idle] = [open('192.0.2.1', 'due'), open('192.0.2.1', 'arriving')]
   open('192.0.2.1')
   t.strictSame(ended(), [])
   open('192.0.2.1')
@@ -83,6 +84,10 @@ t.test('Connections: at a limit, the oldest one on which the server waits makes 
   const stranger = open('198.51.100.7')
   t.strictSame(ended(), ['too many connections, 192.0.2.1'], 'the prefix that has most')
   t.equal(stranger.destroyed, false)
+
+  for (let n = 0; n < 3; n++) open('203.0.113.9', 'due')
+  ended()
+  t.equal(open('203.0.113.9', 'due').destroyed, true, 'if none is idle, the new one is closed')
 })
 
 t.test('Log: a reason to close connections is said at once, then how often, and at the end', async (t) => {
