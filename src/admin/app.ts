@@ -1,10 +1,8 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { requestIdOf } from '../domain/request-id.ts'
 import { COUNTED } from '../listener/answer.ts'
-import { countClosedConnections } from '../listener/closed-connections.ts'
-import { limitConnections } from '../listener/connection-limits.ts'
-import { watchConnections } from '../listener/connections.ts'
 import { malformedReason } from '../listener/malformed.ts'
+import { protect } from '../listener/protect.ts'
 import { adminApi } from './api/api.ts'
 import { adminConsole } from './console/console.ts'
 import type { AdminContext } from './context.ts'
@@ -65,14 +63,15 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
     genReqId: ({ headers }) => requestIdOf(headers),
     rewriteUrl: ({ url = '' }) => originForm(url),
   })
-  const closed = countClosedConnections(observe, { listener: 'admin' })
-  const { drain, stop } = watchConnections(app.server, { closed, answerMalformed, drainTimeout: CLOSE_MS })
-  limitConnections(app.server, { perPrefix: MAX_CONNECTIONS, total: MAX_CONNECTIONS, isShared: () => false, closed })
-  app.addHook('preClose', async () => drain())
-  app.addHook('onClose', async () => {
-    stop()
-    closed.end()
+  const { drain, end } = protect(app.server, {
+    observe,
+    listener: 'admin',
+    answerMalformed,
+    drainTimeout: CLOSE_MS,
+    limits: { total: MAX_CONNECTIONS },
   })
+  app.addHook('preClose', async () => drain())
+  app.addHook('onClose', async () => end())
   app.removeAllContentTypeParsers()
   app.setErrorHandler((error, request, reply) => sendProblem(reply, reportError(observe, error, request)))
 

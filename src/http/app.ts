@@ -6,10 +6,8 @@ import type { Observer } from '../domain/events.ts'
 import { requestIdOf } from '../domain/request-id.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { COUNTED } from '../listener/answer.ts'
-import { countClosedConnections } from '../listener/closed-connections.ts'
-import { limitConnections } from '../listener/connection-limits.ts'
-import { watchConnections } from '../listener/connections.ts'
 import { type MalformedReason, malformedReason } from '../listener/malformed.ts'
+import { protect } from '../listener/protect.ts'
 import { accessToken } from './access-token.ts'
 import { introspect } from './introspect.ts'
 import { health, metadata } from './metadata.ts'
@@ -99,14 +97,15 @@ export async function buildApp({
   const late = createLateAnswers({ isShared: proxies.isShared, later })
   app.addHook('preClose', async () => late.giveAll())
   app.setErrorHandler((error, request, reply) => refuse({ observe, issuer, late }, error, request, reply))
-  const closed = countClosedConnections(observe, { measure })
-  const { drain, stop } = watchConnections(app.server, { closed, answerMalformed: answerInvalid, connections })
+  const { drain, end } = protect(app.server, {
+    observe,
+    measure,
+    answerMalformed: answerInvalid,
+    connections,
+    limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, isShared: proxies.isShared },
+  })
   app.addHook('preClose', async () => drain())
-  app.addHook('onClose', async () => stop())
-  if (connectionLimit !== Infinity) {
-    limitConnections(app.server, { perPrefix: connectionLimit, isShared: proxies.isShared, closed })
-  }
-  app.addHook('onClose', async () => closed.end())
+  app.addHook('onClose', async () => end())
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(ANSWER_HEADERS)
     tellRequestId(request, reply)

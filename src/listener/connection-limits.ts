@@ -11,12 +11,12 @@ const PER_PROCESS = 8192
 const OTHER_DESCRIPTORS = 128
 
 export interface ConnectionLimits {
-  /** Connections of one address prefix. */
-  perPrefix: number
+  /** Connections of one address prefix; any number by default. */
+  perPrefix?: number
   /** Connections of all clients together; by default as many as the process may have files. */
   total?: number
-  /** Whether an address is that of many clients, such as a proxy's. Its connections have no limit of their own. */
-  isShared: (address: string) => boolean
+  /** Whether an address is that of many clients, such as a proxy's, whose connections have no limit of their own; none by default. */
+  isShared?: (address: string) => boolean
   closed: Pick<ClosedConnections, 'count'>
 }
 
@@ -26,7 +26,7 @@ export interface ConnectionLimits {
  */
 export function limitConnections(
   server: Server,
-  { perPrefix, total = maxConnections(openFiles()), isShared, closed }: ConnectionLimits,
+  { perPrefix = Infinity, total = maxConnections(openFiles()), isShared = () => false, closed }: ConnectionLimits,
 ): void {
   /** Oldest first. */
   const byPrefix = new Map<string, Set<Socket>>()
@@ -40,7 +40,7 @@ export function limitConnections(
     })
     const own = isShared(address) ? undefined : join(connection, prefixOf(address))
     if (own && own.size > perPrefix) makeRoom('too many connections of one address', own, connection)
-    if (count > total) makeRoom('too many connections', largest(byPrefix.values()), connection)
+    else if (count > total) makeRoom('too many connections', largest(byPrefix.values()), connection)
   })
 
   function join(connection: Socket, prefix: string): Set<Socket> {

@@ -8,15 +8,15 @@ import type { IncomingMessage } from 'node:http'
 export function isAmbiguous({ httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
   const isKnownCoding = coding === undefined || coding.toLowerCase() === 'chunked'
-  return httpVersionMajor !== 1 || httpVersionMinor > 1 || !isKnownCoding || countHosts(rawHeaders) > 1
+  return httpVersionMajor !== 1 || httpVersionMinor > 1 || !isKnownCoding || timesGiven('host', rawHeaders) > 1
 }
 
-/** `rawHeaders`: names and values in turn. */
-function countHosts(rawHeaders: string[]): number {
-  let count = 0
+/** How often a header of this name, in lower case, is among names and values in turn: Node.js uses the first, a proxy may use the last. */
+export function timesGiven(name: string, rawHeaders: string[]): number {
+  let times = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] as string
-    if (name.length === 4 && name.toLowerCase() === 'host') count++
+    const given = rawHeaders[at] as string
+    if (given.length === name.length && given.toLowerCase() === name) times++
   }
-  return count
+  return times
 }

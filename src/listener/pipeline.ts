@@ -61,6 +61,7 @@ export class BoundedRequest extends IncomingMessage {
   /** Whether the parser stops behind this request: what the client sent in the same chunk is lost. */
   asksForUpgrade = false
   readonly #isExcess: boolean
+  #isLast: boolean | undefined
 
   constructor(socket: Socket) {
     super(socket)
@@ -69,7 +70,9 @@ export class BoundedRequest extends IncomingMessage {
   }
 
   get upgrade(): boolean {
-    return this.#isExcess || this.method === 'CONNECT' || isAmbiguous(this)
+    // Node.js asks twice, the first time when it has the headers.
+    this.#isLast ??= this.#isExcess || this.method === 'CONNECT' || isAmbiguous(this)
+    return this.#isLast
   }
 
   /** The parser sets what it makes of the headers. */

@@ -4,10 +4,8 @@ import { hostInUrl } from '../domain/address.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { COUNTED } from '../listener/answer.ts'
-import { countClosedConnections } from '../listener/closed-connections.ts'
-import { limitConnections } from '../listener/connection-limits.ts'
-import { watchConnections } from '../listener/connections.ts'
 import { MALFORMED_STATUSES, type MalformedReason, malformedReason, sendFinal } from '../listener/malformed.ts'
+import { protect } from '../listener/protect.ts'
 
 export interface Page {
   status?: number
@@ -52,10 +50,14 @@ export async function listenForOperators(
     connectionsCheckingInterval: 1000,
     requireHostHeader: false,
   })
-  const closed = countClosedConnections(observe, { listener: 'ops' })
-  const watched = { closed, answerMalformed, drainTimeout: CLOSE_MS, stallTimeout: TIMEOUT_MS }
-  const { drain, stop } = watchConnections(server, watched)
-  limitConnections(server, { perPrefix: MAX_PER_PREFIX, total: MAX_CONNECTIONS, isShared: () => false, closed })
+  const { drain, end } = protect(server, {
+    observe,
+    listener: 'ops',
+    answerMalformed,
+    drainTimeout: CLOSE_MS,
+    stallTimeout: TIMEOUT_MS,
+    limits: { perPrefix: MAX_PER_PREFIX, total: MAX_CONNECTIONS },
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
     answerMalformed(malformedReason(error), socket as Socket),
   )
@@ -91,8 +93,7 @@ export async function listenForOperators(
       const ended = new Promise((resolve) => server.close(resolve))
       drain()
       await ended
-      stop()
-      closed.end()
+      end()
     },
   }
 }

@@ -13,7 +13,9 @@ const HUNG_MS = 300_000
  * and the sources takes longer than most tests. TEST_RING names the ring.
  */
 export function runFolder(folder: string): void {
-  const ring = RINGS[process.env.TEST_RING ?? 'fast'] ?? []
+  const name = process.env.TEST_RING ?? 'fast'
+  const ring = RINGS[name]
+  if (!ring) throw new Error(`TEST_RING is ${name}: it must be one of ${Object.keys(RINGS).join(', ')}`)
   const files = globSync('**/*.test.ts', { cwd: folder })
     .filter((file) => entryOf(join(folder, file)) === folder && ring.includes(suffixOf(file)))
     .sort()

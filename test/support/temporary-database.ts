@@ -1,15 +1,15 @@
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { temporaryFolder } from './temporary-folder.ts'
 
 /** In memory where there is room: a command waits for an fsync several times. */
 const PARENT = hasRoom('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** Where a database of the test's own will be, and the environment that names it to a command. */
 export function temporaryDatabase(t: Test) {
-  const folder = mkdtempSync(join(PARENT, 'token-server-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t, PARENT)
   const file = join(folder, 'store.db')
   return { folder, file, env: { DATABASE_URL: `sqlite:${file}` } }
 }

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { RequestRefused } from '../../domain/refusal.ts'
 import type { Credentials } from '../../issuer/authenticate.ts'
+import { timesGiven } from '../../listener/framing.ts'
 
 type Request = Pick<FastifyRequest, 'headers' | 'raw'>
 
@@ -14,16 +15,6 @@ export function authorizationOf(request: Request): string | undefined | RequestR
   if (timesGiven('authorization', request.raw.rawHeaders) > 1)
     return new RequestRefused('Authorization header repeated')
   return authorization
-}
-
-/** How often a header of this name, in lower case, is among names and values in turn. */
-function timesGiven(name: string, rawHeaders: string[]): number {
-  let times = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const given = rawHeaders[at] as string
-    if (given.length === name.length && given.toLowerCase() === name) times++
-  }
-  return times
 }
 
 /**

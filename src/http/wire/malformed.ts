@@ -19,11 +19,12 @@ export function answerMalformed(
   socket: Socket,
   request: Pick<IncomingMessage, 'headers'> | undefined = unreadRequest(socket),
 ): void {
-  const { status, ...answer } = REFUSALS[reason]
+  const answer = REFUSALS[reason]
+  const { status } = answer
   const sentHeaders = request?.headers ?? {}
   const requestId = requestIdOf(sentHeaders)
   const headers = { ...ANSWER_HEADERS, 'x-request-id': requestId, 'content-type': JSON_TYPE }
-  if (!sendFinal(socket, { status, headers, body: errorBody({ status, ...answer }) })) return
+  if (!sendFinal(socket, { status, headers, body: errorBody(answer) })) return
   measureFinal(measure, status, socket)
   observe({
     type: 'request refused',

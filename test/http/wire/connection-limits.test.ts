@@ -88,6 +88,7 @@ t.test('Connections: at a limit, the oldest one on which the server waits makes 
   for (let n = 0; n < 3; n++) open('203.0.113.9', 'due')
   ended()
   t.equal(open('203.0.113.9', 'due').destroyed, true, 'if none is idle, the new one is closed')
+  t.equal(ended().length, 1, 'and no other, at both limits')
 })
 
 t.test('Log: a reason to close connections is said at once, then how often, and at the end', async (t) => {
