@@ -10,7 +10,6 @@ import {
 } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { generateAdminKey, generateLoginCode } from '../domain/operator-keys.ts'
-import { timestamp } from '../domain/public-fields.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import type { Context } from './context.ts'
 import { operatorSchema, valid } from './rules.ts'
@@ -29,14 +28,12 @@ export interface ListedOperator extends Operator {
 }
 
 /** The operators who may use the admin listener. They and their keys are added on the command line only (docs/adr/0023). */
-export function createOperators({ store, now, audit, report }: Context) {
+export function createOperators({ store, now, audit, change }: Context) {
   async function add(name: string, role: Role): Promise<ListedOperator> {
     assertCommandLine()
-    const operator = valid(operatorSchema, { name, role })
-    if (!(await store.addOperator({ ...operator, createdAt: now() }, audit()))) {
-      throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
-    }
-    report({ type: 'operator added', operator: name, role })
+    valid(operatorSchema, { name, role })
+    const { changed } = await change({ type: 'operator added', operator: name, role })
+    if (!changed) throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
     return show(name)
   }
 
@@ -61,9 +58,8 @@ export function createOperators({ store, now, audit, report }: Context) {
 
   /** The operator's keys, sessions and login links are refused from the next request on. */
   async function remove(name: string): Promise<void> {
-    await show(name)
-    if (!(await store.removeOperator(name, audit()))) throw unknownOperator(name)
-    report({ type: 'operator removed', operator: name })
+    const { changed } = await change({ type: 'operator removed', operator: name })
+    if (!changed) throw unknownOperator(name)
   }
 
   /** Creates an admin key, which is shown only this once. Throws OperatorError if the lifetime is not within 365 days. */
@@ -73,43 +69,40 @@ export function createOperators({ store, now, audit, report }: Context) {
       throw new OperatorError('An admin key must expire in the future, 365 days from now at most.')
     }
     const adminKey = generateAdminKey()
-    const createdAt = now()
-    const endsAt = createdAt + lifetimeMs
-    const id = await store.addAdminKey(name, { digest: digestGenerated(adminKey), createdAt, endsAt }, audit())
+    const audited = audit()
+    const endsAt = audited.at + lifetimeMs
+    const digest = digestGenerated(adminKey)
+    const { id } = await change({ type: 'operator key added', operator: name, digest, endsAt }, audited)
     if (id === undefined) throw unknownOperator(name)
-    report({ type: 'operator key added', operator: name, keyId: id, endsAt: timestamp(endsAt) })
     return { adminKey, id, endsAt }
   }
 
   /** Resolves to false if the key was revoked before. */
   async function revokeKey(name: string, id: number): Promise<boolean> {
+    const { changed } = await change({ type: 'operator key revoked', operator: name, keyId: id })
+    if (changed) return true
     const { keys } = await show(name)
-    if (!(await store.revokeAdminKey(name, id, now(), audit()))) {
-      throw new OperatorError(`The operator ${name} has no key ${id}.`, { kind: 'not found' })
-    }
-    const isNew = !keys.some((key) => key.id === id && key.state === 'revoked')
-    if (isNew) report({ type: 'operator key revoked', operator: name, keyId: id })
-    return isNew
+    if (keys.some((key) => key.id === id)) return false
+    throw new OperatorError(`The operator ${name} has no key ${id}.`, { kind: 'not found' })
   }
 
   /** Creates the code of a login link: valid for one login within ten minutes. */
   async function makeLoginCode(name: string): Promise<{ code: string; endsAt: number }> {
     assertCommandLine()
-    const createdAt = now()
-    const endsAt = createdAt + LOGIN_CODE_LIFETIME
+    const audited = audit()
+    const endsAt = audited.at + LOGIN_CODE_LIFETIME
     const code = generateLoginCode(endsAt)
-    if (!(await store.addLoginCode(name, { digest: digestGenerated(code), createdAt, endsAt }, audit()))) {
-      throw unknownOperator(name)
-    }
-    report({ type: 'login link made', operator: name, endsAt: timestamp(endsAt) })
+    const digest = digestGenerated(code)
+    const { changed } = await change({ type: 'login link made', operator: name, digest, endsAt }, audited)
+    if (!changed) throw unknownOperator(name)
     return { code, endsAt }
   }
 
   async function endSession(name: string, id: number): Promise<void> {
+    const { changed } = await change({ type: 'session ended', operator: name, sessionId: id })
+    if (changed) return
     await show(name)
-    if (!(await store.endSession(name, id, audit())))
-      throw new OperatorError(`The operator ${name} has no session ${id}.`, { kind: 'not found' })
-    report({ type: 'session ended', operator: name, sessionId: id })
+    throw new OperatorError(`The operator ${name} has no session ${id}.`, { kind: 'not found' })
   }
 
   /** Throws OperatorError unless called by the command line: no request from the network may create a credential. */

@@ -25,7 +25,7 @@ const STEP = 500
 const IMPORTED_WEIGHT = 32
 
 /** Registers what is missing of a file: any number of applications, beside a server that goes on. */
-export function createSeed({ store, now, audit, report }: Context) {
+export function createSeed({ store, now, audit, change, report }: Context) {
   /** Finds out what is missing of a file. Changes nothing. Throws OperatorError with every problem and its place. */
   function plan(file: string, seeds: Seeds): Promise<SeedPlan> {
     return planSeed(store, file, seeds)
@@ -78,9 +78,8 @@ export function createSeed({ store, now, audit, report }: Context) {
   async function addSecret(owner: string): Promise<string | undefined> {
     const clientSecret = generateSecret()
     const secret = { digest: digestGenerated(clientSecret), createdAt: now(), endsAt: NOT_SHOWN_YET }
-    if (!(await store.addSecret(owner, secret, audit()))) return undefined
-    report({ type: 'secret added', clientId: owner })
-    return clientSecret
+    const { changed } = await change({ type: 'secret added', owner, secret })
+    return changed ? clientSecret : undefined
   }
 
   /** Registers these in one transaction. What another process has registered meanwhile is left out. */

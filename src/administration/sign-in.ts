@@ -95,15 +95,13 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
       remoteAddress,
       userAgent: userAgent.slice(0, LONGEST_USER_AGENT),
     }
-    const id = await store.beginSession(found.operator, codeDigest, newSession, { author, at: createdAt })
-    const begun = id === undefined ? undefined : await findSession(reference)
+    const { changed } = await store.change(
+      { type: 'operator logged in', operator: found.operator, codeDigest, session: newSession },
+      { author, at: createdAt },
+    )
+    const begun = changed ? await findSession(reference) : undefined
     if (!begun) return 'used login link'
-    observe({
-      type: 'operator logged in',
-      operator: found.operator,
-      sessionId: begun.session.id,
-      ...author,
-    })
+    observe({ type: 'operator logged in', operator: found.operator, sessionId: begun.session.id, ...author })
     return { reference, ...begun }
   }
 

@@ -4,13 +4,24 @@ import type { NewSecret, Secret } from './secret.ts'
 /** Characters. Suites' ids are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
+/**
+ * What operators say of an application and may change: each field, and its name in JSON, in the log and in every store. All of
+ * them are text.
+ */
+export const APPLICATION_FIELDS = { name: 'name', developerEmail: 'developer_email' } as const
+
+export type ApplicationField = keyof typeof APPLICATION_FIELDS
+
+/** Their columns. */
+export const APPLICATION_COLUMNS: readonly string[] = Object.values(APPLICATION_FIELDS)
+
+type ApplicationValues = Readonly<Record<ApplicationField, string>>
+
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
-export interface Application {
+export interface Application extends ApplicationValues {
   /** Never used twice, so a removed application's tokens stay invalid if its client id is registered again. */
   readonly key: ApplicationKey
   readonly clientId: string
-  readonly name: string
-  readonly developerEmail: string
   readonly status: 'active' | 'suspended'
   /** Revoke-all counts it up, and so revokes every token of an earlier generation, whatever the clocks did. */
   readonly tokenGeneration: number
@@ -29,10 +40,8 @@ export type ApplicationKey = Key<'application'>
 export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>
 
 /** An application that is about to be registered. */
-export interface NewApplication {
+export interface NewApplication extends ApplicationValues {
   readonly clientId: string
-  readonly name: string
-  readonly developerEmail: string
   readonly createdAt: number
   readonly secret: NewSecret
   /** The suites to approve it for; all: every suite there is. */
@@ -41,11 +50,8 @@ export interface NewApplication {
   readonly skipNamesake: boolean
 }
 
-/** What can be changed of an application that is registered. */
-export interface ApplicationChanges {
-  readonly name?: string | undefined
-  readonly developerEmail?: string | undefined
-}
+/** New values of an application that is registered. */
+export type ApplicationChanges = { readonly [Field in ApplicationField]?: string | undefined }
 
 /** A new client identifier (RFC 6749 §2.2): 32 characters that form encoding leaves as they are. */
 export function generateClientId(): string {

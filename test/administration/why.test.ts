@@ -3,6 +3,7 @@ import { COMMANDS, type Instructions } from '../../src/administration/findings.t
 import { diagnosisText } from '../../src/administration/views.ts'
 import { AUDIT } from '../support/audit.ts'
 import { application } from '../support/newcomers.ts'
+import { on } from '../support/on.ts'
 import { refusal } from '../support/refusal.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 import type { createWorld } from '../support/world.ts'
@@ -343,7 +344,7 @@ t.test('Why: a secret that was never shown to the end, and an application that h
   const [first] = await administration.listSecrets(id)
   const notShown = (digest: string) => ({ digest, createdAt: clock.time, endsAt: 0 })
   const { clientId } = await administration.register({ name: 'B', developerEmail: 'a@b.example' })
-  await store.addSecret(clientId, notShown(first?.digest as string), AUDIT)
+  await on(store).addSecret(clientId, notShown(first?.digest as string))
   await send({ client_id: clientId })
   await says(/The secret that it uses is not valid: it has a newer one/, clientId)
 

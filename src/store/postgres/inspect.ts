@@ -1,11 +1,10 @@
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import { type Inspector, judgeSchema, type SecretOwner } from '../inspect.ts'
+import * as shared from '../shared/statements/figures.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary } from './find-primary.ts'
 import { latestVersion } from './migrate.ts'
-import * as sql from './statements/figures.ts'
-import { oldestTokenAt } from './statements/figures.ts'
-import * as migrations from './statements/session.ts'
+import * as sql from './statements/session.ts'
 
 /** How long a statement may take, in milliseconds. */
 const TIMEOUT_MS = 5000
@@ -30,10 +29,10 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
     software: async () => `PostgreSQL ${await value<string>(sql.serverVersion)}`,
 
     async schema() {
-      const isThere = await value<boolean>(migrations.findMigrations)
-      const version = isThere ? ((await value<number>(migrations.schemaVersion)) as number) : 0
-      const oldestProgram = isThere ? await value<string>(migrations.oldestProgram) : undefined
-      const theirs = !isThere && (await value<number>(migrations.countTables)) !== 0
+      const isThere = await value<boolean>(sql.findMigrations)
+      const version = isThere ? ((await value<number>(sql.schemaVersion)) as number) : 0
+      const oldestProgram = isThere ? await value<string>(sql.oldestProgram) : undefined
+      const theirs = !isThere && (await value<number>(sql.countTables)) !== 0
       return judgeSchema({ version, latest: latestVersion(), oldestProgram }, { theirs })
     },
 
@@ -46,20 +45,20 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
     },
 
     async tokens() {
-      const oldestAt = await value<number>(oldestTokenAt)
-      const newestAt = await value<number>(sql.newestTokenAt)
+      const oldestAt = await value<number>(shared.oldestTokenAt)
+      const newestAt = await value<number>(shared.newestTokenAt)
       return oldestAt === undefined || newestAt === undefined ? undefined : { oldestAt, newestAt }
     },
 
     async ownersWithoutSecret(at) {
       type Row = [kind: SecretOwner['kind'], id: string, name: string, endsAt: number | null]
-      const rows = await connection.ask<Row>(sql.listOwnersWithoutSecret, [at], TIMEOUT_MS)
+      const rows = await connection.ask<Row>(shared.listOwnersWithoutSecret, [at], TIMEOUT_MS)
       return rows.map(([kind, id, name, endsAt]) => ({ kind, id, name, endsAt }))
     },
 
     async operators() {
       const rows = await connection.ask<[name: string, lastKeyEndsAt: number | null]>(
-        sql.listOperatorKeys,
+        shared.listOperatorKeys,
         [],
         TIMEOUT_MS,
       )

@@ -3,7 +3,7 @@ import type { Suite } from '../../domain/suite.ts'
 import type { Ask } from './connection.ts'
 import type { RegistryView } from './registry-cache.ts'
 import type { Session } from './session.ts'
-import * as sql from './statements/registry.ts'
+import * as sql from './statements/tokens.ts'
 import { arrayOf, textArrayOf } from './values.ts'
 
 /** What is to be read of the registry. */

@@ -5,10 +5,10 @@ import * as sql from './statements/refusals.ts'
 import { arrayOf } from './values.ts'
 
 /** The last refusals, in PostgreSQL. */
-export function createRefusals({ askInBackground, askNumberInBackground, transact }: Commands): Refusals {
+export function createRefusals({ askInBackground, inTransaction }: Commands): Refusals {
   return {
     recordRefusals: (refusals) =>
-      transact(async (ask) => {
+      inTransaction(async (ask) => {
         await ask(sql.lockRefusals)
         const rows = await ask<[owner: number]>(sql.recordRefusals, recordValues(refusals))
         const owners = arrayOf([...new Set(rows.map(([owner]) => owner))])
@@ -27,8 +27,6 @@ export function createRefusals({ askInBackground, askNumberInBackground, transac
       const rows = await askInBackground<Row>(sql.listLastRefused, [limit * MAX_REFUSALS.known, limit])
       return rows.map(([kind, id, name, reason, lastAt]) => ({ kind, id, name, reason, lastAt }))
     },
-
-    purgeRefusals: (before, limit) => askNumberInBackground(sql.purgeRefusals, [before, limit]),
   }
 }
 

@@ -2,7 +2,6 @@ import type { Observer } from '../../domain/events.ts'
 import type { Tokens } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
-import type { Commands } from './commands.ts'
 import type { Primary } from './primary.ts'
 import type { Reads } from './reads.ts'
 import * as sql from './statements/tokens.ts'
@@ -17,15 +16,14 @@ const MAX_WRITES = 4096
 interface TokensOptions {
   primary: Primary
   reads: Reads
-  commands: Commands
   observe: Observer
 }
 
 /** One of the writes that are made in batches. */
 type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
 
-/** The tokens in PostgreSQL: issued, looked up, revoked, purged. */
-export function createTokens({ primary, reads, commands, observe }: TokensOptions): Tokens {
+/** The tokens in PostgreSQL: issued, looked up, revoked. */
+export function createTokens({ primary, reads, observe }: TokensOptions): Tokens {
   // Not tried again where the answer was lost: nobody has the token, so it does not matter whether it was written; and a
   // revocation is asked for again.
   const write = createBatch<Write, void>(
@@ -50,7 +48,6 @@ export function createTokens({ primary, reads, commands, observe }: TokensOption
     addToken: (token) => write({ type: 'add', token }),
     revokeToken: (id, at) => write({ type: 'revoke', id, at }),
     findToken: reads.token,
-    purgeTokens: (beforeId, limit) => commands.askNumber(sql.purgeTokens, [beforeId.toString('hex'), limit]),
   }
 }
 

@@ -8,11 +8,11 @@ import { arrayOf } from './values.ts'
 type CountRow = [applicationKey: ApplicationKey, hour: number, issued: number, refused: number]
 
 /** What is known of use, in PostgreSQL. */
-export function createUsage({ ask, askNumberInBackground, transact }: Commands): Usage {
+export function createUsage({ ask, inTransaction }: Commands): Usage {
   return {
     async addTokenCounts(changes) {
       const keys = arrayOf(changes.map(({ applicationKey }) => applicationKey))
-      const rows = await transact(async (ask) => {
+      const rows = await inTransaction(async (ask) => {
         await ask(sql.recordApplicationUses, [keys, arrayOf(changes.map(({ lastTokenAt }) => lastTokenAt))])
         return ask<CountRow>(sql.addTokenCounts, [
           arrayOf(changes.map(({ hour }) => hour)),
@@ -25,11 +25,6 @@ export function createUsage({ ask, askNumberInBackground, transact }: Commands):
       return changes.map((change) => sums.get(nameOf(change)) as TokenCount)
     },
 
-    async countTokens(applicationKey, hour) {
-      const [row] = await ask<[number]>(sql.countTokens, [applicationKey, hour])
-      return row?.[0] ?? 0
-    },
-
     listTokenCounts: async (keys, hours) =>
       (await ask<CountRow>(sql.listTokenCounts, [arrayOf(keys), arrayOf(hours)])).map(toCount),
 
@@ -38,23 +33,16 @@ export function createUsage({ ask, askNumberInBackground, transact }: Commands):
       return rows.map(([applicationKey, lastTokenAt]) => ({ applicationKey, lastTokenAt }))
     },
 
-    async lastTokenAt(applicationKey) {
-      const [row] = await ask<[number]>(sql.lastTokenAt, [applicationKey])
-      return row?.[0]
-    },
-
     async recordSecretUses(uses) {
       const secretIds = arrayOf(uses.map(({ secretId }) => secretId))
       const times = arrayOf(uses.map(({ lastUsedAt }) => lastUsedAt))
-      await transact((ask) => ask(sql.recordSecretUses, [secretIds, times]))
+      await inTransaction((ask) => ask(sql.recordSecretUses, [secretIds, times]))
     },
 
     async listSecretUses(secretIds) {
       const rows = await ask<[secretId: number, lastUsedAt: number]>(sql.listSecretUses, [arrayOf(secretIds)])
       return rows.map(([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
     },
-
-    purgeTokenCounts: (beforeHour, limit) => askNumberInBackground(sql.purgeTokenCounts, [beforeHour, limit]),
   }
 }
 

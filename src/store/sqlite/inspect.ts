@@ -5,15 +5,13 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { type Inspector, judgeSchema, type Move, type OperatorKeys, type SecretOwner } from '../inspect.ts'
 import { NoStore } from '../opened.ts'
+import * as shared from '../shared/statements/figures.ts'
 import { libraryVersion } from './connection.ts'
 import { withSentence } from './copy.ts'
 import { sideFilesOf } from './files.ts'
 import { latestVersion } from './migrate.ts'
 import { assertNotMissing, isDatabase, realPlace } from './place.ts'
-import * as database from './statements/database.ts'
 import * as sql from './statements/database.ts'
-import { findMove } from './statements/database.ts'
-import * as figures from './statements/figures.ts'
 
 /** How long it waits for a process that has locked the database, blocking. Milliseconds. */
 const LOCK_TIMEOUT_MS = 1000
@@ -35,26 +33,26 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
 
     async schema() {
       const version = versionOf(db)
-      const oldest = has('compatibility') ? row<{ oldest_program: string }>(database.oldestProgram) : undefined
+      const oldest = has('compatibility') ? row<{ oldest_program: string }>(sql.oldestProgram) : undefined
       const found = { version, latest: latestVersion(), oldestProgram: oldest?.oldest_program }
-      return judgeSchema(found, { theirs: version === 0 && row(database.findTable) !== undefined })
+      return judgeSchema(found, { theirs: version === 0 && row(sql.findTable) !== undefined })
     },
 
-    move: async () => (has('moved') ? row<Move>(findMove) : undefined),
+    move: async () => (has('moved') ? row<Move>(sql.findMove) : undefined),
     clockOffset: async () => 0,
 
     async tokens() {
-      const oldest = row<{ issued_at: number }>(figures.oldestTokenAt)
-      const newest = row<{ issued_at: number }>(figures.newestTokenAt)
+      const oldest = row<{ issued_at: number }>(shared.oldestTokenAt)
+      const newest = row<{ issued_at: number }>(shared.newestTokenAt)
       return oldest && newest && { oldestAt: oldest.issued_at, newestAt: newest.issued_at }
     },
 
-    ownersWithoutSecret: async (at) => db.prepare(sql.listOwnersWithoutSecret).all(at) as SecretOwner[],
+    ownersWithoutSecret: async (at) => db.prepare(shared.listOwnersWithoutSecret).all({ 1: at }) as SecretOwner[],
 
-    operators: async () => db.prepare(sql.listOperatorKeys).all() as OperatorKeys[],
+    operators: async () => db.prepare(shared.listOperatorKeys).all() as OperatorKeys[],
 
     async lastBackupAt() {
-      return has('backups') ? row<{ made_at: number }>(figures.lastBackupAt)?.made_at : undefined
+      return has('backups') ? row<{ made_at: number }>(shared.lastBackupAt)?.made_at : undefined
     },
 
     close: () => void db.close(),

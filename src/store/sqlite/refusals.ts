@@ -9,7 +9,6 @@ export function createRefusals({ db, read, write }: Context): Refusals {
   const keepNewestRefusals = db.prepare(sql.keepNewestRefusals)
   const listRefusals = db.prepare<{ clientId: string | null }, RefusalRow>(sql.listRefusals)
   const listLastRefused = db.prepare<{ rows: number; limit: number }, RefusedClient>(sql.listLastRefused)
-  const purgeRefusals = db.prepare(sql.purgeRefusals)
 
   const recordAll = db.transaction((refusals: readonly RefusalCount[]) => {
     // Undefined, of which there are none: the application or suite is there no more.
@@ -21,7 +20,6 @@ export function createRefusals({ db, read, write }: Context): Refusals {
     recordRefusals: (refusals) => write(() => recordAll(refusals)),
     listRefusals: (clientId) => read(() => listRefusals.all({ clientId: clientId ?? null }).map(toRefusal)),
     listLastRefused: (limit) => read(() => listLastRefused.all({ rows: limit * MAX_REFUSALS.known, limit })),
-    purgeRefusals: (before, limit) => write(() => purgeRefusals.run(before, limit).changes),
   }
 }
 

@@ -21,13 +21,12 @@ const MAX_WRITES = 1024
 /** One of the writes that are made in batches. */
 type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
 
-/** The tokens in SQLite: issued, looked up, revoked, purged. */
+/** The tokens in SQLite: issued, looked up, revoked. */
 export function createTokens({
   db,
   changes,
   reader,
   retryLocked,
-  write: writeUnwaited,
   assertWritable,
   assertRoom,
   committed,
@@ -37,7 +36,6 @@ export function createTokens({
   const insertToken = db.prepare(sql.insertToken)
   const selectToken = db.prepare(sql.findToken)
   const revokeToken = db.prepare(sql.revokeToken)
-  const purgeTokens = db.prepare(sql.purgeTokens)
 
   // The key is the id as text, for no two buffers are the same key; the hash is text too, which takes half the memory.
   const rowOf = changes.cached('tokens', (id: string) => {
@@ -84,8 +82,6 @@ export function createTokens({
       const row = rowOf(id.toString('latin1'))
       return row && { stored: toToken(id, row), application: applicationOf(row.application_id) }
     }),
-
-    purgeTokens: (beforeId, limit) => writeUnwaited(() => purgeTokens.run(beforeId, limit).changes),
   }
 }
 

@@ -8,12 +8,9 @@ export function createUsage({ db, read, write }: Context): Usage {
   const addTokenCount = db.prepare(sql.addTokenCount)
   const recordApplicationUse = db.prepare(sql.recordApplicationUse)
   const recordSecretUse = db.prepare(sql.recordSecretUse)
-  const countTokens = db.prepare(sql.countTokens).pluck()
   const listTokenCounts = db.prepare(sql.listTokenCounts)
   const listApplicationUses = db.prepare(sql.listApplicationUses)
   const listSecretUses = db.prepare(sql.listSecretUses)
-  const lastTokenAt = db.prepare(sql.lastTokenAt).pluck()
-  const purgeTokenCounts = db.prepare(sql.purgeTokenCounts)
 
   const addAll = db.transaction((changes: readonly TokenCountChange[]) =>
     changes.map((change) => {
@@ -27,13 +24,10 @@ export function createUsage({ db, read, write }: Context): Usage {
 
   return {
     addTokenCounts: (changes) => write(() => addAll(changes)),
-    countTokens: (key, hour) => read(() => (countTokens.get(key, hour) as number | undefined) ?? 0),
     listTokenCounts: (keys, hours) =>
       read(() => listTokenCounts.all({ keys: JSON.stringify(keys), hours: JSON.stringify(hours) }) as TokenCount[]),
     listApplicationUses: (keys) => read(() => listApplicationUses.all(JSON.stringify(keys)) as ApplicationUse[]),
-    lastTokenAt: (key) => read(() => lastTokenAt.get(key) as number | undefined),
     recordSecretUses: (uses) => write(() => recordAll(uses)),
     listSecretUses: (ids) => read(() => listSecretUses.all(JSON.stringify(ids)) as SecretUse[]),
-    purgeTokenCounts: (beforeHour, limit) => write(() => purgeTokenCounts.run(beforeHour, limit).changes),
   }
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
-import * as sql from '../../../src/store/postgres/statements/audit.ts'
+import { purgeAuditEvents } from '../../../src/store/postgres/purge.ts'
 import { listLastRefused } from '../../../src/store/postgres/statements/refusals.ts'
+import * as sql from '../../../src/store/shared/statements/audit.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 
@@ -32,7 +33,7 @@ t.test('PostgreSQL: a page of audit events or refusals is read by an index, and 
     [sql.listAuditEventsOfActor, [0, null, 50, 'nobody'], 'audit_events_by_actor'],
     [sql.listAuditEventsOfSubject, [0, null, 50, 's7', null, 'application'], 'audit_events_by_subject'],
     [sql.listAuditEventsOfSubject, [0, 10_000, 50, 's7', 'robot', null], 'audit_events_by_subject'],
-    [sql.purgeAuditEvents, [100, 50], 'audit_events_by_time'],
+    [purgeAuditEvents, [100, 50], 'audit_events_by_time'],
     [listLastRefused, [100, 5], 'refusals_by_time'],
   ]
   for (const [statement, values, index] of plans) {

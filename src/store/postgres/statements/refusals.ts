@@ -67,20 +67,3 @@ export const listLastRefused = `
      AND (a.id IS NOT NULL OR s.id IS NOT NULL)
    ORDER BY r.last_at DESC
    LIMIT $2`
-
-export const purgeRefusals = `
-  WITH old AS (
-    SELECT owner_id, client_id, reason, endpoint, suite, remote_address
-      FROM refusals
-     WHERE last_at < $1
-     ORDER BY last_at
-     LIMIT $2
-       FOR UPDATE SKIP LOCKED
-  ), deleted AS (
-    DELETE FROM refusals r
-     USING old
-     WHERE (r.owner_id, r.client_id, r.reason, r.endpoint, r.suite, r.remote_address)
-         = (old.owner_id, old.client_id, old.reason, old.endpoint, old.suite, old.remote_address)
-    RETURNING 1
-  )
-  SELECT count(*) FROM deleted`

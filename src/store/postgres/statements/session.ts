@@ -88,3 +88,14 @@ export const countTables = `
     FROM pg_class c
    WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')`
+
+// What one looks at who changes nothing.
+
+export const serverVersion = `
+  SELECT current_setting('server_version')`
+
+export const clock = `
+  SELECT extract(epoch FROM clock_timestamp()) * 1000`
+
+export const databaseSize = `
+  SELECT pg_database_size(current_database())`

@@ -53,7 +53,3 @@ export const listLastRefused = `
      AND (a.id IS NOT NULL OR s.id IS NOT NULL)
    ORDER BY r.last_at DESC
    LIMIT @limit`
-
-export const purgeRefusals = `
-  DELETE FROM refusals
-   WHERE rowid IN (SELECT rowid FROM refusals WHERE last_at < ? ORDER BY last_at LIMIT ?)`

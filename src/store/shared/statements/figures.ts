@@ -1,10 +1,10 @@
 // What is measured of the store.
 
-export const databaseSize = `
-  SELECT pg_database_size(current_database())`
-
 export const oldestTokenAt = `
   SELECT issued_at FROM tokens ORDER BY id LIMIT 1`
+
+export const newestTokenAt = `
+  SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1`
 
 export const countEndingSecrets = `
   SELECT count(*)
@@ -42,32 +42,16 @@ export const listEndingSecrets = `
    ORDER BY s.ends_at, s.id
    LIMIT $3`
 
-export const countLiveTokens = `
-  SELECT count(*),
-         count(*) FILTER (WHERE t.revoked_at IS NULL AND a.token_generation = t.generation AND a.status = 'active')
-    FROM (SELECT application_id, generation, revoked_at FROM tokens WHERE id >= $1::uuid ORDER BY id LIMIT $2) t
-    LEFT JOIN applications a ON a.id = t.application_id`
-
 export const countIssued = `
   SELECT coalesce(sum(issued), 0) FROM token_counts WHERE hour = $1`
 
 export const lastBackupAt = `
   SELECT made_at FROM backups`
 
-// What one looks at who changes nothing.
-
-export const serverVersion = `
-  SELECT current_setting('server_version')`
-
-export const clock = `
-  SELECT extract(epoch FROM clock_timestamp()) * 1000`
-
-export const newestTokenAt = `
-  SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1`
-
-// Of an owner that never had a secret the end is unknown; of one that has a secret without an end it is the highest number.
+// For who examines a store: of an owner that never had a secret the end is unknown; of one that has a secret without an end
+// it is the highest number.
 export const listOwnersWithoutSecret = `
-  SELECT kind, id, name, ends_at
+  SELECT kind, id, name, ends_at AS "endsAt"
     FROM (SELECT 'application' AS kind, a.client_id AS id, a.name,
                  (SELECT max(coalesce(s.ends_at, 9007199254740991)) FROM secrets s WHERE s.application_id = a.id) AS ends_at
             FROM applications a
@@ -80,6 +64,7 @@ export const listOwnersWithoutSecret = `
    ORDER BY kind, id`
 
 export const listOperatorKeys = `
-  SELECT o.name, (SELECT max(k.ends_at) FROM admin_keys k WHERE k.operator_id = o.id AND k.revoked_at IS NULL)
+  SELECT o.name,
+         (SELECT max(k.ends_at) FROM admin_keys k WHERE k.operator_id = o.id AND k.revoked_at IS NULL) AS "lastKeyEndsAt"
     FROM operators o
    ORDER BY o.name`
