@@ -28,9 +28,11 @@ export interface ListedOperator extends Operator {
 }
 
 /** The operators who may use the admin listener. They and their keys are added on the command line only (docs/adr/0023). */
-export function createOperators({ store, now, audit, change }: Context) {
+export function createOperators(context: Context) {
+  const { store, now, change } = context
+
   async function add(name: string, role: Role): Promise<ListedOperator> {
-    assertCommandLine()
+    assertCommandLine(context)
     valid(operatorSchema, { name, role })
     const { changed } = await change({ type: 'operator added', operator: name, role })
     if (!changed) throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
@@ -43,9 +45,7 @@ export function createOperators({ store, now, audit, change }: Context) {
   }
 
   async function show(name: string): Promise<ListedOperator> {
-    const operator = await store.findOperator(name)
-    if (!operator) throw unknownOperator(name)
-    return listed(operator)
+    return listed(await find(context, name))
   }
 
   function listed(operator: Operator): ListedOperator {
@@ -62,9 +62,16 @@ export function createOperators({ store, now, audit, change }: Context) {
     if (!changed) throw unknownOperator(name)
   }
 
+  return { add, list, show, remove, ...createCredentials(context) }
+}
+
+/** What operators authenticate with: admin keys, login links and sessions. */
+function createCredentials(context: Context) {
+  const { audit, change } = context
+
   /** Creates an admin key, which is shown only this once. Throws OperatorError if the lifetime is not within 365 days. */
   async function addKey(name: string, lifetimeMs: number): Promise<{ adminKey: string; id: number; endsAt: number }> {
-    assertCommandLine()
+    assertCommandLine(context)
     if (!(lifetimeMs > 0 && lifetimeMs <= LONGEST_KEY_MS)) {
       throw new OperatorError('An admin key must expire in the future, 365 days from now at most.')
     }
@@ -81,14 +88,14 @@ export function createOperators({ store, now, audit, change }: Context) {
   async function revokeKey(name: string, id: number): Promise<boolean> {
     const { changed } = await change({ type: 'operator key revoked', operator: name, keyId: id })
     if (changed) return true
-    const { keys } = await show(name)
+    const { keys } = await find(context, name)
     if (keys.some((key) => key.id === id)) return false
     throw new OperatorError(`The operator ${name} has no key ${id}.`, { kind: 'not found' })
   }
 
   /** Creates the code of a login link: valid for one login within ten minutes. */
   async function makeLoginCode(name: string): Promise<{ code: string; endsAt: number }> {
-    assertCommandLine()
+    assertCommandLine(context)
     const audited = audit()
     const endsAt = audited.at + LOGIN_CODE_LIFETIME
     const code = generateLoginCode(endsAt)
@@ -101,15 +108,22 @@ export function createOperators({ store, now, audit, change }: Context) {
   async function endSession(name: string, id: number): Promise<void> {
     const { changed } = await change({ type: 'session ended', operator: name, sessionId: id })
     if (changed) return
-    await show(name)
+    await find(context, name)
     throw new OperatorError(`The operator ${name} has no session ${id}.`, { kind: 'not found' })
   }
 
-  /** Throws OperatorError unless called by the command line: no request from the network may create a credential. */
-  function assertCommandLine(): void {
-    if (audit().author.origin === 'command line') return
-    throw new OperatorError('Operators, their keys and login links are added by the command line only.')
-  }
+  return { addKey, revokeKey, makeLoginCode, endSession }
+}
 
-  return { add, list, show, remove, addKey, revokeKey, makeLoginCode, endSession }
+/** Throws OperatorError if there is no operator of this name. */
+async function find({ store }: Context, name: string): Promise<Operator> {
+  const operator = await store.findOperator(name)
+  if (!operator) throw unknownOperator(name)
+  return operator
+}
+
+/** Throws OperatorError unless called by the command line: no request from the network may create a credential. */
+function assertCommandLine({ audit }: Context): void {
+  if (audit().author.origin === 'command line') return
+  throw new OperatorError('Operators, their keys and login links are added by the command line only.')
 }

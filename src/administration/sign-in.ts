@@ -49,7 +49,9 @@ interface SignInOptions {
 }
 
 /** Authenticates operators: by admin key, or by a session that was started with a login link. */
-export function createSignIn({ store, now, observe }: SignInOptions) {
+export function createSignIn(options: SignInOptions) {
+  const { store, now } = options
+
   /** Resolves to the operator of an admin key, or to the reason for refusing it. Rejects with StoreUnavailable. */
   async function authenticate(adminKey: string): Promise<{ operator: Operator; key: AdminKey } | RefusedKey> {
     if (!isAdminKey(adminKey)) return { reason: 'malformed key' }
@@ -63,6 +65,11 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
     return { operator: found.operator, key }
   }
 
+  return { authenticate, ...createLogins(options) }
+}
+
+/** Logins with a link, and the sessions that they start. */
+function createLogins({ store, now, observe }: SignInOptions) {
   /** Checks a login code without using it up. Rejects with StoreUnavailable. */
   async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
     const endsAt = endOfLoginCode(code)
@@ -124,7 +131,7 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
     return { operator: found.operator, session }
   }
 
-  return { authenticate, checkLoginCode, logIn, findSession }
+  return { checkLoginCode, logIn, findSession }
 }
 
 /** A store that can only be read must not keep operators out, so the time of use may be lost. */

@@ -99,7 +99,12 @@ function* register({ suites, applications }: Newcomers): Work<Newcomers> {
     ...addedSuites.map(({ suiteId, secret }) => ({ owner: suiteId, ...secret })),
     ...added.map(({ clientId, secret }) => ({ owner: clientId, ...secret })),
   ])
-  yield* ask(sql.approve, [rowsJson(added.flatMap(approvalsOf))])
+  const ofAll = added.filter(({ suites }) => suites === 'all')
+  const approvals = added.flatMap(({ clientId, suites }) =>
+    suites === 'all' ? [] : suites.map((suite) => ({ clientId, suite })),
+  )
+  yield* ask(sql.approveForAll, [namesJson(ofAll.map(({ clientId }) => clientId))])
+  yield* ask(sql.approve, [rowsJson(approvals)])
   return { suites: addedSuites, applications: added }
 }
 
@@ -137,10 +142,6 @@ function rowOf(application: NewApplication) {
 /** The values for `updateApplication`. */
 function columnsOf(values: Partial<Record<ApplicationField, string | undefined>>): (string | undefined)[] {
   return Object.keys(APPLICATION_FIELDS).map((field) => values[field as ApplicationField])
-}
-
-function approvalsOf({ clientId, suites }: NewApplication): { clientId: string; suite?: string }[] {
-  return suites === 'all' ? [{ clientId }] : suites.map((suite) => ({ clientId, suite }))
 }
 
 function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<never[]> {

@@ -85,15 +85,20 @@ export const insertSecrets = `
    WHERE a.id IS NOT NULL OR s.id IS NOT NULL
    ORDER BY CAST(value ->> 'position' AS bigint)`
 
-// No suite: all of them.
 export const approve = `
   INSERT INTO approvals (application_id, suite_id)
   SELECT a.id, s.id
     FROM json_array_elements($1)
     JOIN applications a ON a.client_id = value ->> 'clientId'
-    JOIN suites s ON s.suite_id = coalesce(value ->> 'suite', s.suite_id)
+    JOIN suites s ON s.suite_id = value ->> 'suite'
    WHERE true
       ON CONFLICT DO NOTHING`
+
+export const approveForAll = `
+  INSERT INTO approvals (application_id, suite_id)
+  SELECT a.id, s.id
+    FROM applications a, suites s
+   WHERE a.client_id IN (SELECT value FROM json_array_elements_text($1))`
 
 export const withdraw = `
   DELETE FROM approvals
