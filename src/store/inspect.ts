@@ -1,6 +1,12 @@
 import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
 
+/** How large SQLite's write-ahead log may be, in bytes: from the first on it is larger than where checkpoints work. */
+export const LARGE_LOG = 64 * 1024 ** 2
+
+/** From here on nothing is written: 64 times a normal log; a start has to read it all. */
+export const FULL_LOG = 1024 ** 3
+
 /**
  * A store as one looks at it who changes nothing: nothing is made, migrated or locked, so it may be of another version, too.
  * Times are milliseconds since the epoch. Its methods reject with StoreUnavailable, or what the driver says.

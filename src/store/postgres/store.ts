@@ -16,8 +16,7 @@ import { createReads } from './reads.ts'
 import { createRefusals } from './refusals.ts'
 import { databaseSize } from './statements/session.ts'
 import { countLiveTokens } from './statements/tokens.ts'
-import { createTokens } from './tokens.ts'
-import { createUsage } from './usage.ts'
+import { createTokens, createUsage } from './tokens.ts'
 
 /** How long opening waits for a primary. */
 const OPEN_TIMEOUT_MS = 10_000

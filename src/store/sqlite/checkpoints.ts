@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { type Backlog, StoreUnavailable } from '../../domain/store.ts'
-import { FULL_LOG, LARGE_LOG } from '../log-limits.ts'
+import { FULL_LOG, LARGE_LOG } from '../inspect.ts'
 import { logSize } from './files.ts'
 import { isFsyncFailure } from './retry-locked.ts'
 import * as sql from './statements/database.ts'

@@ -40,7 +40,7 @@ export function assertFilesUnchanged(files: DatabaseFile[]): void {
 }
 
 /**
- * The mark of a database whose disk failed (unsound.ts has what it is for), on its write-ahead log. It is the sticky bit:
+ * The mark of a database whose disk failed (disk.ts has what it is for), on its write-ahead log. It is the sticky bit:
  * for a file that has no meaning, and no file system gives it to one by itself.
  */
 export const MARK = 0o1000

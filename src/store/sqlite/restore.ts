@@ -18,11 +18,11 @@ import type { CopyContents, Restored, RestoreOptions } from '../opened.ts'
 import { databaseEntry, record } from '../shared/audit.ts'
 import { createRunner } from './context.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
+import { recoverLog } from './disk.ts'
 import { belongsTo, logSize, sideFilesOf } from './files.ts'
 import { migrate } from './migrate.ts'
 import { ifThere, isLogAlone, preparePlace, realPlace } from './place.ts'
 import { isLocked } from './retry-locked.ts'
-import { recoverLog } from './unsound.ts'
 
 /**
  * Puts a copy in the place of a database that nobody uses, and keeps what was there under another name. Until the last

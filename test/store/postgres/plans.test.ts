@@ -1,6 +1,6 @@
 import t from 'tap'
 import { purgeAuditEvents } from '../../../src/store/postgres/purge.ts'
-import { listLastRefused } from '../../../src/store/postgres/statements/refusals.ts'
+import { listLastRefused } from '../../../src/store/postgres/refusals.ts'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'

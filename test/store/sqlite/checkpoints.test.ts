@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createChanges } from '../../../src/store/shared/changes.ts'
-import { createChangeDetector, createReader } from '../../../src/store/sqlite/changes.ts'
+import { createCachedRegistry, createChangeDetector, createReader } from '../../../src/store/sqlite/changes.ts'
 import { createCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
 import {
   type Context,
@@ -14,10 +14,8 @@ import {
   createShared,
 } from '../../../src/store/sqlite/context.ts'
 import { createPurge } from '../../../src/store/sqlite/purge.ts'
-import { createCachedRegistry } from '../../../src/store/sqlite/registry.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
-import { createTokens } from '../../../src/store/sqlite/tokens.ts'
-import { createUsage } from '../../../src/store/sqlite/usage.ts'
+import { createTokens, createUsage } from '../../../src/store/sqlite/tokens.ts'
 import { on } from '../../support/on.ts'
 import { connect, newFile, newToken, openTables } from './databases.ts'
 
