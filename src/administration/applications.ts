@@ -1,6 +1,7 @@
 import {
   type Application,
   type ApplicationChanges,
+  type ApplicationValues,
   generateClientId,
   type NewApplication,
 } from '../domain/application.ts'
@@ -27,9 +28,7 @@ import { createSearch } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** What an operator says of an application to be registered. Ids and secrets that are left out are generated. */
-export interface Registration {
-  name: string
-  developerEmail: string
+export interface Registration extends ApplicationValues {
   clientId?: string | undefined
   clientSecret?: string | undefined
   /** The suites to approve it for; left out: every suite there is. */
@@ -37,11 +36,9 @@ export interface Registration {
 }
 
 /** A registered application. A generated secret is shown this once; undefined where it was imported. */
-export interface RegisteredApplication {
+export interface RegisteredApplication extends ApplicationValues {
   clientId: string
   clientSecret: string | undefined
-  name: string
-  developerEmail: string
 }
 
 /** An application with all that operators see of it. */
@@ -187,21 +184,20 @@ export async function prepareApplication(
   registration: Registration,
   { now, skipNamesake = false, isShownFirst = false }: PrepareOptions,
 ): Promise<PreparedApplication> {
-  const { name, developerEmail, clientId = generateClientId(), clientSecret } = valid(registrationSchema, registration)
+  const { clientId = generateClientId(), clientSecret, ...values } = valid(registrationSchema, registration)
   const generated = clientSecret === undefined ? generateSecret() : undefined
   const digest = clientSecret === undefined ? digestGenerated(generated as string) : await digestImported(clientSecret)
   const createdAt = now()
   return {
     newApplication: {
       clientId,
-      name,
-      developerEmail,
+      ...values,
       createdAt,
       secret: { digest, createdAt, ...(isShownFirst && generated !== undefined && { endsAt: NOT_SHOWN_YET }) },
       suites: registration.suites ? [...new Set(registration.suites)] : 'all',
       skipNamesake,
     },
-    registered: { clientId, clientSecret: generated, name, developerEmail },
+    registered: { clientId, clientSecret: generated, ...values },
   }
 }
 

@@ -1,3 +1,4 @@
+import { columnsOf } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
 import type { Session } from '../domain/operator.ts'
 import {
@@ -42,12 +43,12 @@ export function shownApplicationView(application: ShownApplication) {
 }
 
 /** A registered application with its credentials. The secret is there this once, if it was generated. */
-export function registeredApplicationView({ clientId, clientSecret, name, developerEmail }: RegisteredApplication) {
+export function registeredApplicationView(registered: RegisteredApplication) {
+  const { clientId, clientSecret } = registered
   return {
     client_id: clientId,
     ...(clientSecret !== undefined && { client_secret: clientSecret }),
-    name,
-    developer_email: developerEmail,
+    ...columnsOf(registered),
     status: 'active',
   }
 }

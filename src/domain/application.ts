@@ -5,17 +5,24 @@ import type { NewSecret, Secret } from './secret.ts'
 export const MAX_CLIENT_ID_LENGTH = 200
 
 /**
- * What operators say of an application and may change: each field, and its name in JSON, in the log and in every store. All of
- * them are text.
+ * What operators say of an application and may change, all of it text: each field, and its name in JSON, in the log and as a
+ * column. Its rule is in administration/rules.ts.
  */
-export const APPLICATION_FIELDS = { name: 'name', developerEmail: 'developer_email' } as const
+const FIELDS = { name: 'name', developerEmail: 'developer_email' } as const
 
-export type ApplicationField = keyof typeof APPLICATION_FIELDS
+export type ApplicationField = keyof typeof FIELDS
 
-/** Their columns. */
-export const APPLICATION_COLUMNS: readonly string[] = Object.values(APPLICATION_FIELDS)
+type Column = (typeof FIELDS)[ApplicationField]
 
-type ApplicationValues = Readonly<Record<ApplicationField, string>>
+export const APPLICATION_COLUMNS: readonly Column[] = Object.values(FIELDS)
+
+export type ApplicationValues = Readonly<Record<ApplicationField, string>>
+
+/** What operators say of an application, by the names of the columns. A value that is not given is undefined. */
+export function columnsOf<Value>(application: { readonly [Field in ApplicationField]?: Value }): Record<Column, Value> {
+  const columns = Object.entries(FIELDS).map(([field, column]) => [column, application[field as ApplicationField]])
+  return Object.fromEntries(columns)
+}
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
 export interface Application extends ApplicationValues {
@@ -51,7 +58,7 @@ export interface NewApplication extends ApplicationValues {
 }
 
 /** New values of an application that is registered. */
-export type ApplicationChanges = { readonly [Field in ApplicationField]?: string | undefined }
+export type ApplicationChanges = Partial<Readonly<Record<ApplicationField, string | undefined>>>
 
 /** A new client identifier (RFC 6749 §2.2): 32 characters that form encoding leaves as they are. */
 export function generateClientId(): string {

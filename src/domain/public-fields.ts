@@ -1,4 +1,4 @@
-import type { Application } from './application.ts'
+import { type Application, columnsOf } from './application.ts'
 import type { AdminKey, Operator, Session } from './operator.ts'
 import { isImported, type Secret } from './secret.ts'
 import type { Suite } from './suite.ts'
@@ -9,8 +9,7 @@ import type { Suite } from './suite.ts'
 export function applicationFields(application: Application) {
   return {
     client_id: application.clientId,
-    name: application.name,
-    developer_email: application.developerEmail,
+    ...columnsOf(application),
     status: application.status,
     suites: application.suites,
     created_at: timestamp(application.createdAt),

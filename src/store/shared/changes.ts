@@ -1,4 +1,4 @@
-import { APPLICATION_FIELDS, type ApplicationField, type NewApplication } from '../../domain/application.ts'
+import { columnsOf, type NewApplication } from '../../domain/application.ts'
 import type { Change, ChangeOf } from '../../domain/change.ts'
 import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
 import type { Changes, Newcomers } from '../../domain/store.ts'
@@ -9,7 +9,8 @@ import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
 /** How each change is made at a time. Returns the row of a key or session that was added. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
-  'application updated': ({ clientId, values }) => ask(sql.updateApplication, [clientId, ...columnsOf(values)]),
+  'application updated': ({ clientId, values }) =>
+    ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))]),
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
   'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
@@ -127,21 +128,12 @@ function firstOf<Newcomer>(asked: readonly Newcomer[], rows: [id: string][], idO
 
 function rowOf(application: NewApplication) {
   const { clientId, createdAt, skipNamesake } = application
-  const columns = Object.entries(APPLICATION_FIELDS).map(([field, column]) => [
-    column,
-    application[field as ApplicationField],
-  ])
   return {
     client_id: clientId,
     created_at: createdAt,
     skip_namesake: skipNamesake ? 1 : 0,
-    ...Object.fromEntries(columns),
+    ...columnsOf(application),
   }
-}
-
-/** The values for `updateApplication`. */
-function columnsOf(values: Partial<Record<ApplicationField, string | undefined>>): (string | undefined)[] {
-  return Object.keys(APPLICATION_FIELDS).map((field) => values[field as ApplicationField])
 }
 
 function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<never[]> {
