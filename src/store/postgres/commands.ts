@@ -74,6 +74,13 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
         await ask(sql.lockRegistry)
         return runWork(begin(), ask)
       }),
+
+    /** The same for refusals. Only one node at a time writes them, so that none waits for rows of another in a circle. */
+    transactInBackground: <Result>(begin: () => Work<Result>) =>
+      inTransaction(async (ask) => {
+        await ask(sql.lockRefusals)
+        return runWork(begin(), ask)
+      }),
   }
 }
 

@@ -32,6 +32,8 @@ export interface Database {
    * `isCopied`: whether it changes what is copied when the store moves; rejects with OperatorError once it has moved.
    */
   transact<Result>(begin: () => Work<Result>, options: { isCopied: boolean }): Promise<Result>
+  /** The same for what no request waits for, and what may be lost in a crash. */
+  transactInBackground<Result>(begin: () => Work<Result>): Promise<Result>
 }
 
 /** Names as one value, for `json_array_elements_text`. PostgreSQL cannot hold NUL: no row has a name with one. */

@@ -122,7 +122,7 @@ function storable(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : (value ?? null)
 }
 
-interface SharedOptions extends Pick<Context, 'read' | 'write'> {
+interface SharedOptions extends Pick<Context, 'db' | 'read' | 'write'> {
   runner: Runner
   change: Change
   /** Throws OperatorError once the store has moved. */
@@ -130,7 +130,7 @@ interface SharedOptions extends Pick<Context, 'read' | 'write'> {
 }
 
 /** The database as the parts that all stores share use it. */
-export function createShared({ runner, read, write, change, assertNotMoved }: SharedOptions): Database {
+export function createShared({ db, runner, read, write, change, assertNotMoved }: SharedOptions): Database {
   const ask: Database['ask'] = (sql, values) =>
     read(() => runner.isRead(sql)).then((isRead) => (isRead ? read : write)(() => runner.ask(sql, values)))
   return {
@@ -142,5 +142,6 @@ export function createShared({ runner, read, write, change, assertNotMoved }: Sh
         if (isCopied) assertNotMoved()
         return runner.run(begin())
       }),
+    transactInBackground: (begin) => write(() => db.transaction(() => runner.run(begin())).immediate()),
   }
 }

@@ -9,6 +9,7 @@ import { createAuditTrail } from '../shared/audit.ts'
 import { createChanges } from '../shared/changes.ts'
 import { createFigures } from '../shared/figures.ts'
 import { createOperators } from '../shared/operators.ts'
+import { createRefusals } from '../shared/refusals.ts'
 import { createRegistryLists } from '../shared/registry.ts'
 import { createCachedRegistry, createChangeDetector, createReader } from './changes.ts'
 import { createCheckpoints } from './checkpoints.ts'
@@ -19,7 +20,6 @@ import { createOwnFigures, type OwnFigures } from './figures.ts'
 import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
 import { createMove, createPages } from './move.ts'
 import { createPurge } from './purge.ts'
-import { createRefusals } from './refusals.ts'
 import { createRetryLocked } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
 import { createTokens, createUsage } from './tokens.ts'
@@ -69,7 +69,7 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
     ...createAuditTrail(shared),
     ...createTokens({ ...context, applicationOf, observe }),
     ...createUsage(context),
-    ...createRefusals(context),
+    ...createRefusals(shared),
     ...createFigures(shared),
     ...createOwnFigures(context),
     ...createPages(context),

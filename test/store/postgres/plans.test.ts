@@ -1,7 +1,7 @@
 import t from 'tap'
 import { purgeAuditEvents } from '../../../src/store/postgres/purge.ts'
-import { listLastRefused } from '../../../src/store/postgres/refusals.ts'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
+import { listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 

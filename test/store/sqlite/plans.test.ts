@@ -1,7 +1,7 @@
 import t from 'tap'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
+import { listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
 import { PURGES } from '../../../src/store/sqlite/purge.ts'
-import { LIST_LAST_REFUSED } from '../../../src/store/sqlite/refusals.ts'
 import { openTables } from './databases.ts'
 
 t.test('SQLite: every way to list or purge audit events or refusals uses an index, and reads no further', async (t) => {
@@ -18,12 +18,12 @@ t.test('SQLite: every way to list or purge audit events or refusals uses an inde
       'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),',
     ],
     [PURGES['audit events'][0] as string, { 1: 1, 2: 1 }, 'audit_events_by_time (at<?),'],
-    [LIST_LAST_REFUSED, { rows: 100, limit: 5 }, newest],
+    [listLastRefused, { 1: 100, 2: 5 }, newest],
   ]
   for (const [statement, parameters, index] of plans) {
     const steps = db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]
     const plan = steps.map(({ detail }) => `${detail},`).join(' ')
     t.ok(plan.includes(index), `${index} in ${plan}`)
-    t.notMatch(plan, statement === LIST_LAST_REFUSED ? /SCAN [as] / : /SCAN audit_events|TEMP B-TREE/)
+    t.notMatch(plan, statement === listLastRefused ? /SCAN [as] / : /SCAN audit_events|TEMP B-TREE/)
   }
 })

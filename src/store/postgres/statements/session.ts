@@ -57,6 +57,10 @@ export const setLockTimeout = `
 export const lockRegistry = `
   SELECT registry FROM changes FOR UPDATE`
 
+// Refusals: one node at a time writes them. It does not wait for the disk or a standby: refusals that a crash takes are no loss.
+export const lockRefusals = `
+  SELECT pg_advisory_xact_lock(7033017, 3), set_config('synchronous_commit', 'off', true)`
+
 // How the schema comes to its version.
 
 export const lockMigrations = `
