@@ -1,5 +1,5 @@
 // What is the same in every store is written once, for both databases. Its SQL is what both understand: `$1` for the first
-// value, and PostgreSQL's functions `json_array_elements` and `json_array_elements_text`, which SQLite is given, for lists.
+// value, and for lists the functions `texts_of` and `rows_of`, which PostgreSQL has by a migration and SQLite by context.ts.
 
 /** A statement and its values. */
 export interface Statement {
@@ -36,12 +36,12 @@ export interface Database {
   transactInBackground<Result>(begin: () => Work<Result>): Promise<Result>
 }
 
-/** Names as one value, for `json_array_elements_text`. PostgreSQL cannot hold NUL: no row has a name with one. */
+/** Names as one value, for `texts_of`. PostgreSQL cannot hold NUL: no row has a name with one. */
 export function namesJson(names: readonly string[]): string {
   return JSON.stringify(names.filter((name) => !name.includes('\0')).map((name) => name.toWellFormed()))
 }
 
-/** Rows as one value, for `json_array_elements`: each has its position among them. */
+/** Rows as one value, for `rows_of`: each has its position among them. */
 export function rowsJson(rows: readonly object[]): string {
   return JSON.stringify(rows.map((row, position) => ({ ...row, position })))
 }

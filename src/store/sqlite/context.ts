@@ -76,10 +76,10 @@ export type Runner = ReturnType<typeof createRunner>
 /** Runs the statements that all stores share on a connection. Each is prepared once. */
 export function createRunner(db: Connection) {
   const statements = new Map<string, Statement>()
-  // As in PostgreSQL: one row for each element of a JSON array.
+  // As in PostgreSQL (0006_shared.sql): one row for each element of a JSON array.
   for (const [name, toValue] of [
-    ['json_array_elements', JSON.stringify],
-    ['json_array_elements_text', String],
+    ['rows_of', JSON.stringify],
+    ['texts_of', String],
   ] as const) {
     db.table(name, {
       columns: ['value'],

@@ -6,7 +6,7 @@ export const insertAuditEvents = `
            at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after)
   SELECT CAST($2 AS bigint), $3, $4, $5, $6,
          value ->> 'action', value ->> 'subjectKind', value ->> 'subject', value ->> 'before', value ->> 'after'
-    FROM json_array_elements($1)
+    FROM rows_of($1)
    ORDER BY CAST(value ->> 'position' AS bigint)`
 
 const AUDIT_EVENTS = `

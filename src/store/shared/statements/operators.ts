@@ -1,7 +1,7 @@
 // Operators and their credentials. Digests never leave the database.
 
 export const readOperators = `
-  SELECT name, json FROM operators_as_json WHERE name IN (SELECT value FROM json_array_elements_text($1))`
+  SELECT name, json FROM operators_as_json WHERE name IN (SELECT value FROM texts_of($1))`
 
 export const listOperators = `
   SELECT json FROM operators_as_json ORDER BY id`

@@ -6,7 +6,7 @@ export const recordRefusals = `
   SELECT coalesce(a.id, -s.id, 0), value ->> 'clientId', value ->> 'reason', value ->> 'endpoint', value ->> 'suite',
          value ->> 'remoteAddress', CAST(value ->> 'count' AS bigint), CAST(value ->> 'firstAt' AS bigint),
          CAST(value ->> 'lastAt' AS bigint), value ->> 'requestId', value ->> 'traceId'
-    FROM json_array_elements($1)
+    FROM rows_of($1)
     LEFT JOIN applications a ON CAST(value ->> 'isKnown' AS bigint) = 1 AND a.client_id = value ->> 'clientId'
     LEFT JOIN suites s ON CAST(value ->> 'isKnown' AS bigint) = 1 AND s.suite_id = value ->> 'clientId'
    WHERE a.id IS NOT NULL OR s.id IS NOT NULL OR CAST(value ->> 'isKnown' AS bigint) = 0
@@ -25,7 +25,7 @@ export const keepNewestRefusals = `
        FROM (SELECT owner_id, client_id, reason, endpoint, suite, remote_address,
                     row_number() OVER (PARTITION BY owner_id ORDER BY last_at DESC) AS place
                FROM refusals
-              WHERE owner_id IN (SELECT CAST(value AS bigint) FROM json_array_elements_text($1))) ranked
+              WHERE owner_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))) ranked
       WHERE place > CASE owner_id WHEN 0 THEN CAST($3 AS bigint) ELSE CAST($2 AS bigint) END)`
 
 export const listRefusals = `

@@ -1,14 +1,14 @@
 import { APPLICATION_COLUMNS } from '../../../domain/application.ts'
 
-// The registry. Reads are of the views of 0010_json_views.sql and 0006_json_views.sql in migrations/.
+// The registry. Reads are of the views of 0010_shared.sql and 0006_shared.sql in migrations/.
 
 // Read before and after a change, for the audit trail.
 
 export const readApplications = `
-  SELECT client_id, json FROM applications_as_json WHERE client_id IN (SELECT value FROM json_array_elements_text($1))`
+  SELECT client_id, json FROM applications_as_json WHERE client_id IN (SELECT value FROM texts_of($1))`
 
 export const readSuites = `
-  SELECT suite_id, json FROM suites_as_json WHERE suite_id IN (SELECT value FROM json_array_elements_text($1))`
+  SELECT suite_id, json FROM suites_as_json WHERE suite_id IN (SELECT value FROM texts_of($1))`
 
 // Lists and counts, for people.
 
@@ -18,7 +18,7 @@ export const listApplications = `
 export const listApplicationsOf = `
   SELECT json
     FROM applications_as_json
-   WHERE id IN (SELECT CAST(value AS bigint) FROM json_array_elements_text($1))
+   WHERE id IN (SELECT CAST(value AS bigint) FROM texts_of($1))
    ORDER BY id`
 
 export const listNames = `
@@ -27,7 +27,7 @@ export const listNames = `
 export const findNamesakes = `
   SELECT json
     FROM applications_as_json
-   WHERE name IN (SELECT value FROM json_array_elements_text($1))
+   WHERE name IN (SELECT value FROM texts_of($1))
    ORDER BY id`
 
 export const listApprovedApplications = `
@@ -40,7 +40,7 @@ export const listApprovedApplications = `
 
 export const countApproved = `
   SELECT (SELECT count(*) FROM (SELECT 1 FROM approvals p WHERE p.suite_id = u.id LIMIT $2) counted)
-    FROM json_array_elements($1)
+    FROM rows_of($1)
     LEFT JOIN suites u ON u.suite_id = value ->> 'suiteId'
    ORDER BY CAST(value ->> 'position' AS bigint)`
 
@@ -56,7 +56,7 @@ export const countApplications = `
 export const insertSuites = `
   INSERT INTO suites (suite_id, name, created_at)
   SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint)
-    FROM json_array_elements($1)
+    FROM rows_of($1)
    WHERE NOT EXISTS (SELECT 1 FROM applications WHERE client_id = value ->> 'suiteId')
    ORDER BY CAST(value ->> 'position' AS bigint)
       ON CONFLICT (suite_id) DO NOTHING
@@ -66,7 +66,7 @@ export const insertApplications = `
   INSERT INTO applications (client_id, created_at, ${APPLICATION_COLUMNS.join(', ')})
   SELECT value ->> 'client_id', CAST(value ->> 'created_at' AS bigint),
          ${APPLICATION_COLUMNS.map((column) => `value ->> '${column}'`).join(', ')}
-    FROM json_array_elements($1)
+    FROM rows_of($1)
    WHERE NOT EXISTS (SELECT 1 FROM suites WHERE suite_id = value ->> 'client_id')
      AND NOT (CAST(value ->> 'skip_namesake' AS bigint) = 1 AND EXISTS (
            SELECT 1
@@ -79,7 +79,7 @@ export const insertApplications = `
 export const insertSecrets = `
   INSERT INTO secrets (digest, created_at, ends_at, application_id, suite_id)
   SELECT value ->> 'digest', CAST(value ->> 'createdAt' AS bigint), CAST(value ->> 'endsAt' AS bigint), a.id, s.id
-    FROM json_array_elements($1)
+    FROM rows_of($1)
     LEFT JOIN applications a ON a.client_id = value ->> 'owner'
     LEFT JOIN suites s ON s.suite_id = value ->> 'owner'
    WHERE a.id IS NOT NULL OR s.id IS NOT NULL
@@ -88,7 +88,7 @@ export const insertSecrets = `
 export const approve = `
   INSERT INTO approvals (application_id, suite_id)
   SELECT a.id, s.id
-    FROM json_array_elements($1)
+    FROM rows_of($1)
     JOIN applications a ON a.client_id = value ->> 'clientId'
     JOIN suites s ON s.suite_id = value ->> 'suite'
    WHERE true
@@ -98,7 +98,7 @@ export const approveForAll = `
   INSERT INTO approvals (application_id, suite_id)
   SELECT a.id, s.id
     FROM applications a, suites s
-   WHERE a.client_id IN (SELECT value FROM json_array_elements_text($1))`
+   WHERE a.client_id IN (SELECT value FROM texts_of($1))`
 
 export const withdraw = `
   DELETE FROM approvals
@@ -109,9 +109,9 @@ export const startSecrets = `
   UPDATE secrets SET ends_at = NULL
    WHERE ends_at = $2
      AND (application_id IN (
-            SELECT id FROM applications WHERE client_id IN (SELECT value FROM json_array_elements_text($1)))
+            SELECT id FROM applications WHERE client_id IN (SELECT value FROM texts_of($1)))
        OR suite_id IN (
-            SELECT id FROM suites WHERE suite_id IN (SELECT value FROM json_array_elements_text($1))))`
+            SELECT id FROM suites WHERE suite_id IN (SELECT value FROM texts_of($1))))`
 
 export const setStatus = `
   UPDATE applications SET status = $2 WHERE client_id = $1`
