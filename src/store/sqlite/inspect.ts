@@ -3,9 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { type Inspector, judgeSchema, type Move, type OperatorKeys, type SecretOwner } from '../inspect.ts'
+import { createSharedInspector, type Inspector, judgeSchema, type Move } from '../inspect.ts'
 import { NoStore } from '../opened.ts'
-import * as shared from '../shared/statements/figures.ts'
+import { lastBackupAt } from '../shared/statements/figures.ts'
 import { libraryVersion } from './connection.ts'
 import { withSentence } from './copy.ts'
 import { sideFilesOf } from './files.ts'
@@ -41,18 +41,14 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
     move: async () => (has('moved') ? row<Move>(sql.findMove) : undefined),
     clockOffset: async () => 0,
 
-    async tokens() {
-      const oldest = row<{ issued_at: number }>(shared.oldestTokenAt)
-      const newest = row<{ issued_at: number }>(shared.newestTokenAt)
-      return oldest && newest && { oldestAt: oldest.issued_at, newestAt: newest.issued_at }
-    },
-
-    ownersWithoutSecret: async (at) => db.prepare(shared.listOwnersWithoutSecret).all({ 1: at }) as SecretOwner[],
-
-    operators: async () => db.prepare(shared.listOperatorKeys).all() as OperatorKeys[],
+    ...createSharedInspector(async <Row extends unknown[]>(statement: string, values: unknown[] = []) => {
+      const named = values.length === 0 ? [] : [Object.fromEntries(values.map((value, at) => [at + 1, value]))]
+      const rows = db.prepare(statement).all(...named)
+      return rows.map((row) => Object.values(row as object) as Row)
+    }),
 
     async lastBackupAt() {
-      return has('backups') ? row<{ made_at: number }>(shared.lastBackupAt)?.made_at : undefined
+      return has('backups') ? row<{ made_at: number }>(lastBackupAt)?.made_at : undefined
     },
 
     close: () => void db.close(),

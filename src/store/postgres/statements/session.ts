@@ -93,7 +93,7 @@ export const countTables = `
    WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')`
 
-// What one looks at who changes nothing.
+// For a read-only view of a store (inspect.ts), and its size.
 
 export const serverVersion = `
   SELECT current_setting('server_version')`

@@ -48,10 +48,10 @@ export const countIssued = `
 export const lastBackupAt = `
   SELECT made_at FROM backups`
 
-// For who examines a store: of an owner that never had a secret the end is unknown; of one that has a secret without an end
-// it is the highest number.
+// For a read-only view of a store (inspect.ts). Of an owner that never had a secret the end is unknown; of one that has a secret
+// without an end it is the highest number.
 export const listOwnersWithoutSecret = `
-  SELECT kind, id, name, ends_at AS "endsAt"
+  SELECT kind, id, name, ends_at
     FROM (SELECT 'application' AS kind, a.client_id AS id, a.name,
                  (SELECT max(coalesce(s.ends_at, 9007199254740991)) FROM secrets s WHERE s.application_id = a.id) AS ends_at
             FROM applications a
@@ -64,7 +64,6 @@ export const listOwnersWithoutSecret = `
    ORDER BY kind, id`
 
 export const listOperatorKeys = `
-  SELECT o.name,
-         (SELECT max(k.ends_at) FROM admin_keys k WHERE k.operator_id = o.id AND k.revoked_at IS NULL) AS "lastKeyEndsAt"
+  SELECT o.name, (SELECT max(k.ends_at) FROM admin_keys k WHERE k.operator_id = o.id AND k.revoked_at IS NULL)
     FROM operators o
    ORDER BY o.name`

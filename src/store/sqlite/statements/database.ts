@@ -34,7 +34,7 @@ export const copyLog = `
 export const emptyLog = `
   PRAGMA wal_checkpoint(TRUNCATE)`
 
-// What one looks at who changes nothing.
+// For a read-only view of a store (inspect.ts).
 
 export const schemaVersion = `
   PRAGMA user_version`
