@@ -8,9 +8,8 @@ import { NoStore } from '../opened.ts'
 import { lastBackupAt } from '../shared/statements/figures.ts'
 import { libraryVersion } from './connection.ts'
 import { withSentence } from './copy.ts'
-import { sideFilesOf } from './files.ts'
+import { assertNotMissing, isDatabase, realPlace, sideFilesOf } from './files.ts'
 import { latestVersion } from './migrate.ts'
-import { assertNotMissing, isDatabase, realPlace } from './place.ts'
 import * as sql from './statements/database.ts'
 
 /** How long it waits for a process that has locked the database, blocking. Milliseconds. */

@@ -19,9 +19,8 @@ import { databaseEntry, record } from '../shared/audit.ts'
 import { createRunner } from './context.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
 import { recoverLog } from './disk.ts'
-import { belongsTo, logSize, sideFilesOf } from './files.ts'
+import { belongsTo, ifThere, isLogAlone, logSize, preparePlace, realPlace, sideFilesOf } from './files.ts'
 import { migrate } from './migrate.ts'
-import { ifThere, isLogAlone, preparePlace, realPlace } from './place.ts'
 import { isLocked } from './retry-locked.ts'
 
 /**
