@@ -91,7 +91,7 @@ function subjectsOfRegistration({ suites, applications }: Newcomers): AuditSubje
 }
 
 function* register({ suites, applications }: Newcomers): Work<Newcomers> {
-  const asked = withoutNamesakes(applications)
+  const asked = withoutTwins(applications)
   const suiteIds = yield* ask<[suiteId: string]>(sql.insertSuites, [rowsJson(suites)])
   const clientIds = yield* ask<[clientId: string]>(sql.insertApplications, [rowsJson(asked.map(rowOf))])
   const addedSuites = firstOf(suites, suiteIds, ({ suiteId }) => suiteId)
@@ -109,14 +109,16 @@ function* register({ suites, applications }: Newcomers): Work<Newcomers> {
   return { suites: addedSuites, applications: added }
 }
 
-/** Leaves out those that are to be skipped if an application before them has the same name and developer. */
-function withoutNamesakes(applications: readonly NewApplication[]): NewApplication[] {
+/** Leaves out those that have the id of one before, or are to be skipped and have the name and developer of one before. */
+function withoutTwins(applications: readonly NewApplication[]): NewApplication[] {
+  const ids = new Set<string>()
   const names = new Set<string>()
-  return applications.filter(({ name, developerEmail, skipNamesake }) => {
+  return applications.filter(({ clientId, name, developerEmail, skipNamesake }) => {
     const both = JSON.stringify([name, developerEmail])
-    const isNamesake = names.has(both)
-    names.add(both)
-    return !(skipNamesake && isNamesake)
+    const isTwin = ids.has(clientId) || (skipNamesake && names.has(both))
+    if (!ids.has(clientId)) names.add(both)
+    ids.add(clientId)
+    return !isTwin
   })
 }
 
