@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { ROOT, read } from './files.ts'
 
-const FILES = globSync('{src,test,bench,mutate,trial,failover,examples,reference}/**/*.ts', {
+const FILES = globSync('{src,test,lab,examples}/**/*.ts', {
   cwd: ROOT,
   exclude: ['**/node_modules/**', '**/*.d.ts'],
 })
@@ -136,7 +136,7 @@ t.test('Unused: every function, constant and class that is exported is imported 
 t.test('Unused: every file is imported, or is started by itself', async (t) => {
   const imported = new Set(IMPORTS.map(({ target }) => target))
   const isStarted = (file: string) =>
-    /\.test\.ts$|(^|\/)(main|all)\.ts$|^bench\/(servers\/|load\/program\.ts)|^trial\/flood\/attacker\.ts$/.test(file)
+    /\.test\.ts$|(^|\/)(main|all|attacker)\.ts$|^lab\/bench\/(servers\/|load\/program\.ts)/.test(file)
   const unused = FILES.filter((file) => !isStarted(file) && !imported.has(file))
   t.strictSame(unused, [])
 })

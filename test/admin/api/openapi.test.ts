@@ -1,5 +1,5 @@
 import t from 'tap'
-import { answersOf, type DocumentedAnswer, operationsOf } from '../../../reference/description.ts'
+import { answersOf, type DocumentedAnswer, operationsOf } from '../../../lab/reference/description.ts'
 import { VERSION } from '../../../src/version.ts'
 import { createAdminWorld } from '../../support/admin.ts'
 import { CAUSES, type Cause, usualRequest } from '../../support/openapi/admin-causes.ts'

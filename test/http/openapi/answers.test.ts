@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { answersOf, type DocumentedAnswer, operationsOf, readDescription } from '../../../reference/description.ts'
+import { answersOf, type DocumentedAnswer, operationsOf, readDescription } from '../../../lab/reference/description.ts'
 import {
   INVALID_TOKEN,
   NO_SUCH_SUITE,

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../reference/description.ts'
+import type { Operation } from '../../../lab/reference/description.ts'
 import type { Trouble } from './admin-world.ts'
 import { type Change, EVERYWHERE, endingIn, withHeaders, withoutHeader, withTarget } from './changes.ts'
 import type { Sent } from './exchange.ts'

@@ -1,4 +1,4 @@
-import type { DocumentedAnswer, Operation } from '../../../reference/description.ts'
+import type { DocumentedAnswer, Operation } from '../../../lab/reference/description.ts'
 import type { Sent } from './exchange.ts'
 import { EXAMPLES, type Trouble } from './world.ts'
 

@@ -1,4 +1,4 @@
-import type { DocumentedAnswer } from '../../../reference/description.ts'
+import type { DocumentedAnswer } from '../../../lab/reference/description.ts'
 import type { Sent } from './exchange.ts'
 
 /** How a request differs from the usual one of its operation, for an answer. */
