@@ -164,7 +164,7 @@ function flooded(world: World, { port }: Server, { count, names }: { count: numb
 async function warmedUp(world: World, server: Server, count: number): Promise<number> {
   const most = Math.max(count, 20_000)
   let before = 0
-  for (let round = 0; round < WARM_UPS; round++) {
+  for (let round = 0; round < world.size(WARM_UPS, 2); round++) {
     await flooded(world, server, { count: most, names: most / FEW })
     const now = await settled(server)
     world.step(`warmed up: ${now.toFixed(1)} MiB`)
