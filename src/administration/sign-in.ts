@@ -4,6 +4,8 @@ import {
   type AdminKey,
   adminKeyState,
   CLOCKS_APART,
+  endOfLoginCode,
+  isAdminKey,
   isOver,
   type KeyReason,
   type LoginReason,
@@ -13,7 +15,6 @@ import {
   sessionEnd,
   USE_INTERVAL,
 } from '../domain/operator.ts'
-import { endOfLoginCode, isAdminKey } from '../domain/operator-keys.ts'
 import { randomString } from '../domain/random.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import { type Store, StoreUnavailable } from '../domain/store.ts'

@@ -23,7 +23,7 @@ export function demoCommand(terminal: Terminal): Command {
 
 async function demo(terminal: Terminal): Promise<void> {
   const { createAdministration } = await import('../administration/administration.ts')
-  const { run } = await import('../server/run.ts')
+  const { run } = await import('../server/serve.ts')
   const { createTelemetry } = await import('../server/telemetry.ts')
   const { openStore } = await import('../store/open.ts')
   const { explain } = await import('./demo/world.ts')

@@ -1,8 +1,8 @@
 import { isInMemory } from '../domain/database-location.ts'
 import type { Clock } from '../domain/time.ts'
 import { examinePassword, examineSocketFolder } from './access.ts'
-import { type Check, type Diagnosis, examine } from './examine.ts'
 import { examineFiles, examineLostDatabase } from './files.ts'
+import { type Check, type Diagnosis, examine } from './finding.ts'
 import { examineAdminListener, examineOps, examineServer } from './listeners.ts'
 import { examineClock, examineDisk, examineLimits, examineProgram } from './machine.ts'
 import {

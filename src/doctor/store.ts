@@ -9,8 +9,7 @@ import { isAtLeast } from '../store/migrations.ts'
 import { inspectStore, lookAtStore } from '../store/open.ts'
 import { NoStore } from '../store/opened.ts'
 import { examineOperators } from './access.ts'
-import { type Check, type Diagnosis, examine } from './examine.ts'
-import { error, type Finding, note, ok, timeText, warning } from './finding.ts'
+import { type Check, type Diagnosis, error, examine, type Finding, note, ok, timeText, warning } from './finding.ts'
 import { examineStoreClock } from './machine.ts'
 
 /** The oldest PostgreSQL that it was tried with. */

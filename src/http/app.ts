@@ -15,12 +15,10 @@ import { revoke } from './revoke.ts'
 import { verify } from './verify.ts'
 import { BODY_LIMIT, formRefusal } from './wire/form.ts'
 import { createLateAnswers, type Later } from './wire/late-answers.ts'
-import { answerMalformed } from './wire/malformed.ts'
 import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
-import { ANSWER_HEADERS, refuse } from './wire/refuse.ts'
-import { tellRequestId } from './wire/request.ts'
-import { assertTarget, originForm, refuseUnknownRoutes, withoutForeignPath } from './wire/target.ts'
+import { ANSWER_HEADERS, answerMalformed, refuse } from './wire/refuse.ts'
+import { assertTarget, originForm, refuseUnknownRoutes, tellRequestId, withoutForeignPath } from './wire/request.ts'
 
 export interface AppOptions {
   issuer: Issuer

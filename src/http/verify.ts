@@ -6,11 +6,9 @@ import { RequestRefused } from '../domain/refusal.ts'
 import type { ActiveToken, Verdict } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { bearerToken } from './wire/authorization.ts'
-import { headerValue } from './wire/header-value.ts'
 import { type ErrorAnswer, INVALID_TOKEN, NO_SUCH_SUITE, NOT_APPROVED } from './wire/refusals.ts'
 import { sendError } from './wire/refuse.ts'
-import { askedBy, askedFor } from './wire/request.ts'
-import { VERIFY_PATH } from './wire/target.ts'
+import { askedBy, askedFor, VERIFY_PATH } from './wire/request.ts'
 
 interface VerifyRequest {
   Params: { suite?: string }
@@ -118,4 +116,12 @@ function createClientHeaders(): (application: Application) => Record<string, str
     }
     return headers
   }
+}
+
+/**
+ * Any text as a legal header value: printable ASCII as it is, and the rest, a space and a percent sign too,
+ * percent-encoded UTF-8 (RFC 3986 §2.1). `decodeURIComponent` gives the text back.
+ */
+export function headerValue(text: string): string {
+  return text.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent)
 }

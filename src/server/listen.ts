@@ -14,7 +14,7 @@ import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
-import { startFlushLoop } from './flush-loop.ts'
+import { startFlushLoop } from './loops.ts'
 import type { Load } from './reporting.ts'
 import type { Telemetry } from './telemetry.ts'
 

@@ -5,7 +5,7 @@ import { referencePages } from '../ops/reference.ts'
 import type { Measured } from '../telemetry/metrics/exposition.ts'
 import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
-import type { ServerFigures } from './server-figures.ts'
+import type { ServerFigures } from './figures.ts'
 
 export type OpsConfig = Pick<Config, 'OPS_ADDRESS' | 'DATABASE_URL'>
 

@@ -2,17 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { diagnose } from '../../src/doctor/doctor.ts'
-import { examine, worst, worstLast } from '../../src/doctor/examine.ts'
-import { error, note, ok, sizeText, warning } from '../../src/doctor/finding.ts'
-import {
-  examineClock,
-  examineDisk,
-  examineLimits,
-  examineProgram,
-  judgeDisk,
-  judgeNode,
-  judgeSqlite,
-} from '../../src/doctor/machine.ts'
+import { error, examine, note, ok, sizeText, warning, worst, worstLast } from '../../src/doctor/finding.ts'
+import { examineClock, examineDisk, examineLimits, examineProgram, judgeDisk, judgeNode, judgeSqlite } from '../../src/doctor/machine.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { freePort } from '../support/free-port.ts'

@@ -1,15 +1,7 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { endOfLoginCode, generateAdminKey, generateLoginCode, isAdminKey } from '../../src/domain/operator-keys.ts'
-import {
-  DECOY,
-  digestGenerated,
-  digestImported,
-  findGenerated,
-  generateSecret,
-  isImported,
-  matchesImported,
-} from '../../src/domain/secret.ts'
+import { endOfLoginCode, generateAdminKey, generateLoginCode, isAdminKey } from '../../src/domain/operator.ts'
+import { DECOY, digestGenerated, digestImported, findGenerated, generateSecret, isImported, matchesImported } from '../../src/domain/secret.ts'
 
 const KEY = generateAdminKey()
 /** A login code ends with a second. */

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import fastify from 'fastify'
 import type { Test } from 'tap'
-import { answerMalformed } from '../../src/http/wire/malformed.ts'
+import { answerMalformed } from '../../src/http/wire/refuse.ts'
 import { COUNTED } from '../../src/listener/answer.ts'
-import { type WatchOptions, watchConnections } from '../../src/listener/connections.ts'
 import { type MalformedReason, malformedReason } from '../../src/listener/malformed.ts'
+import { type WatchOptions, watchConnections } from '../../src/listener/protect.ts'
 import { listening, said } from './listening.ts'
 import { until } from './until.ts'
 
