@@ -2,43 +2,9 @@ import { once } from 'node:events'
 import type { IncomingMessage, Server } from 'node:http'
 import net, { type Socket } from 'node:net'
 import type { ListenerName, Observer } from '../domain/events.ts'
-import {
-  type ClosedConnections,
-  type ConnectionLimits,
-  countClosedConnections,
-  limitConnections,
-} from './connection-limits.ts'
+import { type ConnectionLimits, countClosedConnections, limitConnections } from './connection-limits.ts'
 import { endConnection, type MalformedReason } from './malformed.ts'
 import { isFull, pipelineOf } from './pipeline.ts'
-
-interface ProtectOptions extends Omit<WatchOptions, 'closed'> {
-  observe: Observer
-  measure?: Observer | undefined
-  /** Undefined: the public one. */
-  listener?: ListenerName
-  /** Undefined: any number of connections. */
-  limits: Omit<ConnectionLimits, 'closed'> | undefined
-}
-
-/**
- * Protects a server that was created with `COUNTED` against its clients. `drain` ends its connections in order; `end`, after
- * that, ends the checks, and reports the closed connections that were not reported yet.
- */
-export function protect(
-  server: Server,
-  { observe, measure, listener, limits, ...watched }: ProtectOptions,
-): { drain: () => void; end: () => void } {
-  const closed = countClosedConnections(observe, { measure, listener })
-  const { drain, stop } = watchConnections(server, { ...watched, closed })
-  if (limits) limitConnections(server, { ...limits, closed })
-  return {
-    drain,
-    end() {
-      stop()
-      closed.end()
-    },
-  }
-}
 
 /** How long responses may take after the server began to close. */
 const DRAIN_TIMEOUT_MS = 8000
@@ -52,8 +18,13 @@ const EXCESS_BYTES = 64 * 1024
 /** How often connections are checked in that time. */
 const CHECKS_PER_TIMEOUT = 10
 
-export interface WatchOptions {
-  closed: Pick<ClosedConnections, 'count'>
+export interface ProtectOptions {
+  observe: Observer
+  measure?: Observer | undefined
+  /** Undefined: the public one. */
+  listener?: ListenerName
+  /** Undefined: any number of connections. */
+  limits: Omit<ConnectionLimits, 'closed'> | undefined
   /** Answers what is not a valid request, and ends the connection. */
   answerMalformed: (reason: MalformedReason, socket: Socket, request?: IncomingMessage) => void
   /** Milliseconds. */
@@ -65,24 +36,29 @@ export interface WatchOptions {
 }
 
 /**
- * Watches the connections of a server that was created with `COUNTED`:
+ * Protects a server that was created with `COUNTED` against its clients, whose connections are limited:
  *
  * - A client that has sent everything (a half-closed connection, RFC 9112 §9.6) still gets its responses.
  * - A client that has too many unanswered requests, or leaves responses unread, loses its connection.
  * - Requests with invalid framing, and CONNECT, are answered, and their connection is closed.
  *
- * `drain` ends every connection as soon as no response is due on it, and the rest after the timeout; `stop` ends the checks.
+ * `drain` ends every connection as soon as no response is due on it, and the rest after the timeout; `end`, after that, ends
+ * the checks, and reports the closed connections that were not reported yet.
  */
-export function watchConnections(
+export function protect(
   server: Server,
   {
-    closed,
+    observe,
+    measure,
+    listener,
+    limits,
     answerMalformed,
     drainTimeout = DRAIN_TIMEOUT_MS,
     stallTimeout = STALL_TIMEOUT_MS,
     connections = new Set<Socket>(),
-  }: WatchOptions,
-): { drain: () => void; stop: () => void } {
+  }: ProtectOptions,
+): { drain: () => void; end: () => void } {
+  const closed = countClosedConnections(observe, { measure, listener })
   const checks = setInterval(check, stallTimeout / CHECKS_PER_TIMEOUT).unref()
 
   Object.assign(server, { httpAllowHalfOpen: true })
@@ -96,6 +72,7 @@ export function watchConnections(
     else if (pipeline.last?.shouldKeepAlive !== false) return answerMalformed('not HTTP', connection, request)
     endConnection(connection, { discard: EXCESS_BYTES })
   })
+  if (limits) limitConnections(server, { ...limits, closed })
   // Node.js would close the connection without an answer.
   server.on('connect', (request: IncomingMessage, connection: Socket) =>
     answerMalformed('not HTTP', connection, request),
@@ -126,7 +103,12 @@ export function watchConnections(
     }
   }
 
-  return { drain, stop: () => clearInterval(checks) }
+  function end(): void {
+    clearInterval(checks)
+    closed.end()
+  }
+
+  return { drain, end }
 }
 
 /** Whether responses, or the end of the connection behind them, have waited for the client for many checks. */

@@ -3,7 +3,15 @@ import { join } from 'node:path'
 import t from 'tap'
 import { diagnose } from '../../src/doctor/doctor.ts'
 import { error, examine, note, ok, sizeText, warning, worst, worstLast } from '../../src/doctor/finding.ts'
-import { examineClock, examineDisk, examineLimits, examineProgram, judgeDisk, judgeNode, judgeSqlite } from '../../src/doctor/machine.ts'
+import {
+  examineClock,
+  examineDisk,
+  examineLimits,
+  examineProgram,
+  judgeDisk,
+  judgeNode,
+  judgeSqlite,
+} from '../../src/doctor/machine.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { freePort } from '../support/free-port.ts'

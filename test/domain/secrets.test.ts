@@ -1,7 +1,15 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { endOfLoginCode, generateAdminKey, generateLoginCode, isAdminKey } from '../../src/domain/operator.ts'
-import { DECOY, digestGenerated, digestImported, findGenerated, generateSecret, isImported, matchesImported } from '../../src/domain/secret.ts'
+import {
+  DECOY,
+  digestGenerated,
+  digestImported,
+  findGenerated,
+  generateSecret,
+  isImported,
+  matchesImported,
+} from '../../src/domain/secret.ts'
 
 const KEY = generateAdminKey()
 /** A login code ends with a second. */

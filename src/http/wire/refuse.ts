@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Event, Observer } from '../../domain/events.ts'
@@ -131,32 +130,29 @@ function eventOf(error: unknown, answered: { status: number } & ReturnType<typeo
 }
 
 /**
- * Answers what is not a valid request, and ends the connection. The event has none of its bytes: they may be a secret. Of a
- * request whose headers could be read it has the id.
+ * Returns a function that answers what is not a valid request, and ends the connection. The event has none of its bytes: they
+ * may be a secret. Of a request whose headers could be read it has the id.
  */
-export function answerMalformed(
-  { observe, measure }: { observe: Observer; measure?: Observer | undefined },
-  reason: MalformedReason,
-  socket: Socket,
-  request: Pick<IncomingMessage, 'headers'> | undefined = unreadRequest(socket),
-): void {
-  const answer = REFUSALS[reason]
-  const { status } = answer
-  const sentHeaders = request?.headers ?? {}
-  const requestId = requestIdOf(sentHeaders)
-  const headers = { ...ANSWER_HEADERS, 'x-request-id': requestId, 'content-type': JSON_TYPE }
-  if (!sendFinal(socket, { status, headers, body: errorBody(answer) })) return
-  measureFinal(measure, status, socket)
-  observe({
-    type: 'request refused',
-    reason,
-    field: undefined,
-    status,
-    endpoint: undefined,
-    requestId,
-    traceId: traceIdOf(sentHeaders),
-    remoteAddress: String(socket.remoteAddress),
-  })
+export function createMalformedAnswers({ observe, measure }: { observe: Observer; measure?: Observer | undefined }) {
+  return (reason: MalformedReason, socket: Socket, request = unreadRequest(socket)): void => {
+    const answer = REFUSALS[reason]
+    const { status } = answer
+    const sentHeaders = request?.headers ?? {}
+    const requestId = requestIdOf(sentHeaders)
+    const headers = { ...ANSWER_HEADERS, 'x-request-id': requestId, 'content-type': JSON_TYPE }
+    if (!sendFinal(socket, { status, headers, body: errorBody(answer) })) return
+    measureFinal(measure, status, socket)
+    observe({
+      type: 'request refused',
+      reason,
+      field: undefined,
+      status,
+      endpoint: undefined,
+      requestId,
+      traceId: traceIdOf(sentHeaders),
+      remoteAddress: String(socket.remoteAddress),
+    })
+  }
 }
 
 /** The final response is that to the last request, if that began and could not be read to its end. */

@@ -42,9 +42,6 @@ export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefi
   return TRACEPARENT.exec(traceparent)?.[1]
 }
 
-/** Where gateways ask; what they append behind the suite is cut off before the request is routed. */
-export const VERIFY_PATH = '/v1/oauth/verify'
-
 /** What the target of any request must be: sent to a host by name, and without a fragment (RFC 9112 §3.2). */
 export function assertTarget({ url, headers, httpVersion }: IncomingMessage): void {
   if (url?.includes('#')) throw new RequestRefused('fragment in the address')
@@ -54,15 +51,6 @@ export function assertTarget({ url, headers, httpVersion }: IncomingMessage): vo
 /** The target as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
 export function originForm(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
-}
-
-/**
- * The target of a gateway check without what the gateway appended behind the suite: the path and the query of the request
- * that it asks about, which may be as malformed as anybody likes. Other targets stay as they are.
- */
-export function withoutForeignPath(target: string): string {
-  if (!target.startsWith(VERIFY_PATH)) return target
-  return /^(\/v1\/oauth\/verify(?:\/[^/?#]*)?)(?:[/?#].*)?$/.exec(target)?.[1] ?? target
 }
 
 /** What a segment may be that is surely no token or generated secret: a word, or a version. */

@@ -1,4 +1,4 @@
-import { validateHeaderValue, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, validateHeaderValue } from 'node:http'
 import fc from 'fast-check'
 import t from 'tap'
 import { RequestRefused } from '../../../src/domain/refusal.ts'
