@@ -11,42 +11,8 @@ const NAME = 'the name of the operator'
 /** `operators …`: manages the operators of the admin listener, their keys and sessions. */
 export function operatorsCommand(terminal: Terminal): Command {
   const operators = new Command('operators').description('manage operators, their admin keys and sessions')
-
-  withJson(operators.command('add'))
-    .description('add an operator: a person or a program')
-    .argument('<name>', 'the name of the operator in audit events and the log')
-    .addOption(new Option('--role <role>', 'admin, or viewer, who may only read').choices(ROLES).makeOptionMandatory())
-    .addOption(createOption())
-    .action(async (name: string, { role, create, ...options }: CreateOption & JsonOption & { role: Role }) => {
-      const operator = await administer(terminal, ({ operators }) => operators.add(name, role), { create })
-      const words = `The operator ${name} is added as ${role}. Next: "console ${name}" or "operators key ${name} --expires 90d".`
-      await print(terminal, options, operatorView(operator), words)
-    })
-
-  withJson(operators.command('key'))
-    .description('make an admin key for the administration API and print it, once')
-    .argument('<name>', NAME)
-    .addOption(
-      new Option('--expires <duration>', 'when it ends: 12h, 90d; 365d at most')
-        .argParser(upToAYear)
-        .makeOptionMandatory(),
-    )
-    .action(async (name: string, options: JsonOption & { expires: number }) => {
-      const { adminKey, id, endsAt } = await administer(terminal, ({ operators }) =>
-        operators.addKey(name, options.expires),
-      )
-      const end = timestamp(endsAt)
-      const words = [
-        `operator   ${name}`,
-        `key        ${id}`,
-        `admin_key  ${adminKey}`,
-        `ends_at    ${end}`,
-        'The key is shown this once and cannot be shown again.',
-      ]
-      const lost = `The new key of ${name} is lost: "operators revoke-key ${name} ${id}" ends it.`
-      const result = { operator: name, id, admin_key: adminKey, ends_at: end }
-      await printOnce(lost, terminal, options, result, words.join('\n'))
-    })
+  addOperator(operators, terminal)
+  addKey(operators, terminal)
 
   withJson(operators.command('list'))
     .description('list the operators and their keys (never the keys themselves)')
@@ -73,6 +39,51 @@ export function operatorsCommand(terminal: Terminal): Command {
       await print(terminal, options, { operator: name, id, status: 'revoked' }, `The key ${id} of ${name} ${words}.`)
     })
 
+  addSessions(operators, terminal)
+  return operators
+}
+
+function addOperator(operators: Command, terminal: Terminal): void {
+  withJson(operators.command('add'))
+    .description('add an operator: a person or a program')
+    .argument('<name>', 'the name of the operator in audit events and the log')
+    .addOption(new Option('--role <role>', 'admin, or viewer, who may only read').choices(ROLES).makeOptionMandatory())
+    .addOption(createOption())
+    .action(async (name: string, { role, create, ...options }: CreateOption & JsonOption & { role: Role }) => {
+      const operator = await administer(terminal, ({ operators }) => operators.add(name, role), { create })
+      const words = `The operator ${name} is added as ${role}. Next: "console ${name}" or "operators key ${name} --expires 90d".`
+      await print(terminal, options, operatorView(operator), words)
+    })
+}
+
+function addKey(operators: Command, terminal: Terminal): void {
+  withJson(operators.command('key'))
+    .description('make an admin key for the administration API and print it, once')
+    .argument('<name>', NAME)
+    .addOption(
+      new Option('--expires <duration>', 'when it ends: 12h, 90d; 365d at most')
+        .argParser(upToAYear)
+        .makeOptionMandatory(),
+    )
+    .action(async (name: string, options: JsonOption & { expires: number }) => {
+      const { adminKey, id, endsAt } = await administer(terminal, ({ operators }) =>
+        operators.addKey(name, options.expires),
+      )
+      const end = timestamp(endsAt)
+      const words = [
+        `operator   ${name}`,
+        `key        ${id}`,
+        `admin_key  ${adminKey}`,
+        `ends_at    ${end}`,
+        'The key is shown this once and cannot be shown again.',
+      ]
+      const lost = `The new key of ${name} is lost: "operators revoke-key ${name} ${id}" ends it.`
+      const result = { operator: name, id, admin_key: adminKey, ends_at: end }
+      await printOnce(lost, terminal, options, result, words.join('\n'))
+    })
+}
+
+function addSessions(operators: Command, terminal: Terminal): void {
   withJson(operators.command('sessions'))
     .description('list the open sessions in the console')
     .action(async (options) => {
@@ -100,8 +111,6 @@ export function operatorsCommand(terminal: Terminal): Command {
       await administer(terminal, ({ operators }) => operators.endSession(name, id))
       await print(terminal, options, { operator: name, id, status: 'ended' }, `The session ${id} of ${name} is ended.`)
     })
-
-  return operators
 }
 
 /** One line per key; operators without a key get one line, too. */

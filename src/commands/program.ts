@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { VERSION } from '../version.ts'
-import { applicationsCommand } from './applications.ts'
+import { applicationsCommand, tokensCommand } from './applications.ts'
 import { auditCommand } from './audit.ts'
 import { backupCommand, restoreCommand } from './backup.ts'
 import { consoleCommand } from './console.ts'
@@ -14,7 +14,6 @@ import { runCommand } from './shared/process.ts'
 import type { Terminal } from './shared/terminal.ts'
 import { storeCommand } from './store.ts'
 import { suitesCommand } from './suites.ts'
-import { tokensCommand } from './tokens.ts'
 import { whyCommand } from './why.ts'
 
 /** The command line. Resolves to the exit status; after `serve` and `demo` the process lives on. */

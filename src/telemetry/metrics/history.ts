@@ -40,18 +40,6 @@ export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
   tens.set(Math.floor(firstSecond / 10), columns.read())
   seconds.set(firstSecond, columns.read())
 
-  /** What was counted between two snapshots. Undefined if one of them is missing. */
-  function between(from: Float64Array | undefined, to: Float64Array | undefined): Float64Array | undefined {
-    return from && to?.map((value, column) => value - (from[column] as number))
-  }
-
-  /** The oldest snapshot that is kept, starting at `from`. */
-  function oldest(ring: Ring, from: number, to: number): Float64Array | undefined {
-    let at = from
-    while (at < to && !ring.get(at)) at++
-    return ring.get(at)
-  }
-
   /** What was counted since `from`, or since the oldest snapshot after it. */
   function since(ring: Ring, from: number, to: number): Float64Array {
     const present = columns.read()
@@ -98,6 +86,18 @@ export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
       }
     },
   }
+}
+
+/** What was counted between two snapshots. Undefined if one of them is missing. */
+function between(from: Float64Array | undefined, to: Float64Array | undefined): Float64Array | undefined {
+  return from && to?.map((value, column) => value - (from[column] as number))
+}
+
+/** The oldest snapshot that is kept, starting at `from`. */
+function oldest(ring: Ring, from: number, to: number): Float64Array | undefined {
+  let at = from
+  while (at < to && !ring.get(at)) at++
+  return ring.get(at)
 }
 
 type Ring = ReturnType<typeof createRing>
