@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net'
+import { connect, type OnReadOpts, type Socket } from 'node:net'
 import { readResponse } from './response.ts'
 
 /** The delay before a new connection replaces a broken one. */
@@ -20,6 +20,7 @@ export interface ConnectionOptions {
  * replaces it.
  */
 export function openConnection({ port, next, onAnswer, onBroken, onEnd }: ConnectionOptions) {
+  // One buffer for all reads: an allocation per read would be a large part of the cost of a request.
   const buffer = Buffer.allocUnsafe(64 * 1024)
   let socket: Socket
   let pending = ''
@@ -31,32 +32,17 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
   function open(): void {
     pending = ''
     waiting = false
-    // One buffer for all reads: an allocation per read would be a large part of the cost of a request.
-    const onread = { buffer, callback: read }
-    const opened = connect({ host: '127.0.0.1', port, noDelay: true, onread })
-    socket = opened
-    let reason = 'the server closed the connection'
-    opened.once('connect', send)
-    opened.once('error', (error) => {
-      reason = error.message
-    })
-    opened.once('close', () => {
+    const opened = openSocket(port, { buffer, callback: read }, send, (reason) => {
       if (ended || socket !== opened) return
       onBroken(reason)
-      setTimeout(reopen, RECONNECT_DELAY_MS)
+      setTimeout(() => ended || open(), RECONNECT_DELAY_MS)
     })
-  }
-
-  function reopen(): void {
-    if (!ended) open()
+    socket = opened
   }
 
   function send(): void {
     const request = next()
-    if (!request) {
-      end()
-      return
-    }
+    if (!request) return end()
     expect = request.expect
     waiting = true
     sentAt = performance.now()
@@ -93,13 +79,29 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
     onEnd()
   }
 
-  /** Ends the connection without waiting for its answer any longer. */
-  function abandon(): void {
-    if (ended) return
-    onBroken('no answer')
-    end()
-  }
-
   open()
-  return { abandon }
+  return {
+    /** Ends the connection without waiting for its answer any longer. */
+    abandon(): void {
+      if (ended) return
+      onBroken('no answer')
+      end()
+    },
+  }
+}
+
+function openSocket(
+  port: number,
+  onread: OnReadOpts,
+  onConnect: () => void,
+  onClose: (reason: string) => void,
+): Socket {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true, onread })
+  let reason = 'the server closed the connection'
+  socket.once('connect', onConnect)
+  socket.once('error', (error) => {
+    reason = error.message
+  })
+  socket.once('close', () => onClose(reason))
+  return socket
 }
