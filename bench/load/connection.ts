@@ -24,14 +24,14 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
   const buffer = Buffer.allocUnsafe(64 * 1024)
   let socket: Socket
   let pending = ''
-  let expect = 0
+  /** The request that is not answered yet. */
+  let current: ReturnType<ConnectionOptions['next']>
   let sentAt = 0
-  let waiting = false
   let ended = false
 
   function open(): void {
     pending = ''
-    waiting = false
+    current = undefined
     const opened = openSocket(port, { buffer, callback: read }, send, (reason) => {
       if (ended || socket !== opened) return
       onBroken(reason)
@@ -41,12 +41,13 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
   }
 
   function send(): void {
-    const request = next()
-    if (!request) return end()
-    expect = request.expect
-    waiting = true
+    current = next()
+    if (!current) {
+      end()
+      return
+    }
     sentAt = performance.now()
-    socket.write(request.request)
+    socket.write(current.request)
   }
 
   function read(bytes: number): boolean {
@@ -63,8 +64,9 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
     const response = readResponse(text)
     pending = response ? '' : text
     if (!response) return
-    if (!waiting || response.length !== text.length) throw new Error('more than one answer to a request')
-    waiting = false
+    if (!current || response.length !== text.length) throw new Error('more than one answer to a request')
+    const { expect } = current
+    current = undefined
     onAnswer(performance.now() - sentAt, response.status === expect)
     if (response.closes) {
       const old = socket

@@ -24,6 +24,9 @@ function finding(level: Level, text: string, advice: string | undefined): Findin
   return advice === undefined ? { level, text } : { level, text, advice }
 }
 
+/** What ends within a week is a warning. Milliseconds. */
+export const SOON_MS = 7 * 24 * 60 * 60_000
+
 /** Bytes for people. */
 export function sizeText(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']

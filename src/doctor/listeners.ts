@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { AdminPlace, Config } from '../config.ts'
-import { hostInUrl } from '../domain/address.ts'
+import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { READY_PATH } from '../http/metadata.ts'
 import { VERSION } from '../version.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
@@ -11,8 +11,7 @@ const TIMEOUT_MS = 3000
 
 /** The address at which a server that listens here is reached from this machine. */
 export function addressOf(host: string, port: number): string {
-  const local = host === '0.0.0.0' || host === '::' ? 'localhost' : host
-  return `http://${hostInUrl(local)}:${port}`
+  return `http://${isWildcard(host) ? 'localhost' : hostInUrl(host)}:${port}`
 }
 
 export interface Answer {

@@ -9,7 +9,18 @@ import { isAtLeast } from '../store/migrations.ts'
 import { inspectStore, lookAtStore } from '../store/open.ts'
 import { NoStore } from '../store/opened.ts'
 import { examineOperators } from './access.ts'
-import { type Check, type Diagnosis, error, examine, type Finding, note, ok, timeText, warning } from './finding.ts'
+import {
+  type Check,
+  type Diagnosis,
+  error,
+  examine,
+  type Finding,
+  note,
+  ok,
+  SOON_MS,
+  timeText,
+  warning,
+} from './finding.ts'
 import { examineStoreClock } from './machine.ts'
 
 /** The oldest PostgreSQL that it was tried with. */
@@ -135,8 +146,6 @@ export async function examinePrevious(location: SqliteLocation, now: Clock): Pro
     inspector.close()
   }
 }
-
-const SOON_MS = 7 * 24 * 60 * 60_000
 
 /** So many are named. */
 const NAMED = 10

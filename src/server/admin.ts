@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { About } from '../admin/context.ts'
 import { type AdminPlace, type Config, settings } from '../config.ts'
-import { hostInUrl } from '../domain/address.ts'
+import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { type DatabaseLocation, locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
@@ -32,9 +32,6 @@ interface AdminOptions {
 
 const OFF: Admin = { address: undefined, close: async () => {} }
 
-/** Wildcard addresses, which do not name a host. */
-const WILDCARDS = ['0.0.0.0', '::']
-
 /** Starts the admin listener on ADMIN_ADDRESS, if set. Throws OperatorError if it cannot listen. */
 export async function startAdmin(
   config: AdminConfig,
@@ -58,7 +55,7 @@ export async function startAdmin(
     statistics,
     about: describe(config, now()),
     adminUrl,
-    boundHost: 'socket' in place || WILDCARDS.includes(place.host) ? undefined : place.host,
+    boundHost: 'socket' in place || isWildcard(place.host) ? undefined : place.host,
     trustProxy,
     howToSignIn: config.howToSignIn,
   })
