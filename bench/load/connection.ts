@@ -42,12 +42,9 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
 
   function send(): void {
     current = next()
-    if (!current) {
-      end()
-      return
-    }
     sentAt = performance.now()
-    socket.write(current.request)
+    if (current) socket.write(current.request)
+    else end()
   }
 
   function read(bytes: number): boolean {
