@@ -15,9 +15,9 @@ import {
   sessionEnd,
   USE_INTERVAL,
 } from '../domain/operator.ts'
-import { randomString } from '../domain/random.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import { type Store, StoreUnavailable } from '../domain/store.ts'
+import { randomString } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 
 /** 256 bits. */

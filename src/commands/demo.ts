@@ -26,10 +26,7 @@ async function demo(terminal: Terminal): Promise<void> {
   const { run } = await import('../server/serve.ts')
   const { createTelemetry } = await import('../server/telemetry.ts')
   const { openStore } = await import('../store/open.ts')
-  const { explain } = await import('./demo/world.ts')
-  const { printLinkOnEnter, makeLink } = await import('./demo/world.ts')
-  const { makeTraffic } = await import('./demo/world.ts')
-  const { createDemoWorld } = await import('./demo/world.ts')
+  const { createDemoWorld, explain, makeLink, makeTraffic, printLinkOnEnter } = await import('./demo/world.ts')
 
   // Log lines would push the login link off the screen; the console shows what happens.
   const telemetry = await createTelemetry('error', { isTTY: terminal.stdout.isTTY === true, counts: true })

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Key } from './application.ts'
 import { OperatorError } from './operator-error.ts'
-import { randomString } from './random.ts'
+import { randomString } from './text.ts'
 
 /** An admin may do everything, a viewer may only read. */
 export const ROLES = ['admin', 'viewer'] as const
