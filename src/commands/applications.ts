@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { Administration } from '../administration/administration.ts'
 import type { ShownApplication } from '../administration/applications.ts'
 import type { SearchFilter } from '../administration/search.ts'
@@ -14,7 +14,7 @@ import {
   type Terminal,
   withJson,
 } from './shared/terminal.ts'
-import { registeredApplicationText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
+import { number, registeredApplicationText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
 
 const WITHOUT_SUITES =
   'It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.'
@@ -125,7 +125,11 @@ function addLists(applications: Command, terminal: Terminal): void {
     .description('list the applications')
     .option('--search <text>', 'only those that have this text in their client id, name or developer email')
     .addOption(new Option('--status <status>', 'only those with this status').choices(['active', 'suspended']))
-    .option('--limit <number>', 'only this many, the newest', readLimit)
+    .option(
+      '--limit <number>',
+      'only this many, the newest',
+      number(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0.'),
+    )
     .action(async ({ search, status, limit, ...options }: JsonOption & ListOptions) => {
       const all = await administer(terminal, ({ applications }) => applications.list({ text: search, status, limit }))
       const rows = all.map((one) => [
@@ -202,11 +206,6 @@ function applicationText(application: ShownApplication): string {
 
 function suitesText(suites: string[]): string {
   return `${suites.length === 1 ? 'suite' : 'suites'} ${suites.join(', ')}`
-}
-
-function readLimit(value: string): number {
-  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value)
-  throw new InvalidArgumentError('It must be a whole number above 0.')
 }
 
 /** The values of an option that may be repeated. */

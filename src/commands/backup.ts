@@ -41,13 +41,13 @@ function targetOf(terminal: Terminal, file: string): BackupTarget {
 }
 
 /** What a backup has in it, as JSON. */
-export function contentsView({ bytes, applications, newestTokenAt }: CopyContents) {
+function contentsView({ bytes, applications, newestTokenAt }: CopyContents) {
   const newest = newestTokenAt === undefined ? null : timestamp(newestTokenAt)
   return { bytes, applications, newest_token_issued_at: newest }
 }
 
 /** What a backup has in it, in words. */
-export function contentsText(contents: CopyContents): string {
+function contentsText(contents: CopyContents): string {
   const { bytes, applications, newest_token_issued_at: newest } = contentsView(contents)
   return `${bytes} bytes, applications: ${applications}, newest token issued: ${newest ?? 'none'}`
 }

@@ -1,12 +1,14 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { ListedOperator } from '../administration/operators.ts'
 import { adminKeyView, operatorView, sessionView, timestamp } from '../administration/views.ts'
 import { ROLES, type Role } from '../domain/operator.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import { type JsonOption, print, printOnce, show, type Terminal, withJson } from './shared/terminal.ts'
-import { table, upToAYear } from './shared/text.ts'
+import { number, table, upToAYear } from './shared/text.ts'
 
 const NAME = 'the name of the operator'
+
+const id = number(/^\d{1,15}$/, 'It must be a number.')
 
 /** `operators …`: manages the operators of the admin listener, their keys and sessions. */
 export function operatorsCommand(terminal: Terminal): Command {
@@ -32,7 +34,7 @@ export function operatorsCommand(terminal: Terminal): Command {
   withJson(operators.command('revoke-key'))
     .description('end one admin key now')
     .argument('<name>', NAME)
-    .argument('<key-id>', 'its id in operators list', number)
+    .argument('<key-id>', 'its id in operators list', id)
     .action(async (name: string, id: number, options) => {
       const isNew = await administer(terminal, ({ operators }) => operators.revokeKey(name, id))
       const words = isNew ? 'is revoked' : 'was revoked before'
@@ -106,7 +108,7 @@ function addSessions(operators: Command, terminal: Terminal): void {
   withJson(operators.command('end-session'))
     .description('end one session now')
     .argument('<name>', NAME)
-    .argument('<session-id>', 'its id in operators sessions', number)
+    .argument('<session-id>', 'its id in operators sessions', id)
     .action(async (name: string, id: number, options) => {
       await administer(terminal, ({ operators }) => operators.endSession(name, id))
       await print(terminal, options, { operator: name, id, status: 'ended' }, `The session ${id} of ${name} is ended.`)
@@ -125,9 +127,4 @@ function keyCells(key: ListedOperator['keys'][number]): string[] {
   const { id, state, ends_at, revoked_at, last_used_at } = adminKeyView(key)
   const words = { active: `ends at ${ends_at}`, expired: `expired at ${ends_at}`, revoked: `revoked at ${revoked_at}` }
   return [String(id), words[state], last_used_at ?? 'never']
-}
-
-function number(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a number.')
-  return Number(text)
 }

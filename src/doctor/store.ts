@@ -156,14 +156,10 @@ async function examineSecrets(inspector: Inspector, now: number): Promise<Findin
   if (owners.length === 0)
     return [ok('Every application and every suite has a secret that is active for a week and more.')]
   // Those that can still be helped in time come first.
-  const [ending, ended] = [
-    owners.filter((owner) => isActive(owner, now)),
-    owners.filter((owner) => !isActive(owner, now)),
-  ]
-  const all = [...ending, ...ended]
-  const more = all.length - NAMED
+  const urgentFirst = owners.toSorted((one, other) => Number(isActive(other, now)) - Number(isActive(one, now)))
+  const more = owners.length - NAMED
   return [
-    ...all.slice(0, NAMED).map((owner) => judge(owner, now)),
+    ...urgentFirst.slice(0, NAMED).map((owner) => judge(owner, now)),
     ...(more > 0 ? [warning(`There are ${more} more whose secrets have ended or end within a week.`)] : []),
   ]
 }

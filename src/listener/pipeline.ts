@@ -85,7 +85,7 @@ export class BoundedRequest extends IncomingMessage {
  * transfer coding (RFC 9112 §6.1), or two Host headers (RFC 9112 §3.2). A proxy may read such a request in another way, and
  * hand the answer to the wrong client.
  */
-export function isAmbiguous({ httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): boolean {
+function isAmbiguous({ httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
   const isKnownCoding = coding === undefined || coding.toLowerCase() === 'chunked'
   return httpVersionMajor !== 1 || httpVersionMinor > 1 || !isKnownCoding || timesGiven('host', rawHeaders) > 1

@@ -50,7 +50,7 @@ interface Options {
 }
 
 /** What is measured of a store that may hang, or may not be open yet. */
-export function createStoreFigures({ now, monotonic }: Options) {
+function createStoreFigures({ now, monotonic }: Options) {
   let store: StoreSource | undefined
   const opened = async () => store ?? Promise.reject(new Error('The store is not open yet.'))
   const share = <Figure>(maxAge: number, ask: (store: StoreSource) => Promise<Figure>) =>
