@@ -6,6 +6,7 @@ import { type DatabaseLocation, locationText } from '../domain/database-location
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
+import type { Listener } from '../ops/listener.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import type { ServerFigures } from './figures.ts'
 import { startPresence, startStatistics } from './statistics.ts'
@@ -13,13 +14,6 @@ import { startPresence, startStatistics } from './statistics.ts'
 export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 'TRUST_PROXY' | 'DATABASE_URL'> & {
   /** See AdminContext. */
   howToSignIn?: string
-}
-
-/** The running admin listener. */
-export interface Admin {
-  /** Undefined: it is off. */
-  address: string | undefined
-  close(): Promise<void>
 }
 
 interface AdminOptions {
@@ -30,15 +24,16 @@ interface AdminOptions {
   now?: Clock
 }
 
-const OFF: Admin = { address: undefined, close: async () => {} }
-
-/** Starts the admin listener on ADMIN_ADDRESS, if set. Throws OperatorError if it cannot listen. */
+/**
+ * Starts the admin listener on ADMIN_ADDRESS. Undefined if it is off, or nothing is counted. Throws OperatorError if it cannot
+ * listen.
+ */
 export async function startAdmin(
   config: AdminConfig,
   { store, observe, figures, now = Date.now }: AdminOptions,
-): Promise<Admin> {
+): Promise<Listener | undefined> {
   const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
-  if (!place || !figures) return OFF
+  if (!place || !figures) return undefined
   // Loaded only if needed, because these modules are large.
   const { buildAdminApp } = await import('../admin/app.ts')
   const { listenForAdmin } = await import('../admin/listener.ts')

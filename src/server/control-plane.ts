@@ -1,8 +1,9 @@
+import type { Listener } from '../ops/listener.ts'
 import type { Opened } from '../store/opened.ts'
 import { VERSION } from '../version.ts'
-import { type Admin, type AdminConfig, startAdmin } from './admin.ts'
+import { type AdminConfig, startAdmin } from './admin.ts'
 import { createServerFigures, type Workers } from './figures.ts'
-import { type Ops, type OpsConfig, startOps } from './ops.ts'
+import { type OpsConfig, startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
 import type { OperatorSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -17,9 +18,9 @@ export function createControlPlane(
   workers: Workers,
 ) {
   const figures = numbers && createServerFigures(numbers, workers)
-  let ops: Ops | undefined
+  let ops: Listener | undefined
   let store: Opened | undefined
-  let admin: Admin | undefined
+  let admin: Listener | undefined
   let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
 
   /** Closes everything, once `answering` has ended. */
