@@ -46,10 +46,7 @@ const DEADLINE_MS = 10_000
 const RUN_AS = "Run this as the server's user."
 
 /** A subject, and what looks at it. */
-export interface Check {
-  subject: string
-  examine: () => Finding[] | Promise<Finding[]>
-}
+export type Check = [subject: string, examine: () => Finding[] | Promise<Finding[]>]
 
 export interface Diagnosis extends Finding {
   subject: string
@@ -76,7 +73,7 @@ export function worst(findings: readonly Finding[]): Level {
   return worstLast(findings).at(-1)?.level ?? 'ok'
 }
 
-async function examineOne({ subject, examine }: Check, deadline: number): Promise<Diagnosis[]> {
+async function examineOne([subject, examine]: Check, deadline: number): Promise<Diagnosis[]> {
   const ended = new AbortController()
   const late = sleep(deadline, undefined, { signal: ended.signal }).then(() => [tooLate(deadline)])
   // What this resolves to may be an array that is not of this check alone.

@@ -40,22 +40,22 @@ export async function examineStore(
   let inspector: Inspector | undefined
   let schema: Schema | undefined
   const opening = await examine([
-    {
-      subject: 'store',
-      async examine() {
+    [
+      'store',
+      async () => {
         // The driver blocks, and a disk that hangs would stop everything: this one can be waited for.
         if (location.kind === 'sqlite') await lookAtStore(location)
         inspector = await inspectStore(location)
         schema = await inspector.schema()
         return [judgeSoftware(await inspector.software(), location.kind), judgeSchema(schema, locationText(location))]
       },
-    },
+    ],
   ])
   const isUsable = schema !== undefined && schema.version > 0 && schema.refusal === undefined
   const checks = inspector && isUsable ? checksOf(inspector, location, now) : []
   if (inspector && schema && isUsable && schema.version >= schema.latest && ADMIN_ADDRESS) {
     const { operators } = inspector
-    checks.push({ subject: 'operators', examine: async () => examineOperators(await operators(), now()) })
+    checks.push(['operators', async () => examineOperators(await operators(), now())])
   }
   const contents = await examine(checks)
   inspector?.close()
@@ -81,11 +81,11 @@ function judgeSchema({ version, latest, refusal }: Schema, place: string): Findi
 
 function checksOf(inspector: Inspector, { kind }: DatabaseLocation, now: Clock): Check[] {
   return [
-    { subject: 'store', examine: () => examineMove(inspector) },
-    { subject: 'clock', examine: () => examineStoreClock(inspector, now) },
-    { subject: 'secrets', examine: () => examineSecrets(inspector, now()) },
-    { subject: 'purge', examine: () => examinePurge(inspector, now()) },
-    ...(kind === 'sqlite' ? [{ subject: 'backup', examine: () => examineBackup(inspector, now()) }] : []),
+    ['store', () => examineMove(inspector)],
+    ['clock', () => examineStoreClock(inspector, now)],
+    ['secrets', () => examineSecrets(inspector, now())],
+    ['purge', () => examinePurge(inspector, now())],
+    ...(kind === 'sqlite' ? [['backup', () => examineBackup(inspector, now())] satisfies Check] : []),
   ]
 }
 
