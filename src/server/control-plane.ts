@@ -54,9 +54,17 @@ export function createControlPlane(
 
     close,
 
-    /** Ends the server in order, because of a signal if there is one. `endAnswering` ends the processes that answer requests. */
-    async stop(signal: OperatorSignal | undefined, endAnswering: () => Promise<unknown>): Promise<void> {
+    /**
+     * Ends the server in order, because of a signal if there is one. `endAnswering` ends the processes that answer requests.
+     * Waits for the end of the start if `started` is given.
+     */
+    async stop(
+      signal: OperatorSignal | undefined,
+      endAnswering: () => Promise<unknown>,
+      started?: Promise<unknown>,
+    ): Promise<void> {
       observe({ type: 'stopping', signal })
+      if (started) await started
       await close(endAnswering())
       await flush()
       observe({ type: 'stopped' })

@@ -48,11 +48,7 @@ export async function run(
   let isServing = false
   const control = createControlPlane(open, telemetry, config, { expected: 1, serving: () => (isServing ? 1 : 0) })
   // Before anything begins: a signal that comes during the start is handled when it is over.
-  const { release } = closeOnSignal(telemetry, async ({ signal }) => {
-    const { app } = await started
-    isServing = false
-    await control.stop(signal, () => app.close())
-  })
+  const { release } = closeOnSignal(telemetry, ({ signal }) => control.stop(signal, endAnswering, started))
   const started = start()
   const { addresses } = await started.catch(async (error) => {
     release()
@@ -60,6 +56,12 @@ export async function run(
     throw error
   })
   return addresses
+
+  async function endAnswering(): Promise<void> {
+    const { app } = await started
+    isServing = false
+    await app.close()
+  }
 
   async function start() {
     const store = await control.open()
