@@ -22,16 +22,43 @@ export interface Running {
 export type Bench = ReturnType<typeof openBench>
 
 /** Opens a bench for one section, in a folder of its own. Its servers run until `close`. */
-export function openBench(options: {
+export function openBench(options: WorldOptions & { load: Load; times: Times; quick: boolean }) {
+  const { folder, load, times, quick, step } = options
+  return {
+    step,
+    ...createWorld(options),
+    ...createGroups(load),
+
+    /** A number, or a small one in a quick run. */
+    size: (full: number, small: number) => (quick ? small : full),
+
+    /** How long each contender is under load, in seconds. */
+    loadSeconds: times.warmUp + times.rounds * times.seconds,
+
+    /** A file in the section's folder. */
+    file: (name: string) => join(folder, name),
+
+    adminKey: (data: Data) => makeAdminKey(data, folder),
+
+    measure<Key extends string, Part extends string>(
+      contenders: Record<Key, Contender<Key, Part>>,
+    ): Promise<Rows<Key, Part>> {
+      const names = Object.values<Contender>(contenders).map(({ name }) => name)
+      step(`measures ${names.join(', ')}`)
+      return measure(load, times, contenders)
+    },
+  }
+}
+
+interface WorldOptions {
   folder: string
   cleanup: Cleanup
-  load: Load
-  times: Times
-  quick: boolean
   against: Checkout | undefined
   step: (text: string) => void
-}) {
-  const { folder, cleanup, load, times, quick, against, step } = options
+}
+
+/** The servers of a section, and their data. */
+function createWorld({ folder, cleanup, against, step }: WorldOptions) {
   const servers: Pick<Server, 'stop'>[] = []
 
   async function start({ path = READY_PATH, env = {}, pin = true, ...rest }: StartOptions): Promise<Server> {
@@ -51,12 +78,6 @@ export function openBench(options: {
     return { ...makeData(checkout, { folder, url: `sqlite:${file}`, applications }), file }
   }
 
-  /** Data in a database of its own on a PostgreSQL server. */
-  async function postgresData(postgres: Postgres): Promise<Data> {
-    step(`registers ${APPLICATIONS} applications in a PostgreSQL database`)
-    return makeData(PRODUCT, { folder, url: await postgres.createDatabase(), applications: APPLICATIONS })
-  }
-
   /** Starts this server, or the version of it that made the data. */
   function serve({ checkout, env }: Data, options: Settings = {}): Promise<Server> {
     const { kind, main, nodeOptions } = checkout
@@ -67,21 +88,15 @@ export function openBench(options: {
     return { data, server: await serve(data, options) }
   }
 
-  /** Connections of which each sends these requests, one after another, and expects this status. */
-  const group = (connections: number, requests: string[], expect = 200): Group => ({
-    connections,
-    lists: [{ file: load.list(requests), weight: 1, expect }],
-  })
-
   return {
-    step,
     data,
-    postgresData,
     serve,
-    group,
 
-    /** A number, or a small one in a quick run. */
-    size: (full: number, small: number) => (quick ? small : full),
+    /** Data in a database of its own on a PostgreSQL server. */
+    async postgresData(postgres: Postgres): Promise<Data> {
+      step(`registers ${APPLICATIONS} applications in a PostgreSQL database`)
+      return makeData(PRODUCT, { folder, url: await postgres.createDatabase(), applications: APPLICATIONS })
+    },
 
     /** Starts this server with new data and, with --against, the other version with its own. */
     async versions(name: string, options: Settings = {}): Promise<{ ours: Running; other: Running | undefined }> {
@@ -100,43 +115,33 @@ export function openBench(options: {
     constant: (program = 'constant', options?: Settings) => startProgram('constant', program, options),
     peer: (program: string, options?: Settings) => startProgram('peer', program, options),
 
-    /** How long each contender is under load, in seconds. */
-    loadSeconds: times.warmUp + times.rounds * times.seconds,
+    async close(): Promise<void> {
+      for (const server of servers.reverse()) await server.stop()
+    },
+  }
+}
 
-    /** A file in the section's folder. */
-    file: (name: string) => join(folder, name),
+/** Groups of connections, which send the requests of a list one after another. */
+function createGroups(load: Load) {
+  const list = (requests: string[], expect = 200, weight = 1) => ({ file: load.list(requests), weight, expect })
+  /** `expect`: the status of the responses. */
+  const group = (connections: number, requests: string[], expect?: number): Group => ({
+    connections,
+    lists: [list(requests, expect)],
+  })
 
-    adminKey: (data: Data) => makeAdminKey(data, folder),
+  return {
+    group,
 
     /** The only group of a contender. */
-    load: (connections: number, requests: string[], expect = 200) => ({
+    load: (connections: number, requests: string[], expect?: number) => ({
       groups: { '': group(connections, requests, expect) },
     }),
 
     /** The only group of a contender: each connection sends ten of the first requests to one of the second. */
     mixedLoad: (connections: number, many: string[], few: string[]) => ({
-      groups: {
-        '': {
-          connections,
-          lists: [
-            { file: load.list(many), weight: 10, expect: 200 },
-            { file: load.list(few), weight: 1, expect: 200 },
-          ],
-        },
-      },
+      groups: { '': { connections, lists: [list(many, 200, 10), list(few)] } },
     }),
-
-    measure<Key extends string, Part extends string>(
-      contenders: Record<Key, Contender<Key, Part>>,
-    ): Promise<Rows<Key, Part>> {
-      const names = Object.values<Contender>(contenders).map(({ name }) => name)
-      step(`measures ${names.join(', ')}`)
-      return measure(load, times, contenders)
-    },
-
-    async close(): Promise<void> {
-      for (const server of servers.reverse()) await server.stop()
-    },
   }
 }
 

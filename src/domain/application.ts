@@ -1,5 +1,5 @@
-import { randomString } from './random.ts'
 import type { NewSecret, Secret } from './secret.ts'
+import { randomString } from './text.ts'
 
 /** Characters. Suites' ids are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200

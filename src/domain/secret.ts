@@ -1,6 +1,6 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { randomString } from './random.ts'
+import { randomString } from './text.ts'
 
 /** A client secret as it is stored. */
 export interface Secret {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
+import { credentialsInForm, formSchema } from './wire/form.ts'
 import { askedBy } from './wire/request.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
@@ -34,11 +34,7 @@ export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer:
   app.post<TokenRequest>(
     ACCESS_TOKEN_PATH,
     {
-      onRequest: (request, _reply, done) => {
-        assertForm(request)
-        assertBodyCredentials(request)
-        done()
-      },
+      onRequest: credentialsInForm,
       schema: { body: tokenRequest, response: { 200: tokenResponse } },
     },
     async (request) => {

@@ -1,14 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { CHECK_PASSED, type Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
 import type { ActiveToken } from '../issuer/check.ts'
-import type { Issuer } from '../issuer/issuer.ts'
 import { authorizationOf, basicCredentials } from './wire/authorization.ts'
-import { assertForm, formSchema } from './wire/form.ts'
+import { type CheckOptions, reportPassed, reportRefused } from './wire/checks.ts'
+import { formSchema, formsOnly } from './wire/form.ts'
 import type { RouteConfig } from './wire/refuse.ts'
-import { askedBy, askedFor } from './wire/request.ts'
 
 export const INTROSPECT_PATH = '/v1/oauth/introspect'
 
@@ -41,30 +39,14 @@ export const introspectionResponse = {
 const config: RouteConfig = { challenge: 'Basic realm="suites", charset="UTF-8"' }
 
 /** Introspection for suites, RFC 7662: whatever is wrong with a token, the answer is `{"active":false}`. */
-export function introspect(
-  app: FastifyInstance,
-  {
-    issuer,
-    observe,
-    observeDetails,
-    measure,
-    publicUrl,
-  }: {
-    issuer: Issuer
-    observe: Observer
-    observeDetails?: Observer | undefined
-    measure?: Observer | undefined
-    publicUrl: string
-  },
-): void {
+export function introspect(app: FastifyInstance, options: CheckOptions): void {
+  const { issuer, publicUrl } = options
+
   app.post<IntrospectionRequest>(
     INTROSPECT_PATH,
     {
       config,
-      onRequest: (request, _reply, done) => {
-        assertForm(request)
-        done()
-      },
+      onRequest: formsOnly,
       schema: { body: introspectionRequest, response: { 200: introspectionResponse } },
     },
     async (request) => {
@@ -75,21 +57,10 @@ export function introspect(
 
       const verdict = await issuer.check(token, { suite: suite.suiteId })
       if (verdict.kind === 'active') {
-        const { application, tokenId } = verdict
-        const { clientId } = application
-        measure?.(CHECK_PASSED)
-        observeDetails?.({
-          type: 'token accepted',
-          suite: suite.suiteId,
-          clientId,
-          tokenId,
-          ...askedBy(request),
-        })
+        reportPassed(options, verdict, suite.suiteId, request)
         return described(verdict, suite)
       }
-      const { reason, tokenId, clientId } = verdict
-      const asked = askedFor(request, INTROSPECT_PATH)
-      observe({ type: 'token refused', reason, suite: suite.suiteId, clientId, tokenId, ...asked })
+      reportRefused(options, verdict, suite.suiteId, INTROSPECT_PATH, request)
       return { active: false }
     },
   )

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
+import { credentialsInForm, formSchema } from './wire/form.ts'
 import { askedBy } from './wire/request.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
@@ -15,11 +15,7 @@ export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issu
   app.post<RevocationRequest>(
     REVOKE_PATH,
     {
-      onRequest: (request, _reply, done) => {
-        assertForm(request)
-        assertBodyCredentials(request)
-        done()
-      },
+      onRequest: credentialsInForm,
       schema: { body: formSchema(['client_id', 'client_secret', 'token']) },
     },
     async (request, reply) => {

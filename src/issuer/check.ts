@@ -19,7 +19,7 @@ export interface ActiveToken {
 }
 
 /** Any other token, and why: the reason and what is known of the token are for the log alone. */
-type RefusedToken = { tokenId?: string; clientId?: string } & (
+export type RefusedToken = { tokenId?: string; clientId?: string } & (
   | { kind: 'inactive'; reason: InactiveReason }
   | { kind: 'not approved'; reason: 'application not approved' }
   | { kind: 'no such suite'; reason: 'no such suite' }

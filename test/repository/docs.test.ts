@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { settings } from '../../src/config.ts'
 import { REFUSALS } from '../../src/http/wire/refusals.ts'
 import { openDatabase } from '../../src/store/sqlite/connection.ts'
-import { LINES } from '../../src/telemetry/audit-log.ts'
+import { LINES, nameInLog } from '../../src/telemetry/audit-log.ts'
 import { CATALOGUE, type Metric } from '../../src/telemetry/metrics/catalogue.ts'
 import { ROOT, read } from './files.ts'
 
@@ -51,7 +51,10 @@ const codesIn = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) =
 t.test('Docs: docs/log.md lists every event with its level and fields, and no other', async (t) => {
   const rows = read('docs/log.md').matchAll(/^\| `([a-z ]+)` \| (debug|info|warn|error|fatal) \| (.*?)\| .+ \|$/gm)
   const documented = [...rows].map(([, type, level, fields]) => [type, [level, ...codesIn(fields)]])
-  const real = Object.entries(LINES).map(([type, { level, fields }]) => [type, [level, ...Object.keys(fields).sort()]])
+  const real = Object.entries(LINES).map(([type, { level, fields }]) => [
+    type,
+    [level, ...fields.map(nameInLog).sort()],
+  ])
   sameOnce(t, documented, real)
 })
 

@@ -30,7 +30,7 @@ const IMPORTS = FILES.flatMap((file) =>
  */
 const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   'main.ts': { rooms: 'commands' },
-  'config.ts': { rooms: 'domain', packages: 'node:net node:os zod' },
+  'config.ts': { rooms: 'domain', packages: 'node:net node:os' },
   'version.ts': { packages: 'node:fs' },
   commands: {
     rooms: 'config.ts version.ts doctor server http administration domain telemetry store',

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net'
+import { connect, type OnReadOpts, type Socket } from 'node:net'
 import { readResponse } from './response.ts'
 
 /** The delay before a new connection replaces a broken one. */
@@ -20,47 +20,31 @@ export interface ConnectionOptions {
  * replaces it.
  */
 export function openConnection({ port, next, onAnswer, onBroken, onEnd }: ConnectionOptions) {
+  // One buffer for all reads: an allocation per read would be a large part of the cost of a request.
   const buffer = Buffer.allocUnsafe(64 * 1024)
   let socket: Socket
   let pending = ''
-  let expect = 0
+  /** The request that is not answered yet. */
+  let current: ReturnType<ConnectionOptions['next']>
   let sentAt = 0
-  let waiting = false
   let ended = false
 
   function open(): void {
     pending = ''
-    waiting = false
-    // One buffer for all reads: an allocation per read would be a large part of the cost of a request.
-    const onread = { buffer, callback: read }
-    const opened = connect({ host: '127.0.0.1', port, noDelay: true, onread })
-    socket = opened
-    let reason = 'the server closed the connection'
-    opened.once('connect', send)
-    opened.once('error', (error) => {
-      reason = error.message
-    })
-    opened.once('close', () => {
+    current = undefined
+    const opened = openSocket(port, { buffer, callback: read }, send, (reason) => {
       if (ended || socket !== opened) return
       onBroken(reason)
-      setTimeout(reopen, RECONNECT_DELAY_MS)
+      setTimeout(() => ended || open(), RECONNECT_DELAY_MS)
     })
-  }
-
-  function reopen(): void {
-    if (!ended) open()
+    socket = opened
   }
 
   function send(): void {
-    const request = next()
-    if (!request) {
-      end()
-      return
-    }
-    expect = request.expect
-    waiting = true
+    current = next()
     sentAt = performance.now()
-    socket.write(request.request)
+    if (current) socket.write(current.request)
+    else end()
   }
 
   function read(bytes: number): boolean {
@@ -77,8 +61,9 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
     const response = readResponse(text)
     pending = response ? '' : text
     if (!response) return
-    if (!waiting || response.length !== text.length) throw new Error('more than one answer to a request')
-    waiting = false
+    if (!current || response.length !== text.length) throw new Error('more than one answer to a request')
+    const { expect } = current
+    current = undefined
     onAnswer(performance.now() - sentAt, response.status === expect)
     if (response.closes) {
       const old = socket
@@ -93,13 +78,29 @@ export function openConnection({ port, next, onAnswer, onBroken, onEnd }: Connec
     onEnd()
   }
 
-  /** Ends the connection without waiting for its answer any longer. */
-  function abandon(): void {
-    if (ended) return
-    onBroken('no answer')
-    end()
-  }
-
   open()
-  return { abandon }
+  return {
+    /** Ends the connection without waiting for its answer any longer. */
+    abandon(): void {
+      if (ended) return
+      onBroken('no answer')
+      end()
+    },
+  }
+}
+
+function openSocket(
+  port: number,
+  onread: OnReadOpts,
+  onConnect: () => void,
+  onClose: (reason: string) => void,
+): Socket {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true, onread })
+  let reason = 'the server closed the connection'
+  socket.once('connect', onConnect)
+  socket.once('error', (error) => {
+    reason = error.message
+  })
+  socket.once('close', () => onClose(reason))
+  return socket
 }

@@ -3,8 +3,8 @@ import fastify from 'fastify'
 import { ACCESS_TOKEN_PATH, tokenRequest, tokenResponse } from '../../../src/http/access-token.ts'
 import { INTROSPECT_PATH, introspectionRequest, introspectionResponse } from '../../../src/http/introspect.ts'
 import { READY_PATH } from '../../../src/http/metadata.ts'
+import { VERIFY_PATH } from '../../../src/http/verify.ts'
 import { ANSWER_HEADERS } from '../../../src/http/wire/refuse.ts'
-import { VERIFY_PATH } from '../../../src/http/wire/target.ts'
 import { introspection, token, verified } from './answers.ts'
 
 // The same HTTP with constant answers: the upper limit for a Fastify server with this product's schemas.

@@ -1,6 +1,6 @@
 import { ACCESS_TOKEN_PATH } from '../../../src/http/access-token.ts'
 import { INTROSPECT_PATH } from '../../../src/http/introspect.ts'
-import { VERIFY_PATH } from '../../../src/http/wire/target.ts'
+import { VERIFY_PATH } from '../../../src/http/verify.ts'
 import type { Credentials } from './checkout.ts'
 
 // Complete HTTP/1.1 requests as text, for the load program.

@@ -58,16 +58,12 @@ export function startLoad(
     if (random.chance(REVOKED)) toRevoke.push(entry)
   }
 
-  async function check(clients: Client[], node: number, entry = recent()): Promise<void> {
+  async function check(clients: Client[], node: number, entry = recent(ledger, random)): Promise<void> {
     if (!entry) return
     const sentAt = performance.now()
     const { status } = await ask(clients, node, 'check', verifyRequest(entry.token))
     const found = wrongIn(entry, status, sentAt)
     if (found) wrong[found]++
-  }
-
-  function recent(): Entry | undefined {
-    return ledger[random.between(Math.max(0, ledger.length - RECENT), ledger.length)]
   }
 
   async function revoke(clients: Client[], node: number): Promise<void> {
@@ -100,4 +96,8 @@ export function startLoad(
       await Promise.all(loops)
     },
   }
+}
+
+function recent(ledger: Entry[], random: Random): Entry | undefined {
+  return ledger[random.between(Math.max(0, ledger.length - RECENT), ledger.length)]
 }

@@ -1,5 +1,5 @@
 import { ACCESS_TOKEN_PATH } from '../../../src/http/access-token.ts'
-import { VERIFY_PATH } from '../../../src/http/wire/target.ts'
+import { VERIFY_PATH } from '../../../src/http/verify.ts'
 import type { Client, Registered } from './registrations.ts'
 
 /** The minute at which one application starts to send a wrong secret, as after a failed deployment. */

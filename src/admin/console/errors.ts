@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isAdminKey } from '../../domain/operator-keys.ts'
+import { isAdminKey } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
 import { type Problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'

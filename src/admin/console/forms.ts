@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperatorError } from '../../domain/operator-error.ts'
-import { randomString } from '../../domain/random.ts'
+import { randomString } from '../../domain/text.ts'
 import { callerOf } from '../wire/caller.ts'
 import { problemOf, RefusedOperator } from '../wire/problem.ts'
 import type { FieldError } from './components/forms.ts'

@@ -83,6 +83,14 @@ function ago(text: string, now: number): number {
   }
 }
 
+/** Parses numbers that match a pattern. Throws a usage error for any other text. */
+export function number(pattern: RegExp, message: string): (text: string) => number {
+  return (text) => {
+    if (pattern.test(text)) return Number(text)
+    throw new InvalidArgumentError(message)
+  }
+}
+
 /** A duration of at most 365 days, in milliseconds. Throws a usage error. */
 export function upToAYear(text: string): number {
   const time = duration(text)

@@ -26,6 +26,13 @@ export const ENDPOINTS = [
   'other',
 ] as const
 
+/** Those of them that check tokens. */
+export const CHECKS: readonly (typeof ENDPOINTS)[number][] = [
+  '/v1/oauth/introspect',
+  '/v1/oauth/verify',
+  '/v1/oauth/verify/:suite',
+]
+
 /** Every status that is answered. */
 export const STATUSES = ['200', '400', '401', '403', '404', '405', '408', '413', '429', '431', '500', '503'] as const
 

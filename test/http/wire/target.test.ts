@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { originForm, pathOf, shownPath, withoutForeignPath } from '../../../src/http/wire/target.ts'
+import { withoutForeignPath } from '../../../src/http/verify.ts'
+import { originForm, pathOf, shownPath } from '../../../src/http/wire/request.ts'
 import { listening, tokenRequest } from '../../support/listening.ts'
 import { anyText } from '../../support/texts.ts'
 import { createWorld } from '../../support/world.ts'

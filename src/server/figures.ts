@@ -4,6 +4,26 @@ import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import type { Measured } from '../telemetry/metrics/exposition.ts'
+import { createFleet } from '../telemetry/metrics/fleet.ts'
+import type { Numbers } from '../telemetry/metrics/numbers.ts'
+
+/** The processes that answer requests. */
+export interface Workers {
+  expected: number
+  serving: () => number
+}
+
+export type ServerFigures = ReturnType<typeof createServerFigures>
+
+/** The figures of a server: the counters and samples of its processes, and the figures of its store. */
+export function createServerFigures(
+  numbers: Numbers,
+  workers: Workers,
+  { now = Date.now, monotonic = () => performance.now() }: { now?: Clock; monotonic?: Clock } = {},
+) {
+  const fleet = createFleet(numbers, workers.expected)
+  return { numbers, workers, fleet, ofStore: createStoreFigures({ now, monotonic }), now, monotonic }
+}
 
 /** How long a scrape waits for the store, which may hang. Milliseconds. */
 const PATIENCE_MS = 1000
@@ -30,7 +50,7 @@ interface Options {
 }
 
 /** What is measured of a store that may hang, or may not be open yet. */
-export function createStoreFigures({ now, monotonic }: Options) {
+function createStoreFigures({ now, monotonic }: Options) {
   let store: StoreSource | undefined
   const opened = async () => store ?? Promise.reject(new Error('The store is not open yet.'))
   const share = <Figure>(maxAge: number, ask: (store: StoreSource) => Promise<Figure>) =>
