@@ -113,13 +113,16 @@ export interface LastKey {
 
 /** Reads what is copied to another store. */
 export function createPages({ db, read }: Pick<Context, 'db' | 'read'>) {
-  const selects = new Map(
-    Object.entries(copySql.copyPages).map(([table, statement]) => [table, db.prepare(statement).raw()]),
-  )
   const selectLastKeys = db.prepare<[], LastKey>(copySql.lastKeys)
 
   const readPage: ReadPage = (table: Table, after, limit) =>
-    read(() => selects.get(table)?.all(...after, limit) as Row[])
+    read(
+      () =>
+        db
+          .prepare(copySql.selectPage(table))
+          .raw()
+          .all(...after, limit) as Row[],
+    )
 
   return { readPage, lastKeys: () => read(() => selectLastKeys.all()) }
 }
