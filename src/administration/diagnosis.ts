@@ -1,7 +1,6 @@
 import { ABBREVIATED } from '../domain/application.ts'
 import { timestamp } from '../domain/public-fields.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
-import { isNotShownYet } from '../domain/secret.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
 import { ago } from './age.ts'
 import type { Diagnosis, Findings, Instructions, Owner } from './findings.ts'
@@ -91,9 +90,6 @@ function withoutSecret({ clientId, secrets, now, instructions }: Owner): string 
   if (secrets.some(({ state }) => state === 'active')) return undefined
   const rotate = `${instructions.rotate(clientId)} makes a new one: hand it over.`
   if (secrets.length === 0) return `It has no secret: ${rotate}`
-  if (secrets.every(isNotShownYet)) {
-    return 'Its secret is not valid yet, because it was not shown to the end: run the seed again, and hand over the secret that it prints.'
-  }
   const [last] = secrets.toSorted((one, other) => Number(other.endsAt) - Number(one.endsAt)) as [ListedSecret]
   const endedAt = last.revokedAt ?? Number(last.endsAt)
   const ended = last.revokedAt === null ? 'the last one ended at' : 'an operator revoked the last one at'

@@ -1,6 +1,5 @@
 import { timestamp } from '../domain/public-fields.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
-import { isNotShownYet } from '../domain/secret.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import { ago } from './age.ts'
 import type { ApplicationInTrouble, Findings, Owner } from './findings.ts'
@@ -155,7 +154,7 @@ function lastUse(secrets: readonly ListedSecret[]): number {
 }
 
 function endedSecret({ clientId, secrets, now, instructions }: Owner, state: 'expired' | 'revoked'): string {
-  const used = lastUsed(secrets.filter((secret) => secret.state === state && !isNotShownYet(secret)))
+  const used = lastUsed(secrets.filter((secret) => secret.state === state))
   // Where there is none, that comes first.
   const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret
   const ended = used ? endOf(used) : 'The secret that it uses is not valid'

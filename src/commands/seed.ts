@@ -2,8 +2,10 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { Administration } from '../administration/administration.ts'
+import type { SeedStep } from '../administration/seed.ts'
 import { parseSeedFile, type SeedPlan } from '../administration/seed-plan.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { StoreUnavailable } from '../domain/store.ts'
 import { createSeedOutput, createSeedProgress, printPlan, warnOfPlan } from './seed-output.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, OutputFailed, readInput, type Terminal, withJson } from './shared/terminal.ts'
@@ -12,7 +14,7 @@ import { type JsonOption, OutputFailed, readInput, type Terminal, withJson } fro
 const PAUSE_MS = 5
 
 const AGAIN = 'Run seed again for what is not registered yet.'
-const NOT_SHOWN = 'Run seed again: those that are registered but not shown get new secrets.'
+const NOT_REGISTERED = 'What could not be printed is not registered.'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -38,7 +40,10 @@ export function seedCommand(terminal: Terminal): Command {
     })
 }
 
-/** Registers step by step, and shows each step before the next one. A signal ends it after a step. */
+/**
+ * Shows each step, and registers it when that is written: so whatever ends a run, everything that is registered was shown. A
+ * signal ends it after a step. Throws OperatorError; if something that was shown is not registered, the error says so.
+ */
 async function carryOut(terminal: Terminal, options: JsonOption, seed: Administration['seed'], plan: SeedPlan) {
   const stopped = new AbortController()
   const stop = (signal: string) => stopped.abort(signal)
@@ -46,13 +51,19 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
   const output = createSeedOutput(terminal, options, plan)
   const tellProgress = createSeedProgress(terminal, options, plan)
   try {
-    for await (const step of seed.register(plan, stopped.signal)) {
+    for await (const step of seed.steps(plan)) {
       await output.show(step)
+      const refused = await register(step)
+      output.count(step, refused.length)
       tellProgress(step)
+      if (refused.length > 0) throw new OperatorError(refusedText(refused))
       await sleep(PAUSE_MS)
+      if (stopped.signal.aborted) break
     }
   } catch (error) {
-    if (error instanceof OutputFailed) throw new OperatorError(`${error.message} ${NOT_SHOWN}`, { cause: error })
+    if (error instanceof OutputFailed) {
+      throw new OperatorError(`${error.message} ${NOT_REGISTERED} ${AGAIN}`, { cause: error })
+    }
     await output.end()
     throw error
   } finally {
@@ -60,4 +71,18 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
   }
   await output.end()
   if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${AGAIN}`)
+}
+
+/** Registers a step that was shown. Returns the ids that others have registered or removed meanwhile. */
+function register(step: SeedStep): Promise<string[]> {
+  return step.register().catch((error) => {
+    if (!(error instanceof OperatorError || error instanceof StoreUnavailable)) throw error
+    const last = step.suites.length + step.applications.length
+    const message = `${error.message.replace(/\.?$/, '.')} The credentials printed last (${last}) may not be valid. ${AGAIN}`
+    throw new OperatorError(message, { cause: error })
+  })
+}
+
+function refusedText(ids: string[]): string {
+  return `Others have changed these since the seed began, so the credentials printed for them are not valid: ${ids.join(', ')}. ${AGAIN}`
 }

@@ -29,7 +29,7 @@ async function openMovable(t: Test) {
 
 /** Every change of a table that is copied: the registry, operators and their keys. */
 const CHANGES = [
-  ...['register', 'startSecrets', 'setStatus', 'updateApplication', 'removeApplication', 'updateSuite', 'removeSuite'],
+  ...['register', 'setStatus', 'updateApplication', 'removeApplication', 'updateSuite', 'removeSuite'],
   ...['approve', 'withdraw', 'revokeTokens', 'addSecret', 'rotateSecret', 'revokeSecret'],
   ...['addOperator', 'removeOperator', 'addAdminKey', 'revokeAdminKey'],
 ] as (keyof ReturnType<typeof callsOf>)[]
