@@ -1,5 +1,6 @@
 import { ABBREVIATED } from '../domain/application.ts'
 import { timestamp } from '../domain/public-fields.ts'
+import { toldOf } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
 import { ago } from './age.ts'
@@ -18,9 +19,6 @@ import {
 } from './remedies.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { ShownSuite } from './suites.ts'
-
-/** Reasons that developers know by their HTTP status, 429. */
-const TOO_MANY = new Set(['too many failures', 'token quota exceeded'])
 
 /** 7 days, as on the overview. */
 const SOON_MS = 7 * 24 * 60 * 60 * 1000
@@ -139,7 +137,8 @@ export function diagnoseUnknown(
 
 function whatHappens(trouble: Trouble, { application, now }: Findings): string {
   if (isBeforeToken(trouble, application)) return `Before its last token: ${trouble.reason}, ${howOften(trouble, now)}.`
-  return refusalText(trouble, now, TOO_MANY.has(trouble.reason) ? ' with 429' : '')
+  // Developers know these reasons by their status.
+  return refusalText(trouble, now, toldOf(trouble.reason)?.status === 429 ? ' with 429' : '')
 }
 
 /** The text for an application of which nothing is refused now. */

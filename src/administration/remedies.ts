@@ -1,4 +1,5 @@
 import { timestamp } from '../domain/public-fields.ts'
+import { isOfTokens } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import { ago } from './age.ts'
@@ -18,13 +19,7 @@ export interface Trouble {
   last: RefusalCount
 }
 
-/** Where tokens are used, and not asked for. */
-const TOKEN_REASONS = new Set(['expired token', 'revoked token', 'application not approved'])
-
-/** What follows from another one, which is the one to mend. */
-const CONSEQUENCES = new Set(['too many failures'])
-
-/** Groups refusals (newest first) by reason. Newest group first, but mere consequences of another reason come last. */
+/** Groups refusals (newest first) by reason. Newest group first, but what follows from another reason comes last. */
 export function troublesOf(refusals: readonly RefusalCount[]): Trouble[] {
   const byReason = Map.groupBy(refusals, ({ reason }) => reason)
   return [...byReason].map(toTrouble).sort((one, other) => rank(one) - rank(other) || other.lastAt - one.lastAt)
@@ -44,11 +39,7 @@ function toTrouble([reason, rows]: [string, RefusalCount[]]): Trouble {
 }
 
 function rank({ reason }: Trouble): number {
-  return CONSEQUENCES.has(reason) ? 1 : 0
-}
-
-function isOfTokens(reason: string): boolean {
-  return TOKEN_REASONS.has(reason)
+  return reason === 'too many failures' ? 1 : 0
 }
 
 /** How long a trouble may be the present one though there was success since: other instances may have it. */

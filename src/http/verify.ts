@@ -2,12 +2,12 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Application } from '../domain/application.ts'
 import { CHECK_PASSED, type Observer } from '../domain/events.ts'
+import { CHECK_REASONS, type ErrorAnswer } from '../domain/reasons.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { ActiveToken, Verdict } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { bearerToken } from './wire/authorization.ts'
 import { headerValue } from './wire/header-value.ts'
-import { type ErrorAnswer, INVALID_TOKEN, NO_SUCH_SUITE, NOT_APPROVED } from './wire/refusals.ts'
 import { sendError } from './wire/refuse.ts'
 import { askedBy, askedFor } from './wire/request.ts'
 import { VERIFY_PATH } from './wire/target.ts'
@@ -79,10 +79,9 @@ export function verify(
     const suite = verdict.kind === 'no such suite' ? undefined : request.params.suite
     const asked = askedFor(request, verdict.kind === 'no such suite' ? undefined : request.routeOptions.url)
     observe({ type: 'token refused', reason, suite, clientId, tokenId, ...asked })
-    if (verdict.kind === 'no such suite') sendError(reply, NO_SUCH_SUITE)
-    else if (verdict.kind === 'not approved') refuse(NOT_APPROVED, reply)
+    if (verdict.kind === 'no such suite') sendError(reply, CHECK_REASONS[reason])
     else if (reason === 'no token') demandToken(reply)
-    else refuse(INVALID_TOKEN, reply)
+    else refuse(CHECK_REASONS[reason], reply)
   }
 
   function pass({ application, tokenId, expiresAt }: ActiveToken, reply: FastifyReply): void {

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Observer } from '../../domain/events.ts'
+import { REQUEST_REASONS } from '../../domain/reasons.ts'
 import { requestIdOf } from '../../domain/request-id.ts'
 import { type MalformedReason, sendFinal, unreadRequest } from '../../listener/malformed.ts'
 import { pipelineOf } from '../../listener/pipeline.ts'
 import { OTHER } from './measured-answers.ts'
-import { errorBody, REFUSALS } from './refusals.ts'
-import { ANSWER_HEADERS, JSON_TYPE } from './refuse.ts'
+import { ANSWER_HEADERS, errorBody, JSON_TYPE } from './refuse.ts'
 import { traceIdOf } from './request.ts'
 
 /**
@@ -19,7 +19,7 @@ export function answerMalformed(
   socket: Socket,
   request: Pick<IncomingMessage, 'headers'> | undefined = unreadRequest(socket),
 ): void {
-  const answer = REFUSALS[reason]
+  const answer = REQUEST_REASONS[reason]
   const { status } = answer
   const sentHeaders = request?.headers ?? {}
   const requestId = requestIdOf(sentHeaders)
