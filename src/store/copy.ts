@@ -229,16 +229,23 @@ export const TABLES = {
 
 export type Table = keyof typeof TABLES
 
-/** A column of a table, for the statements of a store. */
-export interface Column {
-  name: string
-  type: ColumnType
+/** How a database reads a column as it is copied, and takes the nth parameter of a statement. */
+interface Dialect {
+  read(column: string, type: ColumnType): string
+  parameter(n: number, type: ColumnType): string
 }
 
-/** The columns of a table in the order of a copied row, and those of its key, which are the first of them. */
-export function columnsOf(table: Table): { columns: Column[]; key: Column[] } {
-  const columns = Object.entries(TABLES[table].columns).map(([name, type]) => ({ name, type }))
-  return { columns, key: columns.slice(0, TABLES[table].key) }
+/** A page of a table: the rows after a key, in its order. */
+export function selectPage(table: Table, { read, parameter }: Dialect): string {
+  const columns = Object.entries(TABLES[table].columns)
+  const key = columns.slice(0, TABLES[table].key)
+  const names = key.map(([name]) => name)
+  return `
+  SELECT ${columns.map(([name, type]) => read(name, type))}
+    FROM ${table}
+   WHERE (${names}) > (${key.map(([, type], at) => parameter(at + 1, type))})
+   ORDER BY ${names}
+   LIMIT ${parameter(key.length + 1, 'bigint')}`
 }
 
 type Value = string | number | null

@@ -40,7 +40,7 @@ export async function receive(location: PostgresLocation): Promise<Target> {
     throw error
   }
 
-  const readPage: ReadPage = (table, after, limit) => ask<Row>(sql.selectPage(table), [...after, limit])
+  const readPage: ReadPage = (table, after, limit) => ask<Row>(sql.copyPage(table), [...after, limit])
 
   return {
     place,

@@ -1,4 +1,4 @@
-import { type Column, columnsOf, type Table } from '../../copy.ts'
+import { selectPage, TABLES, type Table } from '../../copy.ts'
 
 // Whatever the role or the database has: a copy may take minutes, and pauses between its statements.
 export const limitCopy = `
@@ -13,31 +13,24 @@ export const findRows = ['applications', 'suites', 'secrets', 'tokens', 'token_c
 
 /** Inserts rows, given as one array for each column. */
 export function insertRows(table: Table): string {
-  const { columns } = columnsOf(table)
-  const names = columns.map(({ name }) => name)
-  const arrays = columns.map(({ type }, at) => `$${at + 1}::${type === 'bytea' ? 'text' : type}[]`)
-  const values = columns.map(({ name, type }) => (type === 'bytea' ? `decode(${name}, 'hex')` : name))
+  const columns = Object.entries(TABLES[table].columns)
+  const names = columns.map(([name]) => name)
+  const arrays = columns.map(([, type], at) => `$${at + 1}::${type === 'bytea' ? 'text' : type}[]`)
   return `
   INSERT INTO ${table} (${names})
-  SELECT ${values}
+  SELECT ${columns.map(([name, type]) => (type === 'bytea' ? `decode(${name}, 'hex')` : name))}
     FROM unnest(${arrays}) AS copied (${names})`
 }
 
-/** The rows after a key, in its order, as SQLite's pages are: bytes are hex. */
-export function selectPage(table: Table): string {
-  const { columns, key } = columnsOf(table)
-  const names = key.map(({ name }) => name)
-  return `
-  SELECT ${columns.map(asCopied)}
-    FROM ${table}
-   WHERE (${names}) > (${names.map((_, at) => `$${at + 1}`)})
-   ORDER BY ${names}
-   LIMIT $${names.length + 1}`
-}
-
-function asCopied({ name, type }: Column): string {
-  if (type === 'uuid') return `replace(${name}::text, '-', '')`
-  return type === 'bytea' ? `encode(${name}, 'hex')` : name
+/** Reads rows as SQLite does: bytes are hex, and ids of tokens too. */
+export function copyPage(table: Table): string {
+  return selectPage(table, {
+    read(column, type) {
+      if (type === 'uuid') return `replace(${column}::text, '-', '')`
+      return type === 'bytea' ? `encode(${column}, 'hex')` : column
+    },
+    parameter: (n) => `$${n}`,
+  })
 }
 
 // Not undone with the transaction, and not to be: no key is used twice.
