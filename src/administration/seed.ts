@@ -55,15 +55,12 @@ function renewStep(
     suites: suites.map((suite) => ({ ...suite, clientSecret: generateSecret() })),
     applications: applications.map((application) => ({ ...application, clientSecret: generateSecret() })),
   }
-  const secrets = [
-    ...step.suites.map(({ suiteId, clientSecret }) => ({ owner: suiteId, clientSecret })),
-    ...step.applications.map(({ clientId, clientSecret }) => ({ owner: clientId, clientSecret })),
-  ]
 
   async function register(): Promise<string[]> {
     const refused: string[] = []
-    for (const { owner, clientSecret } of secrets) {
-      const secret = { digest: digestGenerated(clientSecret), createdAt: now() }
+    for (const one of [...step.suites, ...step.applications]) {
+      const owner = 'suiteId' in one ? one.suiteId : one.clientId
+      const secret = { digest: digestGenerated(one.clientSecret), createdAt: now() }
       if (await store.addSecret(owner, secret, audit())) report({ type: 'secret added', clientId: owner })
       else refused.push(owner)
     }
