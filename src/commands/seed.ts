@@ -6,6 +6,7 @@ import type { SeedStep } from '../administration/seed.ts'
 import { parseSeedFile, type SeedPlan } from '../administration/seed-plan.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
+import { withPeriod } from '../domain/text.ts'
 import { createSeedOutput, createSeedProgress, printPlan, warnOfPlan } from './seed-output.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, OutputFailed, readInput, type Terminal, withJson } from './shared/terminal.ts'
@@ -78,7 +79,7 @@ function register(step: SeedStep): Promise<string[]> {
   return step.register().catch((error) => {
     if (!(error instanceof OperatorError || error instanceof StoreUnavailable)) throw error
     const last = step.suites.length + step.applications.length
-    const message = `${error.message.replace(/\.?$/, '.')} The credentials printed last (${last}) may not be valid. ${AGAIN}`
+    const message = `${withPeriod(error.message)} The credentials printed last (${last}) may not be valid. ${AGAIN}`
     throw new OperatorError(message, { cause: error })
   })
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Audit, Author } from '../domain/audit-event.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
+import { withPeriod } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { type AuditEntry, databaseEntry } from './audited.ts'
@@ -135,10 +136,6 @@ class MaybeCopied extends OperatorError {
     const again = 'Copy again, and empty that database first where it has applications by now.'
     super(`${what}: ${withPeriod(cause.message)} ${again}`, { cause })
   }
-}
-
-function withPeriod(text: string): string {
-  return text.replace(/\.?$/, '.')
 }
 
 /** Types as PostgreSQL names them. In a copied row, bytes are hex. */
