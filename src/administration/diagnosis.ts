@@ -1,6 +1,6 @@
 import { ABBREVIATED } from '../domain/application.ts'
 import { timestamp } from '../domain/public-fields.ts'
-import { toldOf } from '../domain/reasons.ts'
+import { factsOf } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
 import { ago } from './age.ts'
@@ -138,7 +138,7 @@ export function diagnoseUnknown(
 function whatHappens(trouble: Trouble, { application, now }: Findings): string {
   if (isBeforeToken(trouble, application)) return `Before its last token: ${trouble.reason}, ${howOften(trouble, now)}.`
   // Developers know these reasons by their status.
-  return refusalText(trouble, now, toldOf(trouble.reason)?.status === 429 ? ' with 429' : '')
+  return refusalText(trouble, now, factsOf(trouble.reason)?.status === 429 ? ' with 429' : '')
 }
 
 /** The text for an application of which nothing is refused now. */

@@ -8,16 +8,16 @@ type ErrorCode =
   | 'temporarily_unavailable'
   | 'server_error'
 
-/** What a caller is told: a status, an error code, and a sentence in which {field} stands for what a request names. */
+/** An error answer. In the description, {field} stands for a field or a method that depends on the request. */
 export interface ErrorAnswer {
   status: number
   code: ErrorCode
   description: string
 }
 
-/** What callers and operators are told of a reason. */
-interface Told extends ErrorAnswer {
-  /** For operators, in the console. Undefined: the reason needs no explanation. */
+/** The answer to callers, and the explanation for operators. */
+interface ReasonFacts extends ErrorAnswer {
+  /** Shown in the console. Undefined: the reason needs no explanation. */
   words?: string | undefined
 }
 
@@ -57,7 +57,7 @@ export const CHECK_REASONS = {
   },
   /** Whatever the token is. */
   'no such suite': invalidRequest(404, 'There is no such suite'),
-} satisfies Record<string, Told>
+} satisfies Record<string, ReasonFacts>
 
 export type CheckReason = keyof typeof CHECK_REASONS
 
@@ -126,14 +126,14 @@ export const REQUEST_REASONS = {
   'too many imported secrets to check': unavailable(503, 'The server is busy; try again'),
   'store unavailable': unavailable(503, 'The server cannot do this now; try again'),
   'unexpected error': { status: 500, code: 'server_error', description: 'The server failed' },
-} satisfies Record<string, Told>
+} satisfies Record<string, ReasonFacts>
 
 export type RequestReason = keyof typeof REQUEST_REASONS
 
-const REASONS: Record<string, Told> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
+const REASONS: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
 
-/** What is told of a reason in the log; undefined: it is one of another version. */
-export function toldOf(reason: string): Told | undefined {
+/** The facts of a reason in the log, which may be a reason of another version: then undefined. */
+export function factsOf(reason: string): ReasonFacts | undefined {
   return REASONS[reason]
 }
 
@@ -143,19 +143,19 @@ export function isOfTokens(reason: string): boolean {
 }
 
 /** The answer to every client that is not authenticated, RFC 6749 §5.2. */
-function notAuthenticated(words: string): Told {
+function notAuthenticated(words: string): ReasonFacts {
   return { status: 401, code: 'invalid_client', description: 'Unknown client or wrong secret', words }
 }
 
 /** The answer to every token that is not active, RFC 6750 §3.1. */
-function invalidToken(words?: string): Told {
+function invalidToken(words?: string): ReasonFacts {
   return { status: 401, code: 'invalid_token', description: 'The token is invalid', words }
 }
 
-function invalidRequest(status: number, description: string, words?: string): Told {
+function invalidRequest(status: number, description: string, words?: string): ReasonFacts {
   return { status, code: 'invalid_request', description, words }
 }
 
-function unavailable(status: number, description: string, words?: string): Told {
+function unavailable(status: number, description: string, words?: string): ReasonFacts {
   return { status, code: 'temporarily_unavailable', description, words }
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Diagnosis, Health, Instructions } from '../../administration/findings.ts'
 import type { Explanation } from '../../administration/why.ts'
-import { toldOf } from '../../domain/reasons.ts'
+import { factsOf } from '../../domain/reasons.ts'
 import type { RefusalCount } from '../../domain/refusal.ts'
 import { type Column, table } from './components/table.ts'
 import { age, note, section, type Tone, time } from './components/words.ts'
@@ -116,6 +116,6 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
 }
 
 function reasonOf(reason: string): Html {
-  const words = toldOf(reason)?.words
+  const words = factsOf(reason)?.words
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
 }

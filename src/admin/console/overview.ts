@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { toldOf } from '../../domain/reasons.ts'
+import { factsOf } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import type { EndingSecrets, NodeStatistics, Statistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
@@ -142,7 +142,7 @@ function refusedTable(refused: Shown['refused']): Html {
     return html`<p class="quiet-text">No application or suite was refused in the last 30 days.</p>`
   const rows = refused.map(({ kind, id, name: called, reason, lastAt }) => [
     ownerLink(kind, id, called),
-    toldOf(reason)?.words ?? reason,
+    factsOf(reason)?.words ?? reason,
     time(lastAt),
   ])
   return table(
