@@ -4,12 +4,14 @@ import { factsOf } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
 import { ago } from './age.ts'
-import type { Diagnosis, Findings, Instructions, Owner } from './findings.ts'
 import {
+  type Findings,
   hasTokenSince,
   howOften,
+  type Instructions,
   isBeforeToken,
   isOver,
+  type Owner,
   RECENT_MS,
   refusalText,
   remedyOf,
@@ -19,6 +21,17 @@ import {
 } from './remedies.ts'
 import type { ListedSecret } from './secrets.ts'
 import type { ShownSuite } from './suites.ts'
+
+/** `doubtful`: no request is refused now, but something may still be wrong. */
+export type Health = 'well' | 'doubtful' | 'wrong'
+
+export interface Diagnosis {
+  health: Health
+  /** One line per likely cause, with its remedy: newest first, but causes from before the last token come last. */
+  lines: string[]
+  /** Where else to look if the partner still sees errors although nothing is refused now. */
+  elsewhere?: string
+}
 
 /** 7 days, as on the overview. */
 const SOON_MS = 7 * 24 * 60 * 60 * 1000

@@ -130,6 +130,8 @@ export const REQUEST_REASONS = {
 
 export type RequestReason = keyof typeof REQUEST_REASONS
 
+export type Reason = CheckReason | AuthenticationReason | RequestReason
+
 const REASONS: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
 
 /** The facts of a reason in the log, which may be a reason of another version: then undefined. */

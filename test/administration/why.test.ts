@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { COMMANDS, type Instructions } from '../../src/administration/findings.ts'
+import { COMMANDS, type Instructions } from '../../src/administration/remedies.ts'
 import { diagnosisText } from '../../src/administration/views.ts'
 import { refusal } from '../support/refusal.ts'
 import { createWorldOfSuites } from '../support/suites.ts'

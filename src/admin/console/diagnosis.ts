@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Diagnosis, Health, Instructions } from '../../administration/findings.ts'
+import type { Diagnosis, Health } from '../../administration/diagnosis.ts'
+import type { Instructions } from '../../administration/remedies.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { factsOf } from '../../domain/reasons.ts'
 import type { RefusalCount } from '../../domain/refusal.ts'
