@@ -2,14 +2,11 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { Administration } from '../administration/administration.ts'
-import type { SeedStep } from '../administration/seed.ts'
 import { parseSeedFile, type SeedPlan } from '../administration/seed-plan.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { StoreUnavailable } from '../domain/store.ts'
-import { withPeriod } from '../domain/text.ts'
 import { createSeedOutput, createSeedProgress, printPlan, warnOfPlan } from './seed-output.ts'
 import { administer } from './shared/administer.ts'
-import { type JsonOption, OutputFailed, readInput, type Terminal, withJson } from './shared/terminal.ts'
+import { type JsonOption, OutputFailed, readInput, say, type Terminal, withJson } from './shared/terminal.ts'
 
 /** A server beside gets its turns between two steps. */
 const PAUSE_MS = 5
@@ -43,7 +40,7 @@ export function seedCommand(terminal: Terminal): Command {
 
 /**
  * Shows each step, and registers it when that is written: so whatever ends a run, everything that is registered was shown. A
- * signal ends it after a step. Throws OperatorError; if something that was shown is not registered, the error says so.
+ * signal ends it after a step. If something that was shown may not be registered, the error or a warning before it says so.
  */
 async function carryOut(terminal: Terminal, options: JsonOption, seed: Administration['seed'], plan: SeedPlan) {
   const stopped = new AbortController()
@@ -51,10 +48,14 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
   for (const signal of SIGNALS) process.once(signal, stop)
   const output = createSeedOutput(terminal, options, plan)
   const tellProgress = createSeedProgress(terminal, options, plan)
+  /** How many were shown and may not be registered. */
+  let unregistered = 0
   try {
     for await (const step of seed.steps(plan)) {
       await output.show(step)
-      const refused = await register(step)
+      unregistered = step.suites.length + step.applications.length
+      const refused = await step.register()
+      unregistered = 0
       output.count(step, refused.length)
       tellProgress(step)
       if (refused.length > 0) throw new OperatorError(refusedText(refused))
@@ -65,6 +66,9 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
     if (error instanceof OutputFailed) {
       throw new OperatorError(`${error.message} ${NOT_REGISTERED} ${AGAIN}`, { cause: error })
     }
+    if (unregistered > 0) {
+      say(terminal, options, 'warning', `The credentials printed last (${unregistered}) may not be valid. ${AGAIN}`)
+    }
     await output.end()
     throw error
   } finally {
@@ -72,16 +76,6 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
   }
   await output.end()
   if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${AGAIN}`)
-}
-
-/** Registers a step that was shown. Returns the ids that others have registered or removed meanwhile. */
-function register(step: SeedStep): Promise<string[]> {
-  return step.register().catch((error) => {
-    if (!(error instanceof OperatorError || error instanceof StoreUnavailable)) throw error
-    const last = step.suites.length + step.applications.length
-    const message = `${withPeriod(error.message)} The credentials printed last (${last}) may not be valid. ${AGAIN}`
-    throw new OperatorError(message, { cause: error })
-  })
 }
 
 function refusedText(ids: string[]): string {
