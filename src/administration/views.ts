@@ -10,7 +10,7 @@ import {
 } from '../domain/public-fields.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
-import type { Diagnosis } from './findings.ts'
+import type { Diagnosis } from './diagnosis.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'
 import type { ListedApplication } from './search.ts'
 import type { ListedSecret } from './secrets.ts'

@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts'
 import { type DatabaseLocation, locationText, type SqliteLocation } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { NOT_SHOWN_YET } from '../domain/secret.ts'
 import type { Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
@@ -179,7 +178,8 @@ function judge(owner: SecretOwner, now: number): Finding {
     )
   }
   const consequence = kind === 'suite' ? 'cannot introspect' : 'gets no tokens'
-  if (endsAt === null || endsAt === NOT_SHOWN_YET) {
+  // 0: of a secret that a seed of an earlier version stored, and did not show.
+  if (!endsAt) {
     return warning(`${who} has no secret that was ever valid, and ${consequence}.`, `"${rotate}", or seed again.`)
   }
   const advice = kind === 'suite' ? `"${rotate}" makes one.` : `"${rotate}" makes one; or suspend or remove it.`

@@ -22,9 +22,6 @@ export type SecretState = 'active' | 'expired' | 'revoked'
 /** A client secret that is about to be stored. `endsAt` left out: it has no end. */
 export type NewSecret = Pick<Secret, 'digest' | 'createdAt'> & Partial<Pick<Secret, 'endsAt'>>
 
-/** The end of a secret that is not valid yet, because nobody has been shown it. */
-export const NOT_SHOWN_YET = 0
-
 /** The cost of a check, the log2 of N first: 16 MiB and some 0.1 s; one of the OWASP Password Storage settings. */
 const COST = { ln: 14, r: 8, p: 5 }
 const MAX_MEMORY = 64 * 1024 * 1024
@@ -59,11 +56,6 @@ export async function digestImported(secret: string): Promise<string> {
 
 /** An imported secret that nobody knows: refusing an unknown client must cost what refusing a known one costs. */
 export const DECOY = { digest: importedForm(Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES)) }
-
-/** Whether a secret was to be shown first, and was not. */
-export function isNotShownYet({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>): boolean {
-  return endsAt === NOT_SHOWN_YET && revokedAt === null
-}
 
 /** The state of a secret at this time, in milliseconds since the epoch. */
 export function secretState({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>, now: number): SecretState {

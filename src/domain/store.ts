@@ -81,8 +81,6 @@ export interface Registry {
    * `skipNamesake`, too). Returns those that were added.
    */
   register(newcomers: Newcomers, audit: Audit): Promise<Newcomers>
-  /** Activates the secrets of these applications and suites that were stored as not shown yet. Audited when they were stored. */
-  startSecrets(owners: readonly string[]): Promise<void>
   /** Resolves to whether there is such an application; so do the methods that follow. */
   setStatus(clientId: string, status: Application['status'], audit: Audit): Promise<boolean>
   /** Changes those fields that are given. */

@@ -28,3 +28,8 @@ export function visibleOnOneLine(text: string): string {
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
+
+/** A sentence with one period at its end. */
+export function withPeriod(text: string): string {
+  return text.replace(/\.?$/, '.')
+}

@@ -1,12 +1,12 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Application } from '../domain/application.ts'
+import { CHECK_REASONS, type ErrorAnswer } from '../domain/reasons.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { ActiveToken, Verdict } from '../issuer/check.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { bearerToken } from './wire/authorization.ts'
 import { type CheckOptions, reportPassed, reportRefused } from './wire/checks.ts'
-import { type ErrorAnswer, INVALID_TOKEN, NO_SUCH_SUITE, NOT_APPROVED } from './wire/refusals.ts'
 import { sendError } from './wire/refuse.ts'
 
 /** Where gateways ask; what they append behind the suite is cut off before the request is routed. */
@@ -54,10 +54,10 @@ export function verify(app: FastifyInstance, options: CheckOptions): void {
       return
     }
     reportRefused(options, verdict, suite, request.routeOptions.url, request)
-    if (verdict.kind === 'no such suite') sendError(reply, NO_SUCH_SUITE)
-    else if (verdict.kind === 'not approved') answers.refuse(NOT_APPROVED, reply)
-    else if (verdict.reason === 'no token') answers.demandToken(reply)
-    else answers.refuse(INVALID_TOKEN, reply)
+    const { kind, reason } = verdict
+    if (kind === 'no such suite') sendError(reply, CHECK_REASONS[reason])
+    else if (reason === 'no token') answers.demandToken(reply)
+    else answers.refuse(CHECK_REASONS[reason], reply)
   }
 }
 

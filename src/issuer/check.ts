@@ -1,5 +1,5 @@
 import type { Application } from '../domain/application.ts'
-import type { InactiveReason } from '../domain/refusal.ts'
+import type { InactiveReason } from '../domain/reasons.ts'
 import type { FoundToken, Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { expiresAt, isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'

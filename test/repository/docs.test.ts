@@ -2,7 +2,7 @@ import { existsSync, globSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { settings } from '../../src/config.ts'
-import { REFUSALS } from '../../src/http/wire/refusals.ts'
+import { REQUEST_REASONS } from '../../src/domain/reasons.ts'
 import { openDatabase } from '../../src/store/sqlite/connection.ts'
 import { LINES, nameInLog } from '../../src/telemetry/audit-log.ts'
 import { CATALOGUE, type Metric } from '../../src/telemetry/metrics/catalogue.ts'
@@ -62,7 +62,7 @@ t.test('Docs: docs/log.md lists every reason of a refused or failed request with
   const [, section = ''] = read('docs/log.md').split('`reason` of `request refused` and `request failed`:')
   const rows = [...section.matchAll(/^\| `(.+?)` \| (\d+) \|$/gm)]
   const documented = rows.map(([, reason, status]) => [reason, Number(status)])
-  const real = Object.entries(REFUSALS).filter(([, { code }]) => code !== 'invalid_client')
+  const real = Object.entries(REQUEST_REASONS).filter(([, { code }]) => code !== 'invalid_client')
   t.strictSame(Object.fromEntries(documented), Object.fromEntries(real.map(([reason, { status }]) => [reason, status])))
 })
 

@@ -5,21 +5,59 @@ import type { Entry } from './log.ts'
 /** A change of a name that is not durable yet. */
 type Naming = { at: number } & ({ name: string; file: ModelFile } | { name: string; file: undefined })
 
+/** The names in a directory: what processes see, and what a power cut may leave of it. */
+function createNames() {
+  const present = new Map<string, ModelFile>()
+  let durable = new Map<string, ModelFile>()
+  let pending: Naming[] = []
+
+  function applied(changes: Naming[]): Map<string, ModelFile> {
+    const result = new Map(durable)
+    for (const { name, file } of changes) {
+      if (file) result.set(name, file)
+      else result.delete(name)
+    }
+    return result
+  }
+
+  return {
+    present,
+
+    /** Undefined: the name is removed. */
+    set(name: string, file: ModelFile | undefined, at: number): void {
+      if (file) present.set(name, file)
+      else present.delete(name)
+      pending.push({ at, name, file })
+    },
+
+    /** A sync that began then has ended. */
+    synced(began: number): void {
+      durable = applied(pending.filter(({ at }) => at < began))
+      pending = pending.filter(({ at }) => at >= began)
+    },
+
+    /** The names after a power cut. */
+    after(survival: Survival, random: Random): Map<string, ModelFile> {
+      if (survival === 'everything') return applied(pending)
+      const kept = survival === 'nothing' ? 0 : random.between(0, pending.length + 1)
+      return applied(pending.slice(0, kept))
+    },
+  }
+}
+
 /** A directory on a disk that may lose power. Apply the entries of the log in their order, and cut at any of them. */
 export function createModel() {
   const files = new Map<bigint, ModelFile>()
-  const names = new Map<string, ModelFile>()
-  let durableNames = new Map<string, ModelFile>()
-  let pendingNames: Naming[] = []
+  const names = createNames()
   const began = new Map<bigint, number>()
 
   function apply(entry: Entry, at: number): void {
     switch (entry.type) {
       case 'open': {
-        if (!entry.isNew && names.has(entry.name)) break
+        if (!entry.isNew && names.present.has(entry.name)) break
         const file = new ModelFile(entry.mode)
         files.set(entry.inode, file)
-        name(entry.name, file, at)
+        names.set(entry.name, file, at)
         break
       }
       case 'write':
@@ -32,11 +70,11 @@ export function createModel() {
         files.get(entry.inode)?.chmod(entry.mode)
         break
       case 'unlink':
-        name(entry.name, undefined, at)
+        names.set(entry.name, undefined, at)
         break
       case 'rename':
-        name(entry.to, names.get(entry.from), at)
-        name(entry.from, undefined, at)
+        names.set(entry.to, names.present.get(entry.from), at)
+        names.set(entry.from, undefined, at)
         break
       case 'sync begin':
         began.set(entry.number, at)
@@ -46,47 +84,23 @@ export function createModel() {
     }
   }
 
-  function name(name: string, file: ModelFile | undefined, at: number): void {
-    if (file) names.set(name, file)
-    else names.delete(name)
-    pendingNames.push({ at, name, file })
-  }
-
   function synced({ inode, failed }: Entry & { type: 'sync end' }, began: number): void {
     const file = files.get(inode)
     if (file && failed) file.dropped(began)
     else if (file) file.synced(began)
-    else if (!failed) {
-      durableNames = named(pendingNames.filter(({ at }) => at < began))
-      pendingNames = pendingNames.filter(({ at }) => at >= began)
-    }
-  }
-
-  function named(changes: Naming[]): Map<string, ModelFile> {
-    const result = new Map(durableNames)
-    for (const { name, file } of changes) {
-      if (file) result.set(name, file)
-      else result.delete(name)
-    }
-    return result
+    else if (!failed) names.synced(began)
   }
 
   /** What is in the directory after a power cut now. Each file survives as `survivalOf` says, and so do the names. */
   function cut(survivalOf: () => Survival, random: Random) {
-    const ofNames = survivalOf()
-    const kept =
-      ofNames === 'nothing' ? 0 : ofNames === 'everything' ? Infinity : random.between(0, pendingNames.length + 1)
-    return [...named(pendingNames.slice(0, kept))].map(([name, file]) => ({
-      name,
-      ...file.after(survivalOf(), random),
-    }))
+    return [...names.after(survivalOf(), random)].map(([name, file]) => ({ name, ...file.after(survivalOf(), random) }))
   }
 
   return {
     apply,
     cut,
     /** What the processes see in the directory. */
-    now: () => [...names].map(([name, file]) => ({ name, bytes: file.now() })),
-    hasPending: (name: string) => names.get(name)?.hasPending === true,
+    now: () => [...names.present].map(([name, file]) => ({ name, bytes: file.now() })),
+    hasPending: (name: string) => names.present.get(name)?.hasPending === true,
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { aboutSuite, COMMANDS, type Instructions } from '../../administration/findings.ts'
+import { aboutSuite, COMMANDS, type Instructions } from '../../administration/remedies.ts'
 import {
   explanationView,
   listedApplicationView,

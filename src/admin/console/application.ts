@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
-import type { ApplicationInTrouble } from '../../administration/findings.ts'
+import type { ApplicationInTrouble } from '../../administration/remedies.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import type { ApplicationNames } from '../../domain/application.ts'
 import type { AdminContext } from '../context.ts'

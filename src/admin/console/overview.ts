@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { factsOf } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import type { EndingSecrets, NodeStatistics, Statistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
 import { chart, type LiveValues, text, times } from './chart.ts'
 import { table } from './components/table.ts'
 import { asOf, badge, card, emptyState, name, note, section, time } from './components/words.ts'
-import { reasonInWords } from './diagnosis.ts'
 import { count, duration, NONE, overviewCharts, overviewLiveValues, REASONS } from './figures.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
@@ -142,7 +142,7 @@ function refusedTable(refused: Shown['refused']): Html {
     return html`<p class="quiet-text">No application or suite was refused in the last 30 days.</p>`
   const rows = refused.map(({ kind, id, name: called, reason, lastAt }) => [
     ownerLink(kind, id, called),
-    reasonInWords(reason) ?? reason,
+    factsOf(reason)?.words ?? reason,
     time(lastAt),
   ])
   return table(

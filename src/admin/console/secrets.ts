@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ListedSecret } from '../../administration/secrets.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { isImported, isNotShownYet } from '../../domain/secret.ts'
+import { isImported } from '../../domain/secret.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
@@ -160,7 +160,7 @@ function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
   const cells = [
     html`${id} <span class="hint">${isImported(secret) ? 'imported' : 'generated'}</span>`,
     stateBadge(secret),
-    secret.state === 'active' || !isNotShownYet(secret) ? time(endsAt, 'never') : '–',
+    time(endsAt, 'never'),
     html`${time(createdAt)} <span class="hint">${age(createdAt, now)}</span>`,
     age(lastUsedAt, now, 'not used yet'),
   ]
@@ -168,7 +168,6 @@ function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
 }
 
 function stateBadge(secret: ListedSecret): Html {
-  if (isNotShownYet(secret)) return badge('never shown')
   if (secret.state !== 'active') return badge(secret.state)
   return secret.endsAt === null ? badge('active', 'good') : badge('active, ends', 'warn')
 }

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Event, Observer } from '../../domain/events.ts'
-import { AuthenticationRefused, type RequestReason, RequestRefused } from '../../domain/refusal.ts'
+import { AUTHENTICATION_REASONS, type ErrorAnswer, REQUEST_REASONS, type RequestReason } from '../../domain/reasons.ts'
+import { AuthenticationRefused, RequestRefused } from '../../domain/refusal.ts'
 import { requestIdOf } from '../../domain/request-id.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { Issuer } from '../../issuer/issuer.ts'
@@ -10,7 +11,6 @@ import { pipelineOf } from '../../listener/pipeline.ts'
 import { basicClientId } from './authorization.ts'
 import type { LateAnswers } from './late-answers.ts'
 import { nameEndpoint, OTHER } from './measured-answers.ts'
-import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
 import { askedFor, tellRequestId, traceIdOf } from './request.ts'
 
 /** What every answer says: no cache keeps it (RFC 6749 §5.1), and its type is the one that it has. */
@@ -71,6 +71,12 @@ export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: stri
   reply.code(answer.status).type(JSON_TYPE).send(errorBody(answer, field))
 }
 
+/** The body of RFC 6749 §5.2; what it does not allow in a description becomes `?`. */
+export function errorBody({ code, description }: ErrorAnswer, field = ''): string {
+  const text = description.replace('{field}', () => field)
+  return JSON.stringify({ error: code, error_description: text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
+}
+
 function say(
   event: Event,
   request: FastifyRequest,
@@ -105,7 +111,9 @@ function sentClientId({ body, headers }: FastifyRequest): string | undefined {
 }
 
 function answerTo(error: unknown): ErrorAnswer {
-  return error instanceof AuthenticationRefused ? NOT_AUTHENTICATED : REFUSALS[reasonOf(error)]
+  return error instanceof AuthenticationRefused
+    ? AUTHENTICATION_REASONS[error.reason]
+    : REQUEST_REASONS[reasonOf(error)]
 }
 
 function reasonOf(error: unknown): RequestReason {
@@ -135,7 +143,7 @@ function eventOf(error: unknown, answered: { status: number } & ReturnType<typeo
  */
 export function createMalformedAnswers({ observe, measure }: { observe: Observer; measure?: Observer | undefined }) {
   return (reason: MalformedReason, socket: Socket, request = unreadRequest(socket)): void => {
-    const answer = REFUSALS[reason]
+    const answer = REQUEST_REASONS[reason]
     const { status } = answer
     const sentHeaders = request?.headers ?? {}
     const requestId = requestIdOf(sentHeaders)

@@ -1,6 +1,6 @@
 import type { Application, ApplicationKey, ApplicationNames, NewApplication } from '../../domain/application.ts'
 import type { Audit } from '../../domain/audit-event.ts'
-import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
+import type { NewSecret } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
 import { ACTIONS, type AuditSubject, ofApplication, ofOwner, ofRegistration, ofSuite } from '../audited.ts'
@@ -66,9 +66,6 @@ export function createRegistry({ reads, commands, audited }: Options): Registry 
         // Of those with one client id the first one was added.
         return { suites: addedSuites, applications: applications.filter(({ clientId }) => added.delete(clientId)) }
       }),
-
-    startSecrets: (owners) =>
-      commands.changeRegistry(async (ask) => void (await ask(sql.startSecrets, [owners, NOT_SHOWN_YET]))),
 
     updateApplication: (clientId, { name = null, developerEmail = null }, audit) =>
       change(audit, ofApplication('application updated', clientId), sql.updateApplication, [

@@ -1,11 +1,11 @@
 import type { Application, ApplicationKey, ApplicationNames, NewApplication } from '../../domain/application.ts'
 import type { Audit } from '../../domain/audit-event.ts'
-import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
+import type { NewSecret } from '../../domain/secret.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { NewSuite, Suite } from '../../domain/suite.ts'
 import { ACTIONS, type AuditSubject, ofApplication, ofOwner, ofRegistration, ofSuite } from '../audited.ts'
 import type { AuditedChange } from './audit.ts'
-import type { Change, Context } from './context.ts'
+import type { Context } from './context.ts'
 import * as sql from './statements/registry.ts'
 
 /** Keys that no row has: ids begin with 1. */
@@ -21,14 +21,13 @@ type NamesRow = [
 ]
 
 interface Options extends Pick<Context, 'db' | 'changes' | 'reader' | 'read'> {
-  change: Change
   audited: AuditedChange
   /** Throws OperatorError where the registry must not change. */
   assertNotMoved: () => void
 }
 
 /** The registry in SQLite: applications, suites, their secrets and approvals. */
-export function createRegistry({ db, changes, reader, read, change: changeAnyway, audited, assertNotMoved }: Options) {
+export function createRegistry({ db, changes, reader, read, audited, assertNotMoved }: Options) {
   const find = <Row>(statement: string) => {
     const select = db.prepare(statement).pluck()
     return (id: string) => {
@@ -63,7 +62,6 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
   const insertApplication = db.prepare(sql.insertApplication)
   const insertSuite = db.prepare(sql.insertSuite)
   const insertSecret = db.prepare(sql.insertSecret)
-  const startSecrets = db.prepare(sql.startSecrets)
   const setStatus = db.prepare(sql.setStatus)
   const updateApplication = db.prepare(sql.updateApplication)
   const updateSuite = db.prepare(sql.updateSuite)
@@ -124,12 +122,6 @@ export function createRegistry({ db, changes, reader, read, change: changeAnyway
         suites: newcomers.suites.filter(addSuite),
         applications: newcomers.applications.filter(addApplication),
       })),
-
-    startSecrets: (owners) =>
-      changeAnyway(() => {
-        assertNotMoved()
-        for (const owner of owners) startSecrets.run({ owner, not_shown_yet: NOT_SHOWN_YET })
-      }),
 
     updateApplication: (clientId, { name = null, developerEmail = null }, audit) =>
       change(

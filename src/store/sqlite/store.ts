@@ -109,7 +109,7 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
   const audited = createAuditedChange(context, change)
   const move = createMove(context, change)
   const { assertNotMoved } = move
-  const { registry, applicationOf } = createRegistry({ ...context, change, audited, assertNotMoved })
+  const { registry, applicationOf } = createRegistry({ ...context, audited, assertNotMoved })
 
   return {
     ...registry,

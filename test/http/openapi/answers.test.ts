@@ -1,13 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { answersOf, type DocumentedAnswer, operationsOf, readDescription } from '../../../lab/reference/description.ts'
-import {
-  INVALID_TOKEN,
-  NO_SUCH_SUITE,
-  NOT_APPROVED,
-  NOT_AUTHENTICATED,
-  REFUSALS,
-} from '../../../src/http/wire/refusals.ts'
+import { AUTHENTICATION_REASONS, CHECK_REASONS, REQUEST_REASONS } from '../../../src/domain/reasons.ts'
 import { VERSION } from '../../../src/version.ts'
 import { differences } from '../../support/openapi/answers.ts'
 import { CAUSES, type Cause, usualRequest } from '../../support/openapi/causes.ts'
@@ -71,11 +65,11 @@ t.test('OpenAPI: every route of the public port of this version is described, an
 
 t.test('OpenAPI: every refusal that a caller can see is described, with its status, code and words', async (t) => {
   const refusals = {
-    ...REFUSALS,
-    'not authenticated': NOT_AUTHENTICATED,
-    'invalid token': INVALID_TOKEN,
-    'not approved': NOT_APPROVED,
-    'no such suite': NO_SUCH_SUITE,
+    ...REQUEST_REASONS,
+    'not authenticated': AUTHENTICATION_REASONS['unknown client'],
+    'invalid token': CHECK_REASONS['unknown token'],
+    'not approved': CHECK_REASONS['application not approved'],
+    'no such suite': CHECK_REASONS['no such suite'],
   }
   const described = answers.filter(({ status, name }) => status >= 400 && name !== undefined && name !== 'no-token')
   const names = new Set(described.map(({ name }) => name as string))

@@ -33,7 +33,6 @@ export function callsOf(store: Store, key = keyOf(1)): Record<Method, () => Prom
     mostImportedSecrets: () => store.mostImportedSecrets(),
     findNamesakes: () => store.findNamesakes(['Application owner']),
     countApplications: () => store.countApplications(),
-    startSecrets: () => store.startSecrets(['owner']),
     revokeSpareSecret: () => store.revokeSpareSecret('owner', 1, START, AUDIT),
     findSealedAnswer: () => store.findSealedAnswer('digest', START),
     purgeIdempotencyRecords: () => store.purgeIdempotencyRecords(START, 1),

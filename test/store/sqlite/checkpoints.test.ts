@@ -151,7 +151,7 @@ t.test('Full log: whether there is room again is looked at outside of a transact
   }
   const change = createChange(context)
   const audited = createAuditedChange(context, change)
-  const { registry, applicationOf } = createRegistry({ ...context, change, audited, assertNotMoved() {} })
+  const { registry, applicationOf } = createRegistry({ ...context, audited, assertNotMoved() {} })
   const tokens = createTokens({ ...context, applicationOf, observe() {} })
   const usage = createUsage(context)
   const token = newToken()

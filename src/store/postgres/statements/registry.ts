@@ -145,12 +145,6 @@ export const insertSecret = `
   SELECT $2, $3, $4, NULL, id FROM suites WHERE suite_id = $1
   RETURNING id`
 
-export const startSecrets = `
-  UPDATE secrets SET ends_at = NULL
-   WHERE ends_at = $2
-     AND (application_id IN (SELECT id FROM applications WHERE client_id = ANY ($1::text[]))
-       OR suite_id IN (SELECT id FROM suites WHERE suite_id = ANY ($1)))`
-
 export const setStatus = `
   UPDATE applications SET status = $2 WHERE client_id = $1 RETURNING id`
 

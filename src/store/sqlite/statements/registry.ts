@@ -104,12 +104,6 @@ export const insertSecret = `
    UNION ALL
   SELECT @digest, @created_at, @ends_at, NULL, id FROM suites WHERE suite_id = @owner`
 
-export const startSecrets = `
-  UPDATE secrets SET ends_at = NULL
-   WHERE ends_at = @not_shown_yet
-     AND (application_id = (SELECT id FROM applications WHERE client_id = @owner)
-       OR suite_id = (SELECT id FROM suites WHERE suite_id = @owner))`
-
 export const setStatus = `
   UPDATE applications SET status = ? WHERE client_id = ?`
 
