@@ -17,7 +17,7 @@ import { takeTurns } from './wire/turns.ts'
 
 const BODY_LIMIT = 64 * 1024
 
-/** Operators are few. An event stream takes one connection for as long as its page is open. */
+/** Operators are few. An open overview has one connection. */
 const MAX_CONNECTIONS = 64
 
 /** How long a request may take to arrive, headers and body. */
@@ -27,7 +27,7 @@ const REQUEST_TIMEOUT_MS = 10_000
 const IDLE_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 5000
 
-/** How long open connections get when the server closes. Event streams would never end by themselves. */
+/** How long open connections get when the server closes. */
 const CLOSE_MS = 250
 
 /** Fits the longest client id with every character percent-encoded. */
@@ -83,7 +83,7 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
     done()
   })
   limitAccess(app)
-  takeTurns(app)
+  takeTurns(app, { except: ['/live'] })
   refuseUnstorable(app)
   await app.register(async (api) => adminApi(api, context), { prefix: '/admin/v1' })
   await app.register(async (console) => adminConsole(console, context))

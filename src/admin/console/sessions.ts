@@ -11,9 +11,6 @@ declare module 'fastify' {
   }
 }
 
-/** Routes that pages request by themselves. They do not count as activity of the operator. */
-const BACKGROUND_ROUTES = ['/live']
-
 /**
  * Sets the caller from the session cookie before the body is read, and checks changes again afterwards: the session may have
  * ended while the body arrived. Access is decided by `limitAccess`.
@@ -22,8 +19,9 @@ export function recognizeSessions(console: FastifyInstance, { findSession }: Sig
   async function recognize(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const reference = sessionReferenceIn(request)
     const { url = '' } = request.routeOptions
-    if (reference === undefined || url.startsWith('/assets/')) return
-    const found = await findSession(reference, { touch: !BACKGROUND_ROUTES.includes(url) })
+    // Assets are public, and live.ts finds the sessions of its pages.
+    if (reference === undefined || url.startsWith('/assets/') || url === '/live') return
+    const found = await findSession(reference)
     request.session = found?.session ?? null
     if (found) setCaller(request, { operator: found.operator, origin: 'console', credential: reference })
     else {
