@@ -6,6 +6,7 @@ import type { Observer } from '../domain/events.ts'
 import { requestIdOf } from '../domain/request-id.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { COUNTED } from '../listener/answer.ts'
+import { originForm } from '../listener/framing.ts'
 import { type MalformedReason, malformedReason } from '../listener/malformed.ts'
 import { protect } from '../listener/protect.ts'
 import { accessToken } from './access-token.ts'
@@ -20,7 +21,7 @@ import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
 import { ANSWER_HEADERS, refuse } from './wire/refuse.ts'
 import { tellRequestId } from './wire/request.ts'
-import { assertTarget, originForm, refuseUnknownRoutes, withoutForeignPath } from './wire/target.ts'
+import { assertTarget, refuseUnknownRoutes, withoutForeignPath } from './wire/target.ts'
 
 export interface AppOptions {
   issuer: Issuer

@@ -6,8 +6,8 @@ import type { AdminContext } from '../context.ts'
 import { callerOf, setCaller } from '../wire/caller.ts'
 import { canChange, fieldsOf } from './forms.ts'
 import { html } from './html.ts'
+import { sessionReferenceIn } from './login.ts'
 import { liveParts } from './overview.ts'
-import { sessionReferenceIn } from './sessions.ts'
 
 /**
  * GET /live: the live parts of the overview, which live.js requests every second. They do not keep the session alive.

@@ -1,8 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { errorFor, type FieldError, field, formErrors, hidden } from './components/forms.ts'
-import { name, note, section } from './components/words.ts'
-import { errorsOf, fieldsOf, redirectDone, statusOf } from './forms.ts'
+import { name, note, section } from './components.ts'
+import {
+  errorFor,
+  errorsOf,
+  type FieldError,
+  field,
+  fieldsOf,
+  formErrors,
+  hidden,
+  redirectDone,
+  statusOf,
+} from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import type { Page } from './layout.ts'
 import type { RefusedSecrets } from './secrets.ts'

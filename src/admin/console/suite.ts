@@ -4,7 +4,6 @@ import type { Application } from '../../domain/application.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { pagerFromOldest, table } from './components/table.ts'
 import {
   asOf,
   clientIdOf,
@@ -12,17 +11,18 @@ import {
   emptyState,
   facts,
   name,
+  pagerFromOldest,
   section,
   statusBadge,
+  table,
   time,
-} from './components/words.ts'
-import { howToCheckTokens, urlsOf } from './credentials.ts'
+} from './components.ts'
 import { diagnosisNote, instructionsFor, refusalsPanel } from './diagnosis.ts'
 import { assertCanChange, canChange, fieldsOf, redirectDone } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { type Again, changeNames, namesPanel, notes, removalPage } from './owner.ts'
-import { changeSecrets, secretsPanel } from './secrets.ts'
+import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
 
 type Route = { Params: { id: string } }
 

@@ -11,11 +11,6 @@ export function assertTarget({ url, headers, httpVersion }: IncomingMessage): vo
   if (headers.host === undefined && httpVersion === '1.1') throw new RequestRefused('Host header missing')
 }
 
-/** The target as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
-export function originForm(target: string): string {
-  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
-}
-
 /**
  * The target of a gateway check without what the gateway appended behind the suite: the path and the query of the request
  * that it asks about, which may be as malformed as anybody likes. Other targets stay as they are.

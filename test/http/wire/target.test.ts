@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { originForm, pathOf, shownPath, withoutForeignPath } from '../../../src/http/wire/target.ts'
+import { pathOf, shownPath, withoutForeignPath } from '../../../src/http/wire/target.ts'
+import { originForm } from '../../../src/listener/framing.ts'
 import { listening, tokenRequest } from '../../support/listening.ts'
 import { anyText } from '../../support/texts.ts'
 import { createWorld } from '../../support/world.ts'
