@@ -17,7 +17,7 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
       ['Started', time(startedAt)],
       docsUrl !== '' && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl}</a>`],
     ])
-    const columns = ['Setting', 'Value', 'Meaning'].map((label) => ({ label }))
+    const columns = ['Setting', 'Value', 'Meaning']
     const rows = settings.map(({ name, value, meaning }) => [
       html`<code>${name}</code>`,
       value,

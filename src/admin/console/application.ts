@@ -12,7 +12,7 @@ import { diagnosisNote, instructionsFor, refusalsPanel, similarRefusalsPanel } f
 import { assertCanChange, canChange, checkboxes, confirm, fieldsOf, hidden, redirectDone } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { type Again, changeNames, namesPanel, notes, removalPage } from './owner.ts'
+import { type Again, changeNames, namesPanel, notes, type Owners, removalPage } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
 
 type Route = { Params: { id: string } }
@@ -53,27 +53,19 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     return redirectDone(reply, '/applications', 'application-removed')
   })
 
-  changeNames(console, {
+  const applications: Owners = {
     section: '/applications',
-    stored: async (id, request) => namesOf(await actions(request).show(id)),
+    find: (id, request) => actions(request).show(id),
     update: (id, { name, developer_email: developerEmail }, request) =>
       actions(request).update(id, { name, developerEmail }),
     show,
-  })
-
-  changeSecrets(console, context, {
-    section: '/applications',
-    find: (id, request) => actions(request).show(id),
-    show,
-  })
+  }
+  changeNames(console, applications)
+  changeSecrets(console, context, applications)
 }
 
 function pathOf(clientId: string): string {
   return path`/applications/${clientId}`
-}
-
-function namesOf({ name, developerEmail }: ShownApplication) {
-  return { name, developer_email: developerEmail }
 }
 
 /** Returns a function that answers with the page of an application, or 404. */
@@ -106,7 +98,7 @@ ${lastTokenAt === undefined && use}
 ${refusalsPanel(explanation, at)}
 <div class="columns">
 ${approvalsPanel({ base, approved, suites, canChange: mayChange })}
-${mayChange && namesPanel({ base, stored: namesOf(application), form: again.names })}
+${mayChange && namesPanel({ base, owner: application, form: again.names })}
 </div>
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
 ${lastTokenAt !== undefined && use}

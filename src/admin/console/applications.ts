@@ -7,7 +7,19 @@ import type { Suite } from '../../domain/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, suiteChoices } from './application.ts'
-import { age, badge, clientIdOf, developerOf, emptyState, name, note, pager, statusBadge, table } from './components.ts'
+import {
+  age,
+  badge,
+  clientIdOf,
+  developerOf,
+  emptyState,
+  name,
+  note,
+  number,
+  pager,
+  statusBadge,
+  table,
+} from './components.ts'
 import {
   assertCanChange,
   canChange,
@@ -33,12 +45,12 @@ const PAGE_SIZE = 50
 const STATUSES: readonly Application['status'][] = ['active', 'suspended']
 
 const COLUMNS = [
-  { label: 'Application' },
-  { label: 'Developer' },
-  { label: 'Status' },
-  { label: 'Approved suites' },
+  'Application',
+  'Developer',
+  'Status',
+  'Approved suites',
   { label: 'Last token', kind: 'line' },
-  { label: 'Tokens this hour', kind: 'number' },
+  number('Tokens this hour'),
 ] as const
 
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`

@@ -105,13 +105,7 @@ export async function lastChanges(store: AdminContext['store'], { kind, id }: Au
   return section('changes', 'Last changes', content, all)
 }
 
-const COLUMNS = [
-  { label: 'When' },
-  { label: 'Action', kind: 'line' },
-  { label: 'Target' },
-  { label: 'Who' },
-  { label: 'Change' },
-] as const
+const COLUMNS = ['When', { label: 'Action', kind: 'line' }, 'Target', 'Who', 'Change'] as const
 
 /** A table of changes. `isOfOne`: they all have the same subject, so its column is left out. */
 function eventTable(

@@ -83,30 +83,33 @@ ${content}
 </section>`
 }
 
-export interface Column {
-  label: string
-  /** `number`: right-aligned; `actions`: buttons at the end of the row; `line`: never wraps. */
-  kind?: 'number' | 'actions' | 'line'
+/** The label of a column. `number`: right-aligned; `actions`: buttons at the end of the row; `line`: never wraps. */
+export type Column = string | { label: string; kind: 'number' | 'actions' | 'line' }
+
+/** A column of figures. */
+export function number(label: string): Column {
+  return { label, kind: 'number' }
 }
 
 /**
  * A table whose first column is the row header. On narrow screens each row becomes a card. `caption`: for screen readers.
  */
 export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[]): Html {
+  const all = columns.map((column) => (typeof column === 'string' ? { label: column, kind: undefined } : column))
   // Explicit roles, because browsers drop the table semantics when CSS turns the rows into cards.
   return html`<div class="table"><table role="table">
 <caption class="unseen">${caption}</caption>
-<thead role="rowgroup"><tr role="row">${columns.map(
+<thead role="rowgroup"><tr role="row">${all.map(
     ({ label, kind }) =>
       html`<th role="columnheader" scope="col"${kind && html` class="${kind}"`}>${
         kind === 'actions' ? html`<span class="unseen">${label}</span>` : label
       }</th>`,
   )}</tr></thead>
-<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${columns.map((column, n) => cellOf(cells[n], column, n))}</tr>\n`)}</tbody>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${all.map((column, n) => cellOf(cells[n], column, n))}</tr>\n`)}</tbody>
 </table></div>`
 }
 
-function cellOf(cell: Part, { label, kind }: Column, n: number): Html {
+function cellOf(cell: Part, { label, kind }: { label: string; kind: string | undefined }, n: number): Html {
   if (n === 0) return html`<th role="rowheader" scope="row">${cell}</th>`
   return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }

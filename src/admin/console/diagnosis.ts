@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Diagnosis, Health, Instructions } from '../../administration/findings.ts'
 import type { Explanation } from '../../administration/why.ts'
 import type { RefusalCount } from '../../domain/refusal.ts'
-import { age, type Column, note, section, type Tone, table, time } from './components.ts'
+import { age, type Column, note, number, section, type Tone, table, time } from './components.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
 
@@ -85,15 +85,15 @@ export function similarRefusalsPanel(
   return section(id, heading, refusalsTable('Refused client ids that look like it, newest first', refusals, now, true))
 }
 
-const SENT = { label: 'Client id as sent' }
+const SENT = 'Client id as sent'
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Reason' },
-  { label: 'Times', kind: 'number' },
+  'Reason',
+  number('Times'),
   { label: 'Last refused', kind: 'line' },
-  { label: 'Endpoint and suite' },
-  { label: 'Address' },
-  { label: 'Last request id' },
+  'Endpoint and suite',
+  'Address',
+  'Last request id',
 ]
 
 /** Refusals, newest first. `withClient`: with the client id of each. */

@@ -3,7 +3,7 @@ import type { RefusedClient } from '../../domain/refusal.ts'
 import type { EndingSecrets, NodeStatistics, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
 import { chart } from './chart.ts'
-import { asOf, badge, card, emptyState, facts, name, note, section, table, time } from './components.ts'
+import { asOf, badge, card, emptyState, facts, name, note, number, section, table, time } from './components.ts'
 import { reasonInWords } from './diagnosis.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
@@ -147,15 +147,7 @@ function nodesSection({ nodes, at }: Statistics): Html | false {
     'Nodes',
     html`${table(
       'The nodes that share the database',
-      [
-        { label: 'Node' },
-        { label: 'Version' },
-        { label: 'Processes', kind: 'number' },
-        { label: 'Tokens/min', kind: 'number' },
-        { label: 'Checks/min', kind: 'number' },
-        { label: 'Refusals/min', kind: 'number' },
-        { label: 'Last seen' },
-      ],
+      ['Node', 'Version', ...['Processes', 'Tokens/min', 'Checks/min', 'Refusals/min'].map(number), 'Last seen'],
       nodes.map(nodeRow),
     )}
 <p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refusals. As of ${time(at)}; reload for newer figures. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`,
@@ -185,7 +177,7 @@ function refusedTable(refused: Shown['refused']): Html {
   ])
   return table(
     'Applications and suites that were refused most recently',
-    [{ label: 'Name' }, { label: 'Reason' }, { label: 'Last refused', kind: 'line' }],
+    ['Name', 'Reason', { label: 'Last refused', kind: 'line' }],
     rows,
   )
 }
@@ -197,7 +189,6 @@ function ownerLink(kind: RefusedClient['kind'], id: string, called: string): Htm
 /** All known minutes, newest first. */
 function figuresTable({ minutes, at }: Statistics): Html {
   const columns = [
-    'Minute until',
     'Tokens',
     'Valid',
     'Not valid',
@@ -217,7 +208,7 @@ function figuresTable({ minutes, at }: Statistics): Html {
   })
   return html`<details><summary>Every minute of the last hour, as of ${time(at)}</summary>${table(
     'Tokens, checks, refusals and how long requests took, by minute',
-    columns.map((label, n) => (n === 0 ? { label } : { label, kind: 'number' })),
+    ['Minute until', ...columns.map(number)],
     rows.toReversed(),
   )}</details>`
 }
@@ -234,7 +225,7 @@ function endingTable(ending: EndingSecrets | undefined): Html {
   const more = ending.inAWeek - ending.next.length
   return html`<p>After that, all their requests are refused. Rotate the secret of each, and pass the new one on in time.</p>${table(
     'Applications and suites whose last secret ends soon',
-    [{ label: 'Name' }, { label: 'Kind' }, { label: 'Last secret ends' }],
+    ['Name', 'Kind', 'Last secret ends'],
     rows,
   )}${more > 0 && html`<p class="quiet-text">And ${count(more)} more.</p>`}`
 }
@@ -242,12 +233,7 @@ function endingTable(ending: EndingSecrets | undefined): Html {
 function workersTable({ workers: { expected, each } }: Statistics): Html {
   return table(
     'The processes that answer requests, in the last second',
-    [
-      { label: 'Process' },
-      { label: 'CPU', kind: 'number' },
-      { label: 'Memory', kind: 'number' },
-      { label: 'Longest pause', kind: 'number' },
-    ],
+    ['Process', number('CPU'), number('Memory'), number('Longest pause')],
     Array.from({ length: expected }, (_, n) => {
       const one = each.find(({ worker }) => worker === n + 1)
       return [

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { ListedSecret } from '../../administration/secrets.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { isImported, isNotShownYet } from '../../domain/secret.ts'
@@ -19,34 +19,7 @@ import {
 } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-
-/** The form for a new secret. */
-interface Rotation {
-  /** The idempotency key: sending the form again creates no second secret. */
-  requestKey: string
-  /** One of OVERLAPS, in seconds. */
-  overlap: string
-  /** Hours as typed. If not empty, they take precedence over `overlap`. */
-  hours: string
-  /** Why the hours are invalid. */
-  error?: string
-}
-
-/** A form about secrets that could not be carried out: the rotation with its errors, or why. */
-export interface RefusedSecrets {
-  rotation?: Rotation
-  problem?: string
-  status: number
-}
-
-/** How applications or suites are found and shown. */
-interface Owners {
-  section: '/applications' | '/suites'
-  /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
-  find: (id: string, request: FastifyRequest) => Promise<{ name: string; suites?: readonly string[] }>
-  /** Shows the page again, with the error. */
-  show: (id: string, reply: FastifyReply, again: RefusedSecrets) => Promise<FastifyReply>
-}
+import type { Owners, Rotation } from './owner.ts'
 
 /** Handles the forms that rotate and revoke secrets. */
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
@@ -139,7 +112,7 @@ interface SecretsPanel {
   form: Rotation | undefined
 }
 
-const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used'].map((label) => ({ label }))
+const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used']
 
 /** The secrets of an application or a suite, newest first, without their values. */
 export function secretsPanel(panel: SecretsPanel): Html {
@@ -243,20 +216,9 @@ export function credentialsPage({ heading, clientId, clientSecret, advice, conte
   return {
     ...page,
     heading: html`<span>${heading}</span>`,
-    content: html`${secretBox(
-      [
-        { id: 'client-id', label: 'Client id', value: clientId },
-        { id: 'client-secret', label: 'Client secret', value: clientSecret },
-      ],
-      html`<p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p>`,
-    )}
+    content: html`<div class="secret" role="group" aria-label="New credentials">${copyable('client-id', 'Client id', clientId)}${copyable('client-secret', 'Client secret', clientSecret)}<div><p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p></div></div>
 ${content}`,
   }
-}
-
-/** Values that are shown only once, such as a new secret. `advice`: what to do with them. */
-function secretBox(values: readonly { id: string; label: string; value: string }[], advice: Part): Html {
-  return html`<div class="secret" role="group" aria-label="New credentials">${values.map(({ id, label, value }) => copyable(id, label, value))}<div>${advice}</div></div>`
 }
 
 /** A value with a copy button, which console.js shows. `id`: unique on the page. */

@@ -4,7 +4,7 @@ import type { RegisteredSuite } from '../../administration/suites.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { badge, emptyState, name, note, pagerFromOldest, section, table, time } from './components.ts'
+import { badge, emptyState, name, note, number, pagerFromOldest, section, table, time } from './components.ts'
 import {
   assertCanChange,
   canChange,
@@ -26,13 +26,7 @@ import { credentialsPage, howToCheckTokens, urlsOf } from './secrets.ts'
 
 const PAGE_SIZE = 50
 
-const COLUMNS = [
-  { label: 'Suite' },
-  { label: 'Id' },
-  { label: 'Secrets' },
-  { label: 'Registered' },
-  { label: 'Approved applications', kind: 'number' },
-] as const
+const COLUMNS = ['Suite', 'Id', 'Secrets', 'Registered', number('Approved applications')] as const
 
 const REGISTER = html`<a class="button primary" href="/new-suite">Register a suite</a>`
 
