@@ -217,7 +217,7 @@ export function listChoices({ store }: AdminContext): Promise<Suite[]> {
 }
 
 /** Handles the form for approvals. */
-export function changeApprovals(console: FastifyInstance, context: AdminContext): void {
+function changeApprovals(console: FastifyInstance, context: AdminContext): void {
   console.post<{ Params: { id: string } }>('/applications/:id/approvals', async (request, reply) => {
     const { id } = request.params
     const { applications } = administrationOf(context, request)
@@ -251,7 +251,7 @@ interface Approvals {
 }
 
 /** The approved suites. The form also sends which ones were shown as approved, so that only real edits are applied. */
-export function approvalsPanel({ base, approved, suites, canChange }: Approvals): Html {
+function approvalsPanel({ base, approved, suites, canChange }: Approvals): Html {
   if (suites.length === 0) return section('approvals', 'Approvals', nothingYet(canChange))
   if (!canChange) return section('approvals', 'Approvals', approvedOnly(approved, suites))
   const shown = suites.map(({ suiteId }) => suiteId).filter((suiteId) => approved.includes(suiteId))

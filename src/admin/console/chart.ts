@@ -157,6 +157,6 @@ function round(number: number): number {
 }
 
 /** A list of `count` items. */
-export function times<Item>(count: number, make: (n: number) => Item): Item[] {
+function times<Item>(count: number, make: (n: number) => Item): Item[] {
   return Array.from({ length: count }, (_, n) => make(n))
 }

@@ -254,7 +254,7 @@ ${docsUrl && html`<p><a href="${docsUrl}" rel="noreferrer">Read more</a></p>`}`
 }
 
 /** The command with which a suite introspects a token. */
-export function introspectionCommand(suite: Client): Html {
+function introspectionCommand(suite: Client): Html {
   const command = curl('/v1/oauth/introspect', 'token=ACCESS_TOKEN', suite)
   return copyable('introspect-curl', 'Try it in a terminal, with the token of an approved application', command)
 }
