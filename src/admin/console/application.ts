@@ -17,7 +17,8 @@ import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.
 
 type Route = { Params: { id: string } }
 
-const ABOVE = { href: '/applications', label: 'Applications' } as const
+/** The page above those of applications. */
+export const ABOVE = { href: '/applications', label: 'Applications' } as const
 
 /** The page of an application, and its forms. */
 export function application(console: FastifyInstance, context: AdminContext): void {

@@ -6,7 +6,7 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import type { Suite } from '../../domain/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { listChoices, suiteChoices } from './application.ts'
+import { ABOVE, listChoices, suiteChoices } from './application.ts'
 import {
   age,
   badge,
@@ -161,8 +161,6 @@ interface Form {
   /** The ids of the suites that are ticked. */
   suites: string[]
 }
-
-const ABOVE = { href: '/applications', label: 'Applications' }
 
 /** The inputs that show errors about a client id that is taken, and about suites. */
 const INPUTS = { conflict: 'client_id', suites: 'suite' }

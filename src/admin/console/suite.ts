@@ -26,7 +26,8 @@ import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets
 
 type Route = { Params: { id: string } }
 
-const ABOVE = { href: '/suites', label: 'Suites' } as const
+/** The page above those of suites. */
+export const ABOVE = { href: '/suites', label: 'Suites' } as const
 
 /** Approved applications per page. */
 const PAGE_SIZE = 20

@@ -23,6 +23,7 @@ import {
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { credentialsPage, howToCheckTokens, urlsOf } from './secrets.ts'
+import { ABOVE } from './suite.ts'
 
 const PAGE_SIZE = 50
 
@@ -80,8 +81,6 @@ interface Form {
   suiteId: string
   name: string
 }
-
-const ABOVE = { href: '/suites', label: 'Suites' }
 
 /** The input that shows errors about an id that is taken or invalid. */
 const INPUTS = { conflict: 'suite_id', id: 'suite_id' }
