@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { requestIdOf } from '../domain/request-id.ts'
 import { COUNTED } from '../listener/answer.ts'
 import { malformedReason } from '../listener/malformed.ts'
+import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
 import { accessToken } from './access-token.ts'
 import { introspect } from './introspect.ts'
@@ -16,7 +17,7 @@ import { createLateAnswers, type Later } from './wire/late-answers.ts'
 import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
 import { ANSWER_HEADERS, createMalformedAnswers, refuse } from './wire/refuse.ts'
-import { assertTarget, originForm, refuseUnknownRoutes, tellRequestId } from './wire/request.ts'
+import { assertTarget, refuseUnknownRoutes, tellRequestId } from './wire/request.ts'
 
 export interface AppOptions extends CheckOptions {
   /** Is given the connections that are open. */

@@ -91,6 +91,11 @@ function isAmbiguous({ httpVersionMajor, httpVersionMinor, headers, rawHeaders }
   return httpVersionMajor !== 1 || httpVersionMinor > 1 || !isKnownCoding || timesGiven('host', rawHeaders) > 1
 }
 
+/** The target of a request as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
+export function originForm(target: string): string {
+  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
+}
+
 /** How often a header of this name, in lower case, is among names and values in turn: Node.js uses the first, a proxy may use the last. */
 export function timesGiven(name: string, rawHeaders: string[]): number {
   let times = 0

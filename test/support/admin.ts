@@ -34,7 +34,7 @@ export async function createAdminWorld(
     DATABASE_URL: url = 'sqlite::memory:',
     ...given
   }: { DATABASE_URL?: string } & Partial<
-    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn' | 'liveInterval'>
+    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn'>
   > = {},
 ) {
   const clock = { time: START }

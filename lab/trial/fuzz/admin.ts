@@ -125,7 +125,7 @@ async function attackOnce(world: World, { port, grammar, secrets, counts }: Atta
   const whole = requests.map(({ text }) => text).join('')
   const text = kind === 'mutated' ? mutate(whole, random) : whole
   const { received, hung } = await exchange(port, text, {
-    ending: endingFor(kind, text, world),
+    ending: endingFor(kind, world),
     answers: length,
     random,
   })
@@ -156,9 +156,7 @@ function isWrongYes(requests: AdminRequest[], received: string, passed: number):
   return passed + redirects > requests.filter(({ mayPass }) => mayPass).length
 }
 
-/** The live stream ends only when the client leaves. */
-function endingFor(kind: string, text: string, { random }: World): Ending {
-  if (text.includes('/live')) return 'leave'
+function endingFor(kind: string, { random }: World): Ending {
   return kind === 'right' ? 'wait' : random.pick(['half-close', 'half-close', 'half-close', 'leave'])
 }
 

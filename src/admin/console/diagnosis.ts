@@ -4,8 +4,7 @@ import type { Instructions } from '../../administration/remedies.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { factsOf } from '../../domain/reasons.ts'
 import type { RefusalCount } from '../../domain/refusal.ts'
-import { type Column, table } from './components/table.ts'
-import { age, note, section, type Tone, time } from './components/words.ts'
+import { age, type Column, note, number, section, type Tone, table, time } from './components.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
 
@@ -88,15 +87,15 @@ export function similarRefusalsPanel(
   return section(id, heading, refusalsTable('Refused client ids that look like it, newest first', refusals, now, true))
 }
 
-const SENT = { label: 'Client id as sent' }
+const SENT = 'Client id as sent'
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Reason' },
-  { label: 'Times', kind: 'number' },
+  'Reason',
+  number('Times'),
   { label: 'Last refused', kind: 'line' },
-  { label: 'Endpoint and suite' },
-  { label: 'Address' },
-  { label: 'Last request id' },
+  'Endpoint and suite',
+  'Address',
+  'Last request id',
 ]
 
 /** Refusals, newest first. `withClient`: with the client id of each. */

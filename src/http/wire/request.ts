@@ -48,11 +48,6 @@ export function assertTarget({ url, headers, httpVersion }: IncomingMessage): vo
   if (headers.host === undefined && httpVersion === '1.1') throw new RequestRefused('Host header missing')
 }
 
-/** The target as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
-export function originForm(target: string): string {
-  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
-}
-
 /** What a segment may be that is surely no token or generated secret: a word, or a version. */
 const WORD = /^(v\d{1,2}|[a-z._-]{0,20}\d?)$/i
 

@@ -1,6 +1,6 @@
-import { ago } from '../../../administration/age.ts'
-import type { Application } from '../../../domain/application.ts'
-import { type Html, html, type Part } from '../html.ts'
+import { ago } from '../../administration/age.ts'
+import type { Application } from '../../domain/application.ts'
+import { type Html, html, type Part } from './html.ts'
 
 /** A state. Each has its own colour and symbol. */
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
@@ -81,4 +81,54 @@ export function section(id: string, heading: Part, content: Part, actions?: Part
 <div class="panel-head"><h2 id="${id}">${heading}</h2>${actions && html`<div class="actions">${actions}</div>`}</div>
 ${content}
 </section>`
+}
+
+/** The label of a column. `number`: right-aligned; `actions`: buttons at the end of the row; `line`: never wraps. */
+export type Column = string | { label: string; kind: 'number' | 'actions' | 'line' }
+
+/** A column of figures. */
+export function number(label: string): Column {
+  return { label, kind: 'number' }
+}
+
+/**
+ * A table whose first column is the row header. On narrow screens each row becomes a card. `caption`: for screen readers.
+ */
+export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[]): Html {
+  const all = columns.map((column) => (typeof column === 'string' ? { label: column, kind: undefined } : column))
+  // Explicit roles, because browsers drop the table semantics when CSS turns the rows into cards.
+  return html`<div class="table"><table role="table">
+<caption class="unseen">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${all.map(
+    ({ label, kind }) =>
+      html`<th role="columnheader" scope="col"${kind && html` class="${kind}"`}>${
+        kind === 'actions' ? html`<span class="unseen">${label}</span>` : label
+      }</th>`,
+  )}</tr></thead>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${all.map((column, n) => cellOf(cells[n], column, n))}</tr>\n`)}</tbody>
+</table></div>`
+}
+
+function cellOf(cell: Part, { label, kind }: { label: string; kind: string | undefined }, n: number): Html {
+  if (n === 0) return html`<th role="rowheader" scope="row">${cell}</th>`
+  return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
+}
+
+type Url = string | undefined
+
+/** Links to the other pages of a list, oldest first. Undefined if there is only one page. */
+export function pagerFromOldest({ first, next }: { first: Url; next: Url }): Html | undefined {
+  return pages([first, 'Oldest'], [next, 'Newer'])
+}
+
+/** Links to the other pages of a list, newest first. Undefined if there is only one page. */
+export function pager({ newest, older }: { newest?: Url; older?: Url }): Html | undefined {
+  return pages([newest, 'Newest'], [older, 'Older'])
+}
+
+function pages([first, firstLabel]: [Url, string], [next, nextLabel]: [Url, string]): Html | undefined {
+  if (first === undefined && next === undefined) return
+  return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${firstLabel}</a>`}${
+    next !== undefined && html`<a class="button" href="${next}" rel="next">${nextLabel}</a>`
+  }</nav>`
 }
