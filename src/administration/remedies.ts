@@ -1,6 +1,6 @@
-import { timestamp } from '../domain/public-fields.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { isNotShownYet } from '../domain/secret.ts'
+import { timestamp } from '../domain/time.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import { ago } from './age.ts'
 import type { ApplicationInTrouble, Findings, Owner } from './findings.ts'

@@ -1,80 +1,127 @@
 import type { FastifyInstance } from 'fastify'
-import { timestamp } from '../../administration/views.ts'
-import type { Latency, NodeStatistics, Statistics, Traffic } from '../../domain/statistics.ts'
+import { choice, flag, list, object, real, text, time, view, whole } from '../../domain/schema.ts'
+import type { Latency, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
+import { answer } from './schemas.ts'
+
+const LATENCY = object('Latency', 'How long requests took; null: there were none', {
+  p50_seconds: real('The median'),
+  p99_seconds: real('The 99th percentile'),
+}).nullable()
+
+const TRAFFIC = object('Traffic', 'What the server did in a period', {
+  tokens: whole('How many tokens were issued'),
+  active_checks: whole('How many checks found the token active'),
+  inactive_checks: whole('How many checks found the token not active'),
+  refusals: whole('How many requests were refused'),
+  token_latency: LATENCY,
+  check_latency: LATENCY,
+})
+
+const MINUTE = object('Minute', 'One minute', {
+  ended_at: time('When it ended'),
+  traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running'),
+})
+
+const REFUSED_FOR = object('RefusedFor', 'A reason for refusals', {
+  kind: choice(['authentication', 'request'], 'What was refused'),
+  reason: text('The real reason, as in the log'),
+  count: whole('How many times'),
+})
+
+const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
+  count: whole('How many'),
+  is_exact: flag('true: they were counted; false: it is an estimate'),
+})
+
+const ENDING_SECRET = object('EndingSecret', 'An application or a suite whose last secret ends', {
+  kind: choice(['application', 'suite'], 'Its kind'),
+  id: text('Its client id or id'),
+  name: text('Its name'),
+  ends_at: time('When its last secret ends'),
+})
+
+const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that will soon have no active secret', {
+  in_a_day: whole('How many within a day'),
+  in_a_week: whole('How many within a week'),
+  next: list('Some of them, the next one first', ENDING_SECRET),
+})
+
+const WORKER = object('Worker', 'A process, in the last second', {
+  worker: whole('Its number'),
+  cpu_seconds: real('The CPU time that it used'),
+  resident_bytes: whole('The memory that it uses'),
+  lag_seconds: real('The longest delay of its event loop'),
+})
+
+const WORKERS = object('Workers', 'The processes that answer requests', {
+  expected: whole('How many there should be'),
+  serving: whole('How many answer requests'),
+  each: list('Those that have told', WORKER),
+})
+
+const NODE = object('Node', 'A server, as it was when it last reported; it reports every ten seconds', {
+  name: text('The name of its machine and its port'),
+  version: text('Its version'),
+  started_at: time('When it started'),
+  last_seen_at: time('When it last reported'),
+  is_this: flag('Whether this server is the one that answers'),
+  is_gone: flag('true: it has not reported for 30 seconds'),
+  workers: object('NodeWorkers', 'The processes that answer requests', {
+    expected: whole('How many there should be'),
+    serving: whole('How many answered requests'),
+  }),
+  last_minute: object('NodeMinute', 'What it did in the minute before it reported', {
+    tokens: whole('How many tokens it issued'),
+    checks: whole('How many checks it answered'),
+    refusals: whole('How many requests it refused'),
+  }),
+})
+
+const STORE = object('Store', 'The database', {
+  kind: choice(['sqlite', 'postgres'], 'Its kind'),
+  is_up: flag('Whether it can be used'),
+  database_bytes: whole('The size of the database').nullable(),
+  log_bytes: whole('The size of its write-ahead log, on SQLite').nullable(),
+  last_backup_at: time('When the last backup was made').nullable(),
+})
+
+const STATISTICS = object('Statistics', 'The figures of the server. null means unknown', {
+  at: time('The time of these figures'),
+  started_at: time('When the server started'),
+  version: text('Its version'),
+  last_minute: TRAFFIC,
+  last_hour: TRAFFIC,
+  minutes: list('The minutes of the last hour, oldest first; the last entry is the 60 seconds up to now', MINUTE),
+  refusals: list('The reasons of refusals in the last hour, most frequent first', REFUSED_FOR),
+  live_tokens: LIVE_TOKENS.nullable(),
+  ending_secrets: ENDING_SECRETS.nullable(),
+  workers: WORKERS,
+  nodes: list(
+    'The servers on this PostgreSQL database that have an admin listener, including this one, by name; empty on SQLite',
+    NODE,
+  ),
+  store: STORE,
+})
 
 /** /statistics: the figures of the overview. */
 export function statistics(api: FastifyInstance, { statistics }: AdminContext): void {
-  api.get('/statistics', async () => statisticsView(await statistics.read()))
+  api.get('/statistics', { schema: answer(STATISTICS) }, async () => statisticsView(await statistics.read()))
 }
 
 function statisticsView(statistics: Statistics) {
-  const { at, startedAt, version, lastMinute, lastHour, minutes, refusals, workers, nodes, store } = statistics
-  const { liveTokens, endingSecrets } = statistics
-  return {
-    at: timestamp(at),
-    started_at: timestamp(startedAt),
-    version,
-    last_minute: trafficView(lastMinute),
-    last_hour: trafficView(lastHour),
-    minutes: minutes.map(({ endedAt, traffic }) => ({
-      ended_at: timestamp(endedAt),
-      traffic: traffic ? trafficView(traffic) : null,
-    })),
-    refusals,
-    live_tokens: liveTokens ? { count: liveTokens.count, is_exact: liveTokens.isExact } : null,
-    ending_secrets: endingSecrets
-      ? {
-          in_a_day: endingSecrets.inADay,
-          in_a_week: endingSecrets.inAWeek,
-          next: endingSecrets.next.map(({ endsAt, ...owner }) => ({ ...owner, ends_at: timestamp(endsAt) })),
-        }
-      : null,
-    workers: {
-      expected: workers.expected,
-      serving: workers.serving,
-      each: workers.each.map(({ worker, cpuSeconds, residentBytes, lagSeconds }) => ({
-        worker,
-        cpu_seconds: cpuSeconds,
-        resident_bytes: residentBytes,
-        lag_seconds: lagSeconds,
-      })),
-    },
-    nodes: nodes.map(nodeView),
-    store: {
-      kind: store.kind,
-      is_up: store.isUp,
-      database_bytes: store.databaseBytes ?? null,
-      log_bytes: store.logBytes ?? null,
-      last_backup_at: store.lastBackupAt === undefined ? null : timestamp(store.lastBackupAt),
-    },
-  }
+  return view(STATISTICS, {
+    ...statistics,
+    lastMinute: withSeconds(statistics.lastMinute),
+    lastHour: withSeconds(statistics.lastHour),
+    minutes: statistics.minutes.map(({ endedAt, traffic }) => ({ endedAt, traffic: traffic && withSeconds(traffic) })),
+  })
 }
 
-function nodeView({ name, version, startedAt, lastSeenAt, isThis, isGone, workers, lastMinute }: NodeStatistics) {
-  return {
-    name,
-    version,
-    started_at: timestamp(startedAt),
-    last_seen_at: timestamp(lastSeenAt),
-    is_this: isThis,
-    is_gone: isGone,
-    workers: { expected: workers.expected, serving: workers.serving },
-    last_minute: { tokens: lastMinute.tokens, checks: lastMinute.checks, refusals: lastMinute.refusals },
-  }
+function withSeconds({ tokenLatency, checkLatency, ...traffic }: Traffic) {
+  return { ...traffic, tokenLatency: inSeconds(tokenLatency), checkLatency: inSeconds(checkLatency) }
 }
 
-function trafficView(traffic: Traffic) {
-  return {
-    tokens: traffic.tokens,
-    active_checks: traffic.activeChecks,
-    inactive_checks: traffic.inactiveChecks,
-    refusals: traffic.refusals,
-    token_latency: latencyView(traffic.tokenLatency),
-    check_latency: latencyView(traffic.checkLatency),
-  }
-}
-
-function latencyView(latency: Latency | undefined) {
-  return latency ? { p50_seconds: latency.p50, p99_seconds: latency.p99 } : null
+function inSeconds(latency: Latency | undefined) {
+  return latency && { p50Seconds: latency.p50, p99Seconds: latency.p99 }
 }

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { timestamp } from './time.ts'
+
+// The described schema of a view makes its JSON (`view`), its type (`z.infer`), Fastify's serializer and its part of the
+// OpenAPI document (`jsonSchema`). The names of its fields are the JSON names.
+
+export const text = (description: string) => z.string().describe(description)
+
+export const whole = (description: string) => z.number().meta({ type: 'integer', description })
+
+export const real = (description: string) => z.number().describe(description)
+
+export const flag = (description: string) => z.boolean().describe(description)
+
+export const constant = <const Value extends string | boolean>(value: Value, description: string) =>
+  z.literal(value).describe(description)
+
+export const choice = <const Word extends string>(words: readonly Word[], description: string) =>
+  z.enum(words).describe(description)
+
+export const list = <Item extends z.ZodType>(description: string, item: Item) => z.array(item).describe(description)
+
+/** A time: text of RFC 3339 in a view, milliseconds since the epoch in what it is made of. */
+export const time = (description: string) => z.string().brand<'time'>().meta({ format: 'date-time', description })
+
+/** Any fields of an object, or null. */
+export const fields = (description: string) =>
+  z
+    .custom<Readonly<Record<string, unknown>> | null>()
+    .meta({ type: ['object', 'null'], additionalProperties: true, description })
+
+/** An object with these fields and no others. `title`: its name in the OpenAPI document. */
+export const object = <Fields extends z.ZodRawShape>(title: string, description: string, fields: Fields) =>
+  z.strictObject(fields).meta({ title, description })
+
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name
+
+/** What a view is made of: fields in camel case, times in milliseconds, undefined for what is null in the view. */
+type Source<View> =
+  View extends z.infer<ReturnType<typeof time>>
+    ? number
+    : View extends null
+      ? null | undefined
+      : View extends readonly (infer Item)[]
+        ? readonly Source<Item>[]
+        : View extends object
+          ? { readonly [Name in keyof View & string as CamelCase<Name>]: Source<View[Name]> }
+          : View
+
+/** The view of a value: the fields of the schema in its order, and no others. */
+export function view<Schema extends z.ZodType>(schema: Schema, value: Source<z.infer<Schema>>): z.infer<Schema> {
+  return viewOf(schema, value) as z.infer<Schema>
+}
+
+function viewOf(schema: z.ZodType, value: unknown): unknown {
+  if (value === undefined || value === null) return null
+  if (schema instanceof z.ZodNullable) return viewOf(schema.unwrap() as z.ZodType, value)
+  if (schema instanceof z.ZodArray) return (value as unknown[]).map((one) => viewOf(schema.element as z.ZodType, one))
+  if (!(schema instanceof z.ZodObject)) return schema.meta()?.format === 'date-time' ? timestamp(Number(value)) : value
+  const source = value as Record<string, unknown>
+  return Object.fromEntries(
+    Object.entries<z.ZodType>(schema.shape).map(([name, field]) => [name, viewOf(field, source[camelCase(name)])]),
+  )
+}
+
+/** The same with its names in camel case: `developerEmail` for `developer_email`. */
+export function camelCased<Fields extends object>(json: object): Fields {
+  return Object.fromEntries(Object.entries(json).map(([name, value]) => [camelCase(name), value])) as Fields
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+export type JsonSchema = Record<string, unknown>
+
+/** The JSON Schema of a schema, without `$ref`. What may be null has its type and null. */
+export function jsonSchema(schema: z.ZodType): JsonSchema {
+  const { $schema, ...json } = z.toJSONSchema(schema, { unrepresentable: 'any', override: joinNull })
+  return json
+}
+
+/** Makes one schema of the alternatives of a schema or null. A description of its own is of another thing: it has no title. */
+function joinNull({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const { anyOf: [value, none] = [], ...own } = jsonSchema
+  if (none?.type !== 'null') return
+  delete jsonSchema.anyOf
+  Object.assign(jsonSchema, value, own, { type: [value?.type, 'null'] })
+  if (own.description !== undefined && own.title === undefined) delete jsonSchema.title
+}
