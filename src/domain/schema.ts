@@ -51,18 +51,41 @@ type Source<View> =
 
 /** The view of a value: the fields of the schema in its order, and no others. */
 export function view<Schema extends z.ZodType>(schema: Schema, value: Source<z.infer<Schema>>): z.infer<Schema> {
-  return viewOf(schema, value) as z.infer<Schema>
+  return viewerOf(schema)(value) as z.infer<Schema>
 }
 
-function viewOf(schema: z.ZodType, value: unknown): unknown {
-  if (value === undefined || value === null) return null
-  if (schema instanceof z.ZodNullable) return viewOf(schema.unwrap() as z.ZodType, value)
-  if (schema instanceof z.ZodArray) return (value as unknown[]).map((one) => viewOf(schema.element as z.ZodType, one))
-  if (!(schema instanceof z.ZodObject)) return schema.meta()?.format === 'date-time' ? timestamp(Number(value)) : value
-  const source = value as Record<string, unknown>
-  return Object.fromEntries(
-    Object.entries<z.ZodType>(schema.shape).map(([name, field]) => [name, viewOf(field, source[camelCase(name)])]),
-  )
+type Viewer = (value: unknown) => unknown
+
+/** Made once per schema: asking zod for each value is slow. */
+const VIEWERS = new WeakMap<object, Viewer>()
+
+function viewerOf(schema: object): Viewer {
+  const viewer = VIEWERS.get(schema) ?? makeViewer(schema)
+  VIEWERS.set(schema, viewer)
+  return viewer
+}
+
+function makeViewer(schema: object): Viewer {
+  if (schema instanceof z.ZodNullable) {
+    const inner = viewerOf(schema.unwrap())
+    return (value) => (value === undefined || value === null ? null : inner(value))
+  }
+  if (schema instanceof z.ZodArray) {
+    const item = viewerOf(schema.element)
+    return (values) => (values as unknown[]).map((value) => item(value))
+  }
+  if (schema instanceof z.ZodObject) {
+    const fields = Object.entries<object>(schema.shape).map(
+      ([name, field]) => [name, camelCase(name), viewerOf(field)] as const,
+    )
+    return (value) => {
+      const shown: Record<string, unknown> = {}
+      for (const [name, source, viewer] of fields) shown[name] = viewer((value as Record<string, unknown>)[source])
+      return shown
+    }
+  }
+  const isTime = schema instanceof z.ZodString && schema.meta()?.format === 'date-time'
+  return isTime ? (value) => timestamp(Number(value)) : (value) => value
 }
 
 /** The same with its names in camel case: `developerEmail` for `developer_email`. */
