@@ -37,7 +37,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
 
-/** What a view is made of: fields in camel case, times in milliseconds, undefined for what is null in the view. */
+/** Fields in camel case, times in milliseconds since the epoch, undefined or null for what is null in the view. */
 type Source<View> =
   View extends z.infer<ReturnType<typeof time>>
     ? number
@@ -49,8 +49,11 @@ type Source<View> =
           ? { readonly [Name in keyof View & string as CamelCase<Name>]: Source<View[Name]> }
           : View
 
+/** What the view of this schema is made of. */
+export type SourceOf<Schema extends z.ZodType> = Source<z.infer<Schema>>
+
 /** The view of a value: the fields of the schema in its order, and no others. */
-export function view<Schema extends z.ZodType>(schema: Schema, value: Source<z.infer<Schema>>): z.infer<Schema> {
+export function view<Schema extends z.ZodType>(schema: Schema, value: SourceOf<Schema>): z.infer<Schema> {
   return viewerOf(schema)(value) as z.infer<Schema>
 }
 
