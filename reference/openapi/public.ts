@@ -29,6 +29,18 @@ const TOKEN = 'AaH8MKAkc-eG5SXJZtAxxEEXAMPLE_token_EXAMPLE_token_EXAMPLE_token_'
 const CLIENT_SECRET = 'EXAMPLEexampleEXAMPLEexampleEXAMPLEexamp'
 const ISSUER = 'https://token.example'
 
+/** The example of a token response. */
+const NEW_TOKEN = {
+  access_token: TOKEN,
+  token_type: 'bearer',
+  expires_in: 3599,
+  scope: '',
+  application_name: 'Demo application',
+  'developer.email': 'developer@demo.example',
+  issued_at: '1795232407588',
+  client_id: CLIENT_ID,
+}
+
 /** The OpenAPI description of the public port. */
 export function publicDocument(): Part {
   return withSchemas({
@@ -127,58 +139,53 @@ function requestToken(): Part {
         },
       },
     ),
-    responses: {
-      200: {
-        description: 'A new token.',
-        headers: headers(),
-        ...json(tokenResponse, {
-          credentials: {
-            summary: 'A token for the next 60 minutes',
-            value: {
-              access_token: TOKEN,
-              token_type: 'bearer',
-              expires_in: 3599,
-              scope: '',
-              application_name: 'Demo application',
-              'developer.email': 'developer@demo.example',
-              issued_at: '1795232407588',
-              client_id: CLIENT_ID,
-            },
-          },
-        }),
-      },
-      400: refused('The request is malformed.', {
-        ...known('query in the address', 'not a form', 'credentials in a header'),
-        ...refusal('field missing', 'A field is missing; the answer names it', 'client_secret'),
-        ...refusal('field empty', 'A field is empty', 'client_id'),
-        ...refusal('field repeated', 'A field is given more than once, known or not', 'grant_type'),
-        ...refusal('unsupported grant type', 'Another `grant_type`'),
-        ...known('fragment in the address', 'Host header missing', 'not HTTP'),
-      }),
-      401: refused(
-        lines(
-          'The client is not authenticated. Whatever the reason is, the answer is the same; the log of the server has',
-          'the true one. It has no `WWW-Authenticate`, because credentials in a header are not accepted here.',
-        ),
-        known('not authenticated'),
-      ),
-      ...formAnswers(),
-      429: refused(
-        lines(
-          'Too many wrong credentials came from this address, or the application has had its tokens of this hour. The',
-          'answer takes one to two seconds.',
-        ),
-        {
-          ...known('too many failures'),
-          ...refusal(
-            'token quota exceeded',
-            'More tokens than `TOKEN_QUOTA` allows the application in an hour of the clock',
-          ),
+    responses: tokenAnswers(),
+  }
+}
+
+function tokenAnswers(): Part {
+  return {
+    200: {
+      description: 'A new token.',
+      headers: headers(),
+      ...json(tokenResponse, {
+        credentials: {
+          summary: 'A token for the next 60 minutes',
+          value: NEW_TOKEN,
         },
-        RETRY_AFTER,
-      ),
-      503: busyOrUnavailable(),
+      }),
     },
+    400: refused('The request is malformed.', {
+      ...known('query in the address', 'not a form', 'credentials in a header'),
+      ...refusal('field missing', 'A field is missing; the answer names it', 'client_secret'),
+      ...refusal('field empty', 'A field is empty', 'client_id'),
+      ...refusal('field repeated', 'A field is given more than once, known or not', 'grant_type'),
+      ...refusal('unsupported grant type', 'Another `grant_type`'),
+      ...known('fragment in the address', 'Host header missing', 'not HTTP'),
+    }),
+    401: refused(
+      lines(
+        'The client is not authenticated. Whatever the reason is, the answer is the same; the log of the server has',
+        'the true one. It has no `WWW-Authenticate`, because credentials in a header are not accepted here.',
+      ),
+      known('not authenticated'),
+    ),
+    ...formAnswers(),
+    429: refused(
+      lines(
+        'Too many wrong credentials came from this address, or the application has had its tokens of this hour. The',
+        'answer takes one to two seconds.',
+      ),
+      {
+        ...known('too many failures'),
+        ...refusal(
+          'token quota exceeded',
+          'More tokens than `TOKEN_QUOTA` allows the application in an hour of the clock',
+        ),
+      },
+      RETRY_AFTER,
+    ),
+    503: busyOrUnavailable(),
   }
 }
 
@@ -403,40 +410,44 @@ function introspectToken(): Part {
       },
       { 'by-basic': byBasic, 'in-the-body': inTheBody },
     ),
-    responses: {
-      200: introspected(),
-      400: refused('The request is malformed.', {
-        ...known('query in the address', 'not a form'),
-        ...refusal('field missing', 'The field `token` is missing or empty', 'token'),
-        ...known('field repeated'),
-        ...refusal('credentials given twice', 'A secret in the body and an `Authorization` header'),
-        ...refusal(
-          'Authorization header malformed',
-          'The base64 of a `Basic` header is malformed, or the id or the secret in it is not printable ASCII',
-        ),
-        ...known('Authorization header repeated', 'fragment in the address', 'Host header missing', 'not HTTP'),
-      }),
-      401: refused(
-        "The suite is not authenticated. An application's credentials are no suite's.",
-        {
-          ...refusal(
-            'no credentials',
-            'No credentials, or a `Basic` header without a colon or with invalid percent-encoding',
-          ),
-          ...known('not authenticated'),
-        },
-        {
-          'WWW-Authenticate': {
-            description: 'The challenge of RFC 7617 §2',
-            required: true,
-            schema: { const: 'Basic realm="suites", charset="UTF-8"' },
-            example: 'Basic realm="suites", charset="UTF-8"',
-          },
-        },
+    responses: introspectionAnswers(),
+  }
+}
+
+function introspectionAnswers(): Part {
+  return {
+    200: introspected(),
+    400: refused('The request is malformed.', {
+      ...known('query in the address', 'not a form'),
+      ...refusal('field missing', 'The field `token` is missing or empty', 'token'),
+      ...known('field repeated'),
+      ...refusal('credentials given twice', 'A secret in the body and an `Authorization` header'),
+      ...refusal(
+        'Authorization header malformed',
+        'The base64 of a `Basic` header is malformed, or the id or the secret in it is not printable ASCII',
       ),
-      ...formAnswers(),
-      503: answered('Unavailable'),
-    },
+      ...known('Authorization header repeated', 'fragment in the address', 'Host header missing', 'not HTTP'),
+    }),
+    401: refused(
+      "The suite is not authenticated. An application's credentials are no suite's.",
+      {
+        ...refusal(
+          'no credentials',
+          'No credentials, or a `Basic` header without a colon or with invalid percent-encoding',
+        ),
+        ...known('not authenticated'),
+      },
+      {
+        'WWW-Authenticate': {
+          description: 'The challenge of RFC 7617 §2',
+          required: true,
+          schema: { const: 'Basic realm="suites", charset="UTF-8"' },
+          example: 'Basic realm="suites", charset="UTF-8"',
+        },
+      },
+    ),
+    ...formAnswers(),
+    503: answered('Unavailable'),
   }
 }
 

@@ -1,4 +1,4 @@
-import { APPLICATION, applicationFields } from '../domain/application.ts'
+import { APPLICATION } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
 import { ADMIN_KEY, OPERATOR, SESSION, type Session } from '../domain/operator.ts'
 import { choice, fields, list, object, text, time, view, whole } from '../domain/schema.ts'
@@ -14,9 +14,8 @@ import type { Explanation } from './why.ts'
 
 // What operators are shown, as JSON: one set of views for the command line and whatever else administers.
 
-// Applications and suites are shown with the same fields as in audit events; secrets are added where needed.
 export { timestamp } from '../domain/time.ts'
-export { applicationFields as applicationView, suiteFields as suiteView }
+export { suiteFields as suiteView }
 
 const lastTokenAt = time('When it last got a token, up to a minute late; null: never').nullable()
 const tokensThisHour = whole('How many tokens it got since the full hour')

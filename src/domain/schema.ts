@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { timestamp } from './time.ts'
 
-// The described schema of a view makes its JSON (`view`), its type (`z.infer`), Fastify's serializer and its part of the
-// OpenAPI document (`jsonSchema`). The names of its fields are the JSON names.
+// The described schema of a view makes its JSON (`view`), Fastify's serializer and its part of the OpenAPI document
+// (`jsonSchema`). The names of its fields are the JSON names.
 
 export const text = (description: string) => z.string().describe(description)
 
@@ -108,7 +108,7 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return json
 }
 
-/** Makes one schema of the alternatives of a schema or null. A description of its own is of another thing: it has no title. */
+/** Joins a schema and null. If the pair has a description of its own, the schema's title is not its name. */
 function joinNull({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { anyOf: [value, none] = [], ...own } = jsonSchema
   if (none?.type !== 'null') return

@@ -69,7 +69,7 @@ function pathOf(clientId: string): string {
   return `${APPLICATIONS}/${encodeURIComponent(clientId)}`
 }
 
-/** /applications, except their approvals and secrets. */
+/** /applications, except their secrets. */
 export function applications(api: FastifyInstance, context: AdminContext): void {
   api.get<{ Querystring: Query }>('/applications', { schema: LIST }, async (request) => {
     const { applications } = administrationOf(context, request)
@@ -104,17 +104,13 @@ export function applications(api: FastifyInstance, context: AdminContext): void 
     return explanationView(await why(request.params.client_id, API_INSTRUCTIONS))
   })
 
-  const change = changes<OneApplication['Params']>(api, context)
+  const change = changes<{ client_id: string; suite_id: string }>(api, context)
   change('DELETE', path, ({ applications }, { client_id }) => applications.remove(client_id))
   change('PUT', `${path}/suspension`, ({ applications }, { client_id }) => applications.suspend(client_id))
   change('DELETE', `${path}/suspension`, ({ applications }, { client_id }) => applications.resume(client_id))
   change('DELETE', `${path}/tokens`, ({ applications }, { client_id }) => applications.revokeAllTokens(client_id))
-}
 
-/** /applications/{client_id}/suites: the suites that an application is approved for. */
-export function approvals(api: FastifyInstance, context: AdminContext): void {
-  const path = '/applications/:client_id/suites/:suite_id'
-  const change = changes<{ client_id: string; suite_id: string }>(api, context)
-  change('PUT', path, ({ applications }, { client_id, suite_id }) => applications.approve(client_id, suite_id))
-  change('DELETE', path, ({ applications }, { client_id, suite_id }) => applications.withdraw(client_id, suite_id))
+  const approval = `${path}/suites/:suite_id`
+  change('PUT', approval, ({ applications }, { client_id, suite_id }) => applications.approve(client_id, suite_id))
+  change('DELETE', approval, ({ applications }, { client_id, suite_id }) => applications.withdraw(client_id, suite_id))
 }

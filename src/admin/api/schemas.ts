@@ -23,7 +23,7 @@ export function query(...names: string[]): FastifySchema['querystring'] {
   return { type: 'object', additionalProperties: false, properties }
 }
 
-/** A body with the fields of a rule of administration/rules.ts. Texts may be any here: the rule refuses them in its own words. */
+/** A body with the fields of a rule of administration/rules.ts, which refuses texts in its own words. */
 export function body(title: string, description: string, rule: { shape: Record<string, Described> }): JsonSchema {
   const { properties, ...schema } = jsonSchema(object(title, description, jsonNamed(rule.shape)))
   const fields = Object.entries(properties as Record<string, JsonSchema>)
