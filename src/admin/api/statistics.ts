@@ -6,7 +6,9 @@ import { answer } from './schemas.ts'
 
 /** /statistics: the figures of the overview. */
 export function statistics(api: FastifyInstance, { statistics }: AdminContext): void {
-  api.get('/statistics', { schema: answer(STATISTICS) }, async () => statisticsView(await statistics.read()))
+  // A serializer made from the schema would refuse a figure that is not finite.
+  const options = { schema: answer(STATISTICS), serializerCompiler: () => JSON.stringify }
+  api.get('/statistics', options, async () => statisticsView(await statistics.read()))
 }
 
 function statisticsView(statistics: Statistics) {
