@@ -111,7 +111,12 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 
 /** Reads a description. Throws where a `$ref` leads nowhere. */
 export function readDescription(file: string): Description {
-  const document = parse(readFileSync(file, 'utf8'))
+  return descriptionIn(readFileSync(file, 'utf8'))
+}
+
+/** The description in this YAML. Throws where a `$ref` leads nowhere. */
+export function descriptionIn(yaml: string): Description {
+  const document = parse(yaml)
   return resolved(document, document, new Map()) as Description
 }
 

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readDescription } from './description.ts'
-import { referencePage } from './page.ts'
+import { documents } from './documents.ts'
 
-/** Writes docs/reference.html from docs/openapi.yaml. */
+/** Writes the OpenAPI descriptions and the reference page of the public one into docs/. */
 const DOCS = join(import.meta.dirname, '../../docs')
-writeFileSync(join(DOCS, 'reference.html'), referencePage(readDescription(join(DOCS, 'openapi.yaml')), 'openapi.yaml'))
+for (const [name, text] of Object.entries(await documents())) writeFileSync(join(DOCS, name), text)

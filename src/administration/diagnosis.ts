@@ -1,8 +1,8 @@
 import { ABBREVIATED } from '../domain/application.ts'
-import { timestamp } from '../domain/public-fields.ts'
 import { factsOf } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
+import { timestamp } from '../domain/time.ts'
 import { ago } from './age.ts'
 import {
   type Findings,

@@ -11,8 +11,8 @@ import {
   unknownOperator,
 } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { timestamp } from '../domain/public-fields.ts'
 import { digestGenerated } from '../domain/secret.ts'
+import { timestamp } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { operatorSchema, valid } from './rules.ts'
 

@@ -1,6 +1,6 @@
-import { timestamp } from '../domain/public-fields.ts'
 import { isOfTokens, type Reason } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
+import { timestamp } from '../domain/time.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import { ago } from './age.ts'
 import type { ShownApplication } from './applications.ts'

@@ -1,8 +1,8 @@
 import { OperatorError } from '../domain/operator-error.ts'
-import { timestamp } from '../domain/public-fields.ts'
 import { digestGenerated, generateSecret, type Secret, type SecretState, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
+import { timestamp } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 

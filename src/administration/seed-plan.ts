@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { Application } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { camelCased } from '../domain/schema.ts'
 import type { Secret } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import { type Suite, unknownSuite } from '../domain/suite.ts'
 import type { RegisteredApplication, Registration } from './applications.ts'
 import { allPages, chunksOf } from './pages.ts'
-import { fields, takenId } from './rules.ts'
+import { fields, jsonNamed, registrationSchema, takenId } from './rules.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 export interface Seeds {
@@ -177,22 +178,8 @@ function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 
 }
 
 const application = z
-  .strictObject({
-    name: fields.name,
-    developer_email: fields.developerEmail,
-    client_id: fields.clientId.optional(),
-    client_secret: fields.clientSecret.optional(),
-    suites: z.array(fields.suiteId).optional(),
-  })
-  .transform(
-    (row): Registration => ({
-      name: row.name,
-      developerEmail: row.developer_email,
-      clientId: row.client_id,
-      clientSecret: row.client_secret,
-      suites: row.suites,
-    }),
-  )
+  .strictObject({ ...jsonNamed(registrationSchema.shape), suites: z.array(fields.suiteId).optional() })
+  .transform((row) => camelCased<Registration>(row))
 
 const suite = z
   .strictObject({ id: fields.newSuiteId, name: fields.name })

@@ -1,5 +1,6 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { choice, object, time, view, whole } from './schema.ts'
 import { randomString } from './text.ts'
 
 /** A client secret as it is stored. */
@@ -14,6 +15,24 @@ export interface Secret {
   readonly endsAt: number | null
   /** Since when an operator has revoked it. Milliseconds since the epoch; null: it is not revoked. */
   readonly revokedAt: number | null
+}
+
+/** What operators are shown of a secret. */
+export const SECRET = object('Secret', 'A secret, without its value', {
+  id: whole('Its id'),
+  origin: choice(['generated', 'imported'], 'generated: made by this server; imported: it existed before'),
+  state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
+  created_at: time('When it was added'),
+  ends_at: time('When it ends or ended; null: never').nullable(),
+  revoked_at: time('When it was revoked; null: it was not').nullable(),
+  last_used_at: time('When it was last used, up to a minute late; null: never').nullable(),
+})
+
+const AUDITED = SECRET.omit({ state: true, last_used_at: true })
+
+/** What audit events have of a secret: a use is not a change. */
+export function secretFields(secret: Secret) {
+  return view(AUDITED, { ...secret, origin: originOf(secret) })
 }
 
 /** What a secret is at a moment: only an active one is accepted. */
@@ -66,6 +85,10 @@ export function secretState({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revo
 /** Whether a stored secret was imported by an operator. */
 export function isImported(secret: Pick<Secret, 'digest'>): boolean {
   return secret.digest.startsWith('$scrypt$')
+}
+
+export function originOf(secret: Pick<Secret, 'digest'>): 'generated' | 'imported' {
+  return isImported(secret) ? 'imported' : 'generated'
 }
 
 /** How many imported secrets an application may have that are not revoked: every refusal costs a check for each. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { RequestRefused } from '../domain/refusal.ts'
+import { constant, flag, jsonSchema, object, text, whole } from '../domain/schema.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
 import type { ActiveToken } from '../issuer/check.ts'
@@ -17,24 +18,31 @@ interface IntrospectionRequest {
 /** The form of an introspection request. Which fields must be there depends on how the suite authenticates. */
 export const introspectionRequest = formSchema([])
 
-export const introspectionResponse = {
-  type: 'object',
-  required: ['active'],
-  properties: {
-    active: { type: 'boolean' },
-    client_id: { type: 'string' },
-    sub: { type: 'string' },
-    aud: { type: 'string' },
-    iss: { type: 'string' },
-    jti: { type: 'string' },
-    token_type: { type: 'string' },
-    scope: { type: 'string' },
-    iat: { type: 'integer' },
-    exp: { type: 'integer' },
-    application_name: { type: 'string' },
-    'developer.email': { type: 'string' },
+export const ACTIVE_TOKEN = object(
+  'ActiveToken',
+  'A token that is valid, of an application that is approved for the asking suite',
+  {
+    active: constant(true, 'The token is valid, and its application approved for the asking suite'),
+    client_id: text('The identifier of the application'),
+    sub: text('The same'),
+    aud: text('The asking suite'),
+    iss: text('Where clients find this server, `PUBLIC_URL`').meta({ format: 'uri' }),
+    jti: text("The token's public id, which the server's log has too").meta({ format: 'uuid' }),
+    token_type: constant('bearer', 'In lower case'),
+    scope: constant('', 'Empty'),
+    iat: whole('When the token was issued, in seconds since the epoch'),
+    exp: whole('When it expires, in seconds since the epoch'),
+    application_name: text('The name of the application'),
+    'developer.email': text('The contact address of its developer'),
   },
-}
+)
+
+export const INACTIVE_TOKEN = object('InactiveToken', 'Any other token', {
+  active: constant(false, 'There is no such token for the asking suite'),
+})
+
+/** The serializer of both. */
+export const introspectionResponse = jsonSchema(ACTIVE_TOKEN.partial().extend({ active: flag('Whether it is valid') }))
 
 const config: RouteConfig = { challenge: 'Basic realm="suites", charset="UTF-8"' }
 

@@ -10,13 +10,16 @@ interface RevocationRequest {
   Body: { token: string; client_id: string; client_secret: string }
 }
 
+/** The form of a revocation. */
+export const revocationRequest = formSchema(['client_id', 'client_secret', 'token'])
+
 /** Revocation, RFC 7009: an application revokes a token of its own; any other token is left as it is, with 200. */
 export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
   app.post<RevocationRequest>(
     REVOKE_PATH,
     {
       onRequest: credentialsInForm,
-      schema: { body: formSchema(['client_id', 'client_secret', 'token']) },
+      schema: { body: revocationRequest },
     },
     async (request, reply) => {
       const { token, client_id, client_secret } = request.body

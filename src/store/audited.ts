@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Application } from '../domain/application.ts'
+import { type Application, applicationFields } from '../domain/application.ts'
 import type { AuditEvent, PublicFields, SubjectKind } from '../domain/audit-event.ts'
 import type { Event } from '../domain/events.ts'
-import type { Operator } from '../domain/operator.ts'
-import { applicationFields, operatorFields, secretFields, suiteFields } from '../domain/public-fields.ts'
+import { type Operator, operatorFields } from '../domain/operator.ts'
+import { secretFields } from '../domain/secret.ts'
 import type { Newcomers } from '../domain/store.ts'
-import type { Suite } from '../domain/suite.ts'
+import { type Suite, suiteFields } from '../domain/suite.ts'
 
 /** Turns a stored subject into its public fields. */
 const FIELDS = {

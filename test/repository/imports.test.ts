@@ -52,7 +52,7 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   },
   issuer: { rooms: 'domain', packages: 'node:crypto' },
   administration: { rooms: 'domain', packages: 'node:crypto zod' },
-  domain: { packages: 'node:crypto node:net node:util node:zlib' },
+  domain: { packages: 'node:crypto node:net node:util node:zlib zod' },
   telemetry: {
     rooms: 'domain',
     packages: 'node:fs node:timers/promises node:util @prometheus-io/client pino pino-pretty',

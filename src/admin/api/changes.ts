@@ -1,6 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import type { Repeatable } from '../../administration/idempotency.ts'
-import { callerOf } from '../wire/caller.ts'
+import type { AdminContext } from '../context.ts'
+import { administrationOf, callerOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
 
 /** 1 to 255 printable ASCII characters, without spaces at the ends. A UUID has 36. */
@@ -28,4 +30,22 @@ export function repeatable(request: FastifyRequest, reply: FastifyReply): Repeat
 export function sendCreated(reply: FastifyReply, view: object, path?: string): FastifyReply {
   if (path !== undefined) reply.header('location', `/admin/v1/${path}`)
   return reply.code(201).send(view)
+}
+
+/** Adds routes that change something and answer 204. `change` is given what is in the path. */
+export function changes<Params>(api: FastifyInstance, context: AdminContext) {
+  return (
+    method: 'PUT' | 'DELETE',
+    url: string,
+    change: (administration: Administration, params: Params) => Promise<unknown>,
+  ): void => {
+    api.route({
+      method,
+      url,
+      handler: async (request, reply) => {
+        await change(administrationOf(context, request), request.params as Params)
+        return reply.code(204).send()
+      },
+    })
+  }
 }
