@@ -1,14 +1,23 @@
-// Runs tap with the arguments that it gets, and says at the end which programs are missing, so that tests were skipped.
+// Runs tap with the given arguments. At the end it repeats what failed, and lists the missing programs whose tests were skipped.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const TEST_MISSING = mkdtempSync(join(tmpdir(), 'token-server-missing-'))
+const began = Date.now()
 const tap = spawn('tap', process.argv.slice(2), { stdio: 'inherit', env: { ...process.env, TEST_MISSING } })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tap.kill(signal))
 const [status] = await once(tap, 'exit')
+
+if (status !== 0) {
+  const written = globSync('.tap/test-results/**/*.tap').filter((file) => statSync(file).mtimeMs >= began)
+  for (const file of written) {
+    const failures = readFileSync(file, 'utf8').match(/^ *not ok [^\n]*\n(?: *---\n.*?\n *\.\.\.\n)?/gms) ?? []
+    for (const failure of failures) console.log(`Failed: ${file}\n${failure.split('\n').slice(0, 40).join('\n')}`)
+  }
+}
 
 // Written by test/support/needs.ts.
 const programs = readdirSync(TEST_MISSING).sort((a, b) => a.localeCompare(b, 'en'))

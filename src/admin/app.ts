@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { requestIdOf } from '../domain/request-id.ts'
 import { COUNTED } from '../listener/answer.ts'
 import { malformedReason } from '../listener/malformed.ts'
+import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
 import { adminApi } from './api/api.ts'
 import { adminConsole } from './console/console.ts'
@@ -9,15 +10,14 @@ import type { AdminContext } from './context.ts'
 import { limitAccess } from './wire/access.ts'
 import { decorateRequests } from './wire/caller.ts'
 import { ANSWER_HEADERS } from './wire/headers.ts'
-import { createHostCheck, originForm } from './wire/host.ts'
-import { answerMalformed } from './wire/malformed.ts'
-import { reportError, sendProblem } from './wire/problem.ts'
+import { createHostCheck } from './wire/host.ts'
+import { answerMalformed, reportError, sendProblem } from './wire/problem.ts'
 import { refuseUnstorable } from './wire/storable.ts'
 import { takeTurns } from './wire/turns.ts'
 
 const BODY_LIMIT = 64 * 1024
 
-/** Operators are few. An event stream takes one connection for as long as its page is open. */
+/** Operators are few. An open overview has one connection. */
 const MAX_CONNECTIONS = 64
 
 /** How long a request may take to arrive, headers and body. */
@@ -27,7 +27,7 @@ const REQUEST_TIMEOUT_MS = 10_000
 const IDLE_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 5000
 
-/** How long open connections get when the server closes. Event streams would never end by themselves. */
+/** How long open connections get when the server closes. */
 const CLOSE_MS = 250
 
 /** Fits the longest client id with every character percent-encoded. */
@@ -83,7 +83,7 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
     done()
   })
   limitAccess(app)
-  takeTurns(app)
+  takeTurns(app, { except: ['/live'] })
   refuseUnstorable(app)
   await app.register(async (api) => adminApi(api, context), { prefix: '/admin/v1' })
   await app.register(async (console) => adminConsole(console, context))

@@ -24,8 +24,6 @@ export interface AdminContext {
   trustProxy: false | string[]
   /** How to get a login link if the command line cannot reach the store. Undefined: with `token-server console`. */
   howToSignIn: string | undefined
-  /** Milliseconds between the updates of an open overview; by default a second. */
-  liveInterval?: number
 }
 
 /** What the server is and how it is configured. */

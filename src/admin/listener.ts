@@ -1,11 +1,13 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
+import { existsSync, linkSync, lstatSync, renameSync, type Stats, unlinkSync } from 'node:fs'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { hostInUrl } from '../domain/address.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { withoutStaleSocket } from './stale-socket.ts'
 
 /** An address, or the path of a Unix socket. */
 type ListenAddress = { host: string; port: number } | { socket: string }
@@ -50,4 +52,66 @@ async function listening(server: Server, listen: () => void): Promise<void> {
   server.on('error', () => {})
   listen()
   await started
+}
+
+/** A starting server creates its socket this long before it accepts connections, at most. */
+const STARTUP_MS = 100
+
+/**
+ * Listens on a Unix socket, and first removes the socket that a killed server left behind. Throws OperatorError if another
+ * server answers there, if the file is not a socket, or if the folder does not exist.
+ */
+export async function withoutStaleSocket(
+  path: string,
+  listen: () => Promise<void>,
+  pause: () => Promise<void> = () => sleep(STARTUP_MS),
+): Promise<void> {
+  const failure = (reason: string, cause?: unknown) =>
+    new OperatorError(`Cannot listen on ADMIN_ADDRESS, unix:${path}: ${reason}.`, { cause })
+  try {
+    await listen().catch(async (cause: NodeJS.ErrnoException) => {
+      if (cause.code !== 'EADDRINUSE') throw cause
+      const stale = lstatSync(path)
+      if (!stale.isSocket()) throw failure('the file exists and is not a socket')
+      if (await answers(path, pause)) throw failure('another server answers there')
+      if (!remove(path, stale)) throw failure('another server has just started there')
+      await listen()
+    })
+  } catch (cause) {
+    if (cause instanceof OperatorError) throw cause
+    throw failure(existsSync(dirname(path)) ? (cause as Error).message : 'its folder does not exist', cause)
+  }
+}
+
+/** Tries twice, because another server may be starting. */
+async function answers(path: string, pause: () => Promise<void>): Promise<boolean> {
+  if (await accepts(path)) return true
+  await pause()
+  return accepts(path)
+}
+
+async function accepts(path: string): Promise<boolean> {
+  const socket = connect(path)
+  const isAccepted = once(socket, 'connect').then(
+    () => true,
+    (cause: NodeJS.ErrnoException) => {
+      if (cause.code !== 'ECONNREFUSED') throw cause
+      return false
+    },
+  )
+  return isAccepted.finally(() => socket.destroy())
+}
+
+/**
+ * Removes the file if it is still this one: another starting server may have replaced it. Returns whether it was removed.
+ * The file is renamed first, because only one of several servers can succeed in that.
+ */
+function remove(path: string, { ino, mtimeMs }: Stats): boolean {
+  const aside = `${path}.${process.pid}`
+  renameSync(path, aside)
+  const moved = lstatSync(aside)
+  const isStale = moved.ino === ino && moved.mtimeMs === mtimeMs
+  if (!isStale) linkSync(aside, path)
+  unlinkSync(aside)
+  return isStale
 }

@@ -15,7 +15,6 @@ import {
   isImported,
   MAX_IMPORTED,
   matchesImported,
-  NOT_SHOWN_YET,
   type Secret,
   secretState,
 } from '../domain/secret.ts'
@@ -175,14 +174,12 @@ interface PrepareOptions {
   now: Clock
   /** Whether to leave it out where its developer already has an application of this name. */
   skipNamesake?: boolean
-  /** Whether a generated secret is valid only when the store is told that it was shown. */
-  isShownFirst?: boolean
 }
 
 /** Checks a registration and generates what it leaves out. Throws OperatorError with all that is wrong. */
 export async function prepareApplication(
   registration: Registration,
-  { now, skipNamesake = false, isShownFirst = false }: PrepareOptions,
+  { now, skipNamesake = false }: PrepareOptions,
 ): Promise<PreparedApplication> {
   const { clientId = generateClientId(), clientSecret, ...values } = valid(registrationSchema, registration)
   const generated = clientSecret === undefined ? generateSecret() : undefined
@@ -193,7 +190,7 @@ export async function prepareApplication(
       clientId,
       ...values,
       createdAt,
-      secret: { digest, createdAt, ...(isShownFirst && generated !== undefined && { endsAt: NOT_SHOWN_YET }) },
+      secret: { digest, createdAt },
       suites: registration.suites ? [...new Set(registration.suites)] : 'all',
       skipNamesake,
     },

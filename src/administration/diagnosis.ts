@@ -1,15 +1,17 @@
 import { ABBREVIATED } from '../domain/application.ts'
-import { timestamp } from '../domain/public-fields.ts'
+import { factsOf } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
-import { isNotShownYet } from '../domain/secret.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
+import { timestamp } from '../domain/time.ts'
 import { ago } from './age.ts'
-import type { Diagnosis, Findings, Instructions, Owner } from './findings.ts'
 import {
+  type Findings,
   hasTokenSince,
   howOften,
+  type Instructions,
   isBeforeToken,
   isOver,
+  type Owner,
   RECENT_MS,
   refusalText,
   remedyOf,
@@ -20,8 +22,16 @@ import {
 import type { ListedSecret } from './secrets.ts'
 import type { ShownSuite } from './suites.ts'
 
-/** Reasons that developers know by their HTTP status, 429. */
-const TOO_MANY = new Set(['too many failures', 'token quota exceeded'])
+/** `doubtful`: no request is refused now, but something may still be wrong. */
+export type Health = 'well' | 'doubtful' | 'wrong'
+
+export interface Diagnosis {
+  health: Health
+  /** One line per likely cause, with its remedy: newest first, but causes from before the last token come last. */
+  lines: string[]
+  /** Where else to look if the partner still sees errors although nothing is refused now. */
+  elsewhere?: string
+}
 
 /** 7 days, as on the overview. */
 const SOON_MS = 7 * 24 * 60 * 60 * 1000
@@ -91,9 +101,6 @@ function withoutSecret({ clientId, secrets, now, instructions }: Owner): string 
   if (secrets.some(({ state }) => state === 'active')) return undefined
   const rotate = `${instructions.rotate(clientId)} makes a new one: hand it over.`
   if (secrets.length === 0) return `It has no secret: ${rotate}`
-  if (secrets.every(isNotShownYet)) {
-    return 'Its secret is not valid yet, because it was not shown to the end: run the seed again, and hand over the secret that it prints.'
-  }
   const [last] = secrets.toSorted((one, other) => Number(other.endsAt) - Number(one.endsAt)) as [ListedSecret]
   const endedAt = last.revokedAt ?? Number(last.endsAt)
   const ended = last.revokedAt === null ? 'the last one ended at' : 'an operator revoked the last one at'
@@ -143,7 +150,8 @@ export function diagnoseUnknown(
 
 function whatHappens(trouble: Trouble, { application, now }: Findings): string {
   if (isBeforeToken(trouble, application)) return `Before its last token: ${trouble.reason}, ${howOften(trouble, now)}.`
-  return refusalText(trouble, now, TOO_MANY.has(trouble.reason) ? ' with 429' : '')
+  // Developers know these reasons by their status.
+  return refusalText(trouble, now, factsOf(trouble.reason)?.status === 429 ? ' with 429' : '')
 }
 
 /** The text for an application of which nothing is refused now. */

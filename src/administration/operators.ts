@@ -2,6 +2,8 @@ import {
   type AdminKey,
   type AdminKeyState,
   adminKeyState,
+  generateAdminKey,
+  generateLoginCode,
   isOver,
   LOGIN_CODE_LIFETIME,
   type Operator,
@@ -9,7 +11,6 @@ import {
   unknownOperator,
 } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { generateAdminKey, generateLoginCode } from '../domain/operator-keys.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import type { Context } from './context.ts'
 import { operatorSchema, valid } from './rules.ts'

@@ -1,10 +1,70 @@
-import { timestamp } from '../domain/public-fields.ts'
+import { isOfTokens, type Reason } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
-import { isNotShownYet } from '../domain/secret.ts'
+import { timestamp } from '../domain/time.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import { ago } from './age.ts'
-import type { ApplicationInTrouble, Findings, Owner } from './findings.ts'
+import type { ShownApplication } from './applications.ts'
 import type { ListedSecret } from './secrets.ts'
+
+/** An application, and the tokens that it got and did not get in this hour. */
+export interface ApplicationInTrouble extends ShownApplication {
+  /** In this hour of the clock so far. */
+  tokensThisHour: number
+  /** In this hour, because they were more than its quota. */
+  refusedThisHour: number
+}
+
+/** An application or a suite, which authenticates with secrets. */
+export interface Owner {
+  clientId: string
+  secrets: readonly ListedSecret[]
+  /** Milliseconds since the epoch. */
+  now: number
+  instructions: Instructions
+}
+
+/** What is known of an application. Newest refusals first; `now` in milliseconds since the epoch. */
+export interface Findings {
+  application: ApplicationInTrouble
+  refusals: readonly RefusalCount[]
+  similarRefusals: readonly RefusalCount[]
+  /** Whether there is any suite: else tokens are checked without one. */
+  hasSuites: boolean
+  now: number
+  instructions: Instructions
+}
+
+/** How a diagnosis words its remedies: as commands, as API calls, or as controls on a page. */
+export interface Instructions {
+  resume(clientId: string): string
+  /** `owner`: the client id of an application or the id of a suite. */
+  rotate(owner: string): string
+  /** An empty list of suites leaves the choice to the reader. */
+  approve(clientId: string, suites: readonly string[]): string
+  readonly list: string
+  /** The diagnosis of a suite, for a reader who may have meant an application. `isWell`: nothing is wrong with the suite. */
+  ofSuite(suiteId: string, said: string, options?: { isWell: boolean }): string
+}
+
+export const COMMANDS: Instructions = {
+  resume: (clientId) => `"applications resume ${clientId}"`,
+  rotate: (owner) => `"secrets rotate ${owner}"`,
+  approve: (clientId, suites) => {
+    const options = suites.map((suite) => `--suite ${suite}`).join(' ')
+    return `"applications approve ${clientId} ${options || '--suite ID'}"`
+  },
+  list: '"applications list"',
+  ofSuite: aboutSuite('"applications register"'),
+}
+
+/** `register`: how to register an application. */
+export function aboutSuite(register: string): Instructions['ofSuite'] {
+  return (suiteId, said, { isWell } = { isWell: false }) => {
+    const isSuite = `${suiteId} is a suite: it asks about tokens, and gets none. ${said}`
+    if (!isWell) return isSuite
+    return `${isSuite} Who needs tokens needs the credentials of an application: ${register}.`
+  }
+}
 
 /** Refusals for one reason: the rows of all endpoints, suites and addresses. */
 export interface Trouble {
@@ -19,13 +79,7 @@ export interface Trouble {
   last: RefusalCount
 }
 
-/** Where tokens are used, and not asked for. */
-const TOKEN_REASONS = new Set(['expired token', 'revoked token', 'application not approved'])
-
-/** What follows from another one, which is the one to mend. */
-const CONSEQUENCES = new Set(['too many failures'])
-
-/** Groups refusals (newest first) by reason. Newest group first, but mere consequences of another reason come last. */
+/** Groups refusals (newest first) by reason. Newest group first, but what follows from another reason comes last. */
 export function troublesOf(refusals: readonly RefusalCount[]): Trouble[] {
   const byReason = Map.groupBy(refusals, ({ reason }) => reason)
   return [...byReason].map(toTrouble).sort((one, other) => rank(one) - rank(other) || other.lastAt - one.lastAt)
@@ -45,11 +99,7 @@ function toTrouble([reason, rows]: [string, RefusalCount[]]): Trouble {
 }
 
 function rank({ reason }: Trouble): number {
-  return CONSEQUENCES.has(reason) ? 1 : 0
-}
-
-function isOfTokens(reason: string): boolean {
-  return TOKEN_REASONS.has(reason)
+  return reason === 'too many failures' ? 1 : 0
 }
 
 /** How long a trouble may be the present one though there was success since: other instances may have it. */
@@ -96,24 +146,24 @@ const LATE = 'uses of secrets show up after a minute'
 
 /** Why an application is refused, and what to do, in a sentence or two. */
 export function remedyOf(trouble: Trouble, findings: Findings): string {
-  const remedy = REMEDIES[trouble.reason]
+  const remedy = REMEDIES[trouble.reason as Reason]
   const { application, now, instructions } = findings
   return remedy ? remedy(findings, trouble) : remedyOfOwner(trouble, { ...application, now, instructions })
 }
 
 /** The same of a suite: of what may be wrong with every request that is authenticated. */
 export function remedyOfOwner(trouble: Trouble, owner: Owner): string {
-  const remedy = SECRET_REMEDIES[trouble.reason]
+  const remedy = SECRET_REMEDIES[trouble.reason as Reason]
   return remedy ? remedy(owner, trouble) : malformed(trouble)
 }
 
-const SECRET_REMEDIES: Record<string, (owner: Owner, trouble: Trouble) => string> = {
+const SECRET_REMEDIES: Partial<Record<Reason, (owner: Owner, trouble: Trouble) => string>> = {
   'wrong secret': wrongSecret,
   'expired secret': (owner) => endedSecret(owner, 'expired'),
   'revoked secret': (owner) => endedSecret(owner, 'revoked'),
 }
 
-const REMEDIES: Record<string, (findings: Findings, trouble: Trouble) => string> = {
+const REMEDIES: Partial<Record<Reason, (findings: Findings, trouble: Trouble) => string>> = {
   'not a suite': () => 'It asks for introspection, which only suites may do: it should send its token to the suite.',
   'too many failures': () =>
     'It has sent wrong credentials too often and has to wait. This ends within a minute after the last one. ' +
@@ -155,7 +205,7 @@ function lastUse(secrets: readonly ListedSecret[]): number {
 }
 
 function endedSecret({ clientId, secrets, now, instructions }: Owner, state: 'expired' | 'revoked'): string {
-  const used = lastUsed(secrets.filter((secret) => secret.state === state && !isNotShownYet(secret)))
+  const used = lastUsed(secrets.filter((secret) => secret.state === state))
   // Where there is none, that comes first.
   const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret
   const ended = used ? endOf(used) : 'The secret that it uses is not valid'

@@ -30,21 +30,28 @@ export const fields = {
   name: text('The name')
     .regex(/\S/, 'The name must not be empty')
     .max(200, 'The name may have 200 characters at most')
-    .regex(PRINTABLE, 'The name must not have control characters'),
+    .regex(PRINTABLE, 'The name must not have control characters')
+    .describe('Its name: 1 to 200 characters'),
   developerEmail: text('The developer email')
     .max(254, 'The developer email may have 254 characters at most')
     .regex(
       /^[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+@[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+$/u,
       'The developer email must be an email address',
-    ),
+    )
+    .describe('The contact address of its developer'),
   clientId: text('The client id')
     .refine(
       (clientId) => /^[\x21-\x7e]+$/.test(clientId) && clientId.length <= MAX_CLIENT_ID_LENGTH,
       `The client id must be 1 to ${MAX_CLIENT_ID_LENGTH} printable ASCII characters without spaces`,
     )
-    .refine(canBeInPath, `The client id ${NO_SEGMENT}`),
+    .refine(canBeInPath, `The client id ${NO_SEGMENT}`)
+    .describe(
+      'A client id that it has already: 1 to 200 printable ASCII characters without spaces. Left out, it gets a new one',
+    ),
   suiteId,
-  newSuiteId: suiteId.refine(canBeInPath, `The suite id ${NO_SEGMENT}`),
+  newSuiteId: suiteId
+    .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
+    .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
   clientSecret: text('The client secret')
     .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters')
     .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it'),
@@ -60,6 +67,10 @@ export const registrationSchema = z.object({
   ...applicationValues,
   clientId: fields.clientId.optional(),
   clientSecret: fields.clientSecret.optional(),
+  suites: z
+    .array(z.string())
+    .optional()
+    .describe('The suites to approve it for; by default, all that exist at this moment'),
 })
 
 export const updateSchema = z.object(applicationValues).partial()
@@ -90,6 +101,11 @@ export function valid<Schema extends ZodType>(schema: Schema, input: unknown): o
 /** The error of an operator who registers an id that an application or a suite has (RFC 6749 §2.2). */
 export function takenId(id: string): OperatorError {
   return new OperatorError(`The id ${id} is taken already.`, { kind: 'conflict' })
+}
+
+/** These fields by their JSON names. */
+export function jsonNamed<Field>(fields: Record<string, Field>): Record<string, Field> {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [jsonName(name), field]))
 }
 
 /** The JSON name of a field: `developer_email`; the id of a suite is `id`. */

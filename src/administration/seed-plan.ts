@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { Application } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { NOT_SHOWN_YET, type Secret } from '../domain/secret.ts'
+import { camelCased } from '../domain/schema.ts'
+import type { Secret } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import { type Suite, unknownSuite } from '../domain/suite.ts'
-import type { Registration } from './applications.ts'
+import type { RegisteredApplication, Registration } from './applications.ts'
 import { allPages, chunksOf } from './pages.ts'
-import { fields, takenId } from './rules.ts'
+import { fields, jsonNamed, registrationSchema, takenId } from './rules.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 export interface Seeds {
@@ -30,8 +31,8 @@ export interface RenamedSuite {
 export interface SeedPlan {
   /** To be registered. */
   missing: Seeds
-  /** Registered by a run that ended before it had shown their secrets: they need others. All have a client id. */
-  unfinished: Seeds
+  /** Registered by an earlier version of this program that ended before it had shown their secrets: they need others. */
+  renewed: { suites: SuiteRegistration[]; applications: Omit<RegisteredApplication, 'clientSecret'>[] }
   /** How many entries exist and are left as they are. */
   existing: number
   /** Registered ones whose name or developer is another one in the file. */
@@ -51,7 +52,7 @@ const LOOK_UPS = 500
 export async function planSeed(store: Store, file: string, seeds: Seeds): Promise<SeedPlan> {
   const plan: SeedPlan = {
     missing: { suites: [], applications: [] },
-    unfinished: { suites: [], applications: [] },
+    renewed: { suites: [], applications: [] },
     existing: 0,
     differing: [],
     renamed: [],
@@ -68,7 +69,7 @@ export async function planSeed(store: Store, file: string, seeds: Seeds): Promis
       problems.push(`suites[${at}].id: ${takenId(entry.suiteId).message}`)
     }
     if (!suite) plan.missing.suites.push(entry)
-    else if (isUnfinished(suite)) plan.unfinished.suites.push(entry)
+    else if (isNeverShown(suite)) plan.renewed.suites.push(entry)
     else plan.existing++
     if (suite && suite.name !== entry.name) plan.renamed.push({ entry, suite })
   }
@@ -80,7 +81,9 @@ export async function planSeed(store: Store, file: string, seeds: Seeds): Promis
     for (const { entry, existing, namesake } of await lookUp(chunk)) {
       const place = `applications[${at++}]`
       if (existing) {
-        if (isUnfinished(existing)) plan.unfinished.applications.push({ ...entry, clientId: existing.clientId })
+        const { clientId } = existing
+        const { name, developerEmail } = entry
+        if (isNeverShown(existing)) plan.renewed.applications.push({ clientId, name, developerEmail })
         else plan.existing++
         if (nameAndDeveloper(entry) !== nameAndDeveloper(existing))
           plan.differing.push({ entry, application: existing })
@@ -106,8 +109,11 @@ function seedProblems(file: string, problems: string[]): OperatorError {
   return new OperatorError(`Nothing was changed. Problems in ${file}:\n  ${problems.join('\n  ')}`)
 }
 
-function isUnfinished({ secrets }: { secrets: readonly Secret[] }): boolean {
-  return secrets.length > 0 && secrets.every(({ endsAt }) => endsAt === NOT_SHOWN_YET)
+/** Earlier versions registered before they showed a secret, and gave it this end until it was shown. */
+const UNTIL_SHOWN = 0
+
+function isNeverShown({ secrets }: { secrets: readonly Secret[] }): boolean {
+  return secrets.length > 0 && secrets.every(({ endsAt }) => endsAt === UNTIL_SHOWN)
 }
 
 /** An entry of a seed file, and what there is of it. */
@@ -172,22 +178,8 @@ function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 
 }
 
 const application = z
-  .strictObject({
-    name: fields.name,
-    developer_email: fields.developerEmail,
-    client_id: fields.clientId.optional(),
-    client_secret: fields.clientSecret.optional(),
-    suites: z.array(fields.suiteId).optional(),
-  })
-  .transform(
-    (row): Registration => ({
-      name: row.name,
-      developerEmail: row.developer_email,
-      clientId: row.client_id,
-      clientSecret: row.client_secret,
-      suites: row.suites,
-    }),
-  )
+  .strictObject({ ...jsonNamed(registrationSchema.shape), suites: z.array(fields.suiteId).optional() })
+  .transform((row) => camelCased<Registration>(row))
 
 const suite = z
   .strictObject({ id: fields.newSuiteId, name: fields.name })

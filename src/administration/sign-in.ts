@@ -4,6 +4,8 @@ import {
   type AdminKey,
   adminKeyState,
   CLOCKS_APART,
+  endOfLoginCode,
+  isAdminKey,
   isOver,
   type KeyReason,
   type LoginReason,
@@ -13,10 +15,9 @@ import {
   sessionEnd,
   USE_INTERVAL,
 } from '../domain/operator.ts'
-import { endOfLoginCode, isAdminKey } from '../domain/operator-keys.ts'
-import { randomString } from '../domain/random.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import { type Store, StoreUnavailable } from '../domain/store.ts'
+import { randomString } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 
 /** 256 bits. */

@@ -1,5 +1,5 @@
 import type { Application } from '../domain/application.ts'
-import { digestGenerated, generateSecret, NOT_SHOWN_YET } from '../domain/secret.ts'
+import { digestGenerated, generateSecret } from '../domain/secret.ts'
 import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
@@ -90,10 +90,7 @@ export function createSuites(context: Context) {
 }
 
 /** Checks a registration and generates a secret. Throws OperatorError with all that is wrong. */
-export function prepareSuite(
-  registration: SuiteRegistration,
-  { now, isShownFirst = false }: { now: Clock; isShownFirst?: boolean },
-): PreparedSuite {
+export function prepareSuite(registration: SuiteRegistration, { now }: { now: Clock }): PreparedSuite {
   const { suiteId, name } = valid(suiteSchema, registration)
   const clientSecret = generateSecret()
   const createdAt = now()
@@ -102,7 +99,7 @@ export function prepareSuite(
       suiteId,
       name,
       createdAt,
-      secret: { digest: digestGenerated(clientSecret), createdAt, ...(isShownFirst && { endsAt: NOT_SHOWN_YET }) },
+      secret: { digest: digestGenerated(clientSecret), createdAt },
     },
     registered: { suiteId, name, clientSecret },
   }

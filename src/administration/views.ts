@@ -1,17 +1,11 @@
-import { columnsOf } from '../domain/application.ts'
+import { APPLICATION, columnsOf } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
-import type { Session } from '../domain/operator.ts'
-import {
-  adminKeyFields,
-  applicationFields,
-  secretFields,
-  sessionFields,
-  suiteFields,
-  timestamp,
-} from '../domain/public-fields.ts'
-import type { RefusalCount } from '../domain/refusal.ts'
+import { ADMIN_KEY, OPERATOR, SESSION, type Session } from '../domain/operator.ts'
+import { choice, fields, list, object, text, time, view, whole } from '../domain/schema.ts'
+import { originOf, SECRET } from '../domain/secret.ts'
+import { SUITE, suiteFields } from '../domain/suite.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
-import type { Diagnosis } from './findings.ts'
+import type { Diagnosis } from './diagnosis.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'
 import type { ListedApplication } from './search.ts'
 import type { ListedSecret } from './secrets.ts'
@@ -20,26 +14,105 @@ import type { Explanation } from './why.ts'
 
 // What operators are shown, as JSON: one set of views for the command line and whatever else administers.
 
-// Applications and suites are shown with the same fields as in audit events; secrets are added where needed.
-export { applicationFields as applicationView, suiteFields as suiteView, timestamp }
+export { timestamp } from '../domain/time.ts'
+export { suiteFields as suiteView }
+
+const lastTokenAt = time('When it last got a token, up to a minute late; null: never').nullable()
+const tokensThisHour = whole('How many tokens it got since the full hour')
+
+const SECRETS = list('The oldest first', SECRET)
+
+export const LISTED_APPLICATION = object('ListedApplication', 'An application in a list', {
+  ...APPLICATION.shape,
+  last_token_at: lastTokenAt,
+  tokens_this_hour: tokensThisHour,
+  tokens_last_hour: whole('How many tokens it got in the hour before that'),
+})
+
+export const SHOWN_APPLICATION = object('Application', 'An application with its secrets', {
+  ...APPLICATION.shape,
+  last_token_at: lastTokenAt,
+  secrets: SECRETS,
+})
+
+export const SHOWN_SUITE = object('Suite', 'A suite with its secrets', { ...SUITE.shape, secrets: SECRETS })
+
+const REFUSALS = object('Refusals', 'Refusals of one kind', {
+  client_id: text('The client id; of an unknown one only its beginning and its length'),
+  reason: text('The real reason, as in the log'),
+  endpoint: text('The endpoint that refused'),
+  suite: text('The suite that was asked for; null: none').nullable(),
+  remote_address: text('The address that the request came from'),
+  count: whole('How many times'),
+  first_at: time('The time of the first one'),
+  last_at: time('The time of the last one'),
+  request_id: text('The id of the last request').nullable(),
+  trace_id: text('The trace id of the last request; null: it had none').nullable(),
+})
+
+const SIMILAR_APPLICATION = object('SimilarApplication', 'An application with a similar client id', {
+  client_id: APPLICATION.shape.client_id,
+  name: APPLICATION.shape.name,
+})
+
+const IN_TROUBLE = object(
+  'ApplicationInTrouble',
+  'The application with its secrets and its tokens; null: no application has this client id',
+  {
+    ...SHOWN_APPLICATION.shape,
+    tokens_this_hour: tokensThisHour,
+    tokens_refused_this_hour: whole('How many tokens its quota refused since the full hour'),
+  },
+)
+
+export const EXPLANATION = object('Explanation', 'Why a client is refused, as far as the server knows', {
+  client_id: text('The client id that was asked about'),
+  diagnosis: text('What is most likely wrong and what to do, for people: a line for each reason, the newest first'),
+  refusals_known_until: time('Later refusals may be missing'),
+  tokens_known_until: time('Later tokens and uses of secrets may be missing'),
+  application: IN_TROUBLE.nullable(),
+  suite: SHOWN_SUITE.nullable().meta({
+    title: 'SuiteInTrouble',
+    description: 'The suite with its secrets; null: no suite has this id',
+  }),
+  refusals: list('The newest first', REFUSALS),
+  similar_refusals: list('Refusals of unknown client ids that look like this one', REFUSALS),
+  similar_applications: list('If the client id is unknown, applications with a similar one', SIMILAR_APPLICATION),
+})
+
+export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
+  id: whole('Later events have higher ids'),
+  at: time('When the change was made'),
+  actor: text("The operator's name; for commands, the operating system's user"),
+  origin: choice(['command line', 'API', 'console'], 'How the change was made'),
+  remote_address: text('The address that the request came from; for commands, the name of the machine'),
+  request_id: text('The id of the request, as in the log; null for commands').nullable(),
+  action: text('What was done, with the name that the log uses'),
+  subject: object('Subject', 'What was changed', {
+    kind: choice(['application', 'suite', 'operator', 'database'], 'Its kind'),
+    id: text('Its client id, id or name'),
+  }),
+  before: fields('The changed fields before the change; null: it did not exist'),
+  after: fields('The same fields after the change; null: it was removed'),
+})
 
 /** An application in a list, without its secrets. */
-export function listedApplicationView(application: ListedApplication) {
-  return {
-    ...applicationFields(application),
-    tokens_this_hour: application.tokensThisHour,
-    tokens_last_hour: application.tokensLastHour,
-    last_token_at: application.lastTokenAt === undefined ? null : timestamp(application.lastTokenAt),
-  }
+export function listedApplicationView({ tokensValidFrom, ...application }: ListedApplication) {
+  // The order of the command line; the API's is that of the schema.
+  const { last_token_at, ...shown } = view(LISTED_APPLICATION, {
+    tokensValidFrom: tokensValidFrom || null,
+    ...application,
+  })
+  return { ...shown, last_token_at }
 }
 
 /** An application with its secrets. */
 export function shownApplicationView(application: ShownApplication) {
-  return {
-    ...applicationFields(application),
-    last_token_at: application.lastTokenAt === undefined ? null : timestamp(application.lastTokenAt),
-    secrets: application.secrets.map(secretView),
-  }
+  return view(SHOWN_APPLICATION, shownSource(application))
+}
+
+function shownSource<Shown extends ShownApplication>({ tokensValidFrom, secrets, ...application }: Shown) {
+  return { tokensValidFrom: tokensValidFrom || null, secrets: secrets.map(withOrigin), ...application }
 }
 
 /** A registered application with its credentials. The secret is there this once, if it was generated. */
@@ -55,7 +128,11 @@ export function registeredApplicationView(registered: RegisteredApplication) {
 
 /** A suite with its secrets. */
 export function shownSuiteView(suite: ShownSuite) {
-  return { ...suiteFields(suite), secrets: suite.secrets.map(secretView) }
+  return view(SHOWN_SUITE, suiteSource(suite))
+}
+
+function suiteSource({ suiteId: id, secrets, ...suite }: ShownSuite) {
+  return { id, secrets: secrets.map(withOrigin), ...suite }
 }
 
 /** A registered suite with its credentials: the only time that its secret is shown. */
@@ -65,46 +142,26 @@ export function registeredSuiteView({ suiteId, clientSecret, name }: RegisteredS
 
 export type SecretView = ReturnType<typeof secretView>
 
-/** A secret: all but the secret itself and its digest. */
 export function secretView(secret: ListedSecret) {
-  const { id, origin, ...times } = secretFields(secret)
-  return {
-    id,
-    origin,
-    state: secret.state,
-    ...times,
-    last_used_at: secret.lastUsedAt === undefined ? null : timestamp(secret.lastUsedAt),
-  }
+  return view(SECRET, withOrigin(secret))
+}
+
+function withOrigin(secret: ListedSecret) {
+  return { ...secret, origin: originOf(secret) }
 }
 
 export function operatorView(operator: ListedOperator) {
-  return {
-    name: operator.name,
-    role: operator.role,
-    created_at: timestamp(operator.createdAt),
-    keys: operator.keys.map(adminKeyView),
-    sessions: operator.sessions.map(sessionView),
-  }
+  return { ...view(OPERATOR, operator), sessions: operator.sessions.map(sessionView) }
 }
 
-/** Never contains the key itself or its digest. */
 export function adminKeyView(key: ListedAdminKey) {
-  const { id, ...times } = adminKeyFields(key)
-  return {
-    id,
-    state: key.state,
-    ...times,
-    last_used_at: key.lastUsedAt === null ? null : timestamp(key.lastUsedAt),
-  }
+  return view(ADMIN_KEY, key)
 }
 
-/** Never contains the session's reference or its digest. */
 export function sessionView(session: Session) {
-  return {
-    ...sessionFields(session),
-    last_seen_at: timestamp(session.lastSeenAt),
-    ends_at: timestamp(session.endsAt),
-  }
+  // The order of the command line, too.
+  const { last_seen_at, ends_at, ...shown } = view(SESSION, session)
+  return { ...shown, last_seen_at, ends_at }
 }
 
 /** The whole diagnosis as text, one line per cause. */
@@ -113,54 +170,17 @@ export function diagnosisText({ lines, elsewhere }: Diagnosis): string {
 }
 
 /** Why a client is refused. One of `application` and `suite` is null, both where the client id is nobody's. */
-export function explanationView(explanation: Explanation) {
-  const { clientId, application, suite, refusals, similarRefusals, similarApplications, knownUntil } = explanation
-  return {
-    client_id: clientId,
+export function explanationView({ application, suite, knownUntil, ...explanation }: Explanation) {
+  return view(EXPLANATION, {
+    ...explanation,
     diagnosis: diagnosisText(explanation),
-    refusals_known_until: timestamp(knownUntil.refusals),
-    tokens_known_until: timestamp(knownUntil.tokens),
-    application: application
-      ? {
-          ...shownApplicationView(application),
-          tokens_this_hour: application.tokensThisHour,
-          tokens_refused_this_hour: application.refusedThisHour,
-        }
-      : null,
-    suite: suite ? shownSuiteView(suite) : null,
-    refusals: refusals.map(refusalView),
-    similar_refusals: similarRefusals.map(refusalView),
-    similar_applications: similarApplications.map(({ clientId, name }) => ({ client_id: clientId, name })),
-  }
+    refusalsKnownUntil: knownUntil.refusals,
+    tokensKnownUntil: knownUntil.tokens,
+    application: application && { ...shownSource(application), tokensRefusedThisHour: application.refusedThisHour },
+    suite: suite && suiteSource(suite),
+  })
 }
 
-/** Refusals of one kind: how often, and the last one. */
-function refusalView(refusal: RefusalCount) {
-  return {
-    client_id: refusal.clientId,
-    reason: refusal.reason,
-    endpoint: refusal.endpoint,
-    suite: refusal.suite ?? null,
-    remote_address: refusal.remoteAddress,
-    count: refusal.count,
-    first_at: timestamp(refusal.firstAt),
-    last_at: timestamp(refusal.lastAt),
-    request_id: refusal.requestId ?? null,
-    trace_id: refusal.traceId ?? null,
-  }
-}
-
-export function auditEventView({ at, remoteAddress, requestId, ...event }: AuditEvent) {
-  return {
-    id: event.id,
-    at: timestamp(at),
-    actor: event.actor,
-    origin: event.origin,
-    remote_address: remoteAddress,
-    request_id: requestId ?? null,
-    action: event.action,
-    subject: event.subject,
-    before: event.before,
-    after: event.after,
-  }
+export function auditEventView(event: AuditEvent) {
+  return view(AUDIT_EVENT, event)
 }

@@ -4,9 +4,9 @@ import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
 import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { createApplications } from './applications.ts'
 import type { Context } from './context.ts'
-import { diagnose, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
-import { type ApplicationInTrouble, COMMANDS, type Diagnosis, type Instructions } from './findings.ts'
+import { type Diagnosis, diagnose, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
 import { stepsOfNames } from './pages.ts'
+import { type ApplicationInTrouble, COMMANDS, type Instructions } from './remedies.ts'
 import { createSuites, type ShownSuite } from './suites.ts'
 
 /** Why a client is refused, as far as is known. */

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { Administration } from '../administration/administration.ts'
 import type { ShownApplication } from '../administration/applications.ts'
 import type { SearchFilter } from '../administration/search.ts'
@@ -14,7 +14,7 @@ import {
   type Terminal,
   withJson,
 } from './shared/terminal.ts'
-import { registeredApplicationText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
+import { number, registeredApplicationText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
 
 const WITHOUT_SUITES =
   'It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.'
@@ -40,7 +40,29 @@ interface ListOptions extends Pick<SearchFilter, 'status'> {
 /** `applications …`: who may ask for tokens. */
 export function applicationsCommand(terminal: Terminal): Command {
   const applications = new Command('applications').alias('apps').description('register and manage applications')
+  addRegister(applications, terminal)
+  addUpdates(applications, terminal)
+  addLists(applications, terminal)
+  addApprovals(applications, terminal)
+  for (const [name, description, status] of CHANGES) {
+    withJson(applications.command(name))
+      .description(description)
+      .argument('<client-id>')
+      .action(async (clientId: string, options) => {
+        await administer(terminal, ({ applications }) => applications[name](clientId))
+        await print(terminal, options, { client_id: clientId, status }, `The application ${clientId} is ${status}.`)
+      })
+  }
+  return applications
+}
 
+const CHANGES = [
+  ['suspend', 'issue no more tokens to an application, and make its tokens inactive', 'suspended'],
+  ['resume', 'undo suspend', 'active'],
+  ['remove', 'remove an application, its secrets and its tokens', 'removed'],
+] as const
+
+function addRegister(applications: Command, terminal: Terminal): void {
   withJson(applications.command('register'))
     .description('register an application and print its credentials, once')
     .requiredOption('--name <name>', 'the name of the application')
@@ -65,7 +87,9 @@ export function applicationsCommand(terminal: Terminal): Command {
       else await print(terminal, options, result, words)
       if (suites.length === 0) say(terminal, options, 'warning', WITHOUT_SUITES)
     })
+}
 
+function addUpdates(applications: Command, terminal: Terminal): void {
   withJson(applications.command('update'))
     .description('change the name or the developer email of an application, or both')
     .argument('<client-id>')
@@ -94,12 +118,18 @@ export function applicationsCommand(terminal: Terminal): Command {
       const result = { client_id: clientId, status: 'added' }
       await print(terminal, options, result, `The secret is added to ${clientId}; its others stay as they are.`)
     })
+}
 
+function addLists(applications: Command, terminal: Terminal): void {
   withJson(applications.command('list'))
     .description('list the applications')
     .option('--search <text>', 'only those that have this text in their client id, name or developer email')
     .addOption(new Option('--status <status>', 'only those with this status').choices(['active', 'suspended']))
-    .option('--limit <number>', 'only this many, the newest', readLimit)
+    .option(
+      '--limit <number>',
+      'only this many, the newest',
+      number(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0.'),
+    )
     .action(async ({ search, status, limit, ...options }: JsonOption & ListOptions) => {
       const all = await administer(terminal, ({ applications }) => applications.list({ text: search, status, limit }))
       const rows = all.map((one) => [
@@ -120,7 +150,9 @@ export function applicationsCommand(terminal: Terminal): Command {
       const application = await administer(terminal, ({ applications }) => applications.show(clientId))
       await show(terminal, options, shownApplicationView(application), applicationText(application))
     })
+}
 
+function addApprovals(applications: Command, terminal: Terminal): void {
   addApproval(
     "make an application's tokens valid at a suite",
     'approve',
@@ -138,10 +170,6 @@ export function applicationsCommand(terminal: Terminal): Command {
       ...(others.length > 0 ? [`was not approved for the ${suitesText(others)}`] : []),
     ]
   })
-  addChange('suspend', 'issue no more tokens to an application, and make its tokens inactive', 'suspended')
-  addChange('resume', 'undo suspend', 'active')
-  addChange('remove', 'remove an application, its secrets and its tokens', 'removed')
-  return applications
 
   /** `change`: resolves to what is said of the application. */
   function addApproval(
@@ -162,16 +190,6 @@ export function applicationsCommand(terminal: Terminal): Command {
         await print(terminal, options, result, words.join('\n'))
       })
   }
-
-  function addChange(name: 'suspend' | 'resume' | 'remove', description: string, status: string): void {
-    withJson(applications.command(name))
-      .description(description)
-      .argument('<client-id>')
-      .action(async (clientId: string, options) => {
-        await administer(terminal, ({ applications }) => applications[name](clientId))
-        await print(terminal, options, { client_id: clientId, status }, `The application ${clientId} is ${status}.`)
-      })
-  }
 }
 
 function applicationText(application: ShownApplication): string {
@@ -190,11 +208,6 @@ function suitesText(suites: string[]): string {
   return `${suites.length === 1 ? 'suite' : 'suites'} ${suites.join(', ')}`
 }
 
-function readLimit(value: string): number {
-  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value)
-  throw new InvalidArgumentError('It must be a whole number above 0.')
-}
-
 /** The values of an option that may be repeated. */
 function collect(value: string, values: string[] = []): string[] {
   return [...values, value]
@@ -202,4 +215,20 @@ function collect(value: string, values: string[] = []): string[] {
 
 async function readSecret(terminal: Terminal, file: string): Promise<string> {
   return (await readInput(terminal, file)).replace(/\r?\n$/, '')
+}
+
+/** `tokens …`: what was issued. */
+export function tokensCommand(terminal: Terminal): Command {
+  const tokens = new Command('tokens').description("revoke an application's tokens")
+
+  withJson(tokens.command('revoke-all'))
+    .description('revoke every token that the application was issued until now')
+    .argument('<client-id>')
+    .action(async (clientId: string, options) => {
+      await administer(terminal, ({ applications }) => applications.revokeAllTokens(clientId))
+      const words = `Every token that the application ${clientId} was issued until now is revoked.`
+      await print(terminal, options, { client_id: clientId, status: 'revoked' }, words)
+    })
+
+  return tokens
 }

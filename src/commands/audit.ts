@@ -1,9 +1,9 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { auditEventView } from '../administration/views.ts'
 import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, show, type Terminal, withJson } from './shared/terminal.ts'
-import { moment, table } from './shared/text.ts'
+import { moment, number, table } from './shared/text.ts'
 
 interface ListOptions extends JsonOption {
   since?: number
@@ -37,10 +37,7 @@ export function auditCommand(terminal: Terminal): Command {
   return audit
 }
 
-function limit(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 99999.')
-  return Number(text)
-}
+const limit = number(/^[1-9]\d{0,4}$/, 'It must be a number from 1 to 99999.')
 
 function toRow(event: AuditEvent): string[] {
   const { at, actor, origin, remote_address, action, subject } = auditEventView(event)

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net'
 import { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
 import type { AdminPlace, Config } from '../config.ts'
-import { hostInUrl } from '../domain/address.ts'
+import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { administer, readCommandConfig } from './shared/administer.ts'
 import { type JsonOption, printOnce, type Terminal, withJson } from './shared/terminal.ts'
@@ -73,7 +73,8 @@ function localAccess(place: AdminPlace): ConsoleAccess {
   const { port } = place
   if (port === 0)
     throw new OperatorError('ADMIN_ADDRESS has the port 0: the address is in the line "ready" of the log.')
-  const host = loopbackFor(place.host)
+  const loopback = isIPv6(place.host) ? '::1' : '127.0.0.1'
+  const host = isWildcard(place.host) ? loopback : place.host
   const address = `${hostInUrl(host)}:${port}`
   const access = forwarded(port, address)
   return LOCAL_HOSTS.includes(host) ? { ...access, base: `http://${address}`, worksHere: true } : access
@@ -81,12 +82,6 @@ function localAccess(place: AdminPlace): ConsoleAccess {
 
 function forwarded(port: number, target: string): ConsoleAccess {
   return { base: `http://127.0.0.1:${port}`, forward: `ssh -N -L ${port}:${target} HOST`, worksHere: false }
-}
-
-/** Replaces the wildcard addresses 0.0.0.0 and :: by the loopback address. */
-function loopbackFor(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1'
-  return isIPv6(host) && /^[0:]+$/.test(host) ? '::1' : host
 }
 
 function onlyOperator(operators: readonly { name: string }[]): string {

@@ -23,13 +23,10 @@ export function demoCommand(terminal: Terminal): Command {
 
 async function demo(terminal: Terminal): Promise<void> {
   const { createAdministration } = await import('../administration/administration.ts')
-  const { run } = await import('../server/run.ts')
+  const { run } = await import('../server/serve.ts')
   const { createTelemetry } = await import('../server/telemetry.ts')
   const { openStore } = await import('../store/open.ts')
-  const { explain } = await import('./demo/world.ts')
-  const { printLinkOnEnter, makeLink } = await import('./demo/world.ts')
-  const { makeTraffic } = await import('./demo/world.ts')
-  const { createDemoWorld } = await import('./demo/world.ts')
+  const { createDemoWorld, explain, makeLink, makeTraffic, printLinkOnEnter } = await import('./demo/world.ts')
 
   // Log lines would push the login link off the screen; the console shows what happens.
   const telemetry = await createTelemetry('error', { isTTY: terminal.stdout.isTTY === true, counts: true })

@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
-import type { Diagnosis } from '../doctor/examine.ts'
-import type { Level } from '../doctor/finding.ts'
+import type { Diagnosis, Level } from '../doctor/finding.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { VERSION } from '../version.ts'
 import { ENV_FILE, misspeltSettings, misspeltVariables, scanEnvFile } from './shared/env-file.ts'
@@ -13,7 +12,7 @@ export function doctorCommand(terminal: Terminal): Command {
     .description('look at settings, files, store and server, say what is wrong, and change nothing')
     .action(async (options: JsonOption) => {
       const { diagnose } = await import('../doctor/doctor.ts')
-      const { worst, worstLast } = await import('../doctor/examine.ts')
+      const { worst, worstLast } = await import('../doctor/finding.ts')
       const found = await diagnose(readSource(terminal), Date.now)
       const status = worst(found)
       const result = { status, version: VERSION, checked_at: timestamp(Date.now()), findings: found.map(view) }

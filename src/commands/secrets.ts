@@ -1,9 +1,9 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { secretView, timestamp } from '../administration/views.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { administer } from './shared/administer.ts'
 import { type JsonOption, print, printSecret, show, type Terminal, withJson } from './shared/terminal.ts'
-import { secretsTable, upToAYear } from './shared/text.ts'
+import { number, secretsTable, upToAYear } from './shared/text.ts'
 
 const ID = 'the client id of an application, or the id of a suite'
 
@@ -43,7 +43,7 @@ export function secretsCommand(terminal: Terminal): Command {
   withJson(secrets.command('revoke'))
     .description('end one secret now')
     .argument('<id>', ID)
-    .argument('<secret-id>', 'its id in secrets list', secretId)
+    .argument('<secret-id>', 'its id in secrets list', number(/^\d{1,15}$/, 'It must be a number from secrets list.'))
     .option('--force', 'even if it is the last active one')
     .action(async (owner: string, id: number, options: JsonOption & { force?: boolean }) => {
       const isNew = await administer(terminal, ({ secrets }) => secrets.revoke(owner, id, options)).catch(withForce)
@@ -59,9 +59,4 @@ export function secretsCommand(terminal: Terminal): Command {
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
   throw new OperatorError(`${error.message} The option for that is --force.`, { cause: error })
-}
-
-function secretId(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a number from secrets list.')
-  return Number(text)
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { RegisteredApplication } from '../administration/applications.ts'
-import type { Seeded } from '../administration/seed.ts'
+import type { SeedStep } from '../administration/seed.ts'
 import type { RenamedSuite, Resemblance, SeedPlan } from '../administration/seed-plan.ts'
 import type { RegisteredSuite } from '../administration/suites.ts'
 import { registeredApplicationView, registeredSuiteView } from '../administration/views.ts'
@@ -16,19 +16,23 @@ interface Totals {
 
 /**
  * Shows what a seed registers while it goes on: words, or one JSON document with a line for each suite and application, so
- * that what is shown can be used if the run is killed. Each call resolves when that is written; it rejects with OutputFailed.
+ * that what is shown can be used if the run is killed. `show` and `end` resolve when that is written, or reject with OutputFailed.
  */
 export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan: SeedPlan) {
   const totals: Totals = { registered: 0, existing: plan.existing, isAnySecretShown: false }
   const format = json ? createDocument() : createWords()
 
   return {
-    show({ suites, applications, existing }: Seeded): Promise<void> {
-      totals.registered += suites.length + applications.length
-      totals.existing += existing
+    show({ suites, applications }: SeedStep): Promise<void> {
       totals.isAnySecretShown ||=
         suites.length > 0 || applications.some(({ clientSecret }) => clientSecret !== undefined)
       return write(terminal, suites.map(format.suite).join('') + applications.map(format.application).join(''))
+    },
+
+    /** Counts a step that was registered, but for so many of it. */
+    count({ suites, applications }: SeedStep, refused: number): void {
+      totals.registered += suites.length + applications.length - refused
+      totals.existing += refused
     },
 
     end: () => write(terminal, format.end(totals)),
@@ -90,8 +94,8 @@ const ELSEWHERE_MS = 10_000
 
 /** What `--dry-run` prints. */
 export function printPlan(terminal: Terminal, options: JsonOption, plan: SeedPlan): Promise<void> {
-  const suites = [...plan.unfinished.suites, ...plan.missing.suites]
-  const applications = [...plan.unfinished.applications, ...plan.missing.applications]
+  const suites = [...plan.renewed.suites, ...plan.missing.suites]
+  const applications = [...plan.renewed.applications, ...plan.missing.applications]
   const result = {
     suites: suites.map(({ suiteId, name }) => ({ id: suiteId, name })),
     applications: applications.map(({ clientId, name, developerEmail }) => ({
@@ -160,8 +164,8 @@ function quoted(text: string): string {
 }
 
 /** Says how long a seed takes, where that is long, and from time to time how far it is. */
-export function createSeedProgress(terminal: Terminal, options: JsonOption, { missing, unfinished }: SeedPlan) {
-  const all = [missing, unfinished].flatMap(({ suites, applications }) => [suites.length, applications.length])
+export function createSeedProgress(terminal: Terminal, options: JsonOption, { missing, renewed }: SeedPlan) {
+  const all = [missing, renewed].flatMap(({ suites, applications }) => [suites.length, applications.length])
   const total = all.reduce((sum, count) => sum + count).toLocaleString('en')
   const interval = terminal.stderr.isTTY ? ON_TERMINAL_MS : ELSEWHERE_MS
   let done = 0
@@ -173,8 +177,8 @@ export function createSeedProgress(terminal: Terminal, options: JsonOption, { mi
     say(terminal, options, 'progress', `${imported} imported secrets are to be hashed: that takes about ${seconds} s.`)
   }
 
-  return (step: Seeded) => {
-    done += step.suites.length + step.applications.length + step.existing
+  return (step: SeedStep) => {
+    done += step.suites.length + step.applications.length
     if (performance.now() < toldAt + interval) return
     toldAt = performance.now()
     say(terminal, options, 'progress', `${done.toLocaleString('en')} of ${total}`)

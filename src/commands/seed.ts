@@ -6,13 +6,13 @@ import { parseSeedFile, type SeedPlan } from '../administration/seed-plan.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { createSeedOutput, createSeedProgress, printPlan, warnOfPlan } from './seed-output.ts'
 import { administer } from './shared/administer.ts'
-import { type JsonOption, OutputFailed, readInput, type Terminal, withJson } from './shared/terminal.ts'
+import { type JsonOption, OutputFailed, readInput, say, type Terminal, withJson } from './shared/terminal.ts'
 
 /** A server beside gets its turns between two steps. */
 const PAUSE_MS = 5
 
 const AGAIN = 'Run seed again for what is not registered yet.'
-const NOT_SHOWN = 'Run seed again: those that are registered but not shown get new secrets.'
+const NOT_REGISTERED = 'What could not be printed is not registered.'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -38,21 +38,37 @@ export function seedCommand(terminal: Terminal): Command {
     })
 }
 
-/** Registers step by step, and shows each step before the next one. A signal ends it after a step. */
+/**
+ * Shows each step, and registers it when that is written: so whatever ends a run, everything that is registered was shown. A
+ * signal ends it after a step. If something that was shown may not be registered, the error or a warning before it says so.
+ */
 async function carryOut(terminal: Terminal, options: JsonOption, seed: Administration['seed'], plan: SeedPlan) {
   const stopped = new AbortController()
   const stop = (signal: string) => stopped.abort(signal)
   for (const signal of SIGNALS) process.once(signal, stop)
   const output = createSeedOutput(terminal, options, plan)
   const tellProgress = createSeedProgress(terminal, options, plan)
+  /** How many were shown and may not be registered. */
+  let unregistered = 0
   try {
-    for await (const step of seed.register(plan, stopped.signal)) {
+    for await (const step of seed.steps(plan)) {
       await output.show(step)
+      unregistered = step.suites.length + step.applications.length
+      const refused = await step.register()
+      unregistered = 0
+      output.count(step, refused.length)
       tellProgress(step)
+      if (refused.length > 0) throw new OperatorError(refusedText(refused))
       await sleep(PAUSE_MS)
+      if (stopped.signal.aborted) break
     }
   } catch (error) {
-    if (error instanceof OutputFailed) throw new OperatorError(`${error.message} ${NOT_SHOWN}`, { cause: error })
+    if (error instanceof OutputFailed) {
+      throw new OperatorError(`${error.message} ${NOT_REGISTERED} ${AGAIN}`, { cause: error })
+    }
+    if (unregistered > 0) {
+      say(terminal, options, 'warning', `The credentials printed last (${unregistered}) may not be valid. ${AGAIN}`)
+    }
     await output.end()
     throw error
   } finally {
@@ -60,4 +76,8 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
   }
   await output.end()
   if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${AGAIN}`)
+}
+
+function refusedText(ids: string[]): string {
+  return `Others have changed these since the seed began, so the credentials printed for them are not valid: ${ids.join(', ')}. ${AGAIN}`
 }

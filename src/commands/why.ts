@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { ago } from '../administration/age.ts'
-import type { ApplicationInTrouble } from '../administration/findings.ts'
+import type { ApplicationInTrouble } from '../administration/remedies.ts'
 import { diagnosisText, explanationView, secretView, timestamp } from '../administration/views.ts'
 import type { Explanation } from '../administration/why.ts'
 import type { Finding } from '../doctor/finding.ts'

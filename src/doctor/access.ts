@@ -2,13 +2,11 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { PostgresLocation } from '../domain/database-location.ts'
 import type { OperatorKeys } from '../store/inspect.ts'
-import { error, type Finding, note, ok, timeText, warning } from './finding.ts'
+import { error, type Finding, note, ok, SOON_MS, timeText, warning } from './finding.ts'
 
 const OTHERS_WRITE = 0o022
 /** In a sticky folder, only the owner of a file can remove it. */
 const STICKY = 0o1000
-
-const SOON_MS = 7 * 24 * 60 * 60_000
 
 /** Checks the folder of the admin socket: anyone who can write to it can replace the socket by their own. */
 export async function examineSocketFolder(socket: string): Promise<Finding[]> {

@@ -1,8 +1,8 @@
 import { isInMemory } from '../domain/database-location.ts'
 import type { Clock } from '../domain/time.ts'
 import { examinePassword, examineSocketFolder } from './access.ts'
-import { type Check, type Diagnosis, examine } from './examine.ts'
 import { examineFiles, examineLostDatabase } from './files.ts'
+import { type Check, type Diagnosis, examine } from './finding.ts'
 import { examineAdminListener, examineOps, examineServer } from './listeners.ts'
 import { examineClock, examineDisk, examineLimits, examineProgram } from './machine.ts'
 import {
@@ -35,41 +35,34 @@ function isStoreKnown({ config, wrong }: ReadSettings): boolean {
 }
 
 function checksBefore(source: SettingsSource, read: ReadSettings, now: Clock): Check[] {
-  const { DATABASE_URL } = read.config
-  const checks: Check[] = [
-    { subject: 'settings', examine: () => examineSettings(source, read) },
-    { subject: 'settings', examine: () => examineCombinations(source, read) },
-    { subject: 'program', examine: examineProgram },
-    { subject: 'limits', examine: () => examineLimits() },
-    { subject: 'clock', examine: () => examineClock(now()) },
+  const { DATABASE_URL: location } = read.config
+  const ofSettings: Check[] = [
+    ['settings', () => examineSettings(source, read)],
+    ['settings', () => examineCombinations(source, read)],
+    ['program', examineProgram],
+    ['limits', () => examineLimits()],
+    ['clock', () => examineClock(now())],
   ]
-  if (!isStoreKnown(read)) return checks
-  if (DATABASE_URL.kind === 'postgres') {
-    return [...checks, { subject: 'password', examine: () => examinePassword(DATABASE_URL) }]
-  }
-  return [
-    ...checks,
-    { subject: 'files', examine: () => examineFiles(DATABASE_URL) },
-    { subject: 'disk', examine: () => examineDisk(DATABASE_URL) },
-  ]
+  if (!isStoreKnown(read)) return ofSettings
+  if (location.kind === 'postgres') return [...ofSettings, ['password', () => examinePassword(location)]]
+  return [...ofSettings, ['files', () => examineFiles(location)], ['disk', () => examineDisk(location)]]
 }
 
 function checksAfter(read: ReadSettings, now: Clock): Check[] {
   const { config, wrong } = read
   const { DATABASE_URL, PREVIOUS_DATABASE_URL, OPS_ADDRESS, ADMIN_ADDRESS } = config
   const checks: Check[] = []
-  if (PREVIOUS_DATABASE_URL)
-    checks.push({ subject: 'previous', examine: () => examinePrevious(PREVIOUS_DATABASE_URL, now) })
+  if (PREVIOUS_DATABASE_URL) checks.push(['previous', () => examinePrevious(PREVIOUS_DATABASE_URL, now)])
   if (!wrong.includes('HOST') && !wrong.includes('PORT')) {
-    checks.push({ subject: 'server', examine: () => examineServer(config) })
+    checks.push(['server', () => examineServer(config)])
     if (DATABASE_URL.kind === 'sqlite' && isStoreKnown(read)) {
-      checks.push({ subject: 'server', examine: () => examineLostDatabase(DATABASE_URL, config) })
+      checks.push(['server', () => examineLostDatabase(DATABASE_URL, config)])
     }
   }
   if (ADMIN_ADDRESS && 'socket' in ADMIN_ADDRESS) {
-    checks.push({ subject: 'admin', examine: () => examineSocketFolder(ADMIN_ADDRESS.socket) })
+    checks.push(['admin', () => examineSocketFolder(ADMIN_ADDRESS.socket)])
   }
-  if (ADMIN_ADDRESS) checks.push({ subject: 'admin', examine: () => examineAdminListener(ADMIN_ADDRESS) })
-  if (OPS_ADDRESS) checks.push({ subject: 'ops', examine: () => examineOps(OPS_ADDRESS) })
+  if (ADMIN_ADDRESS) checks.push(['admin', () => examineAdminListener(ADMIN_ADDRESS)])
+  if (OPS_ADDRESS) checks.push(['ops', () => examineOps(OPS_ADDRESS)])
   return checks
 }

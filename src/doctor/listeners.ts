@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { AdminPlace, Config } from '../config.ts'
-import { hostInUrl } from '../domain/address.ts'
+import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { READY_PATH } from '../http/metadata.ts'
 import { VERSION } from '../version.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
@@ -11,8 +11,7 @@ const TIMEOUT_MS = 3000
 
 /** The address at which a server that listens here is reached from this machine. */
 export function addressOf(host: string, port: number): string {
-  const local = host === '0.0.0.0' || host === '::' ? 'localhost' : host
-  return `http://${hostInUrl(local)}:${port}`
+  return `http://${isWildcard(host) ? 'localhost' : hostInUrl(host)}:${port}`
 }
 
 export interface Answer {
@@ -38,10 +37,11 @@ export async function ask(url: string, socketPath?: string): Promise<Answer | Si
   }
 }
 
-/** That what is at an address accepts connections, and no more. */
-function hanging(address: string): Finding {
+/** What is wrong at an address that does not answer: `gone` and `advice` if nothing accepts connections there. */
+function silent(address: string, { code }: Silence, gone: string, advice: string): Finding[] {
+  if (code !== undefined) return [error(`${gone} ${address} (${code}).`, advice)]
   const text = `What listens at ${address} does not answer within ${TIMEOUT_MS / 1000} s.`
-  return error(text, 'It is overloaded, or it hangs: its log may say why. Else restart it.')
+  return [error(text, 'It is overloaded, or it hangs: its log may say why. Else restart it.')]
 }
 
 /** Whether a server of these settings answers, and is ready. */
@@ -51,8 +51,7 @@ export async function examineServer({ HOST, PORT }: Pick<Config, 'HOST' | 'PORT'
   const answer = await ask(`${address}${READY_PATH}`)
   const { status } = answer
   if (status === undefined) {
-    if (answer.code === undefined) return [hanging(address)]
-    return [error(`No server answers at ${address} (${answer.code}).`, 'Start it; its log has why it ended.')]
+    return silent(address, answer, 'No server answers at', 'Start it; its log has why it ended.')
   }
   if (status === 200) return [ok(`The server at ${address} is ready.`)]
   if (status === 503)
@@ -67,10 +66,7 @@ export async function examineOps({ host, port }: NonNullable<Config['OPS_ADDRESS
   if (port === 0) return [note('OPS_ADDRESS has port 0, so nobody knows which port it is.')]
   const address = `${addressOf(host, port)}/metrics`
   const answer = await ask(address)
-  if (answer.status === undefined) {
-    if (answer.code === undefined) return [hanging(address)]
-    return [error(`Nothing answers at ${address} (${answer.code}).`, 'Look at OPS_ADDRESS.')]
-  }
+  if (answer.status === undefined) return silent(address, answer, 'Nothing answers at', 'Look at OPS_ADDRESS.')
   const running = RUNNING_VERSION.exec(answer.body)?.[1]
   if (running === undefined) return [error(`What answers at ${address} is not this server.`, 'Look at OPS_ADDRESS.')]
   if (running === VERSION) return [ok(`The server that runs is of this version, ${VERSION}.`)]
@@ -90,9 +86,8 @@ export async function examineAdminListener(place: AdminPlace): Promise<Finding[]
 
 function judgeConsole(address: string, answer: Answer | Silence): Finding[] {
   if (answer.status === undefined) {
-    if (answer.code === undefined) return [hanging(address)]
     const advice = 'If ADMIN_ADDRESS was set after the server had started, restart the server.'
-    return [error(`The admin listener does not answer at ${address} (${answer.code}).`, advice)]
+    return silent(address, answer, 'The admin listener does not answer at', advice)
   }
   if (answer.body.includes(LOGIN_FORM)) return [ok(`The admin listener answers at ${address}.`)]
   return [error(`What answers at ${address} is not this server's admin listener.`, 'Look at ADMIN_ADDRESS.')]

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { type Config, readConfig, settings } from '../config.ts'
-import { isLocalHost } from '../domain/address.ts'
+import { isLocalHost, isWildcard } from '../domain/address.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import type { OperatorError } from '../domain/operator-error.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
@@ -149,7 +149,7 @@ function failures({ FAILURE_LIMIT }: Config): Finding | undefined {
 }
 
 function operators({ OPS_ADDRESS }: Config): Finding | undefined {
-  if (OPS_ADDRESS?.host !== '0.0.0.0' && OPS_ADDRESS?.host !== '::') return undefined
+  if (!OPS_ADDRESS || !isWildcard(OPS_ADDRESS.host)) return undefined
   const text = `OPS_ADDRESS is ${OPS_ADDRESS.host}: all who reach this machine reach its port ${OPS_ADDRESS.port}.`
   return note(text, 'That is right in a container whose port is not published: it asks for no password.')
 }

@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts'
 import { type DatabaseLocation, locationText, type SqliteLocation } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { NOT_SHOWN_YET } from '../domain/secret.ts'
 import type { Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
@@ -9,8 +8,18 @@ import { isAtLeast } from '../store/migrations.ts'
 import { inspectStore, lookAtStore } from '../store/open.ts'
 import { NoStore } from '../store/opened.ts'
 import { examineOperators } from './access.ts'
-import { type Check, type Diagnosis, examine } from './examine.ts'
-import { error, type Finding, note, ok, timeText, warning } from './finding.ts'
+import {
+  type Check,
+  type Diagnosis,
+  error,
+  examine,
+  type Finding,
+  note,
+  ok,
+  SOON_MS,
+  timeText,
+  warning,
+} from './finding.ts'
 import { examineStoreClock } from './machine.ts'
 
 /** The oldest PostgreSQL that it was tried with. */
@@ -30,22 +39,22 @@ export async function examineStore(
   let inspector: Inspector | undefined
   let schema: Schema | undefined
   const opening = await examine([
-    {
-      subject: 'store',
-      async examine() {
+    [
+      'store',
+      async () => {
         // The driver blocks, and a disk that hangs would stop everything: this one can be waited for.
         if (location.kind === 'sqlite') await lookAtStore(location)
         inspector = await inspectStore(location)
         schema = await inspector.schema()
         return [judgeSoftware(await inspector.software(), location.kind), judgeSchema(schema, locationText(location))]
       },
-    },
+    ],
   ])
   const isUsable = schema !== undefined && schema.version > 0 && schema.refusal === undefined
   const checks = inspector && isUsable ? checksOf(inspector, location, now) : []
   if (inspector && schema && isUsable && schema.version >= schema.latest && ADMIN_ADDRESS) {
     const { operators } = inspector
-    checks.push({ subject: 'operators', examine: async () => examineOperators(await operators(), now()) })
+    checks.push(['operators', async () => examineOperators(await operators(), now())])
   }
   const contents = await examine(checks)
   inspector?.close()
@@ -71,11 +80,11 @@ function judgeSchema({ version, latest, refusal }: Schema, place: string): Findi
 
 function checksOf(inspector: Inspector, { kind }: DatabaseLocation, now: Clock): Check[] {
   return [
-    { subject: 'store', examine: () => examineMove(inspector) },
-    { subject: 'clock', examine: () => examineStoreClock(inspector, now) },
-    { subject: 'secrets', examine: () => examineSecrets(inspector, now()) },
-    { subject: 'purge', examine: () => examinePurge(inspector, now()) },
-    ...(kind === 'sqlite' ? [{ subject: 'backup', examine: () => examineBackup(inspector, now()) }] : []),
+    ['store', () => examineMove(inspector)],
+    ['clock', () => examineStoreClock(inspector, now)],
+    ['secrets', () => examineSecrets(inspector, now())],
+    ['purge', () => examinePurge(inspector, now())],
+    ...(kind === 'sqlite' ? [['backup', () => examineBackup(inspector, now())] satisfies Check] : []),
   ]
 }
 
@@ -137,8 +146,6 @@ export async function examinePrevious(location: SqliteLocation, now: Clock): Pro
   }
 }
 
-const SOON_MS = 7 * 24 * 60 * 60_000
-
 /** So many are named. */
 const NAMED = 10
 
@@ -148,14 +155,10 @@ async function examineSecrets(inspector: Inspector, now: number): Promise<Findin
   if (owners.length === 0)
     return [ok('Every application and every suite has a secret that is active for a week and more.')]
   // Those that can still be helped in time come first.
-  const [ending, ended] = [
-    owners.filter((owner) => isActive(owner, now)),
-    owners.filter((owner) => !isActive(owner, now)),
-  ]
-  const all = [...ending, ...ended]
-  const more = all.length - NAMED
+  const urgentFirst = owners.toSorted((one, other) => Number(isActive(other, now)) - Number(isActive(one, now)))
+  const more = owners.length - NAMED
   return [
-    ...all.slice(0, NAMED).map((owner) => judge(owner, now)),
+    ...urgentFirst.slice(0, NAMED).map((owner) => judge(owner, now)),
     ...(more > 0 ? [warning(`There are ${more} more whose secrets have ended or end within a week.`)] : []),
   ]
 }
@@ -175,7 +178,8 @@ function judge(owner: SecretOwner, now: number): Finding {
     )
   }
   const consequence = kind === 'suite' ? 'cannot introspect' : 'gets no tokens'
-  if (endsAt === null || endsAt === NOT_SHOWN_YET) {
+  // 0: of a secret that a seed of an earlier version stored, and did not show.
+  if (!endsAt) {
     return warning(`${who} has no secret that was ever valid, and ${consequence}.`, `"${rotate}", or seed again.`)
   }
   const advice = kind === 'suite' ? `"${rotate}" makes one.` : `"${rotate}" makes one; or suspend or remove it.`

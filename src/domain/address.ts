@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 
 /** What is no address at all. RFC 7239 §6.2 has the word. */
 const UNKNOWN = 'unknown'
@@ -65,6 +65,11 @@ export function withoutZone(address: string): string {
 /** Whether a host, by its name or address, is this machine. */
 export function isLocalHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+/** Whether a host is the address 0.0.0.0 or ::, in any spelling: every address of the machine. */
+export function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || (isIPv6(host) && /^[0:]+$/.test(host))
 }
 
 /** A host as it stands in a URL: an IPv6 address in brackets (RFC 3986 §3.2.2). */

@@ -1,5 +1,7 @@
-import { randomString } from './random.ts'
+import { z } from 'zod'
+import { choice, list, object, text, time, view } from './schema.ts'
 import type { NewSecret, Secret } from './secret.ts'
+import { randomString } from './text.ts'
 
 /** Characters. Suites' ids are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
@@ -42,6 +44,21 @@ export interface Application extends ApplicationValues {
 }
 
 export type ApplicationKey = Key<'application'>
+
+/** What operators are shown of every application, also in audit events. Never a secret or a digest. */
+export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
+  client_id: text('The client id'),
+  name: text('Its name'),
+  developer_email: text('The contact address of its developer'),
+  status: choice(['active', 'suspended'], 'A suspended application gets no tokens, and its tokens are refused'),
+  suites: list('The suites that it is approved for', z.string()),
+  created_at: time('When it was registered'),
+  tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
+})
+
+export function applicationFields(application: Application) {
+  return view(APPLICATION, { ...application, tokensValidFrom: application.tokensValidFrom || null })
+}
 
 /** The fields of an application that a search compares. */
 export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>

@@ -1,7 +1,7 @@
 import type { ApplicationChanges } from './application.ts'
 import type { NewSession, Role } from './operator.ts'
-import { timestamp } from './public-fields.ts'
 import type { NewSecret } from './secret.ts'
+import { timestamp } from './time.ts'
 
 /**
  * A change that an operator makes, as the store is asked for it. Its type is also the action of the audit event and the name

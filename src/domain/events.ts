@@ -1,7 +1,7 @@
 import type { Author } from './audit-event.ts'
 import type { ChangeEvent } from './change.ts'
 import type { OperatorReason } from './operator.ts'
-import type { AuthenticationReason, InactiveReason, RequestReason } from './refusal.ts'
+import type { AuthenticationReason, CheckReason, RequestReason } from './reasons.ts'
 
 /**
  * Everything that happens that an operator may want to know of: said once, where it happens, and observed by the log (and
@@ -33,7 +33,7 @@ interface TokenIssued extends Asked {
 /** A check that ended with another answer than yes: the gateway check or introspection. */
 interface TokenRefused extends Asked {
   type: 'token refused'
-  reason: InactiveReason | 'application not approved' | 'no such suite'
+  reason: CheckReason
   /** Undefined: the gateway named none, or one that does not exist. */
   suite: string | undefined
   clientId: string | undefined

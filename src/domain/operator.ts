@@ -1,5 +1,8 @@
+import { crc32 } from 'node:zlib'
 import type { Key } from './application.ts'
 import { OperatorError } from './operator-error.ts'
+import { choice, list, object, text, time, view, whole } from './schema.ts'
+import { randomString } from './text.ts'
 
 /** An admin may do everything, a viewer may only read. */
 export const ROLES = ['admin', 'viewer'] as const
@@ -23,6 +26,45 @@ export interface Operator {
 }
 
 export type OperatorKey = Key<'operator'>
+
+/** What operators are shown of an admin key: never the key itself or its digest. */
+export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {
+  id: whole('Its id'),
+  state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
+  created_at: time('When it was made'),
+  ends_at: time('When it ends or ended'),
+  revoked_at: time('When it was revoked; null: it was not').nullable(),
+  last_used_at: time('When it was last used, at most a minute out of date; null: never').nullable(),
+})
+
+/** Never its reference or its digest. */
+export const SESSION = object('Session', 'A session in the console, without its cookie', {
+  id: whole('Its id'),
+  created_at: time('When it began'),
+  last_seen_at: time('When it was last used, at most a minute out of date'),
+  ends_at: time('When it ends, unless it is used again'),
+  remote_address: text('The address at sign-in'),
+  user_agent: text('The User-Agent of the browser'),
+})
+
+export const OPERATOR = object('Operator', 'A person or a program that uses this API or the console', {
+  name: text('The name in the log and in audit events'),
+  role: choice(ROLES, 'A viewer can look, but not change anything'),
+  created_at: time('When the operator was added'),
+  keys: list('The oldest first, ended ones too', ADMIN_KEY),
+  sessions: list('Those that are not over', SESSION),
+})
+
+/** What audit events have of an operator: a use is not a change. */
+const AUDITED = OPERATOR.extend({
+  keys: ADMIN_KEY.omit({ state: true, last_used_at: true }).array(),
+  sessions: SESSION.omit({ last_seen_at: true, ends_at: true }).array(),
+  login_links: ADMIN_KEY.pick({ created_at: true, ends_at: true }).array(),
+})
+
+export function operatorFields(operator: Operator) {
+  return view(AUDITED, operator)
+}
 
 /** A credential of an operator's programs. The store has only its digest. Times are milliseconds since the epoch. */
 export interface AdminKey {
@@ -101,4 +143,68 @@ export function isOver({ lastSeenAt, endsAt }: Pick<Session, 'lastSeenAt' | 'end
 
 export function unknownOperator(name: string): OperatorError {
   return new OperatorError(`There is no operator with the name ${name}.`, { kind: 'not found' })
+}
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Digits: enough for 32 bits, and for Unix seconds until the year 3769. */
+const CHECKSUM_LENGTH = 6
+
+/** Lets secret scanners recognize admin keys. */
+const PREFIX = 'otsa_'
+/** 256 bits. */
+const KEY_RANDOM_LENGTH = 43
+
+const KEY_FORM = new RegExp(`^${PREFIX}[A-Za-z0-9]{${KEY_RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
+
+/** A new admin key: `otsa_`, 43 random characters, and a checksum over both. */
+export function generateAdminKey(): string {
+  const unchecked = `${PREFIX}${randomString(KEY_RANDOM_LENGTH)}`
+  return unchecked + checksum(unchecked)
+}
+
+/** Checks prefix, length and checksum; whether the key exists is up to the store. */
+export function isAdminKey(text: string): boolean {
+  return KEY_FORM.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
+}
+
+/** 190 bits. */
+const CODE_RANDOM_LENGTH = 32
+
+const LOGIN_CODE = /^[A-Za-z0-9]{44}$/
+
+/** A new code for a login link: its expiry in seconds, 32 random characters, and a checksum over both. */
+export function generateLoginCode(endsAt: number): string {
+  const unchecked = toBase62(Math.floor(endsAt / 1000)) + randomString(CODE_RANDOM_LENGTH)
+  return unchecked + checksum(unchecked)
+}
+
+/**
+ * When a login code expires, in milliseconds since the epoch; undefined if it is malformed. Proves nothing: anyone can make up a
+ * well-formed code, and only the store knows which ones are valid.
+ */
+export function endOfLoginCode(code: string): number | undefined {
+  if (!LOGIN_CODE.test(code) || checksum(code.slice(0, -CHECKSUM_LENGTH)) !== code.slice(-CHECKSUM_LENGTH)) return
+  return fromBase62(code.slice(0, -CODE_RANDOM_LENGTH - CHECKSUM_LENGTH)) * 1000
+}
+
+/** The CRC-32 of a text, in base 62. */
+function checksum(text: string): string {
+  return toBase62(crc32(text))
+}
+
+/** Writes a number below 62⁶ as six base-62 digits (0-9, A-Z, a-z), padded with zeros. */
+function toBase62(number: number): string {
+  let rest = number
+  let digits = ''
+  while (digits.length < CHECKSUM_LENGTH) {
+    digits = DIGITS.charAt(rest % DIGITS.length) + digits
+    rest = Math.floor(rest / DIGITS.length)
+  }
+  return digits
+}
+
+/** The inverse of `toBase62`. */
+function fromBase62(digits: string): number {
+  return [...digits].reduce((number, digit) => number * DIGITS.length + DIGITS.indexOf(digit), 0)
 }

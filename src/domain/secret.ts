@@ -1,6 +1,7 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { randomString } from './random.ts'
+import { choice, object, time, view, whole } from './schema.ts'
+import { randomString } from './text.ts'
 
 /** A client secret as it is stored. */
 export interface Secret {
@@ -16,14 +17,29 @@ export interface Secret {
   readonly revokedAt: number | null
 }
 
+/** What operators are shown of a secret. */
+export const SECRET = object('Secret', 'A secret, without its value', {
+  id: whole('Its id'),
+  origin: choice(['generated', 'imported'], 'generated: made by this server; imported: it existed before'),
+  state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
+  created_at: time('When it was added'),
+  ends_at: time('When it ends or ended; null: never').nullable(),
+  revoked_at: time('When it was revoked; null: it was not').nullable(),
+  last_used_at: time('When it was last used, up to a minute late; null: never').nullable(),
+})
+
+const AUDITED = SECRET.omit({ state: true, last_used_at: true })
+
+/** What audit events have of a secret: a use is not a change. */
+export function secretFields(secret: Secret) {
+  return view(AUDITED, { ...secret, origin: originOf(secret) })
+}
+
 /** What a secret is at a moment: only an active one is accepted. */
 export type SecretState = 'active' | 'expired' | 'revoked'
 
 /** A client secret that is about to be stored. `endsAt` left out: it has no end. */
 export type NewSecret = Pick<Secret, 'digest' | 'createdAt'> & Partial<Pick<Secret, 'endsAt'>>
-
-/** The end of a secret that is not valid yet, because nobody has been shown it. */
-export const NOT_SHOWN_YET = 0
 
 /** The cost of a check, the log2 of N first: 16 MiB and some 0.1 s; one of the OWASP Password Storage settings. */
 const COST = { ln: 14, r: 8, p: 5 }
@@ -60,11 +76,6 @@ export async function digestImported(secret: string): Promise<string> {
 /** An imported secret that nobody knows: refusing an unknown client must cost what refusing a known one costs. */
 export const DECOY = { digest: importedForm(Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES)) }
 
-/** Whether a secret was to be shown first, and was not. */
-export function isNotShownYet({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>): boolean {
-  return endsAt === NOT_SHOWN_YET && revokedAt === null
-}
-
 /** The state of a secret at this time, in milliseconds since the epoch. */
 export function secretState({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>, now: number): SecretState {
   if (revokedAt !== null) return 'revoked'
@@ -74,6 +85,10 @@ export function secretState({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revo
 /** Whether a stored secret was imported by an operator. */
 export function isImported(secret: Pick<Secret, 'digest'>): boolean {
   return secret.digest.startsWith('$scrypt$')
+}
+
+export function originOf(secret: Pick<Secret, 'digest'>): 'generated' | 'imported' {
+  return isImported(secret) ? 'imported' : 'generated'
 }
 
 /** How many imported secrets an application may have that are not revoked: every refusal costs a check for each. */

@@ -1,3 +1,105 @@
+import { choice, flag, list, object, real, type SourceOf, text, time, whole } from './schema.ts'
+
+const LATENCY = object('Latency', 'How long requests took; null: there were none', {
+  p50_seconds: real('The median'),
+  p99_seconds: real('The 99th percentile'),
+}).nullable()
+
+const TRAFFIC = object('Traffic', 'What the server did in a period', {
+  tokens: whole('How many tokens were issued'),
+  active_checks: whole('How many checks found the token active'),
+  inactive_checks: whole('How many checks found the token not active'),
+  refusals: whole('How many requests were refused'),
+  token_latency: LATENCY,
+  check_latency: LATENCY,
+})
+
+const MINUTE = object('Minute', 'One minute', {
+  ended_at: time('When it ended'),
+  traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running'),
+})
+
+const REFUSED_FOR = object('RefusedFor', 'A reason for refusals', {
+  kind: choice(['authentication', 'request'], 'What was refused'),
+  reason: text('The real reason, as in the log'),
+  count: whole('How many times'),
+})
+
+const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
+  count: whole('How many'),
+  is_exact: flag('true: they were counted; false: it is an estimate'),
+})
+
+const ENDING_SECRET = object('EndingSecret', 'An application or a suite whose last secret ends', {
+  kind: choice(['application', 'suite'], 'Its kind'),
+  id: text('Its client id or id'),
+  name: text('Its name'),
+  ends_at: time('When its last secret ends'),
+})
+
+const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that will soon have no active secret', {
+  in_a_day: whole('How many within a day'),
+  in_a_week: whole('How many within a week'),
+  next: list('Some of them, the next one first', ENDING_SECRET),
+})
+
+const WORKER = object('Worker', 'A process, in the last second', {
+  worker: whole('Its number'),
+  cpu_seconds: real('The CPU time that it used'),
+  resident_bytes: whole('The memory that it uses'),
+  lag_seconds: real('The longest delay of its event loop'),
+})
+
+const WORKERS = object('Workers', 'The processes that answer requests', {
+  expected: whole('How many there should be'),
+  serving: whole('How many answer requests'),
+  each: list('Those that have told', WORKER),
+})
+
+const NODE = object('Node', 'A server, as it was when it last reported; it reports every ten seconds', {
+  name: text('The name of its machine and its port'),
+  version: text('Its version'),
+  started_at: time('When it started'),
+  last_seen_at: time('When it last reported'),
+  is_this: flag('Whether this server is the one that answers'),
+  is_gone: flag('true: it has not reported for 30 seconds'),
+  workers: object('NodeWorkers', 'The processes that answer requests', {
+    expected: whole('How many there should be'),
+    serving: whole('How many answered requests'),
+  }),
+  last_minute: object('NodeMinute', 'What it did in the minute before it reported', {
+    tokens: whole('How many tokens it issued'),
+    checks: whole('How many checks it answered'),
+    refusals: whole('How many requests it refused'),
+  }),
+})
+
+const STORE = object('Store', 'The database', {
+  kind: choice(['sqlite', 'postgres'], 'Its kind'),
+  is_up: flag('Whether it can be used'),
+  database_bytes: whole('The size of the database').nullable(),
+  log_bytes: whole('The size of its write-ahead log, on SQLite').nullable(),
+  last_backup_at: time('When the last backup was made').nullable(),
+})
+
+export const STATISTICS = object('Statistics', 'The figures of the server. null means unknown', {
+  at: time('The time of these figures'),
+  started_at: time('When the server started'),
+  version: text('Its version'),
+  last_minute: TRAFFIC,
+  last_hour: TRAFFIC,
+  minutes: list('The minutes of the last hour, oldest first; the last entry is the 60 seconds up to now', MINUTE),
+  refusals: list('The reasons of refusals in the last hour, most frequent first', REFUSED_FOR),
+  live_tokens: LIVE_TOKENS.nullable(),
+  ending_secrets: ENDING_SECRETS.nullable(),
+  workers: WORKERS,
+  nodes: list(
+    'The servers on this PostgreSQL database that have an admin listener, including this one, by name; empty on SQLite',
+    NODE,
+  ),
+  store: STORE,
+})
+
 /** The state and traffic of a server. Times are milliseconds since the epoch. */
 export interface Statistics {
   readonly at: number
@@ -16,7 +118,7 @@ export interface Statistics {
   readonly liveTokens: LiveTokens | undefined
   /** Undefined: not known yet. */
   readonly endingSecrets: EndingSecrets | undefined
-  readonly workers: Workers
+  readonly workers: SourceOf<typeof WORKERS>
   /** All nodes that share the store, including this one, sorted by name; empty on SQLite. */
   readonly nodes: readonly NodeStatistics[]
   readonly store: StoreStatistics
@@ -46,52 +148,15 @@ export interface Minute {
   readonly traffic: Traffic | undefined
 }
 
-export interface RefusedFor {
-  /** `authentication`: wrong credentials; `request`: any other reason. */
-  readonly kind: 'authentication' | 'request'
-  readonly reason: string
-  readonly count: number
-}
+export type RefusedFor = SourceOf<typeof REFUSED_FOR>
 
-export interface LiveTokens {
-  readonly count: number
-  /** False: there are too many to count, and `count` is an estimate. */
-  readonly isExact: boolean
-}
+export type LiveTokens = SourceOf<typeof LIVE_TOKENS>
 
-/** Applications and suites whose last active secret ends soon. */
-export interface EndingSecrets {
-  readonly inADay: number
-  readonly inAWeek: number
-  /** The first few of those that end within a week, the next one first. */
-  readonly next: readonly EndingSecret[]
-}
+export type EndingSecrets = SourceOf<typeof ENDING_SECRETS>
 
-export interface EndingSecret {
-  readonly kind: 'application' | 'suite'
-  /** Client id or suite id. */
-  readonly id: string
-  readonly name: string
-  /** When its last active secret ends. */
-  readonly endsAt: number
-}
+export type EndingSecret = SourceOf<typeof ENDING_SECRET>
 
-/** The processes that answer requests. */
-interface Workers {
-  readonly expected: number
-  readonly serving: number
-  /** Workers that reported in the last second. */
-  readonly each: readonly WorkerStatistics[]
-}
-
-export interface WorkerStatistics {
-  /** Starts at 1. */
-  readonly worker: number
-  readonly cpuSeconds: number
-  readonly residentBytes: number
-  /** Longest delay of the event loop. */
-  readonly lagSeconds: number
-}
+export type WorkerStatistics = SourceOf<typeof WORKER>
 
 export interface NodeStatistics extends ServerNode {
   /** Whether it is the node that answered. */

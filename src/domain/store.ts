@@ -87,8 +87,6 @@ export interface Changes {
    * `skipNamesake`, too). Returns those that were added.
    */
   register(newcomers: Newcomers, audit: Audit): Promise<Newcomers>
-  /** Activates the secrets of these applications and suites that were stored as not shown yet. Audited when they were stored. */
-  startSecrets(owners: readonly string[]): Promise<void>
 }
 
 export interface AuditTrail {

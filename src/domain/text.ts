@@ -1,3 +1,12 @@
+import { randomInt } from 'node:crypto'
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Unguessable text of `[A-Za-z0-9]`, the same bytes with and without form encoding; 5.95 bits per character. */
+export function randomString(length: number): string {
+  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+}
+
 /** The same text in memory of its own: a part of a request's text would keep all of that. */
 export function ownText(text: string): string {
   return ` ${text}`.slice(1)
@@ -18,4 +27,9 @@ export function visibleOnOneLine(text: string): string {
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** A sentence with one period at its end. */
+export function withPeriod(text: string): string {
+  return text.replace(/\.?$/, '.')
 }

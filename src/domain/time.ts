@@ -9,3 +9,8 @@ export function isDay(text: string): boolean {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }
+
+/** Formats milliseconds since the epoch as in RFC 3339. */
+export function timestamp(time: number): string {
+  return new Date(time).toISOString()
+}

@@ -1,13 +1,16 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApplicationKey } from './application.ts'
-import { randomPool } from './random.ts'
 
 /** An access token lives 60 minutes, in milliseconds. Fixed by the contract (docs/contract.md). */
 export const TOKEN_LIFETIME = 60 * 60 * 1000
 
 const ID_BYTES = 16
 const SECRET_BYTES = 32
-const drawRandom = randomPool(ID_BYTES + SECRET_BYTES)
+
+/** How many tokens one call of the random generator serves: it is expensive (docs/performance). */
+const DRAWS = 64
+let pool = Buffer.alloc(0)
+let used = 0
 
 /** What the store keeps of an access token: enough to recognise it, not enough to forge it. */
 export interface StoredToken {
@@ -81,4 +84,15 @@ export function firstTokenIdAt(time: number): Buffer {
 /** By way of text: a digest that is a Buffer from the start is slower in Node.js (docs/performance). */
 function hashTokenSecret(secret: Buffer): Buffer {
   return Buffer.from(hash('sha256', secret, 'binary'), 'binary')
+}
+
+/** The unguessable bytes of a token, each used once. */
+function drawRandom(): Buffer {
+  const size = ID_BYTES + SECRET_BYTES
+  if (used === pool.length) {
+    pool = randomBytes(size * DRAWS)
+    used = 0
+  }
+  used += size
+  return pool.subarray(used - size, used)
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
+import { constant, jsonSchema, object, text, whole } from '../domain/schema.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
+import { credentialsInForm, formSchema } from './wire/form.ts'
 import { askedBy } from './wire/request.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
@@ -15,30 +16,27 @@ interface TokenRequest {
 export const tokenRequest = formSchema(['grant_type', 'client_id', 'client_secret'])
 
 /** The contract's eight fields, in its order; the schema is also the serializer. */
-export const tokenResponse = {
-  type: 'object',
-  properties: {
-    access_token: { type: 'string' },
-    token_type: { type: 'string' },
-    expires_in: { type: 'integer' },
-    scope: { type: 'string' },
-    application_name: { type: 'string' },
-    'developer.email': { type: 'string' },
-    issued_at: { type: 'string' },
-    client_id: { type: 'string' },
-  },
-}
+export const tokenResponse = jsonSchema(
+  object('TokenResponse', 'Exactly these eight fields, in this order', {
+    access_token: text('The token, opaque to the client').min(1),
+    token_type: constant('bearer', 'In lower case'),
+    expires_in: whole('The remaining lifetime in seconds, just under 3600 for a fresh token').min(0).max(3600),
+    scope: constant('', 'Empty'),
+    application_name: text('The name of the application that the credentials belong to'),
+    'developer.email': text(
+      "The contact address of the application's developer. The name of this field contains a dot",
+    ),
+    issued_at: text('The time of issue, in milliseconds since the epoch').regex(/^[0-9]{13}$/),
+    client_id: text('The identifier of the application'),
+  }),
+)
 
 /** The token endpoint: client credentials in the body for an access token. docs/contract.md; RFC 6749 §4.4. */
 export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
   app.post<TokenRequest>(
     ACCESS_TOKEN_PATH,
     {
-      onRequest: (request, _reply, done) => {
-        assertForm(request)
-        assertBodyCredentials(request)
-        done()
-      },
+      onRequest: credentialsInForm,
       schema: { body: tokenRequest, response: { 200: tokenResponse } },
     },
     async (request) => {

@@ -1,34 +1,25 @@
-import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import formbody from '@fastify/formbody'
 import fastify, { type FastifyInstance } from 'fastify'
-import type { Observer } from '../domain/events.ts'
 import { requestIdOf } from '../domain/request-id.ts'
-import type { Issuer } from '../issuer/issuer.ts'
 import { COUNTED } from '../listener/answer.ts'
-import { type MalformedReason, malformedReason } from '../listener/malformed.ts'
+import { malformedReason } from '../listener/malformed.ts'
+import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
 import { accessToken } from './access-token.ts'
 import { introspect } from './introspect.ts'
 import { health, metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
-import { verify } from './verify.ts'
+import { verify, withoutForeignPath } from './verify.ts'
+import type { CheckOptions } from './wire/checks.ts'
 import { BODY_LIMIT, formRefusal } from './wire/form.ts'
 import { createLateAnswers, type Later } from './wire/late-answers.ts'
-import { answerMalformed } from './wire/malformed.ts'
 import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
-import { ANSWER_HEADERS, refuse } from './wire/refuse.ts'
-import { tellRequestId } from './wire/request.ts'
-import { assertTarget, originForm, refuseUnknownRoutes, withoutForeignPath } from './wire/target.ts'
+import { ANSWER_HEADERS, createMalformedAnswers, refuse } from './wire/refuse.ts'
+import { assertTarget, refuseUnknownRoutes, tellRequestId } from './wire/request.ts'
 
-export interface AppOptions {
-  issuer: Issuer
-  observe: Observer
-  /** For every check that ends with yes. */
-  observeDetails?: Observer | undefined
-  /** For what is only counted. */
-  measure?: Observer | undefined
+export interface AppOptions extends CheckOptions {
   /** Is given the connections that are open. */
   connections?: Set<Socket> | undefined
   proxies: Proxies
@@ -36,8 +27,6 @@ export interface AppOptions {
   trustProxy: false | string[]
   /** How many connections one address prefix may have; Infinity: no limits on connections. */
   connectionLimit: number
-  /** Where clients find this server, without a slash at the end: the issuer of RFC 8414. */
-  publicUrl: string
   /** Where people read about this server, if anywhere: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined
   /** How long a request may take to arrive, in milliseconds. */
@@ -51,23 +40,11 @@ const REQUEST_TIMEOUT_MS = 10_000
 /** How often requests that arrive are looked at in that time. */
 const LOOKS = 10
 
-/** The whole public port. Listening is the caller's. */
-export async function buildApp({
-  issuer,
-  observe,
-  observeDetails,
-  measure,
-  connections,
-  proxies,
-  trustProxy,
-  connectionLimit,
-  publicUrl,
-  docsUrl,
-  requestTimeout = REQUEST_TIMEOUT_MS,
-  later,
-}: AppOptions): Promise<FastifyInstance> {
-  const answerInvalid = (reason: MalformedReason, socket: Socket, request?: IncomingMessage) =>
-    answerMalformed({ observe, measure }, reason, socket, request)
+/** The whole public port. The caller calls `listen`. */
+export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
+  const { issuer, observe, measure, connections, proxies, trustProxy, connectionLimit } = options
+  const { requestTimeout = REQUEST_TIMEOUT_MS, later } = options
+  const answerInvalid = createMalformedAnswers({ observe, measure })
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     requestTimeout,
@@ -116,11 +93,11 @@ export async function buildApp({
   refuseUnknownRoutes(app)
   if (measure) measureRequests(app)
 
-  accessToken(app, { issuer, observe })
-  introspect(app, { issuer, observe, observeDetails, measure, publicUrl })
-  revoke(app, { issuer, observe })
-  verify(app, { issuer, observe, observeDetails, measure, publicUrl })
-  metadata(app, { publicUrl, docsUrl })
-  health(app, { issuer })
+  accessToken(app, options)
+  introspect(app, options)
+  revoke(app, options)
+  verify(app, options)
+  metadata(app, options)
+  health(app, options)
   return app
 }

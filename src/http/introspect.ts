@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { CHECK_PASSED, type Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
+import { constant, flag, jsonSchema, object, text, whole } from '../domain/schema.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
 import type { ActiveToken } from '../issuer/check.ts'
-import type { Issuer } from '../issuer/issuer.ts'
 import { authorizationOf, basicCredentials } from './wire/authorization.ts'
-import { assertForm, formSchema } from './wire/form.ts'
+import { type CheckOptions, reportPassed, reportRefused } from './wire/checks.ts'
+import { formSchema, formsOnly } from './wire/form.ts'
 import type { RouteConfig } from './wire/refuse.ts'
-import { askedBy, askedFor } from './wire/request.ts'
 
 export const INTROSPECT_PATH = '/v1/oauth/introspect'
 
@@ -19,52 +18,43 @@ interface IntrospectionRequest {
 /** The form of an introspection request. Which fields must be there depends on how the suite authenticates. */
 export const introspectionRequest = formSchema([])
 
-export const introspectionResponse = {
-  type: 'object',
-  required: ['active'],
-  properties: {
-    active: { type: 'boolean' },
-    client_id: { type: 'string' },
-    sub: { type: 'string' },
-    aud: { type: 'string' },
-    iss: { type: 'string' },
-    jti: { type: 'string' },
-    token_type: { type: 'string' },
-    scope: { type: 'string' },
-    iat: { type: 'integer' },
-    exp: { type: 'integer' },
-    application_name: { type: 'string' },
-    'developer.email': { type: 'string' },
+export const ACTIVE_TOKEN = object(
+  'ActiveToken',
+  'A token that is valid, of an application that is approved for the asking suite',
+  {
+    active: constant(true, 'The token is valid, and its application approved for the asking suite'),
+    client_id: text('The identifier of the application'),
+    sub: text('The same'),
+    aud: text('The asking suite'),
+    iss: text('Where clients find this server, `PUBLIC_URL`').meta({ format: 'uri' }),
+    jti: text("The token's public id, which the server's log has too").meta({ format: 'uuid' }),
+    token_type: constant('bearer', 'In lower case'),
+    scope: constant('', 'Empty'),
+    iat: whole('When the token was issued, in seconds since the epoch'),
+    exp: whole('When it expires, in seconds since the epoch'),
+    application_name: text('The name of the application'),
+    'developer.email': text('The contact address of its developer'),
   },
-}
+)
+
+export const INACTIVE_TOKEN = object('InactiveToken', 'Any other token', {
+  active: constant(false, 'There is no such token for the asking suite'),
+})
+
+/** The serializer of both. */
+export const introspectionResponse = jsonSchema(ACTIVE_TOKEN.partial().extend({ active: flag('Whether it is valid') }))
 
 const config: RouteConfig = { challenge: 'Basic realm="suites", charset="UTF-8"' }
 
 /** Introspection for suites, RFC 7662: whatever is wrong with a token, the answer is `{"active":false}`. */
-export function introspect(
-  app: FastifyInstance,
-  {
-    issuer,
-    observe,
-    observeDetails,
-    measure,
-    publicUrl,
-  }: {
-    issuer: Issuer
-    observe: Observer
-    observeDetails?: Observer | undefined
-    measure?: Observer | undefined
-    publicUrl: string
-  },
-): void {
+export function introspect(app: FastifyInstance, options: CheckOptions): void {
+  const { issuer, publicUrl } = options
+
   app.post<IntrospectionRequest>(
     INTROSPECT_PATH,
     {
       config,
-      onRequest: (request, _reply, done) => {
-        assertForm(request)
-        done()
-      },
+      onRequest: formsOnly,
       schema: { body: introspectionRequest, response: { 200: introspectionResponse } },
     },
     async (request) => {
@@ -75,21 +65,10 @@ export function introspect(
 
       const verdict = await issuer.check(token, { suite: suite.suiteId })
       if (verdict.kind === 'active') {
-        const { application, tokenId } = verdict
-        const { clientId } = application
-        measure?.(CHECK_PASSED)
-        observeDetails?.({
-          type: 'token accepted',
-          suite: suite.suiteId,
-          clientId,
-          tokenId,
-          ...askedBy(request),
-        })
+        reportPassed(options, verdict, suite.suiteId, request)
         return described(verdict, suite)
       }
-      const { reason, tokenId, clientId } = verdict
-      const asked = askedFor(request, INTROSPECT_PATH)
-      observe({ type: 'token refused', reason, suite: suite.suiteId, clientId, tokenId, ...asked })
+      reportRefused(options, verdict, suite.suiteId, INTROSPECT_PATH, request)
       return { active: false }
     },
   )

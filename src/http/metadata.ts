@@ -7,7 +7,7 @@ import { REVOKE_PATH } from './revoke.ts'
 /** What clients can find out about this server by themselves, RFC 8414 §2. The only answer that may be cached. */
 export function metadata(
   app: FastifyInstance,
-  { publicUrl, docsUrl }: { publicUrl: string; docsUrl: string | undefined },
+  { publicUrl, docsUrl }: { publicUrl: string; docsUrl?: string | undefined },
 ): void {
   app.get('/.well-known/oauth-authorization-server', async (_request, reply) => {
     reply.removeHeader('cache-control').removeHeader('pragma')

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import type { Issuer } from '../issuer/issuer.ts'
-import { assertBodyCredentials, assertForm, formSchema } from './wire/form.ts'
+import { credentialsInForm, formSchema } from './wire/form.ts'
 import { askedBy } from './wire/request.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
@@ -10,17 +10,16 @@ interface RevocationRequest {
   Body: { token: string; client_id: string; client_secret: string }
 }
 
+/** The form of a revocation. */
+export const revocationRequest = formSchema(['client_id', 'client_secret', 'token'])
+
 /** Revocation, RFC 7009: an application revokes a token of its own; any other token is left as it is, with 200. */
 export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
   app.post<RevocationRequest>(
     REVOKE_PATH,
     {
-      onRequest: (request, _reply, done) => {
-        assertForm(request)
-        assertBodyCredentials(request)
-        done()
-      },
-      schema: { body: formSchema(['client_id', 'client_secret', 'token']) },
+      onRequest: credentialsInForm,
+      schema: { body: revocationRequest },
     },
     async (request, reply) => {
       const { token, client_id, client_secret } = request.body

@@ -1,5 +1,6 @@
 import { type Application, abbreviated, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
-import { type AuthenticationReason, AuthenticationRefused } from '../domain/refusal.ts'
+import type { AuthenticationReason } from '../domain/reasons.ts'
+import { AuthenticationRefused } from '../domain/refusal.ts'
 import { DECOY, findGenerated, importedCandidates, type Secret, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'

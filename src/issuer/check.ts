@@ -1,5 +1,5 @@
 import type { Application } from '../domain/application.ts'
-import type { InactiveReason } from '../domain/refusal.ts'
+import type { InactiveReason } from '../domain/reasons.ts'
 import type { FoundToken, Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { expiresAt, isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
@@ -19,7 +19,7 @@ export interface ActiveToken {
 }
 
 /** Any other token, and why: the reason and what is known of the token are for the log alone. */
-type RefusedToken = { tokenId?: string; clientId?: string } & (
+export type RefusedToken = { tokenId?: string; clientId?: string } & (
   | { kind: 'inactive'; reason: InactiveReason }
   | { kind: 'not approved'; reason: 'application not approved' }
   | { kind: 'no such suite'; reason: 'no such suite' }

@@ -31,6 +31,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     /** Whether an application or a suite has this client id. Throws StoreUnavailable. */
     isRegistered: async (clientId: string) =>
       (await findApplication(store, clientId)) !== undefined || (await store.findSuite(clientId)) !== undefined,
+    hasSuite: async (suiteId: string) => (await store.findSuite(suiteId)) !== undefined,
     issue: (application: Application) => issue(issuer, application),
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),

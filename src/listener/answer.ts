@@ -1,6 +1,6 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { endConnection } from './ending.ts'
+import { endConnection } from './malformed.ts'
 import { BoundedRequest, pipelineOf } from './pipeline.ts'
 
 /** The rest of a longer body is not read after the response: the connection is closed. Bytes. */

@@ -18,6 +18,12 @@ export interface Page {
 /** What is at each path. A page that rejects is answered with 500. */
 export type Pages = Record<string, () => Page | Promise<Page>>
 
+/** A listener for operators that is open. */
+export interface Listener {
+  address: string
+  close(): Promise<void>
+}
+
 /** Few tools ask, and each asks seldom: one connection for each request. */
 const MAX_CONNECTIONS = 64
 
@@ -42,7 +48,7 @@ export async function listenForOperators(
   { host, port }: { host: string; port: number },
   pages: Pages,
   observe: Observer,
-): Promise<{ address: string; close: () => Promise<void> }> {
+): Promise<Listener> {
   const server = http.createServer({
     ...COUNTED,
     requestTimeout: TIMEOUT_MS,

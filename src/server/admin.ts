@@ -1,22 +1,19 @@
 import { hostname } from 'node:os'
-import type { Config } from '../config.ts'
+import type { About } from '../admin/context.ts'
+import { type AdminPlace, type Config, settings } from '../config.ts'
+import { hostInUrl, isWildcard } from '../domain/address.ts'
+import { type DatabaseLocation, locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
-import { describe } from './about.ts'
-import type { ServerFigures } from './server-figures.ts'
+import type { Listener } from '../ops/listener.ts'
+import { NODE_VERSION, VERSION } from '../version.ts'
+import type { ServerFigures } from './figures.ts'
 import { startPresence, startStatistics } from './statistics.ts'
 
 export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 'TRUST_PROXY' | 'DATABASE_URL'> & {
   /** See AdminContext. */
   howToSignIn?: string
-}
-
-/** The running admin listener. */
-export interface Admin {
-  /** Undefined: it is off. */
-  address: string | undefined
-  close(): Promise<void>
 }
 
 interface AdminOptions {
@@ -27,18 +24,16 @@ interface AdminOptions {
   now?: Clock
 }
 
-const OFF: Admin = { address: undefined, close: async () => {} }
-
-/** Wildcard addresses, which do not name a host. */
-const WILDCARDS = ['0.0.0.0', '::']
-
-/** Starts the admin listener on ADMIN_ADDRESS, if set. Throws OperatorError if it cannot listen. */
+/**
+ * Starts the admin listener on ADMIN_ADDRESS. Undefined if it is off, or nothing is counted. Throws OperatorError if it cannot
+ * listen.
+ */
 export async function startAdmin(
   config: AdminConfig,
   { store, observe, figures, now = Date.now }: AdminOptions,
-): Promise<Admin> {
+): Promise<Listener | undefined> {
   const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
-  if (!place || !figures) return OFF
+  if (!place || !figures) return undefined
   // Loaded only if needed, because these modules are large.
   const { buildAdminApp } = await import('../admin/app.ts')
   const { listenForAdmin } = await import('../admin/listener.ts')
@@ -55,7 +50,7 @@ export async function startAdmin(
     statistics,
     about: describe(config, now()),
     adminUrl,
-    boundHost: 'socket' in place || WILDCARDS.includes(place.host) ? undefined : place.host,
+    boundHost: 'socket' in place || isWildcard(place.host) ? undefined : place.host,
     trustProxy,
     howToSignIn: config.howToSignIn,
   })
@@ -73,4 +68,37 @@ export async function startAdmin(
     statistics.stop()
     await Promise.all([app.close(), presence?.stop()])
   }
+}
+
+const STORES = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
+
+/** Describes the server for the console: versions, and the given settings without passwords. */
+export function describe(config: Partial<Config> & Pick<Config, 'DATABASE_URL'>, startedAt: number): About {
+  const names = Object.keys(settings) as (keyof typeof settings)[]
+  return {
+    version: VERSION,
+    node: NODE_VERSION,
+    store: STORES[config.DATABASE_URL.kind],
+    startedAt,
+    settings: names
+      .filter((name) => name in config)
+      .map((name) => ({ name, value: textOf(config[name], settings[name].default), meaning: settings[name].meaning })),
+  }
+}
+
+function textOf(value: Config[keyof Config] | undefined, defaultText: string): string {
+  if (value === undefined) return defaultText
+  if (value === Infinity || value === false) return 'off'
+  if (value === true) return 'on'
+  if (Array.isArray(value)) return value.join(', ')
+  if (typeof value !== 'object') return String(value)
+  return 'kind' in value ? databaseText(value) : placeText(value)
+}
+
+function databaseText(location: DatabaseLocation): string {
+  return location.kind === 'sqlite' ? `sqlite:${location.file}` : locationText(location)
+}
+
+function placeText(place: AdminPlace): string {
+  return 'socket' in place ? `unix:${place.socket}` : `${hostInUrl(place.host)}:${place.port}`
 }

@@ -1,16 +1,12 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Opened } from '../store/opened.ts'
-import type { Member } from '../telemetry/metrics/fleet.ts'
-import { VERSION } from '../version.ts'
-import { type Admin, type AdminConfig, startAdmin } from './admin.ts'
+import type { Fleet, Member } from '../telemetry/metrics/fleet.ts'
+import { type ControlConfig, createControlPlane } from './control-plane.ts'
 import { createHeartbeat, onWorkerMessage, tellWorker } from './messages.ts'
-import { oneAtATime } from './one-at-a-time.ts'
-import { type Ops, type OpsConfig, startOps } from './ops.ts'
-import { startPurgeLoop } from './purge-loop.ts'
-import { createServerFigures } from './server-figures.ts'
-import { CLOSE_TIMEOUT_MS, closeOnSignal, type OperatorSignal } from './signals.ts'
+import { CLOSE_TIMEOUT_MS, closeOnSignal } from './signals.ts'
 import { type Exit, startWorker } from './start-worker.ts'
 import type { Telemetry } from './telemetry.ts'
 
@@ -33,15 +29,14 @@ export interface Patience {
 const PATIENCE: Patience = { start: 30_000, interval: 5000, questions: 6, respawn: 1000, close: CLOSE_TIMEOUT_MS }
 
 export interface LeaderOptions {
-  workers: number
   /** The names of the settings whose new values the running server does not have, and what is wrong with them. */
   settingsNow: () => { changed: string[]; problems: string[] }
-  config: OpsConfig & AdminConfig
+  config: ControlConfig & Pick<Config, 'WORKERS'>
   patience?: Patience
 }
 
 /**
- * Lets `workers` processes answer on one port and one store, and does what is to be done once: migrating, purging, saying
+ * Lets WORKERS processes answer on one port and one store, and does what is to be done once: migrating, purging, reporting
  * when all are ready, ending. A worker that exits unexpectedly, or no longer answers, is replaced. On SIGHUP every worker is
  * replaced, one after the other, and no request is dropped; where a new one does not start the old ones go on. Resolves when
  * all workers listen; throws OperatorError where they do not.
@@ -49,95 +44,99 @@ export interface LeaderOptions {
 export async function runLeader(
   open: () => Promise<Opened>,
   telemetry: Telemetry,
-  { workers, settingsNow, config, patience = PATIENCE }: LeaderOptions,
+  { settingsNow, config, patience = PATIENCE }: LeaderOptions,
 ): Promise<void> {
-  const { observe, measure, numbers } = telemetry
-  const serving = new Set<Worker>()
-  /** Those that serve or have served: they are ended in order. */
-  const known = new WeakMap<Worker, Member | undefined>()
-  /** Of those that are to be replaced in order: whether the next one listens, sooner or later. */
-  const successors = new WeakMap<Worker, Promise<boolean>>()
-  const silent = new WeakSet<Worker>()
-  const figures = numbers && createServerFigures(numbers, { expected: workers, serving: () => serving.size })
-  let isClosing = false
-  let ops: Ops | undefined
-  let store: Opened | undefined
-  let admin: Admin | undefined
-  let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
-
-  /** What becomes of single workers while all of them are ended is no news. */
-  const report: Observer = (event) => void (isClosing || observe(event))
-  const heartbeat = createHeartbeat({
-    interval: patience.interval,
-    limit: patience.questions,
-    onSilent(worker) {
-      observe({ type: 'worker silent', worker: worker.process.pid })
-      silent.add(worker)
-      worker.process.kill('SIGKILL')
-    },
-  })
-  // Before anything begins: a signal that comes during the start is served when it is over, or ends it.
-  const { release } = closeOnSignal(telemetry, close, {
+  const { WORKERS: expected } = config
+  const control = createControlPlane(open, telemetry, config, { expected, serving: () => crew.serving.size })
+  const crew = createCrew(telemetry, { patience, fleet: control.fleet })
+  // Before anything begins: a signal that comes during the start is handled when it is over, or ends it.
+  const { release } = closeOnSignal(telemetry, ({ signal }) => control.stop(signal, crew.end), {
     signals: ['SIGINT', 'SIGTERM'],
     timeout: patience.close,
-    abandon: killAll,
+    abandon: crew.kill,
   })
   const started = begin()
   process.on('SIGHUP', oneAtATime(started, restart))
   return started.catch(async (error) => {
-    // Whoever stops a server that is starting does not want to hear that it did not start.
-    if (isClosing) return new Promise<never>(() => {})
+    // An operator who stops a server that is starting knows that it did not start.
+    if (crew.isEnding()) return new Promise<never>(() => {})
     release()
-    isClosing = true
-    killAll()
-    await admin?.close()
-    await store?.close()
-    await ops?.close()
+    crew.kill()
+    await control.close()
     throw error
   })
 
   async function begin(): Promise<void> {
-    ops = await startOps(config, { figures, observe })
-    store = await open()
-    figures?.ofStore.open(store)
-    admin = await startAdmin(config, { store, observe, figures })
+    await control.open()
     // One first: an error that would stop them all is then reported once.
-    const address = await start()
-    await Promise.all(Array.from({ length: workers - 1 }, () => start()))
-    purgeLoop = startPurgeLoop({ store, now: Date.now, monotonic: () => performance.now(), observe })
-    const { database, previous } = store
-    observe({
-      type: 'ready',
-      version: VERSION,
-      address,
-      ops: ops.address,
-      admin: admin.address,
-      database,
-      previous,
-      workers,
-    })
+    const address = await crew.start()
+    await Promise.all(Array.from({ length: expected - 1 }, () => crew.start()))
+    control.begin(address, expected)
   }
 
+  async function restart(): Promise<void> {
+    crew.report({ type: 'restarting' })
+    const { changed, problems } = settingsNow()
+    if (changed.length > 0) crew.report({ type: 'settings not applied', settings: changed })
+    if (problems.length > 0) crew.report({ type: 'settings wrong', problems })
+    try {
+      for (const worker of [...crew.serving]) {
+        if (await supersede(worker, crew)) telemetry.measure?.({ type: 'worker replaced', reason: 'rolling restart' })
+      }
+      crew.report({ type: 'restarted' })
+    } catch (err) {
+      crew.report({ type: 'rolling restart failed', err })
+    }
+  }
+}
+
+/** What the leader knows of a worker that serves or has served. */
+interface Life {
+  member: Member | undefined
+  isSilent?: boolean
+  /** If it is being replaced in order: whether its successor listens, sooner or later. */
+  successor?: Promise<boolean>
+}
+
+type Crew = ReturnType<typeof createCrew>
+
+/** The workers: starts them, and replaces each that is lost. */
+function createCrew(
+  { observe, measure }: Pick<Telemetry, 'observe' | 'measure'>,
+  { patience, fleet }: { patience: Patience; fleet: Fleet | undefined },
+) {
+  const serving = new Set<Worker>()
+  const lives = new WeakMap<Worker, Life>()
+  let isEnding = false
+
+  /** Reports nothing while all workers are ended: what becomes of each then is expected. */
+  const report: Observer = (event) => void (isEnding || observe(event))
+  const heartbeat = createHeartbeat(patience, (worker) => {
+    observe({ type: 'worker silent', worker: worker.process.pid })
+    Object.assign(lives.get(worker) as Life, { isSilent: true })
+    worker.process.kill('SIGKILL')
+  })
+
   /**
-   * Starts one more worker, which takes the place of another one where there is one. Resolves to its address when it listens;
-   * throws OperatorError where it does not.
+   * Starts one more worker, which takes the place of its predecessor if it has one. Resolves to its address when it listens;
+   * throws OperatorError if it does not.
    */
   async function start(predecessor?: Worker): Promise<string> {
     const { worker, address } = await startWorker(report, {
       timeout: patience.start,
       isAnotherListening: () => [...serving].some((other) => other.isConnected()),
-      onExit: (worker, exit) => {
-        known.get(worker)?.leave()
-        const reason = silent.has(worker) ? 'silent' : 'exited'
+      onExit(worker, exit) {
+        const life = lives.get(worker)
+        life?.member?.leave()
         if (!serving.delete(worker)) return
-        void replace(reason, { worker: worker.process.pid, ...exit }, successors.get(worker))
+        void replace(life?.isSilent ? 'silent' : 'exited', { worker: worker.process.pid, ...exit }, life?.successor)
       },
     })
-    if (predecessor) known.get(predecessor)?.retire()
-    const member = figures?.fleet.join()
+    if (predecessor) lives.get(predecessor)?.member?.retire()
+    const member = fleet?.join()
     onWorkerMessage(worker, { report: ({ report }) => member?.take(report) })
     serving.add(worker)
-    known.set(worker, member)
+    lives.set(worker, { member })
     heartbeat.watch(worker)
     return address
   }
@@ -150,72 +149,76 @@ export async function runLeader(
   ): Promise<void> {
     report({ type: 'worker exited unexpectedly', ...exit })
     await sleep(patience.respawn)
-    if ((await successor) || isClosing) return
+    if ((await successor) || isEnding) return
     await start().then(
       () => measure?.({ type: 'worker replaced', reason }),
       (err) => replace(reason, { err }),
     )
   }
 
-  async function restart(): Promise<void> {
-    report({ type: 'restarting' })
-    const { changed, problems } = settingsNow()
-    if (changed.length > 0) report({ type: 'settings not applied', settings: changed })
-    if (problems.length > 0) report({ type: 'settings wrong', problems })
-    try {
-      for (const worker of [...serving]) if (serving.has(worker) && !isClosing) await supersede(worker)
-      report({ type: 'restarted' })
-    } catch (err) {
-      report({ type: 'rolling restart failed', err })
-    }
-  }
-
-  async function supersede(worker: Worker): Promise<void> {
-    const successor = start(worker)
-    successors.set(
-      worker,
-      successor.then(
-        () => true,
-        () => false,
-      ),
-    )
-    await successor
-    measure?.({ type: 'worker replaced', reason: 'rolling restart' })
-    if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
-  }
-
-  async function close({ signal }: { signal?: OperatorSignal }): Promise<void> {
-    isClosing = true
+  /** Ends all workers: in order those that serve, or served; at once those that are still starting, or take too long. */
+  async function end(): Promise<void> {
+    isEnding = true
     serving.clear()
-    observe({ type: 'stopping', signal })
     heartbeat.stop()
-    await Promise.all([
-      admin?.close(),
-      ...allWorkers()
-        .filter((worker) => !worker.isDead())
-        .map(end),
-    ])
-    await purgeLoop?.stop()
-    await Promise.all([store?.close(), ops?.close()])
-    await telemetry.flush()
-    observe({ type: 'stopped' })
+    await Promise.all(allWorkers().map((worker) => endWorker(worker, lives.has(worker), patience.close)))
   }
 
-  /** Ends a worker: in order where it serves, or served; at once where it is still starting, or takes too long. */
-  async function end(worker: Worker): Promise<void> {
-    const kill = () => worker.process.kill('SIGKILL')
-    if (known.has(worker)) tellWorker(worker, { type: 'close' })
-    else kill()
-    const late = setTimeout(kill, patience.close - LEADER_ALONE_MS)
-    await new Promise((resolve) => worker.once('exit', resolve))
-    clearTimeout(late)
+  function kill(): void {
+    isEnding = true
+    for (const worker of allWorkers()) worker.process.kill('SIGKILL')
   }
+
+  return { serving, lives, isEnding: () => isEnding, report, start, end, kill }
+}
+
+/** Replaces a worker in order, unless it is gone. Throws OperatorError if its successor does not listen. */
+async function supersede(worker: Worker, { serving, lives, isEnding, start }: Crew): Promise<boolean> {
+  if (!serving.has(worker) || isEnding()) return false
+  const successor = start(worker)
+  const isListening = successor.then(
+    () => true,
+    () => false,
+  )
+  Object.assign(lives.get(worker) as Life, { successor: isListening })
+  await successor
+  if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
+  return true
+}
+
+async function endWorker(worker: Worker, isKnown: boolean, timeout: number): Promise<void> {
+  if (worker.isDead()) return
+  const kill = () => worker.process.kill('SIGKILL')
+  if (isKnown) tellWorker(worker, { type: 'close' })
+  else kill()
+  const late = setTimeout(kill, timeout - LEADER_ALONE_MS)
+  await new Promise((resolve) => worker.once('exit', resolve))
+  clearTimeout(late)
 }
 
 function allWorkers(): Worker[] {
   return Object.values(cluster.workers as NodeJS.Dict<Worker>) as Worker[]
 }
 
-function killAll(): void {
-  for (const worker of allWorkers()) worker.process.kill('SIGKILL')
+/**
+ * Returns a function that asks for a job. It is done when `ready`, and never twice at a time: all who ask while one is under
+ * way, or before, get one more. Where `ready` fails it is not done.
+ */
+export function oneAtATime(ready: Promise<unknown>, job: () => Promise<void>): () => void {
+  let isAskedFor = false
+  let isRunning = false
+
+  async function run(): Promise<void> {
+    isRunning = true
+    while (isAskedFor) {
+      isAskedFor = false
+      await job()
+    }
+    isRunning = false
+  }
+
+  return () => {
+    if (!isAskedFor && !isRunning) ready.then(run, () => {})
+    isAskedFor = true
+  }
 }

@@ -14,7 +14,7 @@ import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
-import { startFlushLoop } from './flush-loop.ts'
+import { startFlushLoop } from './loops.ts'
 import type { Load } from './reporting.ts'
 import type { Telemetry } from './telemetry.ts'
 
@@ -26,34 +26,25 @@ export type ListenConfig = Pick<
   usageInterval?: number
 }
 
-/** Answers requests for a store. Throws OperatorError where it cannot listen. Closing is the caller's. `load`: what it does. */
+/** Answers requests for a store until the app is closed. `load`: what it does. Throws OperatorError if it cannot listen. */
 export async function listenAndServe(
   store: Store,
   { observe: log, observeDetails, measure }: Pick<Telemetry, 'observe' | 'observeDetails' | 'measure'>,
-  {
-    HOST,
-    PORT,
-    TRUST_PROXY,
-    CONNECTION_LIMIT,
-    FAILURE_LIMIT,
-    TOKEN_QUOTA,
-    PUBLIC_URL,
-    DOCS_URL,
-    usageInterval = USAGE_INTERVAL_MS,
-  }: ListenConfig,
+  config: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
+  const { HOST, PORT, TRUST_PROXY: trustProxy, usageInterval = USAGE_INTERVAL_MS } = config
   const refusals = createRefusals({ now: Date.now })
   const observe: Observer = (event) => {
     refusals.observe(event)
     log(event)
   }
-  const proxies = createProxies({ trustProxy: TRUST_PROXY, observe })
+  const proxies = createProxies({ trustProxy, observe })
   const failures = createFailures({
-    isLimited: FAILURE_LIMIT,
+    isLimited: config.FAILURE_LIMIT,
     isShared: proxies.isShared,
     monotonic: () => performance.now(),
   })
-  const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: TOKEN_QUOTA })
+  const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA })
   const connections = new Set<Socket>()
   const app = await buildApp({
     issuer,
@@ -62,10 +53,10 @@ export async function listenAndServe(
     measure,
     connections,
     proxies,
-    trustProxy: TRUST_PROXY,
-    connectionLimit: CONNECTION_LIMIT,
-    publicUrl: PUBLIC_URL,
-    docsUrl: DOCS_URL,
+    trustProxy,
+    connectionLimit: config.CONNECTION_LIMIT,
+    publicUrl: config.PUBLIC_URL,
+    docsUrl: config.DOCS_URL,
   })
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map((loop) => loop.stop()))))

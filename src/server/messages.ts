@@ -2,24 +2,19 @@ import cluster, { type Worker } from 'node:cluster'
 import type { Report } from '../telemetry/metrics/fleet.ts'
 
 /**
- * Asks workers every `interval` milliseconds whether they are alive, and calls `onSilent` once for each that has left
- * `limit` questions in a row unanswered. Questions are counted and not time: a leader that was stopped itself, or a machine
- * that slept, finds nobody silent.
+ * Asks workers every `interval` milliseconds whether they are alive, and calls `onSilent` once for each that has left so many
+ * questions in a row unanswered. Questions are counted and not time: a leader that was stopped itself, or a machine that
+ * slept, finds nobody silent.
  */
-export function createHeartbeat({
-  interval,
-  limit,
-  onSilent,
-}: {
-  interval: number
-  limit: number
-  onSilent: (worker: Worker) => void
-}) {
+export function createHeartbeat(
+  { interval, questions }: { interval: number; questions: number },
+  onSilent: (worker: Worker) => void,
+) {
   const unanswered = new Map<Worker, number>()
 
   const timer = setInterval(() => {
     for (const [worker, count] of unanswered) {
-      if (count < limit) {
+      if (count < questions) {
         unanswered.set(worker, count + 1)
         tellWorker(worker, { type: 'ping' })
       } else {
@@ -37,7 +32,7 @@ export function createHeartbeat({
       worker.once('exit', () => unanswered.delete(worker))
     },
 
-    /** Asks nobody any more. */
+    /** Stops asking. */
     stop(): void {
       clearInterval(timer)
     },

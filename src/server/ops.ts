@@ -1,34 +1,26 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
-import { listenForOperators, type Page, type Pages } from '../ops/listener.ts'
+import { type Listener, listenForOperators, type Page, type Pages } from '../ops/listener.ts'
 import { referencePages } from '../ops/reference.ts'
 import type { Measured } from '../telemetry/metrics/exposition.ts'
 import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
-import type { ServerFigures } from './server-figures.ts'
+import type { ServerFigures } from './figures.ts'
 
 export type OpsConfig = Pick<Config, 'OPS_ADDRESS' | 'DATABASE_URL'>
-
-/** What the server shows of itself. */
-export interface Ops {
-  /** Where; undefined: nowhere. */
-  address: string | undefined
-  close(): Promise<void>
-}
-
-const OFF: Ops = { address: undefined, close: async () => {} }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
  * The ops listener, where OPS_ADDRESS says: metrics, health as the operator sees it, and the reference of the endpoints.
- * Whatever hangs, it answers within a second or two. Throws OperatorError where it cannot listen.
+ * Whatever hangs, it answers within a second or two. Undefined if it is off, or nothing is counted. Throws OperatorError if it
+ * cannot listen.
  */
 export async function startOps(
   { OPS_ADDRESS: place, DATABASE_URL }: OpsConfig,
   { figures, observe }: { figures: ServerFigures | undefined; observe: Observer },
-): Promise<Ops> {
-  if (!place || !figures) return OFF
+): Promise<Listener | undefined> {
+  if (!place || !figures) return undefined
   const { numbers, fleet, ofStore } = figures
   const { expected, serving } = figures.workers
   const built: Measured = { build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]] }

@@ -5,10 +5,12 @@ import type { Observer } from '../domain/events.ts'
 import { openPrevious, openStore } from '../store/open.ts'
 import type { Opened, OpenOptions } from '../store/opened.ts'
 import { withPrevious } from '../store/previous.ts'
-import { VERSION } from '../version.ts'
+import { type ControlConfig, createControlPlane } from './control-plane.ts'
 import { type LeaderOptions, runLeader } from './leader.ts'
-import { run } from './run.ts'
-import { createTelemetry } from './telemetry.ts'
+import { type ListenConfig, listenAndServe } from './listen.ts'
+import { startSampling } from './reporting.ts'
+import { closeOnSignal } from './signals.ts'
+import { createTelemetry, type Telemetry } from './telemetry.ts'
 import { runWorker } from './worker.ts'
 
 /** How long a request waits for another process that has locked the store; then it gets a 503. */
@@ -29,9 +31,46 @@ export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions
   const open = () => openStores(config, options, cluster.isWorker ? () => {} : telemetry.observe)
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
-  if (workers === 1) telemetry.observe({ type: 'ready', version: VERSION, ...(await run(open, telemetry, config)) })
-  else await runLeader(open, telemetry, { workers, settingsNow, config })
+  if (workers === 1) await run(open, telemetry, config)
+  else await runLeader(open, telemetry, { settingsNow, config })
   void telemetry.flush()
+}
+
+/**
+ * Serves a store in this process until a signal comes. Resolves to the addresses of the server when it listens. Throws
+ * OperatorError if it cannot.
+ */
+export async function run(
+  open: () => Promise<Opened>,
+  telemetry: Telemetry,
+  config: ListenConfig & ControlConfig,
+): Promise<{ address: string; admin: string | undefined }> {
+  let isServing = false
+  const control = createControlPlane(open, telemetry, config, { expected: 1, serving: () => (isServing ? 1 : 0) })
+  // Before anything begins: a signal that comes during the start is handled when it is over.
+  const { release } = closeOnSignal(telemetry, ({ signal }) => control.stop(signal, endAnswering, started))
+  const started = start()
+  const { addresses } = await started.catch(async (error) => {
+    release()
+    await control.close()
+    throw error
+  })
+  return addresses
+
+  async function endAnswering(): Promise<void> {
+    const { app } = await started
+    isServing = false
+    await app.close()
+  }
+
+  async function start() {
+    const store = await control.open()
+    const { app, address, load } = await listenAndServe(store, telemetry, config)
+    const member = control.fleet?.join()
+    if (member) startSampling(load, (sample) => member.take({ counted: [], sample }))
+    isServing = true
+    return { app, addresses: control.begin(address) }
+  }
 }
 
 /**

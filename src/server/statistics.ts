@@ -13,7 +13,8 @@ import type { Nodes } from '../domain/store.ts'
 import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
 import { VERSION } from '../version.ts'
-import type { ServerFigures } from './server-figures.ts'
+import type { ServerFigures } from './figures.ts'
+import { startLoop } from './loops.ts'
 
 const SECOND_MS = 1000
 
@@ -95,23 +96,19 @@ const STOP_TIMEOUT_MS = 1000
  * makes up for them, and others report that the store is unavailable.
  */
 export function startPresence(nodes: Nodes, thisNode: () => ServerNode, { interval = NODE_INTERVAL_MS } = {}) {
-  const stopping = new AbortController()
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
+  const loop = startLoop(
+    async () => {
       await nodes.record(thisNode()).catch(() => {})
-      await sleep(interval, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-    }
-    await nodes.remove(thisNode().id).catch(() => {})
-  }
-
-  const running = run()
+      return interval
+    },
+    { ref: false },
+  )
   return {
     /** Removes the node from the store. Resolves after STOP_TIMEOUT_MS at the latest. */
     async stop(): Promise<void> {
-      stopping.abort()
+      const removed = loop.stop().then(() => nodes.remove(thisNode().id).catch(() => {}))
       const timeout = new AbortController()
-      await Promise.race([running, sleep(STOP_TIMEOUT_MS, undefined, timeout)])
+      await Promise.race([removed, sleep(STOP_TIMEOUT_MS, undefined, timeout)])
       timeout.abort()
     },
   }

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import { createAuditLog, isCheap } from '../telemetry/audit-log.ts'
-import { createFloods, createRepeats } from '../telemetry/floods.ts'
+import { createFloods } from '../telemetry/floods.ts'
 import { createLineLog, createLog, flushLog, type LogOptions } from '../telemetry/log.ts'
 import type { Dropping } from '../telemetry/log-stream.ts'
 import { createEventCounter } from '../telemetry/metrics/count-events.ts'
@@ -36,14 +36,14 @@ export async function createTelemetry(
   const measure = numbers && createEventCounter(numbers)
   const onDropped = (count: number) => measure?.({ type: 'log lines dropped', count })
   const log = await createLog(level, { ...options, isCheap, lineOnDropped, onDropped })
-  const repeats = createRepeats(createAuditLog(log))
-  const floods = createFloods(repeats.observe, { monotonic: () => performance.now() })
+  const { observe: write, sayAll } = createFloods(createAuditLog(log), {
+    monotonic: () => performance.now(),
+    limitRefusals,
+  })
   async function flush(): Promise<void> {
-    floods.sayAll()
-    repeats.sayAll()
+    sayAll()
     await flushLog(log)
   }
-  const write = limitRefusals ? floods.observe : repeats.observe
   return {
     observe: measure ? both(measure, write) : write,
     observeDetails: log.isLevelEnabled('debug') ? write : undefined,

@@ -1,12 +1,11 @@
 import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../domain/store.ts'
-import { retire } from '../listener/connections.ts'
-import { endProcess, untilFilesRest } from './end-process.ts'
+import { retire } from '../listener/protect.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { onLeaderMessage, tellLeader } from './messages.ts'
 import { startReporting } from './reporting.ts'
-import { CLOSE_TIMEOUT_MS, closeOnSignal, type OperatorSignal } from './signals.ts'
+import { CLOSE_TIMEOUT_MS, closeOnSignal, endProcess, type OperatorSignal, untilFilesRest } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** Signals may go to the whole group of processes (Ctrl-C). They are for the leader, which tells its workers what to do. */

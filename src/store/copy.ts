@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Audit, Author } from '../domain/audit-event.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
+import { withPeriod } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { type AuditEntry, databaseEntry } from './shared/audit.ts'
@@ -77,7 +78,9 @@ async function copyInto(target: Target, source: Source, { now, author, onProgres
   try {
     const issuedAfter = Math.max(beganAt - TOKEN_LIFETIME, 0)
     const counts: [Table, number][] = []
-    for (const table of TABLES) counts.push([table, await copyTable(source, target, table, issuedAfter, onProgress)])
+    for (const table of Object.keys(TABLES) as Table[]) {
+      counts.push([table, await copyTable(source, target, table, issuedAfter, onProgress)])
+    }
     for (const { name, seq } of await source.lastKeys()) await target.setLastKey(name, seq)
     const copied = Object.fromEntries(counts) as Copied
     await target.record({ author, at: now() }, copiedEntry(source, target, copied))
@@ -135,45 +138,116 @@ class MaybeCopied extends OperatorError {
   }
 }
 
-function withPeriod(text: string): string {
-  return text.replace(/\.?$/, '.')
+/** Types as PostgreSQL names them. In a copied row, bytes are hex. */
+type ColumnType = 'bigint' | 'text' | 'uuid' | 'bytea'
+
+interface CopiedTable {
+  /** How many columns the key has; they are the first. */
+  key: 1 | 2
+  columns: Record<string, ColumnType>
 }
 
 /** The tables to copy, ordered so that foreign keys are satisfied. Sessions are not copied: operators log in again. */
-const TABLES = [
-  'suites',
-  'applications',
-  'secrets',
-  'approvals',
-  'secret_uses',
-  'application_uses',
-  'token_counts',
-  'operators',
-  'admin_keys',
-  'audit_events',
-  'tokens',
-] as const
+export const TABLES = {
+  suites: { key: 1, columns: { id: 'bigint', suite_id: 'text', name: 'text', created_at: 'bigint' } },
+  applications: {
+    key: 1,
+    columns: {
+      id: 'bigint',
+      client_id: 'text',
+      name: 'text',
+      developer_email: 'text',
+      status: 'text',
+      tokens_valid_from: 'bigint',
+      created_at: 'bigint',
+      token_generation: 'bigint',
+    },
+  },
+  secrets: {
+    key: 1,
+    columns: {
+      id: 'bigint',
+      application_id: 'bigint',
+      suite_id: 'bigint',
+      digest: 'text',
+      created_at: 'bigint',
+      ends_at: 'bigint',
+      revoked_at: 'bigint',
+    },
+  },
+  approvals: { key: 2, columns: { application_id: 'bigint', suite_id: 'bigint' } },
+  secret_uses: { key: 1, columns: { secret_id: 'bigint', last_used_at: 'bigint' } },
+  application_uses: { key: 1, columns: { application_id: 'bigint', last_token_at: 'bigint' } },
+  token_counts: {
+    key: 2,
+    columns: { hour: 'bigint', application_id: 'bigint', issued: 'bigint', refused: 'bigint' },
+  },
+  operators: { key: 1, columns: { id: 'bigint', name: 'text', role: 'text', created_at: 'bigint' } },
+  admin_keys: {
+    key: 1,
+    columns: {
+      id: 'bigint',
+      operator_id: 'bigint',
+      digest: 'text',
+      created_at: 'bigint',
+      ends_at: 'bigint',
+      revoked_at: 'bigint',
+      last_used_at: 'bigint',
+    },
+  },
+  audit_events: {
+    key: 1,
+    columns: {
+      id: 'bigint',
+      at: 'bigint',
+      actor: 'text',
+      origin: 'text',
+      remote_address: 'text',
+      request_id: 'text',
+      action: 'text',
+      subject_kind: 'text',
+      subject: 'text',
+      before: 'text',
+      after: 'text',
+    },
+  },
+  tokens: {
+    key: 1,
+    columns: {
+      id: 'uuid',
+      secret_hash: 'bytea',
+      application_id: 'bigint',
+      issued_at: 'bigint',
+      revoked_at: 'bigint',
+      generation: 'bigint',
+    },
+  },
+} as const satisfies Record<string, CopiedTable>
 
-export type Table = (typeof TABLES)[number]
+export type Table = keyof typeof TABLES
 
-/** How many columns the key of a table has; they are its first. */
-const KEY_COLUMNS: Record<Table, number> = {
-  suites: 1,
-  applications: 1,
-  secrets: 1,
-  approvals: 2,
-  secret_uses: 1,
-  application_uses: 1,
-  token_counts: 2,
-  operators: 1,
-  admin_keys: 1,
-  audit_events: 1,
-  tokens: 1,
+/** How a database reads a column as it is copied, and takes the nth parameter of a statement. */
+interface Dialect {
+  read(column: string, type: ColumnType): string
+  parameter(n: number, type: ColumnType): string
+}
+
+/** A page of a table: the rows after a key, in its order. */
+export function selectPage(table: Table, { read, parameter }: Dialect): string {
+  const columns = Object.entries(TABLES[table].columns)
+  const key = columns.slice(0, TABLES[table].key)
+  const names = key.map(([name]) => name)
+  return `
+  SELECT ${columns.map(([name, type]) => read(name, type))}
+    FROM ${table}
+   WHERE (${names}) > (${key.map(([, type], at) => parameter(at + 1, type))})
+   ORDER BY ${names}
+   LIMIT ${parameter(key.length + 1, 'bigint')}`
 }
 
 type Value = string | number | null
 
-/** A row in the order of the columns in every store's statements; bytes are hex. */
+/** A row in the order of the columns; bytes are hex. */
 export type Row = Value[]
 
 /** The rows of a table after a key, in the order of the key. */
@@ -184,13 +258,13 @@ const PAGE = 5000
 
 /** All rows of a table, page by page. Of tokens only those that were issued after a time, in milliseconds since the epoch. */
 export async function* pagesOf(table: Table, readPage: ReadPage, issuedAfter: number): AsyncGenerator<Row[], void> {
-  const columns = KEY_COLUMNS[table]
-  let after: Row = table === 'tokens' ? [firstTokenIdAt(issuedAfter).toString('hex')] : Array(columns).fill(0)
+  const { key } = TABLES[table]
+  let after: Row = table === 'tokens' ? [firstTokenIdAt(issuedAfter).toString('hex')] : Array(key).fill(0)
   for (;;) {
     const rows = await readPage(table, after, PAGE)
     if (rows.length > 0) yield rows
     if (rows.length < PAGE) return
-    after = (rows.at(-1) as Row).slice(0, columns)
+    after = (rows.at(-1) as Row).slice(0, key)
   }
 }
 

@@ -4,145 +4,104 @@ import type { Event, Measurement, Observer } from '../domain/events.ts'
 type Type = Exclude<Event, Measurement>['type']
 type EventOf<T extends Type, E = Event> = E extends { type: infer Types } ? (T extends Types ? E : never) : never
 type FieldOf<T extends Type> = Exclude<keyof EventOf<T>, 'type'> & string
-type SnakeCase<S extends string> = S extends `${infer Head}${infer Tail}`
-  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
-  : ''
 
-/** The lines of the log: how severe each event is, and its fields, in snake_case as on the wire, by name. */
+/** The lines of the log: how severe each event is, and its fields. */
 type Lines = {
   [T in Type]: {
     level: 'debug' | 'info' | 'warn' | 'error' | 'fatal'
-    fields: { [F in FieldOf<T> as SnakeCase<F>]: F }
-    /** Anyone can cause as many as they please: they are dropped before others where there is no room. */
+    fields: readonly FieldOf<T>[]
+    /** Anyone can cause as many as they please: they are dropped before others if there is no room. */
     cheap?: true
   }
 }
 
-const remote = { remote_address: 'remoteAddress' } as const
-const asked = { request_id: 'requestId', trace_id: 'traceId', ...remote } as const
-const askedAt = { method: 'method', endpoint: 'endpoint', path: 'path', ...asked } as const
-const answer = { status: 'status', ...askedAt } as const
-const client = { client_id: 'clientId' } as const
-const operator = { actor: 'actor', origin: 'origin', ...remote, request_id: 'requestId' } as const
-const named = { operator: 'operator' } as const
-const error = { err: 'err' } as const
+/** Lets a line be wrong that leaves out a field of its event. */
+type Complete<All extends Lines> = { [T in Type]: FieldOf<T> extends All[T]['fields'][number] ? All[T] : never }
+
+function complete<const All extends Lines>(lines: All & Complete<All>): Lines {
+  return lines
+}
+
+const asked = ['requestId', 'traceId', 'remoteAddress'] as const
+const askedAt = ['method', 'endpoint', 'path', ...asked] as const
+const answer = ['status', ...askedAt] as const
+const operator = ['actor', 'origin', 'remoteAddress', 'requestId'] as const
 
 /** Every line that there is. docs/log.md is tested against this list. */
-export const LINES: Lines = {
-  'token issued': { level: 'info', fields: { ...client, token_id: 'tokenId', secret_id: 'secretId', ...asked } },
-  'token refused': {
-    cheap: true,
-    level: 'info',
-    fields: { reason: 'reason', suite: 'suite', ...client, token_id: 'tokenId', ...askedAt },
-  },
-  'token accepted': { level: 'debug', fields: { suite: 'suite', ...client, token_id: 'tokenId', ...asked } },
-  'token revoked': { level: 'info', fields: { ...client, token_id: 'tokenId', ...asked } },
-  'many tokens issued': { level: 'warn', fields: { ...client, hour: 'hour' } },
-  'token quota exceeded': { level: 'warn', fields: { ...client, hour: 'hour' } },
-  'nothing to revoke': { level: 'info', fields: { ...client, ...asked } },
+export const LINES = complete({
+  'token issued': { level: 'info', fields: ['clientId', 'tokenId', 'secretId', ...asked] },
+  'token refused': { cheap: true, level: 'info', fields: ['reason', 'suite', 'clientId', 'tokenId', ...askedAt] },
+  'token accepted': { level: 'debug', fields: ['suite', 'clientId', 'tokenId', ...asked] },
+  'token revoked': { level: 'info', fields: ['clientId', 'tokenId', ...asked] },
+  'many tokens issued': { level: 'warn', fields: ['clientId', 'hour'] },
+  'token quota exceeded': { level: 'warn', fields: ['clientId', 'hour'] },
+  'nothing to revoke': { level: 'info', fields: ['clientId', ...asked] },
 
-  'authentication refused': { level: 'warn', fields: { reason: 'reason', ...client, ...answer } },
-  'request refused': {
-    cheap: true,
-    level: 'info',
-    fields: { reason: 'reason', field: 'field', ...client, suite: 'suite', ...answer },
-  },
-  'request failed': { level: 'error', fields: { reason: 'reason', ...error, ...answer } },
+  'authentication refused': { level: 'warn', fields: ['reason', 'clientId', ...answer] },
+  'request refused': { cheap: true, level: 'info', fields: ['reason', 'field', 'clientId', 'suite', ...answer] },
+  'request failed': { level: 'error', fields: ['reason', 'err', ...answer] },
 
-  'application registered': { level: 'info', fields: { ...client, name: 'name', suites: 'suites', ...operator } },
-  'application updated': { level: 'info', fields: { ...client, changed: 'changed', ...operator } },
-  'application suspended': { level: 'info', fields: { ...client, ...operator } },
-  'application resumed': { level: 'info', fields: { ...client, ...operator } },
-  'application removed': { level: 'info', fields: { ...client, ...operator } },
-  'application approved': { level: 'info', fields: { ...client, suite: 'suite', ...operator } },
-  'approval withdrawn': { level: 'info', fields: { ...client, suite: 'suite', ...operator } },
-  'suite registered': { level: 'info', fields: { suite: 'suite', name: 'name', ...operator } },
-  'suite updated': { level: 'info', fields: { suite: 'suite', name: 'name', ...operator } },
-  'suite removed': { level: 'info', fields: { suite: 'suite', ...operator } },
-  'secret rotated': { level: 'info', fields: { ...client, others_end_at: 'othersEndAt', ...operator } },
-  'secret added': { level: 'info', fields: { ...client, ...operator } },
-  'secret revoked': { level: 'info', fields: { ...client, secret_id: 'secretId', ...operator } },
-  'all tokens revoked': { level: 'info', fields: { ...client, ...operator } },
-  'operator added': { level: 'info', fields: { ...named, role: 'role', ...operator } },
-  'operator removed': { level: 'info', fields: { ...named, ...operator } },
-  'operator key added': { level: 'info', fields: { ...named, key_id: 'keyId', ends_at: 'endsAt', ...operator } },
-  'operator key revoked': { level: 'info', fields: { ...named, key_id: 'keyId', ...operator } },
-  'login link made': { level: 'info', fields: { ...named, ends_at: 'endsAt', ...operator } },
-  'operator logged in': { level: 'info', fields: { ...named, session_id: 'sessionId', ...operator } },
-  'session ended': { level: 'info', fields: { ...named, session_id: 'sessionId', ...operator } },
-  'operator refused': {
-    level: 'warn',
-    fields: { reason: 'reason', ...named, key_id: 'keyId', request_id: 'requestId', ...remote },
-  },
-  'backup made': { level: 'info', fields: { file: 'file', without_tokens: 'withoutTokens', ...operator } },
-  'database restored': {
-    level: 'info',
-    fields: { file: 'file', replaced: 'replaced', revoke_all_tokens: 'revokeAllTokens', ...operator },
-  },
+  'application registered': { level: 'info', fields: ['clientId', 'name', 'suites', ...operator] },
+  'application updated': { level: 'info', fields: ['clientId', 'changed', ...operator] },
+  'application suspended': { level: 'info', fields: ['clientId', ...operator] },
+  'application resumed': { level: 'info', fields: ['clientId', ...operator] },
+  'application removed': { level: 'info', fields: ['clientId', ...operator] },
+  'application approved': { level: 'info', fields: ['clientId', 'suite', ...operator] },
+  'approval withdrawn': { level: 'info', fields: ['clientId', 'suite', ...operator] },
+  'suite registered': { level: 'info', fields: ['suite', 'name', ...operator] },
+  'suite updated': { level: 'info', fields: ['suite', 'name', ...operator] },
+  'suite removed': { level: 'info', fields: ['suite', ...operator] },
+  'secret rotated': { level: 'info', fields: ['clientId', 'othersEndAt', ...operator] },
+  'secret added': { level: 'info', fields: ['clientId', ...operator] },
+  'secret revoked': { level: 'info', fields: ['clientId', 'secretId', ...operator] },
+  'all tokens revoked': { level: 'info', fields: ['clientId', ...operator] },
+  'operator added': { level: 'info', fields: ['operator', 'role', ...operator] },
+  'operator removed': { level: 'info', fields: ['operator', ...operator] },
+  'operator key added': { level: 'info', fields: ['operator', 'keyId', 'endsAt', ...operator] },
+  'operator key revoked': { level: 'info', fields: ['operator', 'keyId', ...operator] },
+  'login link made': { level: 'info', fields: ['operator', 'endsAt', ...operator] },
+  'operator logged in': { level: 'info', fields: ['operator', 'sessionId', ...operator] },
+  'session ended': { level: 'info', fields: ['operator', 'sessionId', ...operator] },
+  'operator refused': { level: 'warn', fields: ['reason', 'operator', 'keyId', 'requestId', 'remoteAddress'] },
+  'backup made': { level: 'info', fields: ['file', 'withoutTokens', ...operator] },
+  'database restored': { level: 'info', fields: ['file', 'replaced', 'revokeAllTokens', ...operator] },
   'database copied': {
     level: 'info',
-    fields: {
-      database: 'database',
-      moved_to: 'movedTo',
-      applications: 'applications',
-      suites: 'suites',
-      tokens: 'tokens',
-      ...operator,
-    },
+    fields: ['database', 'movedTo', 'applications', 'suites', 'tokens', ...operator],
   },
-  'database reopened': { level: 'info', fields: { database: 'database', moved_to: 'movedTo', ...operator } },
+  'database reopened': { level: 'info', fields: ['database', 'movedTo', ...operator] },
 
-  ready: {
-    level: 'info',
-    fields: {
-      version: 'version',
-      address: 'address',
-      ops: 'ops',
-      admin: 'admin',
-      database: 'database',
-      previous: 'previous',
-      workers: 'workers',
-    },
-  },
-  'database has moved': { level: 'warn', fields: { moved_to: 'movedTo' } },
-  'previous database closed': { level: 'info', fields: { database: 'database', setting: 'setting' } },
-  stopping: { level: 'info', fields: { signal: 'signal' } },
-  stopped: { level: 'info', fields: {} },
-  'refusals not logged': {
-    level: 'warn',
-    fields: { prefix: 'prefix', count: 'count', throttled: 'throttled', seconds: 'seconds' },
-  },
-  'connections closed': {
-    level: 'warn',
-    fields: { listener: 'listener', reason: 'reason', connections: 'connections', ...remote },
-  },
-  'proxy not trusted': { level: 'warn', fields: { ...remote, setting: 'setting' } },
-  restarting: { level: 'info', fields: {} },
-  restarted: { level: 'info', fields: {} },
-  'rolling restart failed': { level: 'error', fields: error },
-  'worker exited unexpectedly': {
-    level: 'error',
-    fields: { worker: 'worker', code: 'code', signal: 'signal', ...error },
-  },
-  'worker silent': { level: 'error', fields: { worker: 'worker' } },
-  'worker printed': { level: 'warn', fields: { worker: 'worker', text: 'text' } },
-  'settings not applied': { level: 'warn', fields: { settings: 'settings' } },
-  'settings wrong': { level: 'warn', fields: { problems: 'problems' } },
-  'purge failed': { level: 'warn', fields: error },
-  'usage not recorded': { level: 'warn', fields: error },
-  'refusals not recorded': { level: 'warn', fields: error },
-  'store backlog': { level: 'warn', fields: { bytes: 'bytes', cause: 'cause' } },
-  'store backlog cleared': { level: 'info', fields: {} },
-  'clock jumped': { level: 'warn', fields: { seconds: 'seconds' } },
-  'database lost': { level: 'error', fields: { err: 'err' } },
-  'database found': { level: 'info', fields: { host: 'host' } },
-  'clock differs': { level: 'warn', fields: { seconds: 'seconds' } },
-  'clock agrees': { level: 'info', fields: {} },
-  'request failures repeated': { level: 'error', fields: { reason: 'reason', message: 'message', count: 'count' } },
-  'log lines dropped': { level: 'warn', fields: { count: 'count' } },
-  'unexpected error': { level: 'fatal', fields: error },
-  'shutdown cut short': { level: 'error', fields: error },
-}
+  ready: { level: 'info', fields: ['version', 'address', 'ops', 'admin', 'database', 'previous', 'workers'] },
+  'database has moved': { level: 'warn', fields: ['movedTo'] },
+  'previous database closed': { level: 'info', fields: ['database', 'setting'] },
+  stopping: { level: 'info', fields: ['signal'] },
+  stopped: { level: 'info', fields: [] },
+  'refusals not logged': { level: 'warn', fields: ['prefix', 'count', 'throttled', 'seconds'] },
+  'connections closed': { level: 'warn', fields: ['listener', 'reason', 'connections', 'remoteAddress'] },
+  'proxy not trusted': { level: 'warn', fields: ['remoteAddress', 'setting'] },
+  restarting: { level: 'info', fields: [] },
+  restarted: { level: 'info', fields: [] },
+  'rolling restart failed': { level: 'error', fields: ['err'] },
+  'worker exited unexpectedly': { level: 'error', fields: ['worker', 'code', 'signal', 'err'] },
+  'worker silent': { level: 'error', fields: ['worker'] },
+  'worker printed': { level: 'warn', fields: ['worker', 'text'] },
+  'settings not applied': { level: 'warn', fields: ['settings'] },
+  'settings wrong': { level: 'warn', fields: ['problems'] },
+  'purge failed': { level: 'warn', fields: ['err'] },
+  'usage not recorded': { level: 'warn', fields: ['err'] },
+  'refusals not recorded': { level: 'warn', fields: ['err'] },
+  'store backlog': { level: 'warn', fields: ['bytes', 'cause'] },
+  'store backlog cleared': { level: 'info', fields: [] },
+  'clock jumped': { level: 'warn', fields: ['seconds'] },
+  'database lost': { level: 'error', fields: ['err'] },
+  'database found': { level: 'info', fields: ['host'] },
+  'clock differs': { level: 'warn', fields: ['seconds'] },
+  'clock agrees': { level: 'info', fields: [] },
+  'request failures repeated': { level: 'error', fields: ['reason', 'message', 'count'] },
+  'log lines dropped': { level: 'warn', fields: ['count'] },
+  'unexpected error': { level: 'fatal', fields: ['err'] },
+  'shutdown cut short': { level: 'error', fields: ['err'] },
+})
 
 const CHEAP_ENDINGS = Object.entries(LINES)
   .filter(([, { cheap }]) => cheap)
@@ -153,10 +112,18 @@ export function isCheap(line: string): boolean {
   return CHEAP_ENDINGS.some((ending) => line.endsWith(ending))
 }
 
+/** The name of an event's field in the log: in snake_case, as on the wire. */
+export function nameInLog(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
 /** The audit log: one line for each event that has one, its type as the message. A field that is undefined is left out. */
 export function createAuditLog(log: Logger): Observer {
   const lines = new Map<string, { level: Lines[Type]['level']; fields: [string, string][] }>(
-    Object.entries(LINES).map(([type, { level, fields }]) => [type, { level, fields: Object.entries(fields) }]),
+    Object.entries(LINES).map(([type, { level, fields }]) => [
+      type,
+      { level, fields: fields.map((field) => [nameInLog(field), field]) },
+    ]),
   )
   return (event) => {
     const known = lines.get(event.type)

@@ -37,28 +37,19 @@ export interface Dropping {
  */
 export function createLogStream(
   fd: number,
-  {
-    chunk = CHUNK_BYTES,
-    isCheap = () => false,
-    lineOnDropped = () => '',
-    onDropped = () => {},
-  }: Dropping & { chunk?: number } = {},
+  { chunk = CHUNK_BYTES, isCheap = () => false, ...dropping }: Dropping & { chunk?: number } = {},
 ) {
+  const writer = createWriter(fd, dropping)
   let buffer: Buffer = NOTHING
   let begin = 0
   let end = 0
   let timer: NodeJS.Timeout | undefined
-  const queue: Buffer[] = []
-  let queuedBytes = 0
-  let writing: Promise<void> | undefined
-  let dropped = 0
-  /** What is missing of a line whose beginning is written. */
-  let rest: Buffer = NOTHING
 
   /** Takes a line, with its line break. */
   function add(line: string): void {
-    if (queuedBytes > CAPACITY_BYTES && (queuedBytes > CAPACITY_BYTES + RESERVE_BYTES || isCheap(line))) {
-      drop(1)
+    const queued = writer.queuedBytes()
+    if (queued > CAPACITY_BYTES && (queued > CAPACITY_BYTES + RESERVE_BYTES || isCheap(line))) {
+      writer.drop(1)
       return
     }
     const size = line.length * MAX_BYTES_PER_CHARACTER
@@ -85,42 +76,44 @@ export function createLogStream(
     clearTimeout(timer)
     timer = undefined
     if (begin === end) return
-    queue.push(buffer.subarray(begin, end))
-    queuedBytes += end - begin
+    writer.enqueue(buffer.subarray(begin, end))
     begin = end
-    writing ??= writeQueue()
   }
+
+  return {
+    write: add,
+
+    /** Calls back when all that was taken is written, or could not be. */
+    flush(done: () => void): void {
+      enqueue()
+      writer.flush().then(done)
+    },
+
+    /** Writes the rest at once, blocking; nothing while a write is under way, which may never end. */
+    flushSync(): void {
+      if (writer.writeSync(buffer.subarray(begin, end))) begin = end
+    },
+  }
+}
+
+/** Writes bytes to a file descriptor, in order. Lines that cannot be written are dropped and counted. */
+function createWriter(fd: number, { lineOnDropped = () => '', onDropped }: Omit<Dropping, 'isCheap'>) {
+  const queue: Buffer[] = []
+  let queuedBytes = 0
+  let writing: Promise<void> | undefined
+  let dropped = 0
+  /** What is missing of a line whose beginning is written. */
+  let rest: Buffer = NOTHING
 
   async function writeQueue(): Promise<void> {
     do {
-      const isOwnLine = await finishLine()
-      const next = queue[0] ?? NOTHING
-      lose(next, isOwnLine ? await put(next) : 0)
-      queue.shift()
+      rest = rest.subarray(await put(fd, rest))
+      const next = queue.shift() ?? NOTHING
+      lose(next, rest.length === 0 ? await put(fd, next) : 0)
       queuedBytes -= next.length
       if (queuedBytes <= CAPACITY_BYTES / 2) await sayDropped()
     } while (queue.length > 0)
     writing = undefined
-  }
-
-  /** Resolves to how many bytes could be written: fewer than all where the disk is full. */
-  async function put(bytes: Buffer): Promise<number> {
-    let written = 0
-    while (written < bytes.length) {
-      try {
-        written += (await writeAsync(fd, bytes, written)).bytesWritten
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') break
-        await sleep(INTERVAL_MS)
-      }
-    }
-    return written
-  }
-
-  /** Resolves to whether the next line will begin on a line of its own. */
-  async function finishLine(): Promise<boolean> {
-    rest = rest.subarray(await put(rest))
-    return rest.length === 0
   }
 
   /** Counts the lines of which nothing is written, and keeps what is missing of the one that is cut. */
@@ -134,42 +127,65 @@ export function createLogStream(
 
   function drop(lines: number): void {
     dropped += lines
-    onDropped(lines)
+    onDropped?.(lines)
   }
 
   async function sayDropped(): Promise<void> {
     const count = dropped
     if (count === 0 || rest.length > 0) return
     const line = Buffer.from(lineOnDropped(count))
-    const written = await put(line)
+    const written = await put(fd, line)
     if (written === 0) return
     dropped -= count
     rest = line.subarray(written)
   }
 
   return {
-    write: add,
+    queuedBytes: () => queuedBytes,
+    drop,
 
-    /** Calls back when all that was taken is written, or could not be. */
-    flush(done: () => void): void {
-      enqueue()
+    enqueue(bytes: Buffer): void {
+      queue.push(bytes)
+      queuedBytes += bytes.length
       writing ??= writeQueue()
-      writing.then(done)
     },
 
-    /** Writes the rest at once, blocking; nothing where a write is under way, which may never end. */
-    flushSync(): void {
-      if (writing) return
-      const last = Buffer.from(dropped > 0 ? lineOnDropped(dropped) : '')
-      const bytes = Buffer.concat([rest, buffer.subarray(begin, end), last])
-      begin = end
+    /** Resolves when everything is written, or could not be. */
+    flush(): Promise<void> {
+      writing ??= writeQueue()
+      return writing
+    },
+
+    /** Writes what is left and these bytes, blocking. Returns false while a write is under way. */
+    writeSync(bytes: Buffer): boolean {
+      if (writing) return false
+      const all = Buffer.concat([rest, bytes, Buffer.from(dropped > 0 ? lineOnDropped(dropped) : '')])
       rest = NOTHING
       dropped = 0
-      try {
-        if (bytes.length > 0) writeSync(fd, bytes)
-      } catch {}
+      putSync(fd, all)
+      return true
     },
   }
+}
+
+/** Resolves to how many bytes could be written: fewer than all if the disk is full. */
+async function put(fd: number, bytes: Buffer): Promise<number> {
+  let written = 0
+  while (written < bytes.length) {
+    try {
+      written += (await writeAsync(fd, bytes, written)).bytesWritten
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') break
+      await sleep(INTERVAL_MS)
+    }
+  }
+  return written
+}
+
+function putSync(fd: number, bytes: Buffer): void {
+  try {
+    if (bytes.length > 0) writeSync(fd, bytes)
+  } catch {}
 }
 
 function countLines(bytes: Buffer): number {

@@ -1,9 +1,12 @@
 import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import type { Registration } from '../../src/administration/applications.ts'
+import type { SeedStep } from '../../src/administration/seed.ts'
 import type { Seeds } from '../../src/administration/seed-plan.ts'
 import type { Store } from '../../src/domain/store.ts'
-import { AUTHOR } from '../support/audit.ts'
+import { AUDIT, AUTHOR } from '../support/audit.ts'
+import { application, suite } from '../support/newcomers.ts'
+import { on } from '../support/on.ts'
 import { createWorld } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
@@ -17,16 +20,14 @@ async function setting(t: Test, change: (store: Store) => Partial<Store> = () =>
   const store = { ...world.store, ...change(world.store) }
   const { seed } = createAdministration({ store, now: Date.now, observe: () => {}, author: AUTHOR })
 
-  /** Plans a seed and begins to register it. */
-  const begin = async (seeds: Seeds, signal?: AbortSignal) => seed.register(await seed.plan('seed.json', seeds), signal)
-  const first = async (seeds: Seeds) => (await (await begin(seeds)).next()).value
+  const stepsOf = async (seeds: Seeds) => seed.steps(await seed.plan('seed.json', seeds))
 
   /** The status of a token request. */
   async function statusOf({ clientId, clientSecret }: { clientId?: string; clientSecret?: string | undefined } = {}) {
     const form = { grant_type: 'client_credentials', client_id: `${clientId}`, client_secret: `${clientSecret}` }
     return (await post(form)).statusCode
   }
-  return { ...world, seed, begin, first, statusOf }
+  return { ...world, seed, stepsOf, statusOf }
 }
 
 const some = (count: number, name = (n: number) => `Application ${n}`) =>
@@ -84,80 +85,80 @@ t.test('Seed: an application is the same if its client id is or, without one, it
   }
 })
 
-t.test('Seed: many are registered in several transactions, each shown once registered; a signal ends it', async (t) => {
-  const { begin, store, administration } = await setting(t)
-  const shown = []
-  for await (const { applications } of await begin({ suites: [], applications: some(501) })) {
-    const found = await Promise.all(applications.map(({ clientId }) => store.findApplication(clientId)))
-    shown.push(found.filter((one) => one !== undefined).length)
+t.test('Seed: many are registered in several transactions', async (t) => {
+  const { stepsOf, administration } = await setting(t)
+  const registered = []
+  for await (const { register } of await stepsOf({ suites: [STORE], applications: some(501) })) {
+    t.strictSame(await register(), [])
+    registered.push((await administration.list()).length)
   }
-  t.strictSame(shown, [500, 1])
-  const stopped = new AbortController()
-  const others = { suites: [], applications: some(501, (n) => `Other ${n}`) }
-  for await (const _ of await begin(others, stopped.signal)) stopped.abort()
-  t.equal((await administration.list()).length, 1 + 501 + 500)
+  t.strictSame(registered, [1, 501, 502], 'the first one is of the world')
 })
 
-t.test('Seed: a generated secret is valid from when it was shown, an imported one at once', async (t) => {
-  const { begin, first, post, administration, statusOf } = await setting(t)
-  const steps = await begin({ suites: [STORE], applications: [PARTNER] })
-  const suite = (await steps.next()).value?.suites[0]
-  t.match(suite, STORE)
+t.test('Seed: nothing is registered before that is said, and then with the credentials that were shown', async (t) => {
+  const { stepsOf, post, administration, statusOf } = await setting(t)
+  const imported = { ...PARTNER, clientId: 'a', clientSecret: 'imported-secret' }
+  const steps = await stepsOf({ suites: [STORE], applications: [PARTNER, imported] })
+  const { suites, register: registerSuite } = (await steps.next()).value as SeedStep
+  t.match(suites, [STORE])
   const statusOfSuite = async () => {
-    const basic = `Basic ${btoa(`store:${suite?.clientSecret}`)}`
+    const basic = `Basic ${btoa(`store:${suites[0]?.clientSecret}`)}`
     return (await post({ token: 'x' }, { authorization: basic }, '/v1/oauth/introspect')).statusCode
   }
   t.equal(await statusOfSuite(), 401)
-  const one = (await steps.next()).value?.applications[0]
+  await registerSuite()
   t.equal(await statusOfSuite(), 200)
-  t.equal(await statusOf(one), 401)
+  const { applications, register } = (await steps.next()).value as SeedStep
+  const all = [applications[0], imported]
+  for (const one of all) t.equal(await statusOf(one), 401)
+  await register()
+  for (const one of all) t.equal(await statusOf(one), 200)
+  t.match(await administration.listSecrets(String(applications[0]?.clientId)), [{ endsAt: null }])
   t.equal((await steps.next()).done, true)
-  t.equal(await statusOf(one), 200)
-  t.match(await administration.listSecrets(String(one?.clientId)), [{ endsAt: null }])
-
-  const imported = { clientId: 'a', clientSecret: 'imported-secret' }
-  await first({ suites: [], applications: [{ ...PARTNER, ...imported }] })
-  t.equal(await statusOf(imported), 200)
 })
 
-t.test('Seed: what a run did not show gets a new secret by the next run, and is then left', async (t) => {
-  const { first, administration, statusOf, changes } = await setting(t)
-  const file = { suites: [STORE], applications: [PARTNER, { ...PARTNER, name: 'Other', clientId: 'other' }] }
-  await first({ ...file, applications: [] })
-  const unseen = (await first({ ...file, suites: [] }))?.applications
-  t.equal(unseen?.length, 2)
+/** What an earlier version left if it was killed: secrets that end at 0, until they were shown. */
+async function registerNotShown({ store }: { store: Store }) {
+  const secret = { digest: '$sha256$AAAA', createdAt: 0, endsAt: 0 }
+  const applications = [application('shown', { secret }), application('unshown', { secret })]
+  await store.register({ suites: [{ ...suite('store'), secret }], applications }, AUDIT)
+  await on(store).addSecret('shown', { ...secret, endsAt: null })
+  const ids = ['shown', 'unshown']
+  return { suites: [STORE], applications: ids.map((clientId) => ({ ...PARTNER, clientId })) }
+}
 
-  const again = await administration.seed(file)
-  const [one] = again.applications
-  t.match(again, { suites: [STORE], applications: [PARTNER, { clientId: 'other' }] })
-  t.not(one?.clientSecret, unseen?.[0]?.clientSecret)
-  t.equal(one?.clientId, unseen?.[0]?.clientId)
-  for (const application of again.applications) t.equal(await statusOf(application), 200)
+t.test('Seed: what an earlier version registered and did not show gets a new secret, and is then left', async (t) => {
+  const { administration, statusOf, changes, ...world } = await setting(t)
+  const file = await registerNotShown(world)
+  const { suites, applications } = await administration.seed(file)
+  t.match([suites, applications], [[STORE], [{ ...PARTNER, clientId: 'unshown' }]])
+  t.equal(applications.length, 1)
+  t.equal(await statusOf(applications[0]), 200)
   t.match(
-    changes.slice(-3),
-    ['store', one?.clientId, 'other'].map((clientId) => ({ type: 'secret added', clientId })),
+    changes.slice(-2),
+    ['store', 'unshown'].map((clientId) => ({ type: 'secret added', clientId })),
   )
   t.strictSame(await administration.seed(file), NONE)
 })
 
-t.test('Seed: who is removed or registered by another process after the plan is not shown', async (t) => {
-  const { seed, first, administration } = await setting(t)
-  const file = { suites: [STORE], applications: [{ ...PARTNER, clientId: 'a' }] }
-  await first({ ...file, applications: [] })
-  await first({ ...file, suites: [] })
+t.test('Seed: ids that others register or remove after the plan are refused, and named', async (t) => {
+  const { seed, administration, ...world } = await setting(t)
+  const file = await registerNotShown(world)
   const removed = await seed.plan('seed.json', file)
-  await administration.remove('a')
+  await administration.remove('unshown')
   await administration.removeSuite('store')
   const raced = await seed.plan('seed.json', file)
   for (const plan of [removed, raced]) {
     if (plan === raced) await administration.seed(file)
-    for await (const step of seed.register(plan)) t.match(step, { ...NONE, existing: 1 })
+    const refused = []
+    for await (const { register } of seed.steps(plan)) refused.push(...(await register()))
+    t.strictSame(refused, ['store', 'unshown'])
   }
 })
 
 t.test('Seed: applications of one name are read once, however many there are', async (t) => {
   let rows = 0
-  const { seed, begin } = await setting(t, (store) => ({
+  const { seed, stepsOf } = await setting(t, (store) => ({
     async findNamesakes(names) {
       const found = await store.findNamesakes(names)
       rows += found.length
@@ -166,7 +167,7 @@ t.test('Seed: applications of one name are read once, however many there are', a
     listApplications: () => t.fail('the whole registry is read') as never,
   }))
   const file = { suites: [], applications: some(501, () => 'The same name') }
-  for await (const _ of await begin(file));
+  for await (const { register } of await stepsOf(file)) await register()
   rows = 0
   t.match(await seed.plan('seed.json', file), { existing: 501, missing: { applications: [] } })
   t.equal(rows, 501)

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createSignIn } from '../../src/administration/sign-in.ts'
 import { main } from '../../src/commands/program.ts'
-import { isAdminKey } from '../../src/domain/operator-keys.ts'
+import { isAdminKey } from '../../src/domain/operator.ts'
 import { openStore } from '../../src/store/open.ts'
 import { on } from '../support/on.ts'
 import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'

@@ -156,21 +156,35 @@ t.test('Seed: every unknown suite and taken id is told with its place, before an
   ])
 })
 
-t.test('Seed: a store that fails on the way ends it; what was registered was shown', async (t) => {
+t.test('Seed: what was printed and cannot be registered is said, and the next run registers it', async (t) => {
   const { run, json, file } = await startShell(t)
+  const names = ['A', 'B']
   const stdin = JSON.stringify({
     suites: [{ id: 'store', name: 'Store' }],
-    applications: [{ name: 'A', developer_email: 'a@b.example' }],
+    applications: names.map((name) => ({ name, developer_email: 'a@b.example', client_id: name })),
   })
   const db = new Database(file)
-  db.exec("CREATE TRIGGER fails BEFORE INSERT ON applications BEGIN SELECT RAISE(ABORT, 'full'); END")
-  const { status, out, err } = await run('seed - --json', { stdin })
-  t.match(JSON.parse(out), { suites: [{ client_secret: /^\w{40}$/ }], applications: [], existing: 0 })
-  t.equal(status, 1)
-  t.match(JSON.parse(err), { error: /SQLITE_CONSTRAINT/ })
-  db.exec('DROP TRIGGER fails')
+  const again = 'Run seed again for what is not registered yet.'
+  const warning = `The credentials printed last (2) may not be valid. ${again}`
+  const others = `Others have changed these since the seed began, so the credentials printed for them are not valid: A, B. ${again}`
+  const cases: [action: string, said: object[], existing: number][] = [
+    ["ABORT, 'full'", [{ warning }, { error: /SQLITE_CONSTRAINT/ }], 0],
+    ['IGNORE', [{ error: others }], 3],
+  ]
+  for (const [action, said, existing] of cases) {
+    db.exec(`CREATE TRIGGER fails BEFORE INSERT ON applications BEGIN SELECT RAISE(${action}); END`)
+    const { status, out, err } = await run('seed - --json', { stdin })
+    t.match(JSON.parse(out), { applications: names.map((client_id) => ({ client_id })), existing })
+    t.equal(status, 1)
+    const lines = err.trim().split('\n')
+    t.match(
+      lines.map((line) => JSON.parse(line)),
+      said,
+    )
+    db.exec('DROP TRIGGER fails')
+  }
   db.close()
-  t.match(await json('seed -', { stdin }), { suites: [], applications: [{ name: 'A' }], existing: 1 })
+  t.match(await json('seed -', { stdin }), { suites: [], applications: [{ name: 'A' }, { name: 'B' }], existing: 1 })
 })
 
 t.test('Seed: how long imported secrets take is said before, and from time to time how far it is', async (t) => {
@@ -185,11 +199,11 @@ t.test('Seed: how long imported secrets take is said before, and from time to ti
     const some = Array.from({ length: Math.max(1200, imported) }, (_, n) => ({
       ...(n < imported && { clientSecret: 'x' }),
     }))
-    const plan = { missing: { suites: [{}], applications: some }, unfinished: { suites: [], applications: [{}] } }
+    const plan = { missing: { suites: [{}], applications: some }, renewed: { suites: [], applications: [{}] } }
     const tell = createSeedProgress(terminal, {}, plan as unknown as SeedPlan)
     for (const step of steps) {
       seconds += step
-      tell({ suites: Array(1), applications: Array(398), existing: 1 })
+      tell({ suites: Array(1), applications: Array(399), register: async () => [] })
     }
     return err
   }

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { InvalidArgumentError } from 'commander'
 import t, { type Test } from 'tap'
-import { secretView } from '../../src/administration/views.ts'
 import {
   misspeltSettings,
   misspeltVariables,
@@ -12,8 +11,7 @@ import {
   watchSettings,
 } from '../../src/commands/shared/env-file.ts'
 import { holdSignals } from '../../src/commands/shared/held-signals.ts'
-import { duration, moment, secretsTable } from '../../src/commands/shared/text.ts'
-import { NOT_SHOWN_YET } from '../../src/domain/secret.ts'
+import { duration, moment } from '../../src/commands/shared/text.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 t.test('Signals: what came before anybody listened is handed to the first who does, as often as it came', async (t) => {
@@ -53,15 +51,6 @@ t.test('Times: a moment is a date and time, in UTC unless it has a zone, or a du
   t.ok(moment('1h') <= Date.now() - 3_600_000)
   const days = ['2026-02-30', '2026-02-30T06:30', '2026-02-28T25:00', '2026-13-01', '22.11.2026', '2026-11-22 06:30']
   for (const text of [...days, 'now', '']) t.throws(() => moment(text, now), InvalidArgumentError, text)
-})
-
-t.test('Words: run the seed again is said only where that gives a new secret', async (t) => {
-  const base = { digest: '$sha256$A', createdAt: 0, revokedAt: null, lastUsedAt: undefined } as const
-  const notShown = secretView({ ...base, id: 1, endsAt: NOT_SHOWN_YET, state: 'expired' })
-  const active = secretView({ ...base, id: 2, endsAt: null, state: 'active' })
-  t.equal(secretsTable([notShown, notShown]).match(/not shown yet: run the seed again/g)?.length, 2)
-  t.match(secretsTable([notShown, active]), /never shown *\n/)
-  t.notMatch(secretsTable([notShown, active]), /run the seed again/)
 })
 
 function envFile(t: Test, text: string): string {

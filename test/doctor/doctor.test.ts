@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { diagnose } from '../../src/doctor/doctor.ts'
-import { examine, worst, worstLast } from '../../src/doctor/examine.ts'
-import { error, note, ok, sizeText, warning } from '../../src/doctor/finding.ts'
+import { type Check, error, examine, note, ok, sizeText, warning, worst, worstLast } from '../../src/doctor/finding.ts'
 import {
   examineClock,
   examineDisk,
@@ -80,8 +79,8 @@ t.test('Doctor: a check that throws, or does not end, is a finding, and the othe
     new TypeError('x is not a function'),
   ]
   const findings = await examine([
-    ...causes.map((cause) => ({ subject: 'x', examine: () => Promise.reject(cause) })),
-    { subject: 'y', examine: async () => [ok('All is well.'), note('But.', 'Look.')] },
+    ...causes.map((cause): Check => ['x', () => Promise.reject(cause)]),
+    ['y', async () => [ok('All is well.'), note('But.', 'Look.')]],
   ])
   const notAllowed = `This process, uid ${process.getuid?.()}, may not look at what is in /x.`
   const x = { subject: 'x', level: 'error' }
@@ -97,9 +96,8 @@ t.test('Doctor: a check that throws, or does not end, is a finding, and the othe
   const throws = () => {
     throw new OperatorError('At once.')
   }
-  t.match(await examine([{ subject: 'x', examine: throws }]), [{ ...x, text: 'At once.' }])
-  const hangs = { subject: 'x', examine: () => new Promise<never>(() => {}) }
-  const late = await examine([hangs], { deadline: 20 })
+  t.match(await examine([['x', throws]]), [{ ...x, text: 'At once.' }])
+  const late = await examine([['x', () => new Promise<never>(() => {})]], { deadline: 20 })
   t.match(late, [{ ...x, text: 'Nothing was found out within 0.02 s.' }])
 })
 

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { endOfLoginCode, generateAdminKey, generateLoginCode, isAdminKey } from '../../src/domain/operator-keys.ts'
+import { endOfLoginCode, generateAdminKey, generateLoginCode, isAdminKey } from '../../src/domain/operator.ts'
 import {
   DECOY,
   digestGenerated,

@@ -3,7 +3,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 import { newRequestId } from '../../src/domain/request-id.ts'
 import { generateSecret } from '../../src/domain/secret.ts'
-import { answerMalformed } from '../../src/http/wire/malformed.ts'
+import { createMalformedAnswers } from '../../src/http/wire/refuse.ts'
 import { traceIdOf } from '../../src/http/wire/request.ts'
 import { formHead, listening } from '../support/listening.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
@@ -166,7 +166,7 @@ t.test('Request ids: what never became a request has one, too: its own where its
   socket.write(chunked)
   await once(app.server, 'request')
   const observed: unknown[] = []
-  answerMalformed({ observe: (event) => observed.push(event) }, 'request too slow', served)
+  createMalformedAnswers({ observe: (event) => observed.push(event) })('request too slow', served)
   t.match(observed, [{ reason: 'request too slow', requestId: ID, traceId: TRACE }])
   socket.destroy()
 })

@@ -2,9 +2,9 @@ import { existsSync, globSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { settings } from '../../src/config.ts'
-import { REFUSALS } from '../../src/http/wire/refusals.ts'
+import { REQUEST_REASONS } from '../../src/domain/reasons.ts'
 import { openDatabase } from '../../src/store/sqlite/connection.ts'
-import { LINES } from '../../src/telemetry/audit-log.ts'
+import { LINES, nameInLog } from '../../src/telemetry/audit-log.ts'
 import { CATALOGUE, type Metric } from '../../src/telemetry/metrics/catalogue.ts'
 import { ROOT, read } from './files.ts'
 
@@ -51,7 +51,10 @@ const codesIn = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) =
 t.test('Docs: docs/log.md lists every event with its level and fields, and no other', async (t) => {
   const rows = read('docs/log.md').matchAll(/^\| `([a-z ]+)` \| (debug|info|warn|error|fatal) \| (.*?)\| .+ \|$/gm)
   const documented = [...rows].map(([, type, level, fields]) => [type, [level, ...codesIn(fields)]])
-  const real = Object.entries(LINES).map(([type, { level, fields }]) => [type, [level, ...Object.keys(fields).sort()]])
+  const real = Object.entries(LINES).map(([type, { level, fields }]) => [
+    type,
+    [level, ...fields.map(nameInLog).sort()],
+  ])
   sameOnce(t, documented, real)
 })
 
@@ -59,7 +62,7 @@ t.test('Docs: docs/log.md lists every reason of a refused or failed request with
   const [, section = ''] = read('docs/log.md').split('`reason` of `request refused` and `request failed`:')
   const rows = [...section.matchAll(/^\| `(.+?)` \| (\d+) \|$/gm)]
   const documented = rows.map(([, reason, status]) => [reason, Number(status)])
-  const real = Object.entries(REFUSALS).filter(([, { code }]) => code !== 'invalid_client')
+  const real = Object.entries(REQUEST_REASONS).filter(([, { code }]) => code !== 'invalid_client')
   t.strictSame(Object.fromEntries(documented), Object.fromEntries(real.map(([reason, { status }]) => [reason, status])))
 })
 
@@ -71,7 +74,7 @@ t.test('Docs: docs/metrics.md lists every metric with its type and labels, and n
   sameOnce(t, documented, real)
 })
 
-const MARKDOWN = ['*.md', '{docs,deploy,examples,bench,trial,failover}/**/*.md']
+const MARKDOWN = ['*.md', '{docs,deploy,examples}/**/*.md', 'lab/*/*.md']
 const PAGES = globSync(MARKDOWN, { cwd: ROOT, exclude: ['**/node_modules/**'] })
 
 t.test('Docs: every link leads to a file and a heading that exist', async (t) => {

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import t from 'tap'
-import type { Write } from '../../failover/cluster/probe.ts'
-import { figuresOf } from '../../failover/figures.ts'
-import { type Entry, wrongIn } from '../../failover/load/ledger.ts'
-import type { Answer } from '../../failover/load/load.ts'
-import { watchConnections } from '../../failover/nodes/connections.ts'
+import type { Write } from '../../lab/failover/cluster/probe.ts'
+import { figuresOf } from '../../lab/failover/figures.ts'
+import { type Entry, wrongIn } from '../../lab/failover/load/ledger.ts'
+import type { Answer } from '../../lab/failover/load/load.ts'
+import { watchConnections } from '../../lab/failover/nodes/connections.ts'
 
 t.test(
   'Failover: connections are counted as those of a process to a port',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { generateAdminKey } from '../../src/domain/operator-keys.ts'
+import { generateAdminKey } from '../../src/domain/operator.ts'
 import { read } from './files.ts'
 
 const RULES = read('examples/gitleaks/rules.toml')

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { ROOT, read } from './files.ts'
 
-const FILES = globSync('{src,test,bench,mutate,trial,failover,examples,reference}/**/*.ts', {
+const FILES = globSync('{src,test,lab,examples}/**/*.ts', {
   cwd: ROOT,
   exclude: ['**/node_modules/**', '**/*.d.ts'],
 })
@@ -30,7 +30,7 @@ const IMPORTS = FILES.flatMap((file) =>
  */
 const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   'main.ts': { rooms: 'commands' },
-  'config.ts': { rooms: 'domain', packages: 'node:net node:os zod' },
+  'config.ts': { rooms: 'domain', packages: 'node:net node:os' },
   'version.ts': { packages: 'node:fs' },
   commands: {
     rooms: 'config.ts version.ts doctor server http administration domain telemetry store',
@@ -47,12 +47,12 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   ops: { rooms: 'listener domain', packages: 'node:crypto node:fs node:http node:net' },
   admin: {
     rooms: 'listener administration domain',
-    packages: `node:crypto node:dns/promises node:events node:fs node:http node:net node:path node:stream
-      node:timers/promises fastify @fastify/formbody`,
+    packages: `node:crypto node:dns/promises node:events node:fs node:http node:net node:path node:timers/promises
+      node:zlib fastify @fastify/formbody`,
   },
   issuer: { rooms: 'domain', packages: 'node:crypto' },
   administration: { rooms: 'domain', packages: 'node:crypto zod' },
-  domain: { packages: 'node:crypto node:net node:util node:zlib' },
+  domain: { packages: 'node:crypto node:net node:util node:zlib zod' },
   telemetry: {
     rooms: 'domain',
     packages: 'node:fs node:timers/promises node:util @prometheus-io/client pino pino-pretty',
@@ -136,7 +136,7 @@ t.test('Unused: every function, constant and class that is exported is imported 
 t.test('Unused: every file is imported, or is started by itself', async (t) => {
   const imported = new Set(IMPORTS.map(({ target }) => target))
   const isStarted = (file: string) =>
-    /\.test\.ts$|(^|\/)(main|all)\.ts$|^bench\/(servers\/|load\/program\.ts)|^trial\/flood\/attacker\.ts$/.test(file)
+    /\.test\.ts$|(^|\/)(main|all|attacker)\.ts$|^lab\/bench\/(servers\/|load\/program\.ts)/.test(file)
   const unused = FILES.filter((file) => !isStarted(file) && !imported.has(file))
   t.strictSame(unused, [])
 })

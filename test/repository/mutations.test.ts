@@ -2,7 +2,7 @@ import { globSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { parse } from 'acorn'
 import t from 'tap'
-import { type Mutation, mutationsOf } from '../../mutate/mutations.ts'
+import { type Mutation, mutationsOf } from '../../lab/mutate/mutations.ts'
 import { ROOT, read } from './files.ts'
 
 const apply = (source: string, { start, end, replacement }: Mutation) =>

@@ -1,10 +1,14 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { picturesOf } from '../../reference/console/pictures.ts'
-import { answersOf, type Operation, operationsOf, readDescription } from '../../reference/description.ts'
-import { referencePage } from '../../reference/page.ts'
-import { curlOf, markedJson } from '../../reference/samples.ts'
+import { picturesOf } from '../../lab/reference/console/pictures.ts'
+import { answersOf, type Operation, operationsOf, readDescription } from '../../lab/reference/description.ts'
+import { documents } from '../../lab/reference/documents.ts'
+import { adminDocument } from '../../lab/reference/openapi/admin.ts'
+import { OPERATIONS, type OperationText } from '../../lab/reference/openapi/admin-operations.ts'
+import { withSchemas } from '../../lab/reference/openapi/document.ts'
+import { referencePage } from '../../lab/reference/page.ts'
+import { curlOf, markedJson } from '../../lab/reference/samples.ts'
 import { layout } from '../../src/admin/console/layout.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -12,8 +16,27 @@ const DOCS = join(import.meta.dirname, '../../docs')
 const description = readDescription(join(DOCS, 'openapi.yaml'))
 const page = referencePage(description, 'openapi.yaml')
 
-t.test('Reference: docs/reference.html is made from docs/openapi.yaml as it is: `npm run docs`', async (t) => {
-  t.ok(readFileSync(join(DOCS, 'reference.html'), 'utf8') === page)
+t.test('Reference: the descriptions and the page are those that the code generates: `npm run docs`', async (t) => {
+  for (const [name, text] of Object.entries(await documents())) {
+    t.ok(readFileSync(join(DOCS, name), 'utf8') === text, name)
+    t.notMatch(text, /^\s*[\w-]+: [&*]/m, `${name} has no anchors and aliases`)
+  }
+})
+
+t.test('Description: two schemas cannot have the same title', async (t) => {
+  const schema = (type: string) => ({ title: 'Thing', type })
+  const document = (...types: string[]) => ({ paths: { things: types.map(schema) }, components: {} })
+  t.match(withSchemas(document('string', 'string')).components, { schemas: { Thing: { type: 'string' } } })
+  t.throws(() => withSchemas(document('string', 'integer')), /Two schemas are called Thing/)
+})
+
+t.test('Description: each route of the administration API is described, and nothing else', async (t) => {
+  const { 'GET /admin/v1/suites': suites, ...others } = OPERATIONS
+  await t.rejects(adminDocument(others), /GET \/admin\/v1\/suites is not described/)
+  await t.rejects(
+    adminDocument({ ...OPERATIONS, 'GET /admin/v1/x': suites as OperationText }),
+    /no route GET \/admin\/v1\/x/,
+  )
 })
 
 t.test('Reference: it has every endpoint, field, header and refusal', async (t) => {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { SURVIVALS, type Survival } from '../../trial/power/file.ts'
-import type { Entry } from '../../trial/power/log.ts'
-import { createModel } from '../../trial/power/model.ts'
-import { createRandom } from '../../trial/random.ts'
+import { SURVIVALS, type Survival } from '../../lab/trial/power/file.ts'
+import type { Entry } from '../../lab/trial/power/log.ts'
+import { createModel } from '../../lab/trial/power/model.ts'
+import { createRandom } from '../../lab/trial/random.ts'
 
 const INODE = 7n
 const PAGE = 4096

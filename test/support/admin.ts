@@ -9,7 +9,7 @@ import { createSignIn } from '../../src/administration/sign-in.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Author } from '../../src/domain/audit-event.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
-import { describe } from '../../src/server/about.ts'
+import { describe } from '../../src/server/admin.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { withRoutes } from './admin-routes.ts'
@@ -34,7 +34,7 @@ export async function createAdminWorld(
     DATABASE_URL: url = 'sqlite::memory:',
     ...given
   }: { DATABASE_URL?: string } & Partial<
-    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn' | 'liveInterval'>
+    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn'>
   > = {},
 ) {
   const clock = { time: START }

@@ -100,7 +100,7 @@ async function watch(context: BrowserContext): Promise<string[]> {
   context.on('weberror', (error) => complaints.push(`error: ${error.error().message}`))
   context.on('requestfailed', (request) => {
     const failure = request.failure()?.errorText
-    // The live stream is aborted when its page closes.
+    // A request of the overview is aborted when its page closes.
     if (failure !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${failure}`)
   })
   return complaints

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import fastify from 'fastify'
 import type { Test } from 'tap'
-import { answerMalformed } from '../../src/http/wire/malformed.ts'
+import { createMalformedAnswers } from '../../src/http/wire/refuse.ts'
 import { COUNTED } from '../../src/listener/answer.ts'
-import { type WatchOptions, watchConnections } from '../../src/listener/connections.ts'
-import { type MalformedReason, malformedReason } from '../../src/listener/malformed.ts'
+import { malformedReason } from '../../src/listener/malformed.ts'
+import { type ProtectOptions, protect } from '../../src/listener/protect.ts'
 import { listening, said } from './listening.ts'
 import { until } from './until.ts'
 
@@ -13,14 +13,14 @@ export const LARGE = 'GET /large HTTP/1.1\r\nHost: a\r\n\r\n'
 const LARGE_BYTES = 16 * 1024 * 1024
 
 /** A server with an answer that comes when it is told to, and one that no kernel takes in one piece. */
-export async function createDoor(t: Test, options?: Pick<WatchOptions, 'drainTimeout' | 'stallTimeout'>) {
-  const answer400 = (reason: MalformedReason, socket: Socket) => answerMalformed({ observe: () => {} }, reason, socket)
-  const clientErrorHandler = (error: NodeJS.ErrnoException, socket: Socket) => answer400(malformedReason(error), socket)
+export async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout' | 'stallTimeout'>) {
+  const answerMalformed = createMalformedAnswers({ observe: () => {} })
+  const clientErrorHandler = (error: NodeJS.ErrnoException, socket: Socket) =>
+    answerMalformed(malformedReason(error), socket)
   const app = fastify({ return503OnClosing: false, http: COUNTED, clientErrorHandler })
-  const watched = { closed: { count: () => {} }, answerMalformed: answer400, ...options }
-  const { drain, stop } = watchConnections(app.server, watched)
+  const { drain, end } = protect(app.server, { observe: () => {}, limits: undefined, answerMalformed, ...options })
   app.addHook('preClose', async () => drain())
-  app.addHook('onClose', async () => stop())
+  app.addHook('onClose', async () => end())
   const waiting: (() => void)[] = []
   app.get('/slow', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
   app.get('/large', async () => 'x'.repeat(LARGE_BYTES))

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { type Administration, createAdministration } from '../../src/administration/administration.ts'
-import type { Seeded } from '../../src/administration/seed.ts'
+import type { SeedStep } from '../../src/administration/seed.ts'
 import type { Seeds } from '../../src/administration/seed-plan.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
@@ -118,11 +118,12 @@ export async function createWorld(
 }
 
 /** Registers what is missing of a seed, to the end. */
-async function seedAll({ plan, register }: Administration['seed'], seeds: Seeds) {
-  const all: Omit<Seeded, 'existing'> = { suites: [], applications: [] }
-  for await (const { suites, applications } of register(await plan('seed.json', seeds))) {
-    all.suites.push(...suites)
-    all.applications.push(...applications)
+async function seedAll({ plan, steps }: Administration['seed'], seeds: Seeds) {
+  const all: Omit<SeedStep, 'register'> = { suites: [], applications: [] }
+  for await (const { suites, applications, register } of steps(await plan('seed.json', seeds))) {
+    const refused = new Set(await register())
+    all.suites.push(...suites.filter(({ suiteId }) => !refused.has(suiteId)))
+    all.applications.push(...applications.filter(({ clientId }) => !refused.has(clientId)))
   }
   return all
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
 import { createNotFoundHandler } from '../wire/routing.ts'
-import { applications, approvals } from './applications.ts'
+import { applications } from './applications.ts'
 import { auditEvents } from './audit-events.ts'
 import { authenticateKeys } from './authenticate.ts'
 import { operators } from './operators.ts'
@@ -10,7 +10,7 @@ import { secrets } from './secrets.ts'
 import { statistics } from './statistics.ts'
 import { suites } from './suites.ts'
 
-const RESOURCES = [applications, approvals, secrets, suites, operators, auditEvents, statistics]
+const RESOURCES = [applications, secrets, suites, operators, auditEvents, statistics]
 
 /** The administration API under /admin/v1: JSON, authenticated by admin keys. */
 export function adminApi(api: FastifyInstance, context: AdminContext): void {

@@ -1,14 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { cursorOf, keyOf } from '../../administration/pages.ts'
-import { auditEventView } from '../../administration/views.ts'
+import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
+import { list } from '../../domain/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { cursorIn, limitOf, type Query, timeOf } from './query.ts'
-import { AUDIT_EVENT, pageOf, query } from './schemas.ts'
+import { answer, pageOf, query } from './schemas.ts'
 
 const LIST = {
   querystring: query('since', 'actor', 'subject', 'limit', 'before'),
-  response: { 200: pageOf('audit_events', AUDIT_EVENT) },
+  ...answer(pageOf('AuditPage', 'audit_events', list('The newest first', AUDIT_EVENT))),
 }
 
 /** /audit-events, newest first. */

@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify'
-import { secretView, timestamp } from '../../administration/views.ts'
+import { secretView } from '../../administration/views.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { jsonSchema, list, object, text, time, view, whole } from '../../domain/schema.ts'
+import { SECRET } from '../../domain/secret.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
-import { repeatable, sendCreated } from './created.ts'
+import { repeatable, sendCreated } from './changes.ts'
 import { flagOf, type Query } from './query.ts'
-import { listOf, NUMBER, object, query, SECRET, TEXT, TIME } from './schemas.ts'
+import { answer, query } from './schemas.ts'
 
 interface OwnedSecret {
   Params: { owner: string; id: string }
@@ -16,14 +18,27 @@ interface OwnedSecret {
 const DEFAULT_OVERLAP = 86_400
 const MAX_OVERLAP = 365 * 86_400
 
-const LIST = { response: { 200: object({ secrets: listOf(SECRET) }) } }
+const LIST = answer(
+  object('Secrets', 'All secrets of one application or suite', { secrets: list('The oldest first', SECRET) }),
+)
+
+const ROTATED = object('RotatedSecret', 'A new secret', {
+  client_id: text('The application or the suite'),
+  client_secret: text('The secret. It is shown only once'),
+  others_end_at: time('When the other secrets end at the latest'),
+})
 
 const ROTATE = {
-  body: {
-    ...object({ overlap_seconds: { ...NUMBER, minimum: 0, maximum: MAX_OVERLAP } }, { optional: ['overlap_seconds'] }),
-    type: ['object', 'null'],
-  },
-  response: { 201: object({ client_id: TEXT, client_secret: TEXT, others_end_at: TIME }) },
+  body: jsonSchema(
+    object('Rotation', 'When the other secrets end', {
+      overlap_seconds: whole(
+        'How long the other secrets stay valid, in seconds; 0 ends them immediately. The default is one day',
+      )
+        .meta({ minimum: 0, maximum: MAX_OVERLAP, default: DEFAULT_OVERLAP })
+        .optional(),
+    }).nullable(),
+  ),
+  ...answer(ROTATED, 201),
 }
 
 /** /applications/{client_id}/secrets and /suites/{suite_id}/secrets. */
@@ -35,9 +50,7 @@ export function secrets(api: FastifyInstance, context: AdminContext): void {
     const path = `/${owners}/:owner/secrets`
 
     api.get<OwnedSecret>(path, { schema: LIST }, async (request) => {
-      const {
-        [owners]: { show },
-      } = administrationOf(context, request)
+      const { show } = administrationOf(context, request)[owners]
       return { secrets: (await show(request.params.owner)).secrets.map(secretView) }
     })
 
@@ -45,20 +58,12 @@ export function secrets(api: FastifyInstance, context: AdminContext): void {
       path,
       { schema: ROTATE },
       async (request, reply) => {
-        const {
-          [owners]: { show },
-          secrets,
-        } = administrationOf(context, request)
+        const { [owners]: all, secrets } = administrationOf(context, request)
         const { overlap_seconds: overlap = DEFAULT_OVERLAP } = request.body ?? {}
         const { owner } = request.params
-        await show(owner)
+        await all.show(owner)
         const rotated = await secrets.rotate(owner, overlap * 1000, repeatable(request, reply))
-        const { clientSecret, othersEndAt } = rotated
-        return sendCreated(reply, {
-          client_id: owner,
-          client_secret: clientSecret,
-          others_end_at: timestamp(othersEndAt),
-        })
+        return sendCreated(reply, view(ROTATED, { clientId: owner, ...rotated }))
       },
     )
 
@@ -66,12 +71,9 @@ export function secrets(api: FastifyInstance, context: AdminContext): void {
       `${path}/:id`,
       { schema: { querystring: query('force') } },
       async (request, reply) => {
-        const {
-          [owners]: { show },
-          secrets,
-        } = administrationOf(context, request)
+        const { [owners]: all, secrets } = administrationOf(context, request)
         const { owner, id } = request.params
-        await show(owner)
+        await all.show(owner)
         await secrets.revoke(owner, idOf(id), { force: flagOf('force', request.query) }).catch(withForce)
         return reply.code(204).send()
       },

@@ -1,27 +1,40 @@
 import type { FastifyInstance } from 'fastify'
-import { applicationView, registeredSuiteView, shownSuiteView, suiteView } from '../../administration/views.ts'
+import { suiteSchema, suiteUpdateSchema } from '../../administration/rules.ts'
+import { registeredSuiteView, SHOWN_SUITE, shownSuiteView } from '../../administration/views.ts'
+import { APPLICATION, applicationFields } from '../../domain/application.ts'
+import { list, object, text } from '../../domain/schema.ts'
+import { SUITE, suiteFields } from '../../domain/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { repeatable, sendCreated } from './created.ts'
+import { changes, repeatable, sendCreated } from './changes.ts'
 import { pageOptions, type Query } from './query.ts'
-import { APPROVED_APPLICATION, LISTED_SUITE, object, pageOf, query, SHOWN_SUITE, TEXT } from './schemas.ts'
+import { answer, body, pageOf, query } from './schemas.ts'
 
 interface OneSuite {
   Params: { suite_id: string }
 }
 
-const LIST = { querystring: query('limit', 'after'), response: { 200: pageOf('suites', LISTED_SUITE) } }
-
-const REGISTER = {
-  body: object({ id: TEXT, name: TEXT }),
-  response: { 201: object({ id: TEXT, client_id: TEXT, client_secret: TEXT, name: TEXT }) },
+const LIST = {
+  querystring: query('limit', 'after'),
+  ...answer(pageOf('SuitePage', 'suites', list('The oldest first', SUITE))),
 }
 
-const CHANGE = { body: object({ name: TEXT }), response: { 200: SHOWN_SUITE } }
+const REGISTERED = object('RegisteredSuite', 'A suite with its secret', {
+  id: text('Its id'),
+  client_id: text('The client id of the suite: the same as the id'),
+  client_secret: text('The secret. It is shown only once'),
+  name: SUITE.shape.name,
+})
+
+const REGISTER = { body: body('SuiteRegistration', 'A new suite', suiteSchema), ...answer(REGISTERED, 201) }
+
+const SHOW = answer(SHOWN_SUITE)
+
+const CHANGE = { body: body('SuiteChanges', 'The fields to change', suiteUpdateSchema), ...SHOW }
 
 const LIST_APPROVED = {
   querystring: query('limit', 'after'),
-  response: { 200: pageOf('applications', APPROVED_APPLICATION) },
+  ...answer(pageOf('ApprovedPage', 'applications', list('Oldest first', APPLICATION))),
 }
 
 /** /suites, except their secrets. */
@@ -29,7 +42,7 @@ export function suites(api: FastifyInstance, context: AdminContext): void {
   api.get<{ Querystring: Query }>('/suites', { schema: LIST }, async (request) => {
     const { suites } = administrationOf(context, request)
     const { rows, next } = await suites.listPage(pageOptions(request.query))
-    return { suites: rows.map(suiteView), next: next ?? null }
+    return { suites: rows.map(suiteFields), next: next ?? null }
   })
 
   api.post<{ Body: { id: string; name: string } }>('/suites', { schema: REGISTER }, async (request, reply) => {
@@ -40,7 +53,7 @@ export function suites(api: FastifyInstance, context: AdminContext): void {
   })
 
   const path = '/suites/:suite_id'
-  api.get<OneSuite>(path, { schema: { response: { 200: SHOWN_SUITE } } }, async (request) => {
+  api.get<OneSuite>(path, { schema: SHOW }, async (request) => {
     const { suites } = administrationOf(context, request)
     return shownSuiteView(await suites.show(request.params.suite_id))
   })
@@ -52,16 +65,13 @@ export function suites(api: FastifyInstance, context: AdminContext): void {
     return shownSuiteView(await suites.show(suiteId))
   })
 
-  api.delete<OneSuite>(path, async (request, reply) => {
-    const { suites } = administrationOf(context, request)
-    await suites.remove(request.params.suite_id)
-    return reply.code(204).send()
-  })
+  const change = changes<OneSuite['Params']>(api, context)
+  change('DELETE', path, ({ suites }, { suite_id }) => suites.remove(suite_id))
 
   api.get<OneSuite & { Querystring: Query }>(`${path}/applications`, { schema: LIST_APPROVED }, async (request) => {
     const { suites } = administrationOf(context, request)
     const { suiteId } = await suites.show(request.params.suite_id)
     const { rows, next } = await suites.listApprovedPage(suiteId, pageOptions(request.query))
-    return { applications: rows.map(applicationView), next: next ?? null }
+    return { applications: rows.map(applicationFields), next: next ?? null }
   })
 }

@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
-import { table } from './components/table.ts'
-import { facts, section, time } from './components/words.ts'
-import { urlsOf } from './credentials.ts'
+import { facts, section, table, time } from './components.ts'
 import { html } from './html.ts'
 import { showPage } from './layout.ts'
+import { urlsOf } from './secrets.ts'
 
 /** /about: the versions, and the settings without passwords. */
 export function aboutPage(console: FastifyInstance, context: AdminContext): void {
@@ -18,7 +17,7 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
       ['Started', time(startedAt)],
       docsUrl !== '' && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl}</a>`],
     ])
-    const columns = ['Setting', 'Value', 'Meaning'].map((label) => ({ label }))
+    const columns = ['Setting', 'Value', 'Meaning']
     const rows = settings.map(({ name, value, meaning }) => [
       html`<code>${name}</code>`,
       value,

@@ -1,25 +1,24 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
-import type { ApplicationInTrouble } from '../../administration/findings.ts'
+import type { ApplicationInTrouble } from '../../administration/remedies.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
-import type { ApplicationNames } from '../../domain/application.ts'
+import type { Application, ApplicationNames } from '../../domain/application.ts'
+import type { Suite } from '../../domain/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { approvalsPanel, changeApprovals, listChoices } from './approvals.ts'
 import { lastChanges } from './audit.ts'
-import { confirm } from './components/forms.ts'
-import { age, asOf, card, facts, name, note, section, statusBadge, time } from './components/words.ts'
-import { copyable, tryIt, urlsOf } from './credentials.ts'
+import { age, asOf, card, emptyState, facts, name, note, section, statusBadge, time } from './components.ts'
 import { diagnosisNote, instructionsFor, refusalsPanel, similarRefusalsPanel } from './diagnosis.ts'
-import { assertCanChange, canChange, redirectDone } from './forms.ts'
+import { assertCanChange, canChange, checkboxes, confirm, fieldsOf, hidden, redirectDone } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { type Again, changeNames, namesPanel, notes, removalPage } from './owner.ts'
-import { changeSecrets, secretsPanel } from './secrets.ts'
+import { type Again, changeNames, namesPanel, notes, type Owners, removalPage } from './owner.ts'
+import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
 
 type Route = { Params: { id: string } }
 
-const ABOVE = { href: '/applications', label: 'Applications' } as const
+/** The page above those of applications. */
+export const ABOVE = { href: '/applications', label: 'Applications' } as const
 
 /** The page of an application, and its forms. */
 export function application(console: FastifyInstance, context: AdminContext): void {
@@ -55,27 +54,19 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     return redirectDone(reply, '/applications', 'application-removed')
   })
 
-  changeNames(console, {
+  const applications: Owners = {
     section: '/applications',
-    stored: async (id, request) => namesOf(await actions(request).show(id)),
+    find: (id, request) => actions(request).show(id),
     update: (id, { name, developer_email: developerEmail }, request) =>
       actions(request).update(id, { name, developerEmail }),
     show,
-  })
-
-  changeSecrets(console, context, {
-    section: '/applications',
-    find: (id, request) => actions(request).show(id),
-    show,
-  })
+  }
+  changeNames(console, applications)
+  changeSecrets(console, context, applications)
 }
 
 function pathOf(clientId: string): string {
   return path`/applications/${clientId}`
-}
-
-function namesOf({ name, developerEmail }: ShownApplication) {
-  return { name, developer_email: developerEmail }
 }
 
 /** Returns a function that answers with the page of an application, or 404. */
@@ -108,7 +99,7 @@ ${lastTokenAt === undefined && use}
 ${refusalsPanel(explanation, at)}
 <div class="columns">
 ${approvalsPanel({ base, approved, suites, canChange: mayChange })}
-${mayChange && namesPanel({ base, stored: namesOf(application), form: again.names })}
+${mayChange && namesPanel({ base, owner: application, form: again.names })}
 </div>
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
 ${lastTokenAt !== undefined && use}
@@ -216,4 +207,89 @@ function linksTo(applications: readonly ApplicationNames[]): Html {
     (application) =>
       html`<li><a href="${pathOf(application.clientId)}"><code>${application.clientId}</code></a> ${name(application.name)}</li>`,
   )}</ul>`
+}
+
+/** How many suites a form offers as checkboxes, at most. */
+const MAX_CHOICES = 200
+
+/** The suites that an application can be approved for, as far as a form offers them. */
+export function listChoices({ store }: AdminContext): Promise<Suite[]> {
+  return store.listSuites({ limit: MAX_CHOICES })
+}
+
+/** Handles the form for approvals. */
+function changeApprovals(console: FastifyInstance, context: AdminContext): void {
+  console.post<{ Params: { id: string } }>('/applications/:id/approvals', async (request, reply) => {
+    const { id } = request.params
+    const { applications } = administrationOf(context, request)
+    const { ticked, unticked } = differences(request.body)
+    await applications.approve(id, ...ticked)
+    // Suites that were removed in the meantime no longer have approvals.
+    const found = await Promise.all(unticked.map((suiteId) => context.store.findSuite(suiteId)))
+    await applications.withdraw(id, ...unticked.filter((_, at) => found[at] !== undefined))
+    return redirectDone(reply, path`/applications/${id}`, 'approvals-saved')
+  })
+}
+
+/** What the operator ticked and unticked. Approvals that someone else changed in the meantime stay as they are. */
+function differences(body: unknown): { ticked: string[]; unticked: string[] } {
+  const fields = fieldsOf(body)
+  const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
+  return {
+    ticked: [...wanted].filter((suiteId) => !shown.has(suiteId)),
+    unticked: [...shown].filter((suiteId) => !wanted.has(suiteId)),
+  }
+}
+
+type Choices = readonly Pick<Suite, 'suiteId' | 'name'>[]
+
+interface Approvals {
+  /** The path of the application's page. */
+  base: string
+  approved: Application['suites']
+  suites: Choices
+  canChange: boolean
+}
+
+/** The approved suites. The form also sends which ones were shown as approved, so that only real edits are applied. */
+function approvalsPanel({ base, approved, suites, canChange }: Approvals): Html {
+  if (suites.length === 0) return section('approvals', 'Approvals', nothingYet(canChange))
+  if (!canChange) return section('approvals', 'Approvals', approvedOnly(approved, suites))
+  const shown = suites.map(({ suiteId }) => suiteId).filter((suiteId) => approved.includes(suiteId))
+  return section(
+    'approvals',
+    'Approvals',
+    html`<form class="form" method="post" action="${base}/approvals">
+${shown.map((suiteId) => hidden({ shown: suiteId }))}
+${suiteChoices(suites, shown)}
+<div class="buttons"><button class="button primary">Save approvals</button></div></form>`,
+  )
+}
+
+function nothingYet(canChange: boolean): Html {
+  return emptyState(
+    'There are no suites yet',
+    html`<p>A suite is an API. As long as there are none, tokens are valid wherever they are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
+  )
+}
+
+/** The read-only list. `suites` has the names, perhaps not of all. */
+function approvedOnly(approved: Approvals['approved'], suites: Choices): Html {
+  if (approved.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`
+  const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))
+  return html`<p>Approved for these suites:</p><ul>${approved.map((id) => html`<li>${names.get(id)} <code>${id}</code></li>`)}</ul>`
+}
+
+/** Checkboxes for suites. `ticked`: their ids. */
+export function suiteChoices(suites: Choices, ticked: readonly string[], error?: string): Html {
+  const hint = 'A suite is an API. Tokens of an application are valid only at the suites that it is approved for.'
+  const choices = suites.map((suite) => ({
+    value: suite.suiteId,
+    label: name(suite.name),
+    hint: html`<code>${suite.suiteId}</code>`,
+    checked: ticked.includes(suite.suiteId),
+  }))
+  const others =
+    suites.length === MAX_CHOICES && html`<p class="hint">At most ${MAX_CHOICES} suites are shown here.</p>`
+  return html`<div class="suites">${checkboxes({ label: 'Approved for these suites', name: 'suite', hint, error }, choices)}${others}</div>`
 }

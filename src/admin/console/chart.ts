@@ -34,36 +34,6 @@ export interface Series {
   figures: readonly (number | undefined)[]
 }
 
-/** The values that change while a page is open, by name: text, times (ISO 8601) and path data of SVG. */
-export type LiveValues = Record<string, string>
-
-/** The changing values of a chart. */
-export function drawChart({ id, description, moments, series, write, step }: Chart): LiveValues {
-  const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
-  const scale = scaleFor(known, { steps: ROWS, least: step })
-  const x = (index: number) => round((index * WIDTH) / (moments.length - 1))
-  const y = (figure: number) => round(HEIGHT - (figure * HEIGHT) / (scale * ROWS))
-  return Object.fromEntries([
-    ...series.flatMap(({ figures }, n) => {
-      const runs = runsOf(figures).map((run) => run.map(({ index, figure }) => `${x(index)},${y(figure)}`))
-      return [
-        [`${id}-line-${n}`, runs.map((run) => `M${run.join('L')}`).join('')],
-        [
-          `${id}-dots-${n}`,
-          dotsOf(figures)
-            .map(({ index, figure }) => `M${x(index)},${y(figure)}h.1`)
-            .join(''),
-        ],
-        [`${id}-area-${n}`, series.length === 1 ? runs.map(areaBelow).join('') : ''],
-      ]
-    }),
-    ...times(ROWS + 1, (row) => [`${id}-y-${row}`, write(scale * row)]),
-    ...times(COLUMNS, (column) => [`${id}-x-${column}`, momentAt(moments, column)]),
-    ...times(ZONES + 1, (zone) => [`${id}-at-${zone}`, readout({ moments, series, write }, zone)]),
-    [`${id}-desc`, `${description} ${summaryOf(series, write)}`],
-  ])
-}
-
 /** Mantissas of round numbers: 10, 15, 20, 25 … */
 const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]
 
@@ -79,34 +49,40 @@ export function scaleFor(figures: readonly number[], { steps, least }: { steps: 
   return least * (candidates.find((candidate) => candidate >= needed && Number.isInteger(candidate)) as number)
 }
 
-/** A line chart. Its changing parts have `data-live` with their names. */
-export function chart({ id, title, series }: Chart, values: LiveValues): Html {
-  const path = (name: string, kind: string) =>
-    html`<path class="${kind}" data-live="${name}" d="${values[name]}"></path>`
+/** A line chart. */
+export function chart({ id, title, description, moments, series, write, step }: Chart): Html {
+  const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
+  const scale = scaleFor(known, { steps: ROWS, least: step })
+  const at = ({ index, figure }: Point) => [
+    round((index * WIDTH) / (moments.length - 1)),
+    round(HEIGHT - (figure * HEIGHT) / (scale * ROWS)),
+  ]
+  const drawn = ({ figures }: Series, n: number) => {
+    const runs = runsOf(figures).map((run) => run.map((point) => at(point).join()))
+    const dots = dotsOf(figures).map((point) => `M${at(point)}h.1`)
+    return html`<g class="series-${n + 1}">${series.length === 1 && html`<path class="area" d="${runs.map(areaBelow)}"></path>`}<path class="line" d="${runs.map((run) => `M${run.join('L')}`)}"></path><path class="dots" d="${dots}"></path></g>`
+  }
   return html`<figure class="figure">
 ${series.length > 1 && legend(series)}
 <div class="plot">
-<div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => text(`${id}-y-${ROWS - row}`, values))}</div>
+<div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => html`<span>${write(scale * (ROWS - row))}</span>`)}</div>
 <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
 <title id="${id}-title">${title}</title>
-<desc id="${id}-desc" data-live="${id}-desc">${values[`${id}-desc`]}</desc>
-<path class="grid" d="${times(ROWS, (row) => `M0,${(row * HEIGHT) / ROWS}H${WIDTH}`).join('')}"></path>
+<desc id="${id}-desc">${description} ${summaryOf(series, write)}</desc>
+<path class="grid" d="${times(ROWS, (row) => `M0,${(row * HEIGHT) / ROWS}H${WIDTH}`)}"></path>
 <path class="axis" d="M0,${HEIGHT}H${WIDTH}"></path>
-${series.map(
-  (_, n) =>
-    html`<g class="series-${n + 1}">${path(`${id}-area-${n}`, 'area')}${path(`${id}-line-${n}`, 'line')}${path(`${id}-dots-${n}`, 'dots')}</g>`,
-)}
-<g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, `${id}-at-${zone}`, values))}</g>
+${series.map(drawn)}
+<g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, readout({ moments, series, write }, zone)))}</g>
 </svg>
-<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(`${id}-x-${column}`, values))}<span>now</span></div>
+<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(momentAt(moments, column)))}<span>now</span></div>
 </div>
 </figure>`
 }
 
 /** A vertical strip with a tooltip. */
-function zoneOf(zone: number, name: string, values: LiveValues): Html {
+function zoneOf(zone: number, tooltip: string): Html {
   const width = WIDTH / ZONES
-  return html`<rect x="${(zone - 0.5) * width}" width="${width}" height="${HEIGHT}"><title data-live="${name}">${values[name]}</title></rect>`
+  return html`<rect x="${(zone - 0.5) * width}" width="${width}" height="${HEIGHT}"><title>${tooltip}</title></rect>`
 }
 
 function legend(series: readonly Series[]): Html {
@@ -116,15 +92,8 @@ function legend(series: readonly Series[]): Html {
   )}</ul>`
 }
 
-/** A text that is updated live. */
-export function text(name: string, values: LiveValues): Html {
-  return html`<span data-live="${name}">${values[name]}</span>`
-}
-
-/** A time of day that is updated live. */
-function clock(name: string, values: LiveValues): Html {
-  const moment = values[name] as string
-  return html`<time data-live="${name}" data-clock="minutes" datetime="${moment}">${moment.slice(11, 16)}</time>`
+function clock(moment: string): Html {
+  return html`<time data-clock="minutes" datetime="${moment}">${moment.slice(11, 16)}</time>`
 }
 
 interface Point {
@@ -188,6 +157,6 @@ function round(number: number): number {
 }
 
 /** A list of `count` items. */
-export function times<Item>(count: number, make: (n: number) => Item): Item[] {
+function times<Item>(count: number, make: (n: number) => Item): Item[] {
   return Array.from({ length: count }, (_, n) => make(n))
 }

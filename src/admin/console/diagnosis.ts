@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import type { Diagnosis, Health, Instructions } from '../../administration/findings.ts'
+import type { Diagnosis, Health } from '../../administration/diagnosis.ts'
+import type { Instructions } from '../../administration/remedies.ts'
 import type { Explanation } from '../../administration/why.ts'
+import { factsOf } from '../../domain/reasons.ts'
 import type { RefusalCount } from '../../domain/refusal.ts'
-import { type Column, table } from './components/table.ts'
-import { age, note, section, type Tone, time } from './components/words.ts'
+import { age, type Column, note, number, section, type Tone, table, time } from './components.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
 
@@ -86,15 +87,15 @@ export function similarRefusalsPanel(
   return section(id, heading, refusalsTable('Refused client ids that look like it, newest first', refusals, now, true))
 }
 
-const SENT = { label: 'Client id as sent' }
+const SENT = 'Client id as sent'
 
 const COLUMNS: readonly Column[] = [
-  { label: 'Reason' },
-  { label: 'Times', kind: 'number' },
+  'Reason',
+  number('Times'),
   { label: 'Last refused', kind: 'line' },
-  { label: 'Endpoint and suite' },
-  { label: 'Address' },
-  { label: 'Last request id' },
+  'Endpoint and suite',
+  'Address',
+  'Last request id',
 ]
 
 /** Refusals, newest first. `withClient`: with the client id of each. */
@@ -115,36 +116,6 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
 }
 
 function reasonOf(reason: string): Html {
-  const words = reasonInWords(reason)
+  const words = factsOf(reason)?.words
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
-}
-
-/** Explanations of the reasons in the log. Reasons that need no explanation are left out. */
-const WORDS: Record<string, string> = {
-  'not a suite': 'Only suites may use introspection',
-  'unknown client': 'No application or suite has this client id',
-  'wrong secret': 'The secret does not match',
-  'expired secret': 'The secret has expired',
-  'revoked secret': 'The secret was revoked',
-  'suspended application': 'The application is suspended',
-  'expired token': 'The token is older than 60 minutes',
-  'revoked token': 'The token was revoked',
-  'application not approved': 'The application is not approved for the suite',
-  'query in the address': 'The address has a query, the part after “?”',
-  'not a form': 'The body is not a form: wrong Content-Type',
-  'credentials in a header': 'The credentials are in the Authorization header, but belong in the body',
-  'field missing': 'A field of the form is missing',
-  'field empty': 'A field of the form is empty',
-  'field repeated': 'A field of the form is sent twice',
-  'credentials given twice': 'The credentials are in the header and in the body',
-  'no credentials': 'There are no credentials',
-  'unsupported grant type': 'The grant_type is not client_credentials',
-  'too many failures': 'Too many wrong credentials: wait and try again',
-  'token quota exceeded': 'The quota of tokens for this hour is used up',
-  'body too large': 'The body is too large',
-}
-
-/** The explanation of a reason in the log, or undefined. */
-export function reasonInWords(reason: string): string | undefined {
-  return WORDS[reason]
 }

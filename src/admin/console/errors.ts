@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isAdminKey } from '../../domain/operator-keys.ts'
+import { isAdminKey } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
 import { type Problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'
 import { html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { loginInstructions, loginPath } from './login.ts'
-import { sessionReferenceIn } from './sessions.ts'
+import { loginInstructions, loginPath, sessionReferenceIn } from './login.ts'
 
 const BACK: Part = html`<p>Go back, or to the <a href="/">overview</a>.</p>`
 const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the page again, and repeat what you did.</p>`

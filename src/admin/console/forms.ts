@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperatorError } from '../../domain/operator-error.ts'
-import { randomString } from '../../domain/random.ts'
+import { randomString } from '../../domain/text.ts'
 import { callerOf } from '../wire/caller.ts'
 import { problemOf, RefusedOperator } from '../wire/problem.ts'
-import type { FieldError } from './components/forms.ts'
+import { type Html, html, type Part } from './html.ts'
 
 /** Whether the operator may make changes. */
 export function canChange(request: FastifyRequest): boolean {
@@ -80,4 +80,158 @@ export function redirectDone(reply: FastifyReply, path: string, done: keyof type
 export function doneMessage(request: FastifyRequest): string | undefined {
   const code = fieldsOf(request.query).text('done')
   return Object.hasOwn(DONE, code) ? DONE[code as keyof typeof DONE] : undefined
+}
+
+/** An error in a form. `field`: the name of the input; undefined if the error belongs to none. */
+export interface FieldError {
+  field: string | undefined
+  message: string
+}
+
+interface Control {
+  label: string
+  name: string
+  value?: string | undefined
+  hint?: Part
+  /** Why the value is invalid. */
+  error?: string | undefined
+}
+
+interface TextControl extends Control {
+  type?: 'text' | 'email' | 'search' | 'number' | 'date' | 'password'
+  required?: boolean
+  /** Default: `off`. */
+  autocomplete?: string
+  /** Monospaced and without spell checking, for ids and codes. */
+  isCode?: boolean
+  placeholder?: string
+  /** Only for the first field of a page that consists of a form. */
+  autofocus?: boolean
+}
+
+/** An input with its label, hint and error. */
+export function field(control: TextControl): Html {
+  const {
+    name,
+    value = '',
+    type = 'text',
+    required = false,
+    autocomplete = 'off',
+    isCode,
+    placeholder,
+    autofocus,
+  } = control
+  return wrap(
+    control,
+    html`<input id="${idOf(name)}" name="${name}" type="${type}" value="${value}" dir="auto" autocomplete="${autocomplete}"${
+      required && html` required`
+    }${autofocus && html` autofocus`}${isCode && html` class="code" spellcheck="false" autocapitalize="none"`}${
+      placeholder && html` placeholder="${placeholder}"`
+    }${ariaAttributes(control)}>`,
+  )
+}
+
+interface Choice {
+  value: string
+  label: Part
+  hint?: Part
+  checked?: boolean
+}
+
+/** A drop-down list. */
+export function select(control: Control, choices: readonly Omit<Choice, 'hint' | 'checked'>[]): Html {
+  return wrap(
+    control,
+    html`<select id="${idOf(control.name)}" name="${control.name}"${ariaAttributes(control)}>${choices.map(
+      ({ value, label }) =>
+        html`<option value="${value}"${value === control.value && html` selected`}>${label}</option>`,
+    )}</select>`,
+  )
+}
+
+/** A group of checkboxes with the same name. */
+export function checkboxes(
+  { label, name, hint, error }: Pick<Control, 'name' | 'hint' | 'error'> & { label: Part },
+  choices: readonly Choice[],
+): Html {
+  return html`<fieldset class="choices" id="${idOf(name)}"${ariaAttributes({ name, hint, error })}><legend>${label}</legend>${hintOf(name, hint)}${errorOf(name, error)}${choices.map(
+    ({ value, label, hint, checked = false }) =>
+      html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${
+        checked && html` checked`
+      }><span>${label}${hint && html` <span class="hint">${hint}</span>`}</span></label>`,
+  )}</fieldset>`
+}
+
+/** Hidden inputs. */
+export function hidden(values: Readonly<Record<string, string>>): Html[] {
+  return Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
+}
+
+/** The error summary above a form, with links to the fields. Undefined if there are no errors. */
+export function formErrors(errors: readonly FieldError[]): Html | undefined {
+  if (errors.length === 0) return
+  return html`<div class="note bad" role="alert"><p>Nothing was changed.</p><ul>${errors.map(
+    ({ field, message }) =>
+      html`<li>${field === undefined ? message : html`<a href="#${idOf(field)}">${message}</a>`}</li>`,
+  )}</ul></div>`
+}
+
+/** The error of a field, if it has one. */
+export function errorFor(name: string, errors: readonly FieldError[]): string | undefined {
+  return errors.find(({ field }) => field === name)?.message
+}
+
+interface Confirmation {
+  /** The label of the button that opens the question, such as `Suspend`. */
+  label: string
+  /** The URL that the form is sent to. */
+  action: string
+  /** What will happen, in sentences. */
+  consequences: Part
+  /** The label of the button that confirms. Default: `label`. */
+  confirm?: string
+  /** Further inputs of the form. */
+  inputs?: Part
+  /** Destructive or not reversible. Default: true. */
+  isDangerous?: boolean
+  /** What the action applies to: part of the question, and of the label that screen readers read. */
+  subject?: string | undefined
+  /** A small button, for tables. */
+  isSmall?: boolean
+}
+
+/** A button that asks for confirmation, in a `<details>` below it. console.js moves the question into a dialog. */
+export function confirm(confirmation: Confirmation): Html {
+  const { label, action, consequences, confirm = label, inputs, isDangerous = true, subject, isSmall } = confirmation
+  const tone = isDangerous ? 'danger' : 'primary'
+  const question = subject === undefined ? `${label}?` : `${label} ${subject}?`
+  return html`<details class="confirm"><summary class="button ${isDangerous && 'danger-quiet'} ${isSmall && 'small'}">${label}…${
+    subject !== undefined && html`<span class="unseen"> ${subject}</span>`
+  }</summary>
+<form method="post" action="${action}">${inputs}<p class="question">${question}</p><div class="consequences">${consequences}</div>
+<div class="buttons"><button class="button ${tone}">${confirm}</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
+}
+
+function wrap({ label, name, hint, error }: Control, input: Html): Html {
+  const id = idOf(name)
+  return html`<div class="field"><label for="${id}">${label}</label>${hintOf(name, hint)}${input}${errorOf(name, error)}</div>`
+}
+
+function hintOf(name: string, hint: Part): Html | undefined {
+  if (hint) return html`<p class="hint" id="${idOf(name)}-hint">${hint}</p>`
+}
+
+function errorOf(name: string, error: string | undefined): Html | undefined {
+  if (error !== undefined) return html`<p class="error" id="${idOf(name)}-error">${error}</p>`
+}
+
+/** Attributes that connect an input with its hint and error. */
+function ariaAttributes({ name, hint, error }: Pick<Control, 'name' | 'hint' | 'error'>): Html {
+  const id = idOf(name)
+  const ids = [hint && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')
+  return html`${error !== undefined && html` aria-invalid="true"`}${ids !== '' && html` aria-describedby="${ids}"`}`
+}
+
+function idOf(name: string): string {
+  return `field-${name}`
 }

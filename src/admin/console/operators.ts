@@ -5,10 +5,8 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { RefusedOperator } from '../wire/problem.ts'
 import { idOf } from '../wire/routing.ts'
-import { confirm } from './components/forms.ts'
-import { table } from './components/table.ts'
-import { badge, note, section, time } from './components/words.ts'
-import { redirectDone } from './forms.ts'
+import { badge, note, section, table, time } from './components.ts'
+import { confirm, redirectDone } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { IN_A_CLONE } from './login.ts'
@@ -112,7 +110,7 @@ function removal(name: string, isSelf: boolean): Html {
 const KEY_TONES = { active: 'good', expired: 'quiet', revoked: 'bad' } as const
 
 function keyTable({ name, keys }: ListedOperator, viewer: Viewer): Html {
-  const columns = ['Key', 'State', 'Made', 'Ends', 'Last used'].map((label) => ({ label }))
+  const columns = ['Key', 'State', 'Made', 'Ends', 'Last used']
   const rows = keys.map((key) => [
     `${key.id}`,
     html`${badge(key.state, KEY_TONES[key.state])}${key.revokedAt !== null && html` ${time(key.revokedAt)}`}`,
@@ -136,7 +134,7 @@ function keyRevocation(name: string, { id }: ListedAdminKey): Html {
 
 function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html {
   const mayEnd = viewer.isAdmin || viewer.name === name
-  const columns = ['Session', 'Address', 'Browser', 'Began', 'Last seen'].map((label) => ({ label }))
+  const columns = ['Session', 'Address', 'Browser', 'Began', 'Last seen']
   const rows = sessions.map((session) => [
     html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
     session.remoteAddress,

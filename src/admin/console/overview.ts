@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { factsOf } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
-import type { EndingSecrets, NodeStatistics, Statistics } from '../../domain/statistics.ts'
+import type { EndingSecrets, NodeStatistics, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
-import { chart, type LiveValues, text, times } from './chart.ts'
-import { table } from './components/table.ts'
-import { asOf, badge, card, emptyState, name, note, section, time } from './components/words.ts'
-import { reasonInWords } from './diagnosis.ts'
-import { count, duration, NONE, overviewCharts, overviewLiveValues, REASONS } from './figures.ts'
+import { chart } from './chart.ts'
+import { asOf, badge, card, emptyState, facts, name, note, number, section, table, time } from './components.ts'
+import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -29,65 +28,113 @@ export function overviewPage(console: FastifyInstance, { statistics, store }: Ad
   })
 }
 
-/** The figures of the server, kept up to date by live.js. */
+/** The figures of the server. live.js keeps some of them up to date. */
 export function overview(statistics: Statistics, { refused, canChange }: Shown): Page {
-  const now = overviewLiveValues(statistics)
-  const charts = overviewCharts(statistics)
-  const only = (condition: string, content: Part) => html`<div${liveIf(condition, now)}>${content}</div>`
+  const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
     section: '/',
     scripts: ['live.js'],
-    lead: html`Version ${text('version', now)}, up for ${text('uptime', now)}. Figures as of <time data-live="at" data-clock="seconds" datetime="${now.at}">${now.at?.slice(11, 19)} UTC</time>.`,
+    lead: live.lead,
     actions: html`<span class="badge good" data-live-state role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="/" data-live-reload>Reload</a>${canChange && html`<a class="button primary small" href="/new-application">Register an application</a>`}`,
     content: html`
 <div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>
-${only('store-down', note('bad', html`<p>The database does not answer, so no tokens can be issued or checked. <code>token-server doctor</code> and the log say why.</p>`))}
-${only('workers-missing', note('warn', html`<p>Some processes do not answer requests. One that has ended is replaced within seconds; look for <code>worker exited unexpectedly</code> in the log.</p>`))}
-${only('no-tokens', emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}
+${live.alerts}
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, times and processes are those of this node; live tokens, secrets and the database are those of all nodes.</p>`}
-<div class="cards by-four">${cards(now)}</div>
+${live.cards}
 ${nodesSection(statistics)}
-<div class="columns">
-${charts.slice(0, 3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
-${section('reasons', 'Refusals by reason', html`${only('no-refusals', html`<p class="quiet-text">Nothing was refused in the last hour.</p>`)}${reasons(now)}<p class="hint">Token checks, in which a gateway or an API asks whether a token is valid, are not counted here but under <a href="#checks-heading">Token checks per minute</a>.</p>`)}
-${charts.slice(3).map((one) => section(`${one.id}-heading`, one.title, chart(one, now)))}
-</div>
+${live.charts}
 ${section('refused', 'Refused most recently', refusedTable(refused), asOf(statistics.at, '/'))}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
 ${section('ending', 'Secrets that end within 7 days', endingTable(statistics.endingSecrets))}
-${section('database', 'Database', storeFacts(statistics, now))}
+${section('database', 'Database', live.database)}
 </div>
-${section('processes', 'Processes', workersTable(statistics, now))}`,
+${live.processes}`,
   }
 }
 
-/** Attributes of an element that is shown only while a condition is true. */
-function liveIf(condition: string, now: LiveValues): Html {
-  return html` data-live-if="${condition}"${now[condition] === '' && html` hidden`}`
+/** The parts of the page that change while it is open. */
+export function liveParts(statistics: Statistics, canChange: boolean) {
+  const { at, version, store, workers, lastHour } = statistics
+  const only = (part: string, condition: boolean, content: Part) =>
+    html`<div data-live="${part}"${!condition && html` hidden`}>${content}</div>`
+  const now = new Date(at).toISOString()
+  return {
+    lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of <time data-clock="seconds" datetime="${now}">${now.slice(11, 19)} UTC</time>.</span>`,
+    alerts: html`
+${only('store-down', !store.isUp, note('bad', html`<p>The database does not answer, so no tokens can be issued or checked. <code>token-server doctor</code> and the log say why.</p>`))}
+${only('workers-missing', workers.serving < workers.expected, note('warn', html`<p>Some processes do not answer requests. One that has ended is replaced within seconds; look for <code>worker exited unexpectedly</code> in the log.</p>`))}
+${only('no-tokens', lastHour.tokens === 0, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
+    cards: html`<div class="cards by-four" data-live="cards">${cards(statistics)}</div>`,
+    charts: html`<div class="columns" data-live="charts">${chartSections(statistics)}</div>`,
+    database: html`<div data-live="database">${storeFacts(statistics)}</div>`,
+    processes: html`<div data-live="processes">${section('processes', 'Processes', workersTable(statistics))}</div>`,
+  }
 }
 
-function cards(now: LiveValues): Html[] {
-  const live = (name: string) => text(name, now)
+function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store }: Statistics): Html[] {
+  const { each, expected, serving } = workers
+  const checks = lastHour.activeChecks + lastHour.inactiveChecks
+  const active = checks > 0 && `, ${percent(lastHour.activeChecks / checks)} valid`
+  const sum = (of: (worker: WorkerStatistics) => number) => each.reduce((total, worker) => total + of(worker), 0)
+  const used =
+    each.length === 0
+      ? [NONE, NONE]
+      : [percent(sum(({ cpuSeconds }) => cpuSeconds)), size(sum(({ residentBytes }) => residentBytes))]
+  const isInMemory = store.databaseBytes === 0
   return [
-    card('Tokens issued, last minute', live('tokens-minute'), html`${live('tokens-hour')} in the last hour`),
-    card('Valid tokens', live('live-tokens'), 'not expired, not revoked'),
+    card('Tokens issued, last minute', count(lastMinute.tokens), `${count(lastHour.tokens)} in the last hour`),
+    card(
+      'Valid tokens',
+      liveTokens ? `${liveTokens.isExact ? '' : 'about '}${count(liveTokens.count)}` : NONE,
+      'not expired, not revoked',
+    ),
     card(
       'Token checks, last minute',
-      live('checks-minute'),
-      html`${live('checks-hour')} in the last hour${live('checks-active')}`,
+      count(lastMinute.activeChecks + lastMinute.inactiveChecks),
+      html`${count(checks)} in the last hour${active}`,
     ),
-    card('Refusals, last hour', live('refusals-hour'), html`${live('refusals-minute')} in the last minute`),
-    card('Response time (p99)', live('token-p99'), html`for a token; ${live('check-p99')} for a check`),
+    card('Refusals, last hour', count(lastHour.refusals), `${count(lastMinute.refusals)} in the last minute`),
+    card(
+      'Response time (p99)',
+      duration(lastHour.tokenLatency?.p99),
+      `for a token; ${duration(lastHour.checkLatency?.p99)} for a check`,
+    ),
     card(
       'Secrets that end within 7 days',
-      live('ending-week'),
-      html`<a href="#ending">${live('ending-day')} within 24 hours</a>`,
+      endingSecrets ? count(endingSecrets.inAWeek) : NONE,
+      html`<a href="#ending">${endingSecrets ? count(endingSecrets.inADay) : NONE} within 24 hours</a>`,
     ),
-    card('Processes', live('workers'), html`${live('cpu')} CPU, ${live('memory')} memory`),
-    card('Database', live('store-size'), live('store-place')),
+    card(
+      'Processes',
+      expected === 1 ? count(serving) : `${count(serving)} of ${count(expected)}`,
+      `${used[0]} CPU, ${used[1]} memory`,
+    ),
+    card(
+      'Database',
+      isInMemory ? 'in memory' : size(store.databaseBytes),
+      isInMemory ? 'lost when the server stops' : `on disk${logOf(store)}`,
+    ),
   ]
+}
+
+/** The write-ahead log, behind the place or size of the database. */
+function logOf({ databaseBytes, logBytes }: Statistics['store']): string {
+  return databaseBytes === 0 || logBytes === undefined ? '' : `, write-ahead log ${size(logBytes)}`
+}
+
+function chartSections(statistics: Statistics): Html[] {
+  const charts = overviewCharts(statistics).map((one) => section(`${one.id}-heading`, one.title, chart(one)))
+  const { refusals, lastHour } = statistics
+  const reasons = html`${lastHour.refusals === 0 && html`<p class="quiet-text">Nothing was refused in the last hour.</p>`}<ul class="bars">${topReasons(
+    refusals,
+  ).map(
+    ({ reason, count: times, share }) =>
+      html`<li>${reason} <span class="number">${count(times)}</span>
+<svg class="chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="series-2 line" d="M0,4H${share}"></path></svg></li>`,
+  )}</ul><p class="hint">Token checks, in which a gateway or an API asks whether a token is valid, are not counted here but under <a href="#checks-heading">Token checks per minute</a>.</p>`
+  return charts.toSpliced(3, 0, section('reasons', 'Refusals by reason', reasons))
 }
 
 /** The nodes that share the store. Not updated live. False if there is only one. */
@@ -100,15 +147,7 @@ function nodesSection({ nodes, at }: Statistics): Html | false {
     'Nodes',
     html`${table(
       'The nodes that share the database',
-      [
-        { label: 'Node' },
-        { label: 'Version' },
-        { label: 'Processes', kind: 'number' },
-        { label: 'Tokens/min', kind: 'number' },
-        { label: 'Checks/min', kind: 'number' },
-        { label: 'Refusals/min', kind: 'number' },
-        { label: 'Last seen' },
-      ],
+      ['Node', 'Version', ...['Processes', 'Tokens/min', 'Checks/min', 'Refusals/min'].map(number), 'Last seen'],
       nodes.map(nodeRow),
     )}
 <p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refusals. As of ${time(at)}; reload for newer figures. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`,
@@ -126,15 +165,6 @@ function nodeRow({ name: called, version, isThis, isGone, workers, lastMinute, l
   ]
 }
 
-/** A bar for each reason. Unused ones are hidden. */
-function reasons(now: LiveValues): Html {
-  return html`<ul class="bars">${times(REASONS, (n) => {
-    const reason = `reason-${n}`
-    return html`<li${liveIf(reason, now)}>${text(reason, now)} <span class="number">${text(`${reason}-count`, now)}</span>
-<svg class="chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="series-2 line" data-live="${reason}-bar" d="${now[`${reason}-bar`]}"></path></svg></li>`
-  })}</ul>`
-}
-
 /** The applications and suites to look at first. Not updated live. */
 function refusedTable(refused: Shown['refused']): Html {
   if (!refused) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
@@ -142,12 +172,12 @@ function refusedTable(refused: Shown['refused']): Html {
     return html`<p class="quiet-text">No application or suite was refused in the last 30 days.</p>`
   const rows = refused.map(({ kind, id, name: called, reason, lastAt }) => [
     ownerLink(kind, id, called),
-    reasonInWords(reason) ?? reason,
+    factsOf(reason)?.words ?? reason,
     time(lastAt),
   ])
   return table(
     'Applications and suites that were refused most recently',
-    [{ label: 'Name' }, { label: 'Reason' }, { label: 'Last refused', kind: 'line' }],
+    ['Name', 'Reason', { label: 'Last refused', kind: 'line' }],
     rows,
   )
 }
@@ -159,7 +189,6 @@ function ownerLink(kind: RefusedClient['kind'], id: string, called: string): Htm
 /** All known minutes, newest first. */
 function figuresTable({ minutes, at }: Statistics): Html {
   const columns = [
-    'Minute until',
     'Tokens',
     'Valid',
     'Not valid',
@@ -179,7 +208,7 @@ function figuresTable({ minutes, at }: Statistics): Html {
   })
   return html`<details><summary>Every minute of the last hour, as of ${time(at)}</summary>${table(
     'Tokens, checks, refusals and how long requests took, by minute',
-    columns.map((label, n) => (n === 0 ? { label } : { label, kind: 'number' })),
+    ['Minute until', ...columns.map(number)],
     rows.toReversed(),
   )}</details>`
 }
@@ -196,33 +225,41 @@ function endingTable(ending: EndingSecrets | undefined): Html {
   const more = ending.inAWeek - ending.next.length
   return html`<p>After that, all their requests are refused. Rotate the secret of each, and pass the new one on in time.</p>${table(
     'Applications and suites whose last secret ends soon',
-    [{ label: 'Name' }, { label: 'Kind' }, { label: 'Last secret ends' }],
+    ['Name', 'Kind', 'Last secret ends'],
     rows,
   )}${more > 0 && html`<p class="quiet-text">And ${count(more)} more.</p>`}`
 }
 
-function workersTable({ workers: { expected } }: Statistics, now: LiveValues): Html {
+function workersTable({ workers: { expected, each } }: Statistics): Html {
   return table(
     'The processes that answer requests, in the last second',
-    [
-      { label: 'Process' },
-      { label: 'CPU', kind: 'number' },
-      { label: 'Memory', kind: 'number' },
-      { label: 'Longest pause', kind: 'number' },
-    ],
-    times(expected, (n) => [
-      `Process ${n + 1}`,
-      ...['cpu', 'memory', 'lag'].map((figure) => text(`worker-${n}-${figure}`, now)),
-    ]),
+    ['Process', number('CPU'), number('Memory'), number('Longest pause')],
+    Array.from({ length: expected }, (_, n) => {
+      const one = each.find(({ worker }) => worker === n + 1)
+      return [
+        `Process ${n + 1}`,
+        one ? percent(one.cpuSeconds) : NONE,
+        size(one?.residentBytes),
+        duration(one?.lagSeconds),
+      ]
+    }),
   )
 }
 
-function storeFacts({ store, startedAt }: Statistics, now: LiveValues): Html {
-  const isSqlite = store.kind === 'sqlite'
-  return html`<dl class="facts">
-<div><dt>Kind</dt><dd>${isSqlite ? 'SQLite' : 'PostgreSQL'} <span${liveIf('store-up', now)}>${badge('answers', 'good')}</span><span${liveIf('store-down', now)}>${badge('does not answer', 'bad')}</span></dd></div>
-<div><dt>Size</dt><dd>${text('store-size', now)}${text('store-log', now)}</dd></div>
-${isSqlite && store.databaseBytes !== 0 && html`<div><dt>Last backup</dt><dd>${time(store.lastBackupAt)}${store.lastBackupAt === undefined && html`<div class="hint">Make one with <code>token-server backup FILE</code></div>`}</dd></div>`}
-<div><dt>Started</dt><dd>${time(startedAt)}</dd></div>
-</dl>`
+function storeFacts({ store, startedAt }: Statistics): Html {
+  const { kind, isUp, databaseBytes, lastBackupAt } = store
+  const isInMemory = databaseBytes === 0
+  return facts([
+    [
+      'Kind',
+      html`${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'} ${isUp ? badge('answers', 'good') : badge('does not answer', 'bad')}`,
+    ],
+    ['Size', isInMemory ? 'in memory' : `${size(databaseBytes)}${logOf(store)}`],
+    kind === 'sqlite' &&
+      !isInMemory && [
+        'Last backup',
+        html`${time(lastBackupAt)}${lastBackupAt === undefined && html`<div class="hint">Make one with <code>token-server backup FILE</code></div>`}`,
+      ],
+    ['Started', time(startedAt)],
+  ])
 }

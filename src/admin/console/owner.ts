@@ -1,16 +1,59 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { errorFor, type FieldError, field, formErrors, hidden } from './components/forms.ts'
-import { name, note, section } from './components/words.ts'
-import { errorsOf, fieldsOf, redirectDone, statusOf } from './forms.ts'
+import { name, note, section } from './components.ts'
+import {
+  errorFor,
+  errorsOf,
+  type FieldError,
+  field,
+  fieldsOf,
+  formErrors,
+  hidden,
+  redirectDone,
+  statusOf,
+} from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import type { Page } from './layout.ts'
-import type { RefusedSecrets } from './secrets.ts'
 
 // What the pages of applications and of suites have in common.
 
-/** What is different when the page is shown again, because a form was refused. */
-export type Again = Partial<RefusedNames & RefusedSecrets>
+/** How applications or suites are found, changed and shown. */
+export interface Owners {
+  section: '/applications' | '/suites'
+  /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
+  find: (id: string, request: FastifyRequest) => Promise<Owner>
+  update: (id: string, names: Names, request: FastifyRequest) => Promise<unknown>
+  /** Shows the page again, because a form was refused. */
+  show: (id: string, reply: FastifyReply, again: Again) => Promise<FastifyReply>
+}
+
+/** An application or a suite. Only applications have a developer and approvals. */
+interface Owner {
+  name: string
+  developerEmail?: string
+  suites?: readonly string[]
+}
+
+/** What is different when the page is shown again. */
+export interface Again {
+  status?: number
+  /** Why the last form could not be carried out. */
+  problem?: string
+  names?: NamesForm
+  rotation?: Rotation
+}
+
+/** The form for a new secret. */
+export interface Rotation {
+  /** The idempotency key: sending the form again creates no second secret. */
+  requestKey: string
+  /** One of OVERLAPS, in seconds. */
+  overlap: string
+  /** Hours as typed. If not empty, they take precedence over `overlap`. */
+  hours: string
+  /** Why the hours are invalid. */
+  error?: string
+}
 
 /** Above the page: why the last form could not be carried out, and for viewers why there are none. */
 export function notes(problem: string | undefined, canChange: boolean): Html {
@@ -40,30 +83,14 @@ interface NamesForm {
   errors: readonly FieldError[]
 }
 
-/** A form that could not be carried out. */
-interface RefusedNames {
-  names: NamesForm
-  status: number
-}
-
-/** How applications or suites are read, updated and shown. */
-interface Owners {
-  section: '/applications' | '/suites'
-  /** The stored names. Throws OperatorError if the id does not exist. */
-  stored: (id: string, request: FastifyRequest) => Promise<Names>
-  update: (id: string, names: Names, request: FastifyRequest) => Promise<unknown>
-  /** Shows the page again, with the form as it was sent. */
-  show: (id: string, reply: FastifyReply, again: RefusedNames) => Promise<FastifyReply>
-}
-
 /**
  * Handles the form for names. Stores only the fields that were edited, and nothing if someone else has changed one of them
  * in the meantime.
  */
-export function changeNames(console: FastifyInstance, { section, stored, update, show }: Owners): void {
+export function changeNames(console: FastifyInstance, { section, find, update, show }: Owners): void {
   console.post<{ Params: { id: string } }>(`${section}/:id/names`, async (request, reply) => {
     const { id } = request.params
-    const fields = fieldsIn(request.body, await stored(id, request))
+    const fields = fieldsIn(request.body, namesOf(await find(id, request)))
     if (fields.some(({ stored }) => stored !== undefined)) {
       return show(id, reply, { names: { fields, errors: [] }, status: 409 })
     }
@@ -95,6 +122,10 @@ function isEdited({ value, shown }: { value: string; shown: string }): boolean {
   return value !== shown.trim()
 }
 
+function namesOf({ name, developerEmail }: Owner): Names {
+  return developerEmail === undefined ? { name } : { name, developer_email: developerEmail }
+}
+
 function entriesOf(names: Names): [NameOf, string][] {
   return Object.entries(names) as [NameOf, string][]
 }
@@ -102,14 +133,14 @@ function entriesOf(names: Names): [NameOf, string][] {
 interface NamesPanel {
   /** The path of the owner's page. */
   base: string
-  stored: Names
+  owner: Owner
   /** The form that was refused, if any. */
   form: NamesForm | undefined
 }
 
 /** The form. It also sends the values it was shown with, so that changes of others are not overwritten unnoticed. */
-export function namesPanel({ base, stored, form }: NamesPanel): Html {
-  const unchanged = entriesOf(stored).map(([name, value]): NamedField => ({ name, value, shown: value }))
+export function namesPanel({ base, owner, form }: NamesPanel): Html {
+  const unchanged = entriesOf(namesOf(owner)).map(([name, value]): NamedField => ({ name, value, shown: value }))
   const { fields, errors } = form ?? { fields: unchanged, errors: [] }
   const changed = fields.filter(({ stored }) => stored !== undefined)
   return section(

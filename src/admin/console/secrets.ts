@@ -1,45 +1,25 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { ListedSecret } from '../../administration/secrets.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { isImported, isNotShownYet } from '../../domain/secret.ts'
+import { isImported } from '../../domain/secret.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
-import { confirm, field, hidden, select } from './components/forms.ts'
-import { table } from './components/table.ts'
-import { age, badge, name, section, time } from './components/words.ts'
-import { credentialsPage, introspectionCommand, tryIt, urlsOf } from './credentials.ts'
-import { fieldsOf, idempotencyOf, newRequestKey, redirectDone, statusOf } from './forms.ts'
+import { age, badge, name, section, table, time } from './components.ts'
+import {
+  confirm,
+  field,
+  fieldsOf,
+  hidden,
+  idempotencyOf,
+  newRequestKey,
+  redirectDone,
+  select,
+  statusOf,
+} from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
-import { showPage } from './layout.ts'
-
-/** The form for a new secret. */
-interface Rotation {
-  /** The idempotency key: sending the form again creates no second secret. */
-  requestKey: string
-  /** One of OVERLAPS, in seconds. */
-  overlap: string
-  /** Hours as typed. If not empty, they take precedence over `overlap`. */
-  hours: string
-  /** Why the hours are invalid. */
-  error?: string
-}
-
-/** A form about secrets that could not be carried out: the rotation with its errors, or why. */
-export interface RefusedSecrets {
-  rotation?: Rotation
-  problem?: string
-  status: number
-}
-
-/** How applications or suites are found and shown. */
-interface Owners {
-  section: '/applications' | '/suites'
-  /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
-  find: (id: string, request: FastifyRequest) => Promise<{ name: string; suites?: readonly string[] }>
-  /** Shows the page again, with the error. */
-  show: (id: string, reply: FastifyReply, again: RefusedSecrets) => Promise<FastifyReply>
-}
+import { type Page, showPage } from './layout.ts'
+import type { Owners, Rotation } from './owner.ts'
 
 /** Handles the forms that rotate and revoke secrets. */
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
@@ -132,7 +112,7 @@ interface SecretsPanel {
   form: Rotation | undefined
 }
 
-const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used'].map((label) => ({ label }))
+const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used']
 
 /** The secrets of an application or a suite, newest first, without their values. */
 export function secretsPanel(panel: SecretsPanel): Html {
@@ -160,7 +140,7 @@ function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
   const cells = [
     html`${id} <span class="hint">${isImported(secret) ? 'imported' : 'generated'}</span>`,
     stateBadge(secret),
-    secret.state === 'active' || !isNotShownYet(secret) ? time(endsAt, 'never') : '–',
+    time(endsAt, 'never'),
     html`${time(createdAt)} <span class="hint">${age(createdAt, now)}</span>`,
     age(lastUsedAt, now, 'not used yet'),
   ]
@@ -168,7 +148,6 @@ function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
 }
 
 function stateBadge(secret: ListedSecret): Html {
-  if (isNotShownYet(secret)) return badge('never shown')
   if (secret.state !== 'active') return badge(secret.state)
   return secret.endsAt === null ? badge('active', 'good') : badge('active, ends', 'warn')
 }
@@ -203,4 +182,102 @@ function whatRemains(id: number, active: readonly ListedSecret[], now: number): 
   return ends.includes(null)
     ? html`${use} ${rest}.`
     : html`${use} ${rest} until ${time(Math.max(...ends.map(Number)))}${others.length > 1 && ' at the latest'}.`
+}
+
+interface Client {
+  /** The client id of an application, or the id of a suite. */
+  clientId: string
+  /** Undefined unless the secret is new: it is shown only once. */
+  clientSecret?: string | undefined
+  /** The URL at which clients reach this server. */
+  publicUrl: string
+}
+
+/** The URL at which clients reach this server, and that of the documentation for developers. Empty if unknown. */
+export function urlsOf({ about: { settings } }: Pick<AdminContext, 'about'>) {
+  const settingOf = (name: string) => {
+    const value = settings.find((setting) => setting.name === name)?.value
+    return value === undefined || value === 'none' ? '' : value
+  }
+  return { publicUrl: settingOf('PUBLIC_URL'), docsUrl: settingOf('DOCS_URL') }
+}
+
+interface NewCredentials extends Omit<Page, 'heading'> {
+  heading: Part
+  clientId: string
+  clientSecret: string
+  /** What to do with the secret. */
+  advice: Part
+}
+
+/** A page that shows a new secret, once, above its content. */
+export function credentialsPage({ heading, clientId, clientSecret, advice, content, ...page }: NewCredentials): Page {
+  return {
+    ...page,
+    heading: html`<span>${heading}</span>`,
+    content: html`<div class="secret" role="group" aria-label="New credentials">${copyable('client-id', 'Client id', clientId)}${copyable('client-secret', 'Client secret', clientSecret)}<div><p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p></div></div>
+${content}`,
+  }
+}
+
+/** A value with a copy button, which console.js shows. `id`: unique on the page. */
+export function copyable(id: string, label: string, value: string): Html {
+  return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}">${value}</code><button type="button" class="button small" data-copy="${id}" aria-describedby="${id}-label" hidden>Copy</button></div></div>`
+}
+
+/** Commands that get a token, and check it at the first of the approved suites. */
+export function tryIt({ suites: [suiteId], ...client }: Client & { suites: readonly string[] }): Html {
+  const command = curl('/v1/oauth/accesstoken', 'grant_type=client_credentials', client)
+  return section(
+    'try',
+    'Get a token',
+    html`${copyable('curl', 'In a terminal', command)}
+${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the access_token of the answer`, useCommand(suiteId, client.publicUrl))}`,
+  )
+}
+
+/** How to check tokens for a suite: through a gateway, or with introspection. */
+export function howToCheckTokens({
+  suiteId,
+  docsUrl,
+  ...client
+}: Omit<Client, 'clientId'> & { suiteId: string; docsUrl: string | undefined }): Html {
+  const { publicUrl } = client
+  return html`<div class="prose"><p>A gateway in front of the suite sends the Authorization header of each request to this address, and lets the request through if the answer is 200:</p></div>
+${copyable('verify', 'Gateway check', verifyUrl(suiteId, publicUrl))}
+${copyable('use', 'Try it in a terminal, with the token of an approved application', useCommand(suiteId, publicUrl))}
+<div class="prose"><p>A suite that checks tokens itself uses introspection (RFC 7662), with its client id and secret:</p></div>
+${copyable('introspect', 'Introspection', `${publicUrl}/v1/oauth/introspect`)}
+${introspectionCommand({ clientId: suiteId, ...client })}
+${docsUrl && html`<p><a href="${docsUrl}" rel="noreferrer">Read more</a></p>`}`
+}
+
+/** The command with which a suite introspects a token. */
+function introspectionCommand(suite: Client): Html {
+  const command = curl('/v1/oauth/introspect', 'token=ACCESS_TOKEN', suite)
+  return copyable('introspect-curl', 'Try it in a terminal, with the token of an approved application', command)
+}
+
+/** Quoted and URL-encoded, because a client id that was registered elsewhere may have any ASCII character. */
+function curl(path: string, data: string, { clientId, clientSecret = 'CLIENT_SECRET', publicUrl }: Client): string {
+  return [
+    `curl ${quoted(`${publicUrl}${path}`)}`,
+    `-d ${quoted(data)}`,
+    `--data-urlencode ${quoted(`client_id=${clientId}`)}`,
+    `--data-urlencode ${quoted(`client_secret=${clientSecret}`)}`,
+  ].join(' \\\n  ')
+}
+
+/** The command that checks a token at a suite, as a gateway does. */
+function useCommand(suiteId: string, publicUrl: string): string {
+  return `curl -i ${quoted(verifyUrl(suiteId, publicUrl))} \\\n  -H "Authorization: Bearer ACCESS_TOKEN"`
+}
+
+function verifyUrl(suiteId: string, publicUrl: string): string {
+  return `${publicUrl}${path`/v1/oauth/verify/${suiteId}`}`
+}
+
+/** Quotes a text as one word for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -4,7 +4,6 @@ import type { Application } from '../../domain/application.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { pagerFromOldest, table } from './components/table.ts'
 import {
   asOf,
   clientIdOf,
@@ -12,21 +11,23 @@ import {
   emptyState,
   facts,
   name,
+  pagerFromOldest,
   section,
   statusBadge,
+  table,
   time,
-} from './components/words.ts'
-import { howToCheckTokens, urlsOf } from './credentials.ts'
+} from './components.ts'
 import { diagnosisNote, instructionsFor, refusalsPanel } from './diagnosis.ts'
 import { assertCanChange, canChange, fieldsOf, redirectDone } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { type Again, changeNames, namesPanel, notes, removalPage } from './owner.ts'
-import { changeSecrets, secretsPanel } from './secrets.ts'
+import { type Again, changeNames, namesPanel, notes, type Owners, removalPage } from './owner.ts'
+import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
 
 type Route = { Params: { id: string } }
 
-const ABOVE = { href: '/suites', label: 'Suites' } as const
+/** The page above those of suites. */
+export const ABOVE = { href: '/suites', label: 'Suites' } as const
 
 /** Approved applications per page. */
 const PAGE_SIZE = 20
@@ -50,18 +51,14 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
     return redirectDone(reply, '/suites', 'suite-removed')
   })
 
-  changeNames(console, {
-    section: '/suites',
-    stored: async (id, request) => ({ name: (await actions(request).show(id)).name }),
-    update: (id, { name }, request) => actions(request).update(id, { name: name as string }),
-    show,
-  })
-
-  changeSecrets(console, context, {
+  const suites: Owners = {
     section: '/suites',
     find: (id, request) => actions(request).show(id),
+    update: (id, { name }, request) => actions(request).update(id, { name: name as string }),
     show,
-  })
+  }
+  changeNames(console, suites)
+  changeSecrets(console, context, suites)
 }
 
 /** Returns a function that answers with the page of a suite. */
@@ -94,7 +91,7 @@ function createView(context: AdminContext) {
       content: html`${notes(again.problem, mayChange)}
 <div class="columns">
 ${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
-${mayChange && namesPanel({ base, stored: { name: named }, form: again.names })}
+${mayChange && namesPanel({ base, owner: { name: named }, form: again.names })}
 </div>
 ${!isWell && refusalsPanel(explanation, at)}
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
@@ -115,7 +112,7 @@ interface Approved {
   isFirst: boolean
 }
 
-const COLUMNS = ['Application', 'Client id', 'Developer', 'Status'].map((label) => ({ label }))
+const COLUMNS = ['Application', 'Client id', 'Developer', 'Status']
 
 function approvedPanel(base: string, { applications, count, next, isFirst }: Approved, canChange: boolean): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { hostInUrl, withoutZone } from '../../domain/address.ts'
+import { isSafe } from './access.ts'
 import { RefusedOperator } from './problem.ts'
 
 /** Names that always mean this machine. Any port is allowed, because it may be that of a tunnel (ssh -L). */
@@ -12,7 +13,7 @@ const HOST = /^(\[[\da-f:.]+\]|[^\s:[\]@/?#]+)(?::\d*)?$/i
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i
 
 /** Whether a Host header names this machine. */
-export function isLocal(host: string): boolean {
+function isLocal(host: string): boolean {
   return LOCAL_NAMES.includes(nameIn(host))
 }
 
@@ -48,7 +49,19 @@ function nameIn(host: string): string {
   return HOST.exec(host.toLowerCase())?.[1] ?? ''
 }
 
-/** The request target as path and query. */
-export function originForm(target: string): string {
-  return target.replace(ABSOLUTE_FORM, '')
+/**
+ * Returns a check that throws RefusedOperator for a change from a page of another site (CSRF). Without Sec-Fetch-Site (Fetch
+ * Metadata) the Origin must be that of this listener. Plain HTTP counts for local names only, because anyone on the network
+ * could forge a page of another name.
+ */
+export function createOriginCheck({ adminUrl }: { adminUrl: string | undefined }) {
+  const proxied = adminUrl && new URL(adminUrl).host
+
+  return function assertSameOrigin({ method, headers }: FastifyRequest): void {
+    if (isSafe(method)) return
+    const { 'sec-fetch-site': site, origin = 'null', host = '' } = headers
+    const isOwn = origin === adminUrl || (isLocal(host) && host !== proxied && origin === `http://${host}`)
+    if (site !== undefined ? site === 'same-origin' : isOwn) return
+    throw new RefusedOperator('another site')
+  }
 }

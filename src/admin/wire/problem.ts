@@ -1,11 +1,14 @@
 import { STATUS_CODES } from 'node:http'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { Observer } from '../../domain/events.ts'
 import type { LoginReason, OperatorReason } from '../../domain/operator.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { newRequestId } from '../../domain/request-id.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
-import { invalid, type WrongField } from './invalid.ts'
+import { MALFORMED_STATUSES, type MalformedReason, sendFinal } from '../../listener/malformed.ts'
+import { ANSWER_HEADERS } from './headers.ts'
 
 /** An error answer. */
 export interface Problem {
@@ -122,7 +125,7 @@ export function reportError(observe: Observer, error: unknown, request: FastifyR
   return problem
 }
 
-export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 /** Answers with a problem (RFC 9457 §3). Its type is left out (about:blank): the status says what kind it is. */
 export function sendProblem(reply: FastifyReply, { status, detail, errors, headers = {} }: Problem): void {
@@ -131,6 +134,76 @@ export function sendProblem(reply: FastifyReply, { status, detail, errors, heade
 }
 
 /** A problem as JSON. */
-export function problemText({ status, detail, errors }: Problem): string {
+function problemText({ status, detail, errors }: Problem): string {
   return JSON.stringify({ title: STATUS_CODES[status], status, detail, errors })
+}
+
+/** An invalid field. `pointer`: a JSON Pointer (RFC 6901) as a URI fragment, such as `#/name`. */
+interface WrongField {
+  detail: string
+  pointer: string
+}
+
+/** JSON types in words. */
+const TYPES: Record<string, string> = {
+  string: 'text',
+  integer: 'a whole number',
+  array: 'a list',
+  object: 'an object',
+}
+
+/** The problem for a schema validation error: 422 with each field of the body, or 400 for query parameters. */
+function invalid({ validation = [], validationContext }: FastifyError): Problem {
+  const isBody = validationContext === 'body'
+  const problems = validation.map((one) => ({ names: namesOf(one), words: isBody ? bodyWords(one) : queryWords(one) }))
+  const detail = problems.map(({ names, words }) => {
+    if (names.length === 0) return `The body ${words}.`
+    return `The ${isBody ? 'field' : 'parameter'} ${names.join('/')} ${words}.`
+  })
+  if (!isBody) return { status: 400, detail: detail.join(' ') }
+  const errors = problems.map(({ names, words }) => ({ detail: words, pointer: pointerOf(names) }))
+  return { status: 422, detail: detail.join(' '), errors }
+}
+
+/** The path to the field: the names of the enclosing fields and its own. */
+function namesOf({ instancePath, params }: FastifySchemaValidationError): string[] {
+  const names = instancePath.split('/').slice(1)
+  const own = params.missingProperty ?? params.additionalProperty
+  return [...names.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~')), ...(own ? [String(own)] : [])]
+}
+
+/** A JSON Pointer as a URI fragment (RFC 6901 §6). */
+function pointerOf(names: string[]): string {
+  const segments = names.map((name) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1')))
+  return ['#', ...segments].join('/')
+}
+
+function bodyWords({ keyword, params }: FastifySchemaValidationError): string {
+  if (keyword === 'required') return 'is missing'
+  if (keyword === 'additionalProperties') return 'is not known here'
+  if (keyword === 'minProperties') return 'must have a field'
+  if (keyword === 'type')
+    return `must be ${[params.type]
+      .flat()
+      .flatMap((type) => TYPES[String(type)] ?? [])
+      .join(' or ')}`
+  const isLeast = params.comparison === '>='
+  return `must be ${params.limit} or ${isLeast ? 'more' : 'less'}`
+}
+
+function queryWords({ keyword }: FastifySchemaValidationError): string {
+  return keyword === 'additionalProperties' ? 'is not known here' : 'must be given once'
+}
+
+const MALFORMED: Record<MalformedReason, string> = {
+  'not HTTP': 'This request cannot be read.',
+  'request too slow': 'The request took too long.',
+  'headers too large': 'The headers are too large.',
+}
+
+/** Answers what is not a valid request, and ends the connection. */
+export function answerMalformed(reason: MalformedReason, socket: Socket): void {
+  const status = MALFORMED_STATUSES[reason]
+  const headers = { ...ANSWER_HEADERS, 'x-request-id': newRequestId(), 'content-type': PROBLEM_TYPE }
+  sendFinal(socket, { status, headers, body: problemText({ status, detail: MALFORMED[reason] }) })
 }

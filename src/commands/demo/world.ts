@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Administration } from '../../administration/administration.ts'
 import { ACCESS_TOKEN_PATH } from '../../http/access-token.ts'
-import { VERIFY_PATH } from '../../http/wire/target.ts'
+import { VERIFY_PATH } from '../../http/verify.ts'
 import type { Terminal } from '../shared/terminal.ts'
 
 export interface Credentials {

@@ -79,14 +79,22 @@ function textOf(file: string): string {
   }
 }
 
-/** A sentence for each name that is no setting but looks like a misspelt one. Others are some other program's. */
+/** A sentence for each name in a file that is no setting but looks like a misspelt one. Others are some other program's. */
 export function misspeltSettings(names: string[]): string[] {
+  const isNear = (name: string, setting: string) => distance(name.toUpperCase(), setting) <= setting.length * MISSPELT
+  return misspelt(names, ENV_FILE, isNear)
+}
+
+/** A sentence for each name in the environment that is no setting but one letter away from one. */
+export function misspeltVariables(names: string[]): string[] {
+  return misspelt(names, 'the environment', (name, setting) => name.length >= LONG && distance(name, setting) === 1)
+}
+
+function misspelt(names: string[], place: string, isNear: (name: string, setting: string) => boolean): string[] {
   return names.flatMap((name) => {
     if (Object.hasOwn(settings, name)) return []
-    const meant = Object.keys(settings).find(
-      (setting) => distance(name.toUpperCase(), setting) <= setting.length * MISSPELT,
-    )
-    return meant ? [`There is no setting ${name} (in ${ENV_FILE}). Is ${meant} meant?`] : []
+    const meant = Object.keys(settings).find((setting) => isNear(name, setting))
+    return meant ? [`There is no setting ${name} (in ${place}). Is ${meant} meant?`] : []
   })
 }
 
@@ -126,15 +134,6 @@ function sentences(job: () => unknown): string[] {
   } catch (error) {
     return (error as OperatorError).message.split('\n')
   }
-}
-
-/** A sentence for each name in the environment that is no setting but one letter away from one. */
-export function misspeltVariables(names: string[]): string[] {
-  return names.flatMap((name) => {
-    if (name.length < LONG || Object.hasOwn(settings, name)) return []
-    const meant = Object.keys(settings).find((setting) => distance(name, setting) === 1)
-    return meant ? [`There is no setting ${name} (in the environment). Is ${meant} meant?`] : []
-  })
 }
 
 /** How many letters are to be added, left out, exchanged or swapped with the next to make one text the other. */

@@ -2,9 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { InvalidArgumentError } from 'commander'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import type { RegisteredSuite } from '../../administration/suites.ts'
-import { type SecretView, timestamp } from '../../administration/views.ts'
+import type { SecretView } from '../../administration/views.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { NOT_SHOWN_YET } from '../../domain/secret.ts'
 import { visibleOnOneLine } from '../../domain/text.ts'
 import { isDay } from '../../domain/time.ts'
 
@@ -83,6 +82,14 @@ function ago(text: string, now: number): number {
   }
 }
 
+/** Parses numbers that match a pattern. Throws a usage error for any other text. */
+export function number(pattern: RegExp, message: string): (text: string) => number {
+  return (text) => {
+    if (pattern.test(text)) return Number(text)
+    throw new InvalidArgumentError(message)
+  }
+}
+
 /** A duration of at most 365 days, in milliseconds. Throws a usage error. */
 export function upToAYear(text: string): number {
   const time = duration(text)
@@ -111,26 +118,18 @@ export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredS
 
 /** Secrets as a table: all but the secrets themselves. `unused`: what is said of one whose use is not known. */
 export function secretsTable(secrets: readonly SecretView[], unused = 'never'): string {
-  // Who has another secret gets none from the seed.
-  const canSeedAgain = secrets.every(isNotShownYet)
   const rows = secrets.map((row) => [
     String(row.id),
     row.origin,
     row.created_at,
     row.last_used_at ?? unused,
-    stateText(row, canSeedAgain),
+    stateText(row),
   ])
   return table(['secret', 'origin', 'created', 'last used', 'state'], rows)
 }
 
-function isNotShownYet({ ends_at }: SecretView): boolean {
-  return ends_at === timestamp(NOT_SHOWN_YET)
-}
-
-function stateText(secret: SecretView, canSeedAgain: boolean): string {
-  const { state, ends_at, revoked_at } = secret
+function stateText({ state, ends_at, revoked_at }: SecretView): string {
   if (state === 'revoked') return `revoked at ${revoked_at}`
-  if (isNotShownYet(secret)) return canSeedAgain ? 'not shown yet: run the seed again' : 'never shown'
   if (state === 'expired') return `expired at ${ends_at}`
   return ends_at === null ? 'active' : `ends at ${ends_at}`
 }

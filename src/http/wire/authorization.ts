@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { RequestRefused } from '../../domain/refusal.ts'
 import type { Credentials } from '../../issuer/authenticate.ts'
-import { timesGiven } from '../../listener/framing.ts'
+import { timesGiven } from '../../listener/pipeline.ts'
 
 type Request = Pick<FastifyRequest, 'headers' | 'raw'>
 

@@ -1,4 +1,4 @@
-import type { FastifyRequest, FastifySchemaValidationError } from 'fastify'
+import type { FastifyRequest, FastifySchemaValidationError, onRequestHookHandler } from 'fastify'
 import { RequestRefused } from '../../domain/refusal.ts'
 
 const FORM = /^application\/x-www-form-urlencoded[\t ]*(;|$)/i
@@ -10,17 +10,25 @@ export const BODY_LIMIT = 8 * 1024
 const NAME_LENGTH = 40
 
 /**
- * The rules of a form endpoint that apply before its body is read: no query, not even an empty one, and a form
- * (docs/contract.md; RFC 6749 §3.2). The refusal never repeats the query: it may have a secret in it.
+ * Refuses, before a body is read, what is not a form without a query, not even an empty one (docs/contract.md; RFC 6749
+ * §3.2). The refusal never repeats the query: it may have a secret in it.
  */
-export function assertForm(request: FastifyRequest): void {
+function assertForm(request: FastifyRequest): void {
   if (request.raw.url?.includes('?')) throw new RequestRefused('query in the address')
   if (!FORM.test(request.headers['content-type'] ?? '')) throw new RequestRefused('not a form')
 }
 
-/** Credentials travel in the body only: docs/contract.md, against RFC 6749 §2.3.1 (docs/adr/0003). */
-export function assertBodyCredentials(request: FastifyRequest): void {
+/** The hook of an endpoint that takes forms. */
+export const formsOnly: onRequestHookHandler = (request, _reply, done) => {
+  assertForm(request)
+  done()
+}
+
+/** The hook of one whose credentials travel in the body only: docs/contract.md, against RFC 6749 §2.3.1 (docs/adr/0003). */
+export const credentialsInForm: onRequestHookHandler = (request, _reply, done) => {
+  assertForm(request)
   if (request.headers.authorization !== undefined) throw new RequestRefused('credentials in a header')
+  done()
 }
 
 /** The schema of a form: these fields must be there, once and not empty; any other may be there, once (§3.2). */

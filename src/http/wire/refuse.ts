@@ -1,13 +1,17 @@
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Event, Observer } from '../../domain/events.ts'
-import { AuthenticationRefused, type RequestReason, RequestRefused } from '../../domain/refusal.ts'
+import { AUTHENTICATION_REASONS, type ErrorAnswer, REQUEST_REASONS, type RequestReason } from '../../domain/reasons.ts'
+import { AuthenticationRefused, RequestRefused } from '../../domain/refusal.ts'
+import { requestIdOf } from '../../domain/request-id.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { Issuer } from '../../issuer/issuer.ts'
+import { type MalformedReason, sendFinal, unreadRequest } from '../../listener/malformed.ts'
+import { pipelineOf } from '../../listener/pipeline.ts'
 import { basicClientId } from './authorization.ts'
 import type { LateAnswers } from './late-answers.ts'
-import { nameEndpoint } from './measured-answers.ts'
-import { type ErrorAnswer, errorBody, NOT_AUTHENTICATED, REFUSALS } from './refusals.ts'
-import { askedFor, tellRequestId } from './request.ts'
+import { nameEndpoint, OTHER } from './measured-answers.ts'
+import { askedFor, tellRequestId, traceIdOf } from './request.ts'
 
 /** What every answer says: no cache keeps it (RFC 6749 §5.1), and its type is the one that it has. */
 export const ANSWER_HEADERS = { 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' }
@@ -67,6 +71,12 @@ export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: stri
   reply.code(answer.status).type(JSON_TYPE).send(errorBody(answer, field))
 }
 
+/** The body of RFC 6749 §5.2; what it does not allow in a description becomes `?`. */
+export function errorBody({ code, description }: ErrorAnswer, field = ''): string {
+  const text = description.replace('{field}', () => field)
+  return JSON.stringify({ error: code, error_description: text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
+}
+
 function say(
   event: Event,
   request: FastifyRequest,
@@ -101,7 +111,9 @@ function sentClientId({ body, headers }: FastifyRequest): string | undefined {
 }
 
 function answerTo(error: unknown): ErrorAnswer {
-  return error instanceof AuthenticationRefused ? NOT_AUTHENTICATED : REFUSALS[reasonOf(error)]
+  return error instanceof AuthenticationRefused
+    ? AUTHENTICATION_REASONS[error.reason]
+    : REQUEST_REASONS[reasonOf(error)]
 }
 
 function reasonOf(error: unknown): RequestReason {
@@ -123,4 +135,37 @@ function eventOf(error: unknown, answered: { status: number } & ReturnType<typeo
   if (reason === 'no credentials') return { type: 'authentication refused', reason, clientId: undefined, ...answered }
   if (answered.status >= 500) return { type: 'request failed', reason, err: error, ...answered }
   return { type: 'request refused', reason, field: isKnownField ? field : undefined, clientId, suite, ...answered }
+}
+
+/**
+ * Returns a function that answers what is not a valid request, and ends the connection. The event has none of its bytes: they
+ * may be a secret. Of a request whose headers could be read it has the id.
+ */
+export function createMalformedAnswers({ observe, measure }: { observe: Observer; measure?: Observer | undefined }) {
+  return (reason: MalformedReason, socket: Socket, request = unreadRequest(socket)): void => {
+    const answer = REQUEST_REASONS[reason]
+    const { status } = answer
+    const sentHeaders = request?.headers ?? {}
+    const requestId = requestIdOf(sentHeaders)
+    const headers = { ...ANSWER_HEADERS, 'x-request-id': requestId, 'content-type': JSON_TYPE }
+    if (!sendFinal(socket, { status, headers, body: errorBody(answer) })) return
+    measureFinal(measure, status, socket)
+    observe({
+      type: 'request refused',
+      reason,
+      field: undefined,
+      status,
+      endpoint: undefined,
+      requestId,
+      traceId: traceIdOf(sentHeaders),
+      remoteAddress: String(socket.remoteAddress),
+    })
+  }
+}
+
+/** The final response is that to the last request, if that began and could not be read to its end. */
+function measureFinal(measure: Observer | undefined, status: number, socket: Socket): void {
+  const { last } = pipelineOf(socket)
+  if (last?.req.complete === false) last.report?.(status)
+  else measure?.({ type: 'request answered', endpoint: OTHER, status, seconds: undefined })
 }

@@ -41,14 +41,14 @@ export async function receive(location: PostgresLocation): Promise<Target> {
     throw error
   }
 
-  const readPage: ReadPage = (table, after, limit) => ask<Row>(sql.copyPages[table], [...after, limit])
+  const readPage: ReadPage = (table, after, limit) => ask<Row>(sql.copyPage(table), [...after, limit])
 
   return {
     place,
     readPage,
     async addRows(table, rows) {
       const columns = (rows[0] as Row).map((_, column) => rows.map((row) => row[column]))
-      await ask(sql.copyRows[table], columns)
+      await ask(sql.insertRows(table), columns)
     },
     async setLastKey(table, key) {
       await ask(sql.setLastKey, [table, key])

@@ -1,6 +1,6 @@
 import { columnsOf, type NewApplication } from '../../domain/application.ts'
 import type { Change, ChangeOf } from '../../domain/change.ts'
-import { type NewSecret, NOT_SHOWN_YET } from '../../domain/secret.ts'
+import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, Newcomers } from '../../domain/store.ts'
 import { type AuditSubject, audited } from './audit.ts'
 import * as operators from './statements/operators.ts'
@@ -59,11 +59,6 @@ export function createChanges(database: Database): Changes {
     async register(newcomers, audit) {
       const begin = () => audited(audit, subjectsOfRegistration(newcomers), register(newcomers))
       return (await database.transact(begin, { isCopied: true })).result
-    },
-
-    async startSecrets(owners) {
-      const begin = () => ask(sql.startSecrets, [namesJson(owners), NOT_SHOWN_YET])
-      await database.transact(begin, { isCopied: true })
     },
   }
 }

@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { withPeriod } from '../../domain/text.ts'
 import type { CopyContents } from '../opened.ts'
 import { newestTokenAt } from '../shared/statements/figures.ts'
 import { countApplications } from '../shared/statements/registry.ts'
@@ -49,6 +50,6 @@ export function syncToDisk(path: string): void {
 /** An error of SQLite or the file system as one sentence for the operator; any other is a bug and stays as it is. */
 export function withSentence(beginning: string, error: unknown, file: string): unknown {
   if (!isExpected(error)) return error
-  const cause = error instanceof OperatorError ? error.message.replace(/\.?$/, '.') : explain(error, file)
+  const cause = error instanceof OperatorError ? withPeriod(error.message) : explain(error, file)
   return new OperatorError(`${beginning}: ${cause}`, { cause: error })
 }

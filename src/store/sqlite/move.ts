@@ -3,7 +3,6 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import type { ReadPage, Row, Table } from '../copy.ts'
 import { databaseEntry, record } from '../shared/audit.ts'
 import type { Change, Context, Runner } from './context.ts'
-import * as copySql from './statements/copy.ts'
 import * as sql from './statements/database.ts'
 
 /** That a store is being copied to another one, or was. */
@@ -111,13 +110,16 @@ export interface LastKey {
 
 /** Reads what is copied to another store. */
 export function createPages({ db, read }: Pick<Context, 'db' | 'read'>) {
-  const selects = new Map(
-    Object.entries(copySql.copyPages).map(([table, statement]) => [table, db.prepare(statement).raw()]),
-  )
-  const selectLastKeys = db.prepare<[], LastKey>(copySql.lastKeys)
+  const selectLastKeys = db.prepare<[], LastKey>(sql.lastKeys)
 
   const readPage: ReadPage = (table: Table, after, limit) =>
-    read(() => selects.get(table)?.all(...after, limit) as Row[])
+    read(
+      () =>
+        db
+          .prepare(sql.copyPage(table))
+          .raw()
+          .all(...after, limit) as Row[],
+    )
 
   return { readPage, lastKeys: () => read(() => selectLastKeys.all()) }
 }

@@ -1,5 +1,5 @@
 import { CLOSING_REASONS, REPLACEMENT_REASONS, ROUND_TRIPS } from '../../domain/events.ts'
-import { AUTHENTICATION_REASONS, INACTIVE_REASONS, REQUEST_REASONS } from '../../domain/refusal.ts'
+import { AUTHENTICATION_REASONS, CHECK_REASONS, REQUEST_REASONS } from '../../domain/reasons.ts'
 
 export interface Metric {
   type: 'counter' | 'gauge' | 'histogram'
@@ -26,11 +26,18 @@ export const ENDPOINTS = [
   'other',
 ] as const
 
+/** Those of them that check tokens. */
+export const CHECKS: readonly (typeof ENDPOINTS)[number][] = [
+  '/v1/oauth/introspect',
+  '/v1/oauth/verify',
+  '/v1/oauth/verify/:suite',
+]
+
 /** Every status that is answered. */
 export const STATUSES = ['200', '400', '401', '403', '404', '405', '408', '413', '429', '431', '500', '503'] as const
 
 /** The results of a check: yes, or why not. */
-const RESULTS = ['active', ...INACTIVE_REASONS, 'application not approved', 'no such suite']
+const RESULTS = ['active', ...Object.keys(CHECK_REASONS)]
 
 /** How long requests take, in seconds. */
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
@@ -54,10 +61,10 @@ export const CATALOGUE = {
   tokens_issued_total: counter('Access tokens that were issued.'),
   tokens_revoked_total: counter('Access tokens that their applications revoked one by one.'),
   authentication_refusals_total: counter('Applications and suites that were not authenticated.', {
-    reason: [...AUTHENTICATION_REASONS, 'no credentials'],
+    reason: [...Object.keys(AUTHENTICATION_REASONS), 'no credentials'],
   }),
   request_refusals_total: counter('Requests that were refused or failed for another reason.', {
-    reason: REQUEST_REASONS.filter((reason) => reason !== 'no credentials'),
+    reason: Object.keys(REQUEST_REASONS).filter((reason) => reason !== 'no credentials'),
   }),
   token_checks_total: counter('Checks of access tokens, by what they came to.', { result: RESULTS }),
 

@@ -1,6 +1,6 @@
 import type { Latency, Minute, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Clock } from '../../domain/time.ts'
-import { CATALOGUE, type Metric } from './catalogue.ts'
+import { CATALOGUE, CHECKS, type Metric } from './catalogue.ts'
 import type { Name, Numbers } from './numbers.ts'
 
 /** How many minutes, spans of ten seconds, and seconds are kept. */
@@ -13,7 +13,6 @@ const TENS_PER_MINUTE = 6
 /** How many seconds late a snapshot may be. A later one is skipped, because it would count for the wrong span. */
 const MAX_LATE = { minute: 10, ten: 3 }
 
-const CHECKS = ['/v1/oauth/introspect', '/v1/oauth/verify', '/v1/oauth/verify/:suite']
 const { buckets: BOUNDS } = CATALOGUE.http_request_duration_seconds as Required<Metric>
 
 interface Options {
@@ -40,18 +39,6 @@ export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
   minutes.set(Math.floor(firstSecond / 60), columns.read())
   tens.set(Math.floor(firstSecond / 10), columns.read())
   seconds.set(firstSecond, columns.read())
-
-  /** What was counted between two snapshots. Undefined if one of them is missing. */
-  function between(from: Float64Array | undefined, to: Float64Array | undefined): Float64Array | undefined {
-    return from && to?.map((value, column) => value - (from[column] as number))
-  }
-
-  /** The oldest snapshot that is kept, starting at `from`. */
-  function oldest(ring: Ring, from: number, to: number): Float64Array | undefined {
-    let at = from
-    while (at < to && !ring.get(at)) at++
-    return ring.get(at)
-  }
 
   /** What was counted since `from`, or since the oldest snapshot after it. */
   function since(ring: Ring, from: number, to: number): Float64Array {
@@ -101,6 +88,18 @@ export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
   }
 }
 
+/** What was counted between two snapshots. Undefined if one of them is missing. */
+function between(from: Float64Array | undefined, to: Float64Array | undefined): Float64Array | undefined {
+  return from && to?.map((value, column) => value - (from[column] as number))
+}
+
+/** The oldest snapshot that is kept, starting at `from`. */
+function oldest(ring: Ring, from: number, to: number): Float64Array | undefined {
+  let at = from
+  while (at < to && !ring.get(at)) at++
+  return ring.get(at)
+}
+
 type Ring = ReturnType<typeof createRing>
 
 /** A ring buffer of rows. A new row replaces the oldest one. */
@@ -139,7 +138,7 @@ function createColumns(numbers: Numbers) {
   const checkTimes = histogram(CHECKS)
 
   /** Adds a column for each bucket of the request durations at these endpoints. */
-  function histogram(endpoints: string[]): number[] {
+  function histogram(endpoints: readonly string[]): number[] {
     const series = seriesOf('http_request_duration_seconds').filter(({ labels }) =>
       endpoints.includes(String(labels[0])),
     )

@@ -13,14 +13,13 @@ async function startOverview(t: Test, start = startShared) {
   const { browser, console } = await start(t)
   const visitor = await signIn(browser, console)
   const { page } = visitor
-  const streams: string[] = []
+  const requests: string[] = []
   page.on('request', (request) => {
-    if (new URL(request.url()).pathname === '/live') streams.push(request.url())
+    if (new URL(request.url()).pathname === '/live') requests.push(request.url())
   })
   await page.goto(console.origin)
   await isLive(page)
-  const tokens = Number(await figure(page, 'tokens-hour').textContent())
-  return { console, streams, tokens, ...visitor }
+  return { console, requests, tokens: await tokensOf(page), ...visitor }
 }
 
 /** Requests this many tokens. */
@@ -34,24 +33,40 @@ const isLive = (page: Page) =>
   state(page)
     .filter({ hasText: /^Live$/ })
     .waitFor(PATIENCE)
-const figure = (page: Page, name: string) => page.locator(`[data-live="${name}"]`).first()
+const card = (page: Page, label: string) => page.locator('.card').filter({ hasText: label })
+/** The tokens of the last hour that the page shows. */
+const tokensOf = async (page: Page) =>
+  Number.parseInt(await card(page, 'Tokens issued').locator('.card-hint').innerText(), 10)
 /** Resolves when the page shows this many tokens of the last hour. */
 const showsTokens = (page: Page, count: number) =>
-  figure(page, 'tokens-hour')
-    .filter({ hasText: new RegExp(`^${count}$`) })
+  card(page, 'Tokens issued')
+    .getByText(new RegExp(`^${count} in the last hour$`))
     .waitFor(PATIENCE)
 
 browserTest('Overview: the figures update without a reload; where they are missing it says since when', async (t) => {
   const { console, page, complaints, tokens } = await startOverview(t, startBoth)
   t.equal(tokens, 0)
-  t.ok(await page.locator('[data-live-if="no-tokens"]').isVisible(), 'an empty server says what to do next')
-  await page.evaluate(() => document.body.setAttribute('data-same', ''))
+  const noTokens = page.locator('[data-live="no-tokens"]')
+  t.ok(await noTokens.isVisible(), 'an empty server says what to do next')
+  const link = page.getByRole('link', { name: 'within 24 hours' })
+  await page.locator('details > summary', { hasText: 'Every minute' }).click()
+  await link.focus()
+  await page.evaluate(() => scrollTo(0, 300))
+  const place = () => page.locator('#tokens-heading').evaluate((heading) => heading.getBoundingClientRect().top)
+  const before = await place()
   await getTokens(console, 2)
   await console.token('nobody', 'nothing')
   await showsTokens(page, 2)
-  await figure(page, 'refusals-hour').filter({ hasText: /^1$/ }).waitFor(PATIENCE)
-  t.notOk(await page.locator('[data-live-if="no-tokens"]').isVisible())
-  t.equal(await page.locator('body[data-same]').count(), 1, 'it is the same page')
+  await card(page, 'Refusals, last hour').getByText('1', { exact: true }).waitFor(PATIENCE)
+  await page.locator('.bars').getByText('unknown client 1').waitFor(PATIENCE)
+  t.notOk(await noTokens.isVisible())
+  t.ok(await link.evaluate((element) => element === document.activeElement), 'the focus stays')
+  t.ok(await page.getByRole('table', { name: 'by minute' }).isVisible(), 'what was opened stays open')
+  t.equal(await place(), before, 'the page does not jump')
+  const [clock, now] = await page
+    .locator('.lead time')
+    .evaluate((time: HTMLTimeElement) => [time.textContent, new Date(time.dateTime).toTimeString().slice(0, 8)])
+  t.equal(clock, now, 'times stay local')
   t.strictSame(complaints, [])
 
   const { child } = console.server
@@ -79,14 +94,14 @@ browserTest('Overview: a paused page does not change until it is resumed', async
   const other = await context.newPage()
   await other.goto(console.origin)
   await showsTokens(other, tokens + 1)
-  t.equal(await figure(page, 'tokens-hour').textContent(), String(tokens))
+  t.equal(await tokensOf(page), tokens)
   await page.bringToFront()
   await pause.click()
   await showsTokens(page, tokens + 1)
 })
 
-browserTest('Overview: when the session ends, the stream ends and the page says so', async (t) => {
-  const { console, page, streams, complaints, tokens } = await startOverview(t)
+browserTest('Overview: when the session ends, the figures stop and the page says so', async (t) => {
+  const { console, page, requests, complaints, tokens } = await startOverview(t)
   const ended = page.locator('[data-live-ended]')
   t.notOk(await ended.isVisible())
   for (const { id } of await console.command('operators', 'sessions')) {
@@ -96,11 +111,13 @@ browserTest('Overview: when the session ends, the stream ends and the page says 
   t.notMatch(await state(page).textContent(), /live/i)
   await page.bringToFront()
   await getTokens(console, 1)
-  t.equal(await figure(page, 'tokens-hour').textContent(), String(tokens), 'no further updates are shown')
+  t.equal(await tokensOf(page), tokens, 'no further updates are shown')
+  const { length } = requests
   await ended.locator('a').click()
   await page.waitForURL('**/login*')
-  t.equal(streams.length, 1, 'and it was not tried again')
-  t.strictSame(complaints, [])
+  t.equal(requests.length, length, 'and it was not tried again')
+  t.equal(complaints.length, 1)
+  t.match(complaints[0], 'status of 401')
 })
 
 browserTest('Overview: a fifth window of one operator pauses the first', async (t) => {

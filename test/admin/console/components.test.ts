@@ -1,13 +1,12 @@
 import t from 'tap'
 import { asset } from '../../../src/admin/console/assets.ts'
-import { confirm, field, formErrors } from '../../../src/admin/console/components/forms.ts'
-import { pager, table } from '../../../src/admin/console/components/table.ts'
-import { age, card, facts, note, section, time } from '../../../src/admin/console/components/words.ts'
-import { copyable } from '../../../src/admin/console/credentials.ts'
-import { difference } from '../../../src/admin/console/difference.ts'
+import { difference } from '../../../src/admin/console/audit.ts'
+import { age, card, facts, note, pager, section, table, time } from '../../../src/admin/console/components.ts'
+import { confirm, field, formErrors } from '../../../src/admin/console/forms.ts'
 import { html } from '../../../src/admin/console/html.ts'
 import { layout } from '../../../src/admin/console/layout.ts'
 import { browserName } from '../../../src/admin/console/operators.ts'
+import { copyable } from '../../../src/admin/console/secrets.ts'
 
 const MOMENT = 1_800_000_000_000
 /** What the markup of each is, or contains, or a pattern that it matches. */
@@ -42,7 +41,7 @@ const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
     [
       table(
         'Secrets',
-        [{ label: 'Id' }, { label: 'Uses', kind: 'number' }, { label: 'Do', kind: 'actions' }],
+        ['Id', { label: 'Uses', kind: 'number' }, { label: 'Do', kind: 'actions' }],
         [['1', '2', html`<a href="/">x</a>`]],
       ),
       /<caption class="unseen">Secrets<\/caption>.*<th role="columnheader" scope="col" class="number">Uses<\/th>.*<span class="unseen">Do<\/span>.*<th role="rowheader" scope="row">1<\/th><td role="cell" class="number" data-label="Uses"><div>2<\/div><\/td>/s,

@@ -145,10 +145,6 @@ t.test('Secrets: state, end, age, origin and last use are shown, newest first', 
   t.match(text, /3 generated active never \S+ \S+ UTC 0 s ago not used yet Revoke/)
   t.match(text, /2 imported active, ends \S+ \S+ UTC \S+ \S+ UTC 3 days ago not used yet/)
   t.match(text, /1 generated active, ends \S+ \S+ UTC \S+ \S+ UTC 3 days ago \d+ \w+ ago/)
-
-  const seeds = { suites: [], applications: [{ name: 'Seeded', developerEmail: 'a@b.example', clientId: 'seeded' }] }
-  for await (const _ of administration.seed.register(await administration.seed.plan('x', seeds))) break
-  t.match(textOf((await browser('/applications/seeded')).body), 'never shown – ')
 })
 
 t.test('Secrets: who revokes one is told which was used last, and how long the others stay valid', async (t) => {

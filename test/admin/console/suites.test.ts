@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { howToCheckTokens } from '../../../src/admin/console/credentials.ts'
+import { howToCheckTokens } from '../../../src/admin/console/secrets.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
 import { copyOf, textOf } from '../../support/pages.ts'
 import { refusal } from '../../support/refusal.ts'

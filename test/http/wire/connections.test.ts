@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { answerMalformed } from '../../../src/http/wire/malformed.ts'
-import { retire } from '../../../src/listener/connections.ts'
-import { endConnection } from '../../../src/listener/ending.ts'
+import { createMalformedAnswers } from '../../../src/http/wire/refuse.ts'
+import { endConnection } from '../../../src/listener/malformed.ts'
 import { pipelineOf } from '../../../src/listener/pipeline.ts'
+import { retire } from '../../../src/listener/protect.ts'
 import { createDoor, LARGE, SLOW } from '../../support/door.ts'
 import { formHead, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
@@ -55,8 +55,9 @@ t.test('Log: of what is not HTTP that it was refused is said, and nothing of its
 t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and what comes afterwards is not read', async (t) => {
   const { dialed, requests } = await createListeningWorld(t)
   const { socket, served } = await dialed()
-  answerMalformed({ observe: () => {} }, 'request too slow', served)
-  answerMalformed({ observe: () => {} }, 'not HTTP', served)
+  const answerMalformed = createMalformedAnswers({ observe: () => {} })
+  answerMalformed('request too slow', served)
+  answerMalformed('not HTTP', served)
   const arrived = once(served, 'data')
   socket.write(LIVE)
   await arrived

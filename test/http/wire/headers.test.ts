@@ -2,8 +2,8 @@ import { type IncomingMessage, validateHeaderValue } from 'node:http'
 import fc from 'fast-check'
 import t from 'tap'
 import { RequestRefused } from '../../../src/domain/refusal.ts'
+import { headerValue } from '../../../src/http/verify.ts'
 import { basicCredentials, bearerToken } from '../../../src/http/wire/authorization.ts'
-import { headerValue } from '../../../src/http/wire/header-value.ts'
 import { anyText } from '../../support/texts.ts'
 
 const MALFORMED = { message: 'Authorization header malformed' }

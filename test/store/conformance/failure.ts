@@ -37,7 +37,6 @@ export function callsOf(
     mostImportedSecrets: () => store.mostImportedSecrets(),
     findNamesakes: () => store.findNamesakes(['Application owner']),
     countApplications: () => store.countApplications(),
-    startSecrets: () => store.startSecrets(['owner']),
     revokeSpareSecret: () => on(store).revokeSpareSecret('owner', 1, START),
     findSealedAnswer: () => store.findSealedAnswer('digest', START),
     'idempotency records': () => store.purge('idempotency records', START, 1),

@@ -1,6 +1,5 @@
 import type { Test } from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
-import { NOT_SHOWN_YET } from '../../../src/domain/secret.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { application, DIGEST, suite } from '../../support/newcomers.ts'
@@ -157,20 +156,6 @@ export function secretConformance(t: Test, harness: Harness): void {
     const added = { ...SECRET, digest: IMPORTED, endsAt: null }
     t.match(await secretsOf(store, 'a'), [{ endsAt: START + 100 }, { endsAt: null }, added])
     t.equal((await secretsOf(store, 'b')).length, 1)
-  })
-
-  test('Store: a secret that is not shown yet begins when that is said, and no other', async (t, store) => {
-    const secret = { digest: DIGEST, createdAt: START, endsAt: NOT_SHOWN_YET }
-    const suites = [{ ...suite('store'), secret }]
-    await store.register({ suites, applications: [application('a', { secret }), application('b', { secret })] }, AUDIT)
-    await on(store).addSecret('a', { ...SECRET, endsAt: START + 5 })
-    t.strictSame(await endsOf(store, 'a'), [NOT_SHOWN_YET, START + 5])
-    const events = await store.listAuditEvents(PAGE)
-    await store.startSecrets(['a', 'store', 'nobody'])
-    t.strictSame(await endsOf(store, 'a'), [null, START + 5])
-    t.strictSame(await endsOf(store, 'store'), [null])
-    t.strictSame(await endsOf(store, 'b'), [NOT_SHOWN_YET])
-    t.strictSame(await store.listAuditEvents(PAGE), events, 'it is part of the registration')
   })
 
   for (const owner of ['application', 'suite']) {

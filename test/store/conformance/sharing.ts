@@ -1,6 +1,5 @@
 import type { Test } from 'tap'
 import { IdempotencyKeyTaken } from '../../../src/domain/idempotency.ts'
-import { NOT_SHOWN_YET } from '../../../src/domain/secret.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { AUDIT } from '../../support/audit.ts'
@@ -48,8 +47,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
     const applications = [application('a', { secret: { digest: IMPORTED, createdAt: START } })]
     await check('the first', () => one.register({ suites: [suite('store')], applications }, AUDIT))
     const changes = {
-      addUnseenSecret: () => on(one).addSecret('a', { ...SECRET, endsAt: NOT_SHOWN_YET }),
-      startSecrets: () => one.startSecrets(['a']),
+      addSpareSecret: () => on(one).addSecret('a', SECRET),
       revokeSpareSecret: async () => on(one).revokeSpareSecret('a', await secretIdOf(one, 'a', 1), START + 2),
       ...changesOf(one, { secretId: await secretIdOf(one, 'a') }),
     }

@@ -3,6 +3,7 @@ import type { Application } from '../../../src/domain/application.ts'
 import { type Store, StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { HOUR } from '../../../src/domain/usage.ts'
+import { TABLES, type Table } from '../../../src/store/copy.ts'
 import { openSqlite } from '../../../src/store/sqlite/store.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
@@ -30,7 +31,7 @@ async function openMovable(t: Test) {
 
 /** Every change of a table that is copied: the registry, operators and their keys. */
 const CHANGES = [
-  ...['register', 'startSecrets', 'setStatus', 'updateApplication', 'removeApplication', 'updateSuite', 'removeSuite'],
+  ...['register', 'setStatus', 'updateApplication', 'removeApplication', 'updateSuite', 'removeSuite'],
   ...['approve', 'withdraw', 'revokeTokens', 'addSecret', 'rotateSecret', 'revokeSecret'],
   ...['addOperator', 'removeOperator', 'addAdminKey', 'revokeAdminKey'],
 ] as (keyof ReturnType<typeof callsOf>)[]
@@ -138,12 +139,10 @@ t.test('Moved store: what is copied has every column of every table that is not 
   const db = connect(t, file)
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").pluck()
   const own = 'backups changes compatibility idempotency_keys login_codes moved refusals sessions'.split(' ')
-  const { copyPages } = await import('../../../src/store/sqlite/statements/copy.ts')
   for (const table of (tables.all() as string[]).filter((name) => !own.includes(name))) {
-    const statement = copyPages[table as keyof typeof copyPages]
     const columns = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table) as string[]
-    for (const column of columns) t.match(statement, new RegExp(`\\b${column}\\b.*(?=FROM)`, 's'), `${table}.${column}`)
-    t.equal(db.prepare(statement).columns().length, columns.length)
+    t.strictSame(Object.keys(TABLES[table as Table]?.columns ?? {}).sort(), columns.sort(), table)
+    t.strictSame(await store.readPage(table as Table, [0, 0].slice(0, TABLES[table as Table].key), 0), [])
   }
   t.equal((await store.lastKeys()).length, 7)
 })

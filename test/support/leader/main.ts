@@ -30,7 +30,6 @@ async function openForTest() {
 }
 
 await runLeader(openForTest, telemetry, {
-  workers: 2,
   config,
   settingsNow: () => ({ changed: [], problems: [] }),
   patience: JSON.parse(patience) as Patience,

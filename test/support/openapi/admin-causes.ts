@@ -1,22 +1,12 @@
-import type { Operation } from '../../../reference/description.ts'
-import type { Trouble } from './admin-world.ts'
-import { type Change, EVERYWHERE, endingIn, withHeaders, withoutHeader, withTarget } from './changes.ts'
+import type { Operation } from '../../../lab/reference/description.ts'
+import { type Cause, EVERYWHERE, endingIn, unchanged, withHeaders, withoutHeader, withTarget } from './changes.ts'
 import type { Sent } from './exchange.ts'
-
-/** How to provoke a documented response: how the request differs from the operation's usual one. */
-export interface Cause {
-  change?: Change
-  trouble?: Trouble
-  /** Whose admin key to send; default: the admin's. */
-  as?: 'viewer'
-  /** A request to send first. */
-  before?: (sent: Sent) => Sent
-}
 
 /** The request for the first documented response of an operation, built from its examples. */
 export function usualRequest(
   { method, path, parameters, requestBody }: Operation,
-  { adminKey }: { adminKey: string },
+  { keys }: { keys: { admin: string; viewer: string } },
+  { as = 'admin' }: Cause,
 ): Sent {
   const query = new URLSearchParams()
   let target = path
@@ -25,7 +15,7 @@ export function usualRequest(
     else if (place === 'query') query.set(name, String(example))
   }
   const [example] = Object.values(requestBody?.content?.['application/json']?.examples ?? {})
-  const headers: Sent['headers'] = { Host: 'localhost', Authorization: `Bearer ${adminKey}` }
+  const headers: Sent['headers'] = { Host: 'localhost', Authorization: `Bearer ${keys[as]}` }
   if (example) headers['Content-Type'] = 'application/json'
   if (query.size > 0) target += `?${query}`
   return { method, target, headers, body: example ? JSON.stringify(example.value) : '' }
@@ -74,8 +64,8 @@ export const CAUSES: Record<string, Cause> = {
   'no-such-key': { change: withTarget(/(keys\/)\d+/, '$199') },
   'no-such-session': { change: withTarget(/(sessions\/)\d+/, '$199') },
   'nothing-known': { change: withTarget(/(applications\/)[^/?]+/, '$1nobody') },
-  'revokeApplicationSecret last-secret': { before: (sent) => sent, change: withTarget(/(secrets\/)\d+/, '$15') },
-  'revokeSuiteSecret last-secret': { before: (sent) => sent, change: withTarget(/(secrets\/)\d+/, '$14') },
+  'revokeApplicationSecret last-secret': { before: unchanged, change: withTarget(/(secrets\/)\d+/, '$15') },
+  'revokeSuiteSecret last-secret': { before: unchanged, change: withTarget(/(secrets\/)\d+/, '$14') },
   viewer: { as: 'viewer' },
   'no-key': { change: withoutHeader('Authorization') },
   'not-an-admin-key': { change: withHeaders({ Authorization: 'Bearer otsa_x' }) },

@@ -5,6 +5,7 @@ import type { Application } from '../../../src/domain/application.ts'
 import { createAdminWorld } from '../admin.ts'
 import { traffic } from '../statistics.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import type { Trouble } from './changes.ts'
 import { type Answered, exchange, type Sent } from './exchange.ts'
 
 /** Values from the examples in docs/openapi-admin.yaml. */
@@ -13,9 +14,6 @@ const requestId = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
 const asked = { remoteAddress: '192.0.2.7', requestId }
 
 const HOUR = 3_600_000
-
-/** What can be wrong with a server; one without patience refuses what does not arrive at once. */
-export type Trouble = 'store gone' | 'store closed' | 'no patience'
 
 /** An admin listener with the data that the examples in the description refer to. */
 export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Trouble | undefined } = {}) {

@@ -1,4 +1,4 @@
-import type { DocumentedAnswer } from '../../../reference/description.ts'
+import type { DocumentedAnswer } from '../../../lab/reference/description.ts'
 import type { Answered } from './exchange.ts'
 import { problems } from './schemas.ts'
 

@@ -1,8 +1,22 @@
-import type { DocumentedAnswer } from '../../../reference/description.ts'
+import type { DocumentedAnswer } from '../../../lab/reference/description.ts'
 import type { Sent } from './exchange.ts'
 
 /** How a request differs from the usual one of its operation, for an answer. */
 export type Change = (sent: Sent, answer: DocumentedAnswer) => Sent
+
+/** What can be wrong with a server; one without patience refuses what does not arrive at once. */
+export type Trouble = 'store gone' | 'store closed' | 'quota exceeded' | 'too many checks' | 'no patience'
+
+/** How to provoke a documented answer. */
+export interface Cause {
+  change?: Change
+  trouble?: Trouble
+  /** Whose admin key to send; default: the admin's. */
+  as?: 'admin' | 'viewer'
+  /** A request to send first, so many times; default: once. */
+  before?: Change
+  times?: number
+}
 
 export const withHeaders = (headers: Sent['headers']) => (sent: Sent) => ({
   ...sent,
@@ -24,10 +38,13 @@ export const endingIn =
   (headers: string, open = false) =>
   (sent: Sent) => ({ ...sent, raw: { headers, open } })
 
-/** What comes about in the same way at both ports. */
-export const EVERYWHERE = {
+/** The usual request. */
+export const unchanged: Change = (sent) => sent
+
+/** What is provoked in the same way at both ports. */
+export const EVERYWHERE: Record<string, Cause> = {
   'not-HTTP': { change: endingIn('no header\r\n\r\n') },
   'headers-too-large': { change: withHeaders({ 'X-Large': 'x'.repeat(17 * 1024) }) },
   'store-unavailable': { trouble: 'store gone' },
   'unexpected-error': { trouble: 'store closed' },
-} as const
+}

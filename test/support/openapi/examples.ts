@@ -1,4 +1,4 @@
-import { type Description, type DocumentedResponse, operationsOf } from '../../../reference/description.ts'
+import { type Description, type DocumentedResponse, operationsOf } from '../../../lab/reference/description.ts'
 import { problems } from './schemas.ts'
 
 /** Examples of bodies, headers and parameters that do not match their schemas. */

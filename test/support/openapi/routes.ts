@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { type Description, operationsOf } from '../../../reference/description.ts'
+import { type Description, operationsOf } from '../../../lab/reference/description.ts'
 
 /** Every route of an app, `GET /path/{parameter}`; a route for all methods is `* /path`. */
 export function routesOf(app: FastifyInstance): string[] {

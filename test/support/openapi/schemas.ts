@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { Schema } from '../../../reference/description.ts'
+import type { Schema } from '../../../lab/reference/description.ts'
 
 const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true })
 formats.default(ajv)

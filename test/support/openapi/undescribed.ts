@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { answersOf, type Operation, operationsOf, readDescription } from '../../../reference/description.ts'
+import { answersOf, type Operation, operationsOf, readDescription } from '../../../lab/reference/description.ts'
 import { differences } from './answers.ts'
 import type { Answered } from './exchange.ts'
 

@@ -10,6 +10,7 @@ import { registerImported } from '../imported.ts'
 import { on } from '../on.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { createWorld } from '../world.ts'
+import type { Trouble } from './changes.ts'
 import { type Answered, exchange, type Sent } from './exchange.ts'
 
 /** What the examples of docs/openapi.yaml are about. */
@@ -22,14 +23,6 @@ export const EXAMPLES = {
   suiteSecret: 'EXAMPLEexampleEXAMPLEexampleEXAMPLEsuite',
 }
 
-/**
- * What can be wrong with a server: its store is gone or closed; an application has had its tokens; too
- * many imported secrets wait to be checked; it waits for nobody.
- */
-export type Trouble = 'store gone' | 'store closed' | 'quota exceeded' | 'too many checks' | 'impatient'
-
-export type DescribedWorld = Awaited<ReturnType<typeof createDescribedWorld>>
-
 /** A world that listens and has all that the examples of the description are about, at the time of the examples. */
 export async function createDescribedWorld(
   t: Test,
@@ -39,7 +32,7 @@ export async function createDescribedWorld(
   const { app, issuer, store, administration, clock } = await createWorld(t, {
     databaseUrl: trouble === 'store gone' ? `sqlite:${file}` : 'sqlite::memory:',
     failureLimit,
-    requestTimeout: trouble === 'impatient' ? 100 : 10_000,
+    requestTimeout: trouble === 'no patience' ? 100 : 10_000,
     tokenQuota: trouble === 'quota exceeded' ? 1 : Infinity,
   })
   const { clientId, clientSecret, issuedAt, suite, suiteSecret } = EXAMPLES

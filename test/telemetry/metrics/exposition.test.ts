@@ -1,5 +1,5 @@
 import t from 'tap'
-import { REFUSALS } from '../../../src/http/wire/refusals.ts'
+import { REQUEST_REASONS } from '../../../src/domain/reasons.ts'
 import { CATALOGUE, ENDPOINTS, type Metric, PREFIX, STATUSES } from '../../../src/telemetry/metrics/catalogue.ts'
 import { createEventCounter } from '../../../src/telemetry/metrics/count-events.ts'
 import { createExposition } from '../../../src/telemetry/metrics/exposition.ts'
@@ -71,6 +71,6 @@ t.test('Metrics: endpoints are the routes of the public port, and other', async 
 })
 
 t.test('Metrics: statuses are those that refusals have, and those of checks', async (t) => {
-  const refused = Object.values(REFUSALS).map(({ status }) => String(status))
+  const refused = Object.values(REQUEST_REASONS).map(({ status }) => String(status))
   t.strictSame(new Set(STATUSES), new Set([...refused, '200', '403']))
 })

@@ -1,28 +1,17 @@
 // @ts-check
-// Keeps the overview up to date. The server sends changed values by the names in `data-live` and `data-live-if`.
+// Keeps the overview up to date: requests the elements with `data-live` every second, and changes what is different.
 
-/** Milliseconds between updates if the reader prefers reduced motion. Otherwise every event updates the page. */
+const INTERVAL_MS = 1000
+
+/** Milliseconds between changes of the page if the reader prefers reduced motion. */
 const CALM_MS = 10_000
 
 /** Milliseconds without new figures after which the page says that they are old. */
 const STALE_MS = 5000
 
-/** Milliseconds until the next try if the answer was not an event stream. */
-const RETRY_MS = 30_000
-
-/** @type {Map<string, Element[]>} */
-const places = new Map()
-/** @type {Map<string, Element[]>} */
-const conditions = new Map()
-for (const element of document.querySelectorAll('[data-live]')) add(places, element.getAttribute('data-live'), element)
-for (const element of document.querySelectorAll('[data-live-if]')) {
-  add(conditions, element.getAttribute('data-live-if'), element)
-}
-
-/** @param {Map<string, Element[]>} map @param {string | null} name @param {Element} element */
-function add(map, name, element) {
-  if (name) map.set(name, [...(map.get(name) ?? []), element])
-}
+/** Milliseconds until the next try: after a failure, and if too many pages are open or the store is unavailable. */
+const RETRY_MS = 2000
+const UNAVAILABLE_MS = 30_000
 
 const state = /** @type {HTMLElement} */ (document.querySelector('[data-live-state]'))
 const pause = /** @type {HTMLButtonElement} */ (document.querySelector('[data-live-pause]'))
@@ -30,76 +19,72 @@ const reload = /** @type {HTMLElement} */ (document.querySelector('[data-live-re
 const ended = /** @type {HTMLElement} */ (document.querySelector('[data-live-ended]'))
 const motion = matchMedia('(prefers-reduced-motion: reduce)')
 
-/** @type {EventSource | undefined} */
-let source
+/** @type {XMLHttpRequest | undefined} */
+let request
 /** @type {ReturnType<typeof setTimeout> | undefined} */
-let retryTimer
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let applyTimer
-/** @type {ReturnType<typeof setInterval> | undefined} */
-let staleTimer
-/** @type {Record<string, string>} */
-let waiting = {}
-let lastUpdateAt = Date.now()
+let timer
+let isRunning = false
 let isPaused = false
 let hasEnded = false
+/** The query that identifies this window. `new` is in it until the first answer. */
+let query = ''
+let waitingSince = 0
+let answeredAt = Date.now()
+let shownAt = 0
 
 function start() {
-  clearTimeout(retryTimer)
-  if (source || isPaused || hasEnded || document.hidden) return
-  source = new EventSource('/live')
-  if (!isStale()) {
-    say('Connecting', 'warn')
-    watchForStale(Date.now())
-  }
-  source.addEventListener('message', ({ data }) => {
-    // Not on `open`: a proxy may buffer the events that follow.
-    say('Live', 'good')
-    lastUpdateAt = Date.now()
-    watchForStale(lastUpdateAt)
-    Object.assign(waiting, JSON.parse(data))
-    if (!motion.matches) apply()
-    else applyTimer ??= setTimeout(apply, CALM_MS)
-  })
-  source.addEventListener('ended', () => {
+  if (isRunning || isPaused || hasEnded || document.hidden) return
+  isRunning = true
+  query = `window=${crypto.randomUUID()}&new=yes`
+  waitingSince = Date.now()
+  say('Connecting', 'warn')
+  ask()
+}
+
+function ask() {
+  request = new XMLHttpRequest()
+  request.open('GET', `/live?${query}`)
+  // Unlike DOMParser this is not restricted by Trusted Types, because it never runs scripts.
+  request.responseType = 'document'
+  request.timeout = STALE_MS
+  request.addEventListener('load', receive)
+  request.addEventListener('error', () => fail('Not connected'))
+  request.addEventListener('timeout', () => fail('No new figures'))
+  request.send()
+}
+
+/** @this {XMLHttpRequest} */
+function receive() {
+  if (this.status === 401) {
     hasEnded = true
     ended.hidden = false
-    stop('Ended')
-  })
+    return stop('Ended')
+  }
   // The operator has too many live pages open.
-  source.addEventListener('elsewhere', () => pauseWith('Paused: open in other windows'))
-  source.addEventListener('error', () => {
-    if (!isStale()) say('Connecting', 'warn')
-    if (source?.readyState !== EventSource.CLOSED) return
-    source = undefined
-    retryTimer = setTimeout(start, RETRY_MS)
-  })
-}
-
-/** Shows a warning when no figures arrive. @param {number} start */
-function watchForStale(start) {
+  if (this.status === 409) return pauseWith('Paused: open in other windows')
+  if (this.status !== 200) return fail('No new figures', this.status === 503 ? UNAVAILABLE_MS : RETRY_MS)
+  query = query.replace('&new=yes', '')
   document.body.classList.remove('stale')
-  clearInterval(staleTimer)
-  staleTimer = setInterval(() => {
-    if (Date.now() - start < STALE_MS) return
-    document.body.classList.add('stale')
-    const isOpen = source?.readyState === EventSource.OPEN
-    const since = new Date(lastUpdateAt).toLocaleTimeString('en-GB')
-    say(`${isOpen ? 'No new figures' : 'Not connected'} since ${since}`, 'bad')
-  }, 1000)
+  say('Live', 'good')
+  answeredAt = waitingSince = Date.now()
+  if (!motion.matches || answeredAt - shownAt >= CALM_MS) show(/** @type {Document} */ (this.response))
+  timer = setTimeout(ask, INTERVAL_MS)
 }
 
-function isStale() {
-  return document.body.classList.contains('stale')
+/** Says since when there are no new figures, and tries again. @param {string} word */
+function fail(word, delay = RETRY_MS) {
+  timer = setTimeout(ask, delay)
+  if (Date.now() - waitingSince < STALE_MS) return say('Connecting', 'warn')
+  document.body.classList.add('stale')
+  say(`${word} since ${new Date(answeredAt).toLocaleTimeString('en-GB')}`, 'bad')
 }
 
 /** @param {string} word */
 function stop(word) {
-  clearTimeout(retryTimer)
-  clearInterval(staleTimer)
+  isRunning = false
+  clearTimeout(timer)
+  request?.abort()
   document.body.classList.remove('stale')
-  source?.close()
-  source = undefined
   say(word, 'warn')
 }
 
@@ -109,23 +94,36 @@ function say(word, tone) {
   state.className = `badge ${tone}`
 }
 
-function apply() {
-  clearTimeout(applyTimer)
-  applyTimer = undefined
-  for (const [name, value] of Object.entries(waiting)) {
-    for (const element of places.get(name) ?? []) show(element, value)
-    for (const element of conditions.get(name) ?? []) element.toggleAttribute('hidden', value === '')
+/** @param {Document} answer */
+function show(answer) {
+  shownAt = answeredAt
+  for (const part of answer.querySelectorAll('[data-live]')) {
+    const old = document.querySelector(`[data-live="${part.getAttribute('data-live')}"]`)
+    if (old) update(old, part)
   }
-  waiting = {}
 }
 
-/** @param {Element} element @param {string} value */
-function show(element, value) {
-  if (element instanceof SVGPathElement) element.setAttribute('d', value)
-  else if (element instanceof HTMLTimeElement) {
-    element.dateTime = value
-    element.parentElement?.dispatchEvent(new Event('console:changed', { bubbles: true }))
-  } else element.textContent = value
+/** Makes a node equal to another one. Elements stay where possible, with focus, selection and tooltip. @param {Node} old @param {Node} now */
+function update(old, now) {
+  if (old.isEqualNode(now)) return
+  // console.js has translated it already.
+  if (old instanceof HTMLTimeElement && now instanceof HTMLTimeElement && old.dateTime === now.dateTime) return
+  const parent = /** @type {Node} */ (old.parentNode)
+  const [children, others] = [[...old.childNodes], [...now.childNodes]]
+  if (old.nodeName !== now.nodeName || children.length !== others.length) {
+    parent.replaceChild(document.adoptNode(now), old)
+    return parent.dispatchEvent(new Event('console:changed', { bubbles: true }))
+  }
+  if (old instanceof Text) old.data = now.textContent ?? ''
+  if (old instanceof Element && now instanceof Element) updateAttributes(old, now)
+  for (const [n, child] of children.entries()) update(child, /** @type {Node} */ (others[n]))
+  if (old instanceof HTMLTimeElement) parent.dispatchEvent(new Event('console:changed', { bubbles: true }))
+}
+
+/** @param {Element} old @param {Element} now */
+function updateAttributes(old, now) {
+  for (const name of old.getAttributeNames()) if (!now.hasAttribute(name)) old.removeAttribute(name)
+  for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value)
 }
 
 /** @param {string} word */
@@ -143,7 +141,7 @@ pause.addEventListener('click', () => {
 })
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) start()
-  else if (source) stop('Paused')
+  else if (isRunning) stop('Paused')
 })
 
 state.hidden = false

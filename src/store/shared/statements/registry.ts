@@ -105,14 +105,6 @@ export const withdraw = `
    WHERE application_id = (SELECT id FROM applications WHERE client_id = $1)
      AND suite_id = (SELECT id FROM suites WHERE suite_id = $2)`
 
-export const startSecrets = `
-  UPDATE secrets SET ends_at = NULL
-   WHERE ends_at = $2
-     AND (application_id IN (
-            SELECT id FROM applications WHERE client_id IN (SELECT value FROM texts_of($1)))
-       OR suite_id IN (
-            SELECT id FROM suites WHERE suite_id IN (SELECT value FROM texts_of($1))))`
-
 export const setStatus = `
   UPDATE applications SET status = $2 WHERE client_id = $1`
 

@@ -1,3 +1,5 @@
+import { selectPage, type Table } from '../../copy.ts'
+
 // The database as a whole: its version and schema, its changes, its log.
 
 export const sqliteVersion = `
@@ -66,3 +68,15 @@ export const abandonMove = `
 
 export const forgetMove = `
   DELETE FROM moved`
+
+/** Reads rows of a table that is copied: bytes are hex. */
+export function copyPage(table: Table): string {
+  const isBytes = (type: string) => type === 'uuid' || type === 'bytea'
+  return selectPage(table, {
+    read: (column, type) => (isBytes(type) ? `lower(hex(${column}))` : column),
+    parameter: (_, type) => (isBytes(type) ? 'unhex(?)' : '?'),
+  })
+}
+
+export const lastKeys = `
+  SELECT name, seq FROM sqlite_sequence WHERE seq > 0`

@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { RunOptions } from './run.ts'
+import type { Section } from './section.ts'
+import { sections } from './sections/index.ts'
+import { openCheckout } from './world/checkout.ts'
+
+export const HELP = `Usage: npm run bench -- [options]
+
+Measures this server beside constant answers and other token servers, in turns, and prints tables and targets.
+
+  --only NAMES        run these sections only: ${sections.map(({ name }) => name).join(',')}
+  --rounds NUMBER     rounds per measurement (default: 5)
+  --seconds NUMBER    seconds per round (default: 4)
+  --quick             short rounds and little data: shows that everything works; the figures mean nothing
+  --against FOLDER    also measure the version of this server in FOLDER, an installed checkout, in the same rounds
+                      (sections ${sections
+                        .filter(({ others }) => others)
+                        .map(({ name }) => name)
+                        .join(', ')})
+  --json FILE         write the results to FILE (default: lab/bench/results.json)
+  --from FILE         measure nothing: take the results in FILE
+  --write-docs        write docs/performance/results.md and its plots, from a complete run
+  --compare OLD NEW   print the ratios of two result files side by side; both must be of the same machine
+  --help              print this help`
+
+/** A wrong option, or files that do not fit: one sentence for the user. */
+export class UsageError extends Error {}
+
+/** What the command line asks for. */
+export type Command =
+  | { type: 'help' }
+  | { type: 'compare'; files: [string, string] }
+  | { type: 'report'; from: string; writeDocs: boolean }
+  | { type: 'run'; sections: Section[]; options: RunOptions; json: string; writeDocs: boolean }
+
+/** Parses the command line. Throws a UsageError if it makes no sense. */
+export function parseCommand(args: string[]): Command {
+  const { values, positionals } = parse(args)
+  const writeDocs = values['write-docs']
+  if (positionals.length !== (values.compare === undefined ? 0 : 1)) {
+    throw new UsageError('Only --compare takes files, and it takes two: --compare OLD.json NEW.json.')
+  }
+  if (values.help) return { type: 'help' }
+  if (values.compare !== undefined) return { type: 'compare', files: [values.compare, positionals[0] as string] }
+  if (values.from !== undefined) return { type: 'report', from: values.from, writeDocs }
+
+  const { quick } = values
+  const times = {
+    rounds: positive('rounds', values.rounds, quick ? 2 : 5),
+    seconds: positive('seconds', values.seconds, quick ? 0.3 : 4),
+    warmUp: quick ? 0.3 : 2,
+  }
+  const options = { times, quick, against: values.against === undefined ? undefined : otherVersion(values.against) }
+  return { type: 'run', sections: choose(values.only), options, json: values.json, writeDocs }
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        only: { type: 'string' },
+        rounds: { type: 'string' },
+        seconds: { type: 'string' },
+        quick: { type: 'boolean', default: false },
+        against: { type: 'string' },
+        json: { type: 'string', default: join(import.meta.dirname, 'results.json') },
+        from: { type: 'string' },
+        'write-docs': { type: 'boolean', default: false },
+        compare: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function positive(name: string, text: string | undefined, defaultValue: number): number {
+  const number = text === undefined ? defaultValue : Number(text)
+  if (number > 0) return number
+  throw new UsageError(`--${name} must be a number above 0.`)
+}
+
+function choose(names: string | undefined): Section[] {
+  if (names === undefined) return sections
+  return names.split(',').map((name) => {
+    const section = sections.find((one) => one.name === name)
+    if (!section) throw new UsageError(`There is no section ${name}.`)
+    return section
+  })
+}
+
+function otherVersion(folder: string) {
+  for (const needed of ['src/main.ts', 'node_modules']) {
+    if (!existsSync(join(folder, needed))) {
+      throw new UsageError(`--against must be an installed checkout of this repository: ${folder} has no ${needed}.`)
+    }
+  }
+  return openCheckout(resolve(folder), 'other version')
+}

@@ -1,0 +1,15 @@
+import { descriptionIn } from './description.ts'
+import { adminDocument } from './openapi/admin.ts'
+import { toYaml } from './openapi/document.ts'
+import { publicDocument } from './openapi/public.ts'
+import { referencePage } from './page.ts'
+
+/** What `npm run docs` writes into docs/: the text of each file by its name. */
+export async function documents(): Promise<Record<string, string>> {
+  const openapi = toYaml(publicDocument())
+  return {
+    'openapi.yaml': openapi,
+    'openapi-admin.yaml': toYaml(await adminDocument()),
+    'reference.html': referencePage(descriptionIn(openapi), 'openapi.yaml'),
+  }
+}

@@ -1,0 +1,7 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { documents } from './documents.ts'
+
+/** Writes the OpenAPI descriptions and the reference page of the public one into docs/. */
+const DOCS = join(import.meta.dirname, '../../docs')
+for (const [name, text] of Object.entries(await documents())) writeFileSync(join(DOCS, name), text)

@@ -1,0 +1,325 @@
+import { STATUS_CODES } from 'node:http'
+import { jsonSchema, list, object, text, whole } from '../../../src/domain/schema.ts'
+import { type Examples, lines, type Part, ref } from './document.ts'
+
+// What the operations of the administration API have in common.
+
+export const INFO = {
+  title: 'oauth-token-server: administration',
+  summary: 'Manage applications, suites and their secrets, and read who changed what',
+  license: { name: 'MIT', identifier: 'MIT' },
+  description: lines(
+    'With this API your programs do what operators do with commands. It is on a separate port, `ADMIN_ADDRESS`,',
+    'which clients cannot reach. [admin-api.md](admin-api.md) shows the first call.',
+    '',
+    '- Each request needs an admin key: `Authorization: Bearer otsa_…`. A **viewer** can use `GET`, an **admin**',
+    '  every call. Only commands add operators and keys.',
+    '- `GET` routes also answer `HEAD`. Bodies are JSON. Unknown fields and parameters are refused.',
+    '- Errors are problems (RFC 9457). `errors` lists the fields that are wrong.',
+    '- Times are RFC 3339, in UTC. Lists have at most `limit` entries per page; `next` is the cursor of the next page.',
+    '- Client ids can contain any printable ASCII character, also `/`: percent-encode them in a path.',
+    '- Every change is one audit event, with the operator, the address and the request id.',
+  ),
+}
+
+export const TAGS = {
+  Applications: 'The clients that get tokens. By default, a client id has 32 letters and digits.',
+  'Secrets of applications': lines(
+    'An application authenticates with a secret. Only the answer to the call that makes a secret contains it;',
+    'the database has a digest.',
+  ),
+  Suites: 'The APIs that tokens are for. A suite authenticates like an application, to ask about tokens.',
+  Operators: lines(
+    'The people and programs that use this API and the console. Calls can end their access, but never give access:',
+    'no call makes a credential.',
+  ),
+  Audit: 'Who changed what, and from where, for 400 days.',
+  Statistics: 'The figures of the last hour.',
+}
+
+const inPath = (name: string, description: string, example: string | number) => {
+  const schema = typeof example === 'string' ? { type: 'string', minLength: 1 } : { type: 'integer', minimum: 1 }
+  return { name, in: 'path', required: true, description, schema, example }
+}
+
+const inQuery = (name: string, description: string, { example, ...schema }: Part = {}) => ({
+  name,
+  in: 'query',
+  description,
+  schema: 'enum' in schema ? schema : { type: 'string', ...schema },
+  ...(example !== undefined && { example }),
+})
+
+const LIMIT = { type: 'integer', minimum: 1, maximum: 200, default: 50 }
+
+export const CLIENT_ID = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'
+
+export const PARAMETERS: Record<string, { name: string } & Part> = {
+  client_id: inPath('client_id', 'The client id, percent-encoded', CLIENT_ID),
+  suite_id: inPath('suite_id', 'The id of the suite', 'store'),
+  secret_id: inPath('id', 'The id of the secret', 3),
+  suite_secret_id: inPath('id', 'The id of the secret', 1),
+  operator: inPath('name', 'The name of the operator', 'anna'),
+  key_id: inPath('id', 'The id of the admin key', 1),
+  session_id: inPath('id', 'The id of the session', 1),
+  search: inQuery('search', 'Only applications that contain this text', { example: 'demo' }),
+  status: inQuery('status', 'Only applications with this status', {
+    enum: ['active', 'suspended'],
+    example: 'active',
+  }),
+  limit: inQuery('limit', 'How many entries the page has at most', LIMIT),
+  after: inQuery('after', 'The `next` of the previous page; leave it out for the first page'),
+  force: inQuery('force', 'Revoke it even if it is the last active secret', { type: 'boolean', default: false }),
+  since: inQuery('since', 'Only events at this time or later, RFC 3339 with a zone', { format: 'date-time' }),
+  actor: inQuery('actor', 'Only changes by this operator, or by this user of the operating system'),
+  subject: inQuery('subject', 'Only changes to this client id, suite, operator or database', { example: CLIENT_ID }),
+  audit_limit: inQuery('limit', 'How many entries the page has at most', { ...LIMIT, example: 1 }),
+  before: inQuery('before', 'The `next` of the previous page; leave it out for the first page'),
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: lines(
+      'A name that you give this request, a new UUID for example: 1 to 255 printable ASCII characters. Where an answer',
+      'is lost, the same request with the same name and the same admin key gets the same answer again, for 24 hours,',
+      'and changes nothing. Without one a request that is sent twice is done twice',
+    ),
+    schema: { type: 'string', pattern: '^[!-~]([ -~]{0,253}[!-~])?$' },
+  },
+}
+
+const header = (description: string, schema: Part) => ({ description, required: true, schema })
+
+const always = (description: string, schema: Part) => ({ 'x-everywhere': true, ...header(description, schema) })
+
+/** Those that are `x-everywhere` are headers of every answer. */
+export const HEADERS: Record<string, Part> = {
+  'Cache-Control': always('No cache may store the answer', { const: 'no-store' }),
+  'Content-Security-Policy': always('A browser that shows the answer loads and runs nothing', { type: 'string' }),
+  'Cross-Origin-Opener-Policy': always('Keeps pages of other sites apart from it', { const: 'same-origin' }),
+  'Cross-Origin-Resource-Policy': always('Pages of other sites cannot embed it', { const: 'same-origin' }),
+  'Referrer-Policy': always('The address is not sent to other sites', { const: 'no-referrer' }),
+  'X-Content-Type-Options': always('Browsers must not guess another type', { const: 'nosniff' }),
+  'X-Request-Id': always(
+    lines(
+      "The id of the request in the log and in audit events: the caller's `X-Request-Id`, or else its",
+      '`X-Correlation-Id`, or else a new one',
+    ),
+    { type: 'string', pattern: '^[\\w.:#+/=-]{1,64}$' },
+  ),
+  Connection: {
+    'x-everywhere': true,
+    description: 'It is `close` if the connection ends after this answer',
+    schema: { enum: ['close', 'keep-alive'] },
+  },
+  Location: header('The path of the new resource', { type: 'string', pattern: '^/admin/v1/' }),
+  'Idempotent-Replayed': {
+    description: 'This is the answer to an earlier call; nothing was changed now',
+    schema: { const: 'true' },
+  },
+  Allow: header('The methods that this path has', { type: 'string', pattern: '^[A-Z]+(, [A-Z]+)*$' }),
+  'Retry-After': {
+    ...header('How many seconds to wait before you try again', { type: 'string', pattern: '^[0-9]+$' }),
+    example: '5',
+  },
+  'WWW-Authenticate': {
+    ...header('How to authenticate (RFC 6750 §3)', { type: 'string', pattern: '^Bearer realm=' }),
+    examples: {
+      'no-key': { summary: 'Without a key', value: 'Bearer realm="admin"' },
+      'not-an-admin-key': { summary: 'With a wrong one', value: 'Bearer realm="admin", error="invalid_token"' },
+    },
+  },
+}
+
+const WRONG_FIELD = object('WrongField', 'A field that is wrong', {
+  detail: text('What is wrong with it'),
+  pointer: text('The place in the body, a JSON Pointer (RFC 6901)').regex(/^#/),
+})
+
+export const PROBLEM = jsonSchema(
+  object('Problem', 'An error (RFC 9457 §3). Its `type` is `about:blank`', {
+    title: text('The name of the status'),
+    status: whole('The status'),
+    detail: text('What is wrong, for people; the wording may change'),
+    errors: list('The fields that are wrong', WRONG_FIELD).optional(),
+  }),
+)
+
+/** The example of a problem. */
+export function problem(
+  summary: string,
+  status: number,
+  detail: string,
+  errors?: { detail: string; pointer: string }[],
+) {
+  return { summary, value: { title: STATUS_CODES[status], status, detail, ...(errors && { errors }) } }
+}
+
+/** The example of a problem with one field, whose name comes before what is wrong with it. */
+export function wrongField(summary: string, field: string, detail: string) {
+  return problem(summary, 422, `The field ${field} ${detail}.`, [{ detail, pointer: `#/${field}` }])
+}
+
+const NOT_FROM_NEXT = 'must be the value of next in the previous page.'
+const everywhere = (example: ReturnType<typeof problem>) => ({ 'x-everywhere': true, ...example })
+
+/** Examples that several answers have. */
+export const EXAMPLES: Examples = {
+  'not-HTTP': everywhere(
+    problem('Bytes that cannot be read as HTTP; the connection is closed', 400, 'This request cannot be read.'),
+  ),
+  'bad-limit': problem('Not a number, or above 200', 400, 'The parameter limit must be a whole number from 1 to 200.'),
+  'bad-status': problem('Another status', 400, 'The parameter status must be active or suspended.'),
+  'bad-cursor': problem('A cursor that is not from `next`', 400, `The parameter after ${NOT_FROM_NEXT}`),
+  'bad-before': problem('A cursor that is not from `next`', 400, `The parameter before ${NOT_FROM_NEXT}`),
+  'bad-force': problem('Not `true` or `false`', 400, 'The parameter force must be true or false.'),
+  'bad-since': problem(
+    'A time without a zone, for example',
+    400,
+    'The parameter since must be a time with its zone, such as 2026-01-31T12:00:00Z.',
+  ),
+  'unknown-parameter': problem('A parameter that is not described', 400, 'The parameter page is not known here.'),
+  'not-json': problem('The body is not valid JSON', 400, 'The body is not valid JSON.'),
+  'bad-idempotency-key': problem(
+    'A key with more than 255 characters, or with characters other than printable ASCII',
+    400,
+    'The Idempotency-Key must be 1 to 255 printable ASCII characters.',
+  ),
+  'taken-id': problem('An application or a suite has this id', 409, 'The id store is taken already.'),
+  'wrong-value': problem('A value that is not allowed', 422, 'The name must not be empty.', [
+    { detail: 'The name must not be empty', pointer: '#/name' },
+  ]),
+  'unknown-field': wrongField('A field that is not described', 'colour', 'is not known here'),
+  'wrong-overlap': wrongField('More than 365 days', 'overlap_seconds', 'must be 31536000 or less'),
+  'key-reused': problem(
+    'The key was used for another request',
+    422,
+    'This idempotency key was used for another request, or by another login or admin key: take a new one.',
+  ),
+  'no-such-application': problem(
+    'No application has this client id',
+    404,
+    'There is no application with the client id nobody.',
+  ),
+  'no-such-suite': problem('No suite has this id', 404, 'There is no suite with the id nowhere.'),
+  'no-such-operator': problem('No operator has this name', 404, 'There is no operator with the name nobody.'),
+}
+
+/** The example of a wrong value of a parameter. */
+export const WRONG_PARAMETER: Record<string, string> = {
+  limit: 'bad-limit',
+  audit_limit: 'bad-limit',
+  status: 'bad-status',
+  after: 'bad-cursor',
+  before: 'bad-before',
+  force: 'bad-force',
+  since: 'bad-since',
+  'Idempotency-Key': 'bad-idempotency-key',
+}
+
+/** What is not found if a parameter of the path is wrong. */
+export const NOT_FOUND: Record<string, Examples> = {
+  client_id: { 'no-such-application': ref('examples', 'no-such-application') },
+  suite_id: { 'no-such-suite': ref('examples', 'no-such-suite') },
+  secret_id: { 'no-such-secret': problem('There is no such secret', 404, `${CLIENT_ID} has no secret 99.`) },
+  suite_secret_id: { 'no-such-secret': problem('There is no such secret', 404, 'store has no secret 99.') },
+  operator: { 'no-such-operator': ref('examples', 'no-such-operator') },
+  key_id: { 'no-such-key': problem('The operator has no such key', 404, 'The operator anna has no key 99.') },
+  session_id: {
+    'no-such-session': problem('The operator has no such session', 404, 'The operator anna has no session 99.'),
+  },
+}
+
+interface ResponseText {
+  description: string
+  examples: Examples
+  /** Besides those of every answer. */
+  headers?: string[]
+}
+
+/** Answers that are the same at several operations. */
+export const RESPONSES: Record<string, ResponseText> = {
+  Malformed: {
+    description: 'The request is malformed.',
+    examples: {
+      'unknown-parameter': ref('examples', 'unknown-parameter'),
+      'not-HTTP': ref('examples', 'not-HTTP'),
+    },
+  },
+  Unauthenticated: {
+    description: 'There is no admin key, or it is not valid.',
+    headers: ['WWW-Authenticate'],
+    examples: {
+      'no-key': everywhere(
+        problem('No `Authorization` header', 401, 'An admin key is needed: Authorization: Bearer otsa_…'),
+      ),
+      'not-an-admin-key': everywhere(
+        problem(
+          'A key that is malformed, unknown, expired or revoked; the log has the real reason',
+          401,
+          'This admin key is not valid.',
+        ),
+      ),
+    },
+  },
+  Viewer: only(
+    'The operator is a viewer.',
+    'viewer',
+    problem('A change with the key of a viewer', 403, 'A viewer can look at everything, and change nothing.'),
+  ),
+  MethodNotAllowed: {
+    ...only(
+      'The path does not have this method.',
+      'method-not-allowed',
+      problem('Another method', 405, 'The methods that are allowed here: GET, HEAD, POST.'),
+    ),
+    headers: ['Allow'],
+  },
+  TooSlow: only(
+    'The request took too long to arrive.',
+    'too-slow',
+    problem('More than 10 seconds; the connection is closed', 408, 'The request took too long.'),
+  ),
+  TooLarge: only('The body is too large.', 'too-large', problem('More than 64 KiB', 413, 'The body is too large.')),
+  PathTooLong: only(
+    'A part of the path is too long.',
+    'path-too-long',
+    problem('More than 1024 characters', 414, 'URI Too Long'),
+  ),
+  NotJson: only(
+    'The body is not JSON.',
+    'other-type',
+    problem(
+      'The `Content-Type` is missing or not JSON',
+      415,
+      'This content type is not accepted. The API takes application/json.',
+    ),
+  ),
+  AnotherHost: only(
+    'The `Host` is not one that the admin listener answers to.',
+    'another-host',
+    problem('A new name', 421, 'This server does not answer for this host. See ADMIN_URL.'),
+  ),
+  HeadersTooLarge: only(
+    'The headers are too large.',
+    'headers-too-large',
+    problem('More than 16 KiB; the connection is closed', 431, 'The headers are too large.'),
+  ),
+  Failed: only(
+    "A bug. The server's log has the details.",
+    'unexpected-error',
+    problem('A bug', 500, 'The server failed.'),
+  ),
+  Unavailable: {
+    ...only(
+      'The database cannot be used now.',
+      'store-unavailable',
+      problem('The database cannot be read or written', 503, 'The store cannot be used now.'),
+    ),
+    headers: ['Retry-After'],
+  },
+}
+
+/** A response with one case. */
+function only(description: string, name: string, example: ReturnType<typeof problem>): ResponseText {
+  return { description, examples: { [name]: everywhere(example) } }
+}

@@ -1,0 +1,501 @@
+import { CLIENT_ID, problem, wrongField } from './admin-components.ts'
+import { type Examples, lines, refs } from './document.ts'
+
+/** What the code does not say of an operation: words and examples. */
+export interface OperationText {
+  tag: string
+  operationId: string
+  summary: string
+  description: string
+  /** Examples of the body. */
+  request?: Examples
+  /** What the answer of success is, and examples of it. */
+  answer: string
+  examples?: Examples
+  /** Whether the answer names the address of what was made. */
+  hasLocation?: boolean
+  /** The cases of 404, if they are not those of the parameters in the path. */
+  notFound?: Examples
+  /** The cases of 409 and 422. */
+  conflict?: Examples
+  wrong?: Examples
+  /** Parameters with a description of their own: its name in PARAMETERS. */
+  own?: Record<string, string>
+}
+
+const EIGHT = '2027-01-15T08:00:00.000Z'
+const NINE = '2027-01-15T09:00:00.000Z'
+const CLIENT_SECRET = 'EXAMPLEexampleEXAMPLEexampleEXAMPLEexamp'
+
+/** One example. */
+const one = (name: string, summary: string, value: unknown): Examples => ({ [name]: { summary, value } })
+
+const known = (...names: string[]) => refs('examples', names)
+
+const secret = (id: number, createdAt: string, endsAt: string | null) => ({
+  id,
+  origin: 'generated',
+  state: 'active',
+  created_at: createdAt,
+  ends_at: endsAt,
+  revoked_at: null,
+  last_used_at: null,
+})
+
+/** The ids of the two secrets of each: the first one ends soon. */
+const secretsOf = (first: number, second: number) => [
+  secret(first, EIGHT, '2027-01-16T09:00:00.000Z'),
+  secret(second, NINE, null),
+]
+
+const APPROVED = {
+  client_id: CLIENT_ID,
+  name: 'Demo application',
+  developer_email: 'developer@demo.example',
+  status: 'active',
+  suites: ['store'],
+  created_at: EIGHT,
+  tokens_valid_from: null,
+}
+
+const USED = { ...APPROVED, last_token_at: '2027-01-15T09:00:01.000Z' }
+
+const APPLICATION = { ...USED, secrets: secretsOf(3, 5) }
+
+const SUITE = { id: 'store', name: 'Store API', created_at: EIGHT }
+
+const adminKey = (id: number, lastUsedAt: string | null) => ({
+  id,
+  state: 'active',
+  created_at: EIGHT,
+  ends_at: '2027-02-14T08:00:00.000Z',
+  revoked_at: null,
+  last_used_at: lastUsedAt,
+})
+
+const ANNA = {
+  name: 'anna',
+  role: 'admin',
+  created_at: EIGHT,
+  keys: [adminKey(1, '2027-01-15T09:02:00.000Z')],
+  sessions: [
+    {
+      id: 1,
+      created_at: '2027-01-15T09:01:00.000Z',
+      last_seen_at: '2027-01-15T09:01:00.000Z',
+      ends_at: '2027-01-15T09:16:00.000Z',
+      remote_address: '192.0.2.7',
+      user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    },
+  ],
+}
+
+const VIKTOR = { name: 'viktor', role: 'viewer', created_at: EIGHT, keys: [adminKey(2, null)], sessions: [] }
+
+const TRAFFIC = {
+  tokens: 101,
+  active_checks: 1999,
+  inactive_checks: 1,
+  refusals: 1,
+  token_latency: { p50_seconds: 0.002, p99_seconds: 0.009 },
+  check_latency: { p50_seconds: 0.0004, p99_seconds: 0.0021 },
+}
+
+const NO_TRAFFIC = {
+  tokens: 0,
+  active_checks: 0,
+  inactive_checks: 0,
+  refusals: 0,
+  token_latency: null,
+  check_latency: null,
+}
+
+const LAST_SECRET =
+  'which could not authenticate any more: rotate first, or force it. The query parameter for that is force=true.'
+
+const lastSecret = (id: number, owner: string): Examples => ({
+  'last-secret': problem(
+    'It is the last active secret',
+    409,
+    `The secret ${id} is the last active one of ${owner}, ${LAST_SECRET}`,
+  ),
+})
+
+const APPLICATIONS: Record<string, OperationText> = {
+  'GET /admin/v1/applications': {
+    tag: 'Applications',
+    operationId: 'listApplications',
+    summary: 'List and search applications',
+    description: 'Newest first. `search` looks in client ids, names and developer emails, and ignores case.',
+    answer: 'One page of the applications.',
+    examples: one('page', 'The only page', {
+      applications: [{ ...USED, tokens_this_hour: 3, tokens_last_hour: 0 }],
+      next: null,
+    }),
+  },
+  'POST /admin/v1/applications': {
+    tag: 'Applications',
+    operationId: 'registerApplication',
+    summary: 'Register an application',
+    description: lines(
+      'The server makes the secret, and the client id unless you give a `client_id`. Only this answer contains',
+      'the secret.',
+    ),
+    request: one('registration', 'Approved for one suite', {
+      name: 'Störe front',
+      developer_email: 'dev@partner.example',
+      client_id: 'partner-7',
+      suites: ['store'],
+    }),
+    answer: 'The application with its secret.',
+    hasLocation: true,
+    examples: one('registered', 'A new application', {
+      client_id: 'partner-7',
+      client_secret: CLIENT_SECRET,
+      name: 'Störe front',
+      developer_email: 'dev@partner.example',
+      status: 'active',
+      suites: ['store'],
+    }),
+    conflict: known('taken-id'),
+    wrong: {
+      ...known('wrong-value'),
+      'wrong-type': wrongField('A value of the wrong type', 'suites', 'must be a list'),
+      ...known('unknown-field'),
+      'unknown-suite': problem('A suite that does not exist', 422, 'There is no suite with the id nowhere.', [
+        { detail: 'There is no suite with the id nowhere', pointer: '#/suites' },
+      ]),
+      ...known('key-reused'),
+    },
+  },
+  'GET /admin/v1/applications/{client_id}': {
+    tag: 'Applications',
+    operationId: 'showApplication',
+    summary: 'Show an application',
+    description: 'With its secrets, but not the secret values.',
+    answer: 'The application.',
+    examples: one('application', 'An application with two secrets, one of which ends soon', APPLICATION),
+  },
+  'PATCH /admin/v1/applications/{client_id}': {
+    tag: 'Applications',
+    operationId: 'changeApplication',
+    summary: 'Change the name or the developer email',
+    description: 'Fields that you leave out stay as they are.',
+    request: one('changes', 'A new name', { name: 'Demo shop' }),
+    answer: 'The application as it is now.',
+    examples: one('changed', 'It has a new name', { ...APPLICATION, name: 'Demo shop' }),
+    wrong: {
+      ...known('wrong-value', 'unknown-field'),
+      'nothing-to-change': problem('No field at all', 422, 'The body must have a field.', [
+        { detail: 'must have a field', pointer: '#' },
+      ]),
+    },
+  },
+  'DELETE /admin/v1/applications/{client_id}': {
+    tag: 'Applications',
+    operationId: 'removeApplication',
+    summary: 'Remove an application',
+    description: lines(
+      'Deletes it with its secrets and tokens. This cannot be undone. Its tokens stay invalid if the client id is',
+      'registered again.',
+    ),
+    answer: 'It was removed.',
+  },
+  'GET /admin/v1/applications/{client_id}/diagnosis': {
+    tag: 'Applications',
+    operationId: 'explainApplication',
+    summary: 'Why is this client refused?',
+    description: lines(
+      'What is most likely wrong, what to do about it, and the last refusals. You can also ask about the id of a',
+      'suite, or an unknown client id, which may be mistyped.',
+    ),
+    answer: 'The diagnosis.',
+    examples: one('explanation', 'Nothing is wrong', {
+      client_id: CLIENT_ID,
+      diagnosis:
+        'The last token was issued 2 min ago, and nothing was refused.\n' +
+        'If the partner still sees errors, its requests may not reach this server (DNS, TLS, a gateway in between), ' +
+        'may be answered with 503 ("token-server doctor" says why), or may have no client id that can be read, ' +
+        'such as JSON instead of a form: search the log by address and time.',
+      refusals_known_until: '2027-01-15T09:01:55.000Z',
+      tokens_known_until: '2027-01-15T09:01:00.000Z',
+      application: { ...APPLICATION, tokens_this_hour: 3, tokens_refused_this_hour: 0 },
+      suite: null,
+      refusals: [],
+      similar_refusals: [],
+      similar_applications: [],
+    }),
+    notFound: {
+      'nothing-known': problem(
+        'No application has this client id, and no similar one was refused',
+        404,
+        'There is no application with the client id nobody, and no refusal of one like it is known. ' +
+          'Look for its name in GET /admin/v1/applications.',
+      ),
+    },
+  },
+  'PUT /admin/v1/applications/{client_id}/suspension': {
+    tag: 'Applications',
+    operationId: 'suspendApplication',
+    summary: 'Suspend an application',
+    description: lines(
+      'From the next request on, it gets no tokens, and its tokens are refused. If it is suspended already, nothing',
+      'changes.',
+    ),
+    answer: 'It is suspended now.',
+  },
+  'DELETE /admin/v1/applications/{client_id}/suspension': {
+    tag: 'Applications',
+    operationId: 'resumeApplication',
+    summary: 'Resume an application',
+    description: lines(
+      'It gets tokens again, and its tokens are valid until they expire. If it is active already, nothing changes.',
+    ),
+    answer: 'It is active now.',
+  },
+  'DELETE /admin/v1/applications/{client_id}/tokens': {
+    tag: 'Applications',
+    operationId: 'revokeTokens',
+    summary: 'Revoke all tokens',
+    description: 'Every token that was issued to the application until now. It can get new ones.',
+    answer: 'They were revoked.',
+  },
+  'PUT /admin/v1/applications/{client_id}/suites/{suite_id}': {
+    tag: 'Applications',
+    operationId: 'approveApplication',
+    summary: 'Approve an application for a suite',
+    description: 'From the next check on, its tokens are valid there. If it is approved already, nothing changes.',
+    answer: 'It is approved now.',
+  },
+  'DELETE /admin/v1/applications/{client_id}/suites/{suite_id}': {
+    tag: 'Applications',
+    operationId: 'withdrawApproval',
+    summary: 'Withdraw an approval',
+    description: 'From the next check on, its tokens are not valid there. If it is not approved, nothing changes.',
+    answer: 'It is not approved any more.',
+  },
+}
+
+/** The operations on the secrets of an application or of a suite, which are the same. */
+function secretsOperations(
+  path: string,
+  tag: string,
+  [Owner, owner]: [string, string],
+  id: string,
+  secrets: [number, number],
+): Record<string, OperationText> {
+  return {
+    [`GET ${path}`]: {
+      tag,
+      operationId: `list${Owner}Secrets`,
+      summary: `List the secrets of ${owner}`,
+      description: 'Oldest first. A secret is kept for 30 days after its end.',
+      answer: 'All secrets.',
+      examples: one('secrets', 'Two secrets, one of which ends soon', { secrets: secretsOf(...secrets) }),
+    },
+    [`POST ${path}`]: {
+      tag,
+      operationId: `rotate${Owner}Secret`,
+      summary: `Make a new secret for ${owner}`,
+      description: lines(
+        'The other secrets end after the overlap. Only this answer contains the secret. The body is optional.',
+      ),
+      request: one('hour', 'An overlap of one hour', { overlap_seconds: 3600 }),
+      answer: 'The new secret.',
+      examples: one('rotated', 'The other secrets end after an hour', {
+        client_id: id,
+        client_secret: CLIENT_SECRET,
+        others_end_at: '2027-01-15T10:02:00.000Z',
+      }),
+      wrong: known('wrong-overlap', 'unknown-field', 'key-reused'),
+    },
+    [`DELETE ${path}/{id}`]: {
+      tag,
+      operationId: `revoke${Owner}Secret`,
+      summary: `Revoke a secret of ${owner}`,
+      description: 'It is refused from the next request on. The last active secret is only revoked with `force`.',
+      answer: 'It was revoked.',
+      conflict: lastSecret(secrets[1], id),
+    },
+  }
+}
+
+const SUITES: Record<string, OperationText> = {
+  'GET /admin/v1/suites': {
+    tag: 'Suites',
+    operationId: 'listSuites',
+    summary: 'List suites',
+    description: 'Oldest first.',
+    answer: 'One page of the suites.',
+    examples: one('page', 'The only page', {
+      suites: [SUITE, { id: 'reports', name: 'Reports API', created_at: EIGHT }],
+      next: null,
+    }),
+  },
+  'POST /admin/v1/suites': {
+    tag: 'Suites',
+    operationId: 'registerSuite',
+    summary: 'Register a suite',
+    description: 'No application is approved for it yet. Only this answer contains the secret.',
+    request: one('registration', 'A suite', { id: 'orders', name: 'Orders API' }),
+    answer: 'The suite with its secret.',
+    hasLocation: true,
+    examples: one('registered', 'A new suite', {
+      id: 'orders',
+      client_id: 'orders',
+      client_secret: CLIENT_SECRET,
+      name: 'Orders API',
+    }),
+    conflict: known('taken-id'),
+    wrong: known('wrong-value', 'unknown-field', 'key-reused'),
+  },
+  'GET /admin/v1/suites/{suite_id}': {
+    tag: 'Suites',
+    operationId: 'showSuite',
+    summary: 'Show a suite',
+    description: 'With its secrets, but not the secret values.',
+    answer: 'The suite.',
+    examples: one('suite', 'An application with two secrets, one of which ends soon', {
+      ...SUITE,
+      secrets: secretsOf(1, 4),
+    }),
+  },
+  'PATCH /admin/v1/suites/{suite_id}': {
+    tag: 'Suites',
+    operationId: 'changeSuite',
+    summary: 'Change the name of a suite',
+    description: 'The id cannot be changed.',
+    request: one('changes', 'A new name', { name: 'Shop API' }),
+    answer: 'The suite as it is now.',
+    examples: one('changed', 'It has a new name', { ...SUITE, name: 'Shop API', secrets: secretsOf(1, 4) }),
+    wrong: known('wrong-value', 'unknown-field'),
+  },
+  'DELETE /admin/v1/suites/{suite_id}': {
+    tag: 'Suites',
+    operationId: 'removeSuite',
+    summary: 'Remove a suite',
+    description: 'Deletes it with its secrets and approvals. This cannot be undone.',
+    answer: 'It was removed.',
+  },
+  'GET /admin/v1/suites/{suite_id}/applications': {
+    tag: 'Suites',
+    operationId: 'listApprovedApplications',
+    summary: 'List the applications that are approved for a suite',
+    description: 'Oldest first.',
+    answer: 'One page of these applications.',
+    examples: one('page', 'The only page', { applications: [APPROVED], next: null }),
+  },
+}
+
+const OPERATORS: Record<string, OperationText> = {
+  'GET /admin/v1/operators': {
+    tag: 'Operators',
+    operationId: 'listOperators',
+    summary: 'List operators',
+    description: 'With their keys and sessions, but not the key values or cookies.',
+    answer: 'All operators.',
+    examples: one('operators', 'A person and a program', { operators: [ANNA, VIKTOR] }),
+  },
+  'GET /admin/v1/operators/{name}': {
+    tag: 'Operators',
+    operationId: 'showOperator',
+    summary: 'Show an operator',
+    description: 'With keys and sessions, but not the key values or cookies.',
+    answer: 'The operator.',
+    examples: one('operator', 'A person', ANNA),
+  },
+  'DELETE /admin/v1/operators/{name}': {
+    tag: 'Operators',
+    operationId: 'removeOperator',
+    summary: 'Remove an operator',
+    description: lines(
+      "From the next request on, the operator's keys, sessions and login links are refused. Operators can remove",
+      'themselves.',
+    ),
+    answer: 'The operator was removed.',
+  },
+  'DELETE /admin/v1/operators/{name}/keys/{id}': {
+    tag: 'Operators',
+    operationId: 'revokeAdminKey',
+    summary: 'Revoke an admin key',
+    description: 'It is refused from the next request on. If it is revoked already, nothing changes.',
+    answer: 'It was revoked.',
+  },
+  'DELETE /admin/v1/operators/{name}/sessions/{id}': {
+    tag: 'Operators',
+    operationId: 'endSession',
+    summary: 'End a session in the console',
+    description: 'It is refused from the next request on.',
+    answer: 'It was ended.',
+  },
+}
+
+const HISTORY: Record<string, OperationText> = {
+  'GET /admin/v1/audit-events': {
+    tag: 'Audit',
+    operationId: 'listAuditEvents',
+    summary: 'List audit events',
+    description: 'Newest first. If you give several filters, all must match.',
+    own: { limit: 'audit_limit' },
+    answer: 'One page of the events.',
+    examples: one('page', 'The last change of one application', {
+      audit_events: [
+        {
+          id: 12,
+          at: '2027-01-15T09:01:00.000Z',
+          actor: 'anna',
+          origin: 'API',
+          remote_address: '192.0.2.7',
+          request_id: '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f',
+          action: 'application updated',
+          subject: { kind: 'application', id: CLIENT_ID },
+          before: { name: 'Demo' },
+          after: { name: 'Demo application' },
+        },
+      ],
+      next: 'MTI',
+    }),
+  },
+  'GET /admin/v1/statistics': {
+    tag: 'Statistics',
+    operationId: 'showStatistics',
+    summary: 'Show statistics',
+    description: lines(
+      'The figures of the node that answers. With several nodes on PostgreSQL, `nodes` has a few figures of each.',
+    ),
+    answer: 'The current figures.',
+    examples: one('statistics', 'A server that just started', {
+      at: EIGHT,
+      started_at: '2027-01-15T07:59:50.000Z',
+      version: '1.2.3',
+      last_minute: TRAFFIC,
+      last_hour: NO_TRAFFIC,
+      minutes: [
+        { ended_at: '2027-01-15T07:59:00.000Z', traffic: null },
+        { ended_at: EIGHT, traffic: NO_TRAFFIC },
+      ],
+      refusals: [],
+      live_tokens: { count: 0, is_exact: true },
+      ending_secrets: { in_a_day: 0, in_a_week: 0, next: [] },
+      workers: { expected: 1, serving: 1, each: [] },
+      nodes: [],
+      store: { kind: 'sqlite', is_up: true, database_bytes: 4096, log_bytes: 0, last_backup_at: null },
+    }),
+  },
+}
+
+/** Every operation of the API, by its method and path. */
+export const OPERATIONS: Record<string, OperationText> = {
+  ...APPLICATIONS,
+  ...secretsOperations(
+    '/admin/v1/applications/{client_id}/secrets',
+    'Secrets of applications',
+    ['Application', 'an application'],
+    CLIENT_ID,
+    [3, 5],
+  ),
+  ...secretsOperations('/admin/v1/suites/{suite_id}/secrets', 'Suites', ['Suite', 'a suite'], 'store', [1, 4]),
+  ...SUITES,
+  ...OPERATORS,
+  ...HISTORY,
+}

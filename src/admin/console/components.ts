@@ -1,0 +1,134 @@
+import { ago } from '../../administration/age.ts'
+import type { Application } from '../../domain/application.ts'
+import { type Html, html, type Part } from './html.ts'
+
+/** A state. Each has its own colour and symbol. */
+export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
+
+/** A state in a word or two, with colour and symbol. */
+export function badge(word: string, tone: Tone = 'quiet'): Html {
+  return html`<span class="badge ${tone}">${word}</span>`
+}
+
+/** A name entered by people: with its own text direction, truncated if too long, whole in the tooltip. */
+export function name(text: string): Html {
+  return html`<bdi class="name" title="${text}">${text}</bdi>`
+}
+
+/** A time in milliseconds since the epoch, shown in UTC. console.js converts it to the reader's time zone. Undefined: never. */
+export function time(moment: number | null | undefined, never = 'never'): Html {
+  if (moment === undefined || moment === null) return html`<span class="quiet-text">${never}</span>`
+  const iso = new Date(moment).toISOString()
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`
+}
+
+/** How long before `now` a time was, with the time as tooltip. Undefined: never. */
+export function age(moment: number | null | undefined, now: number, never = 'never'): Html {
+  if (moment === undefined || moment === null) return time(moment, never)
+  const iso = new Date(moment).toISOString()
+  return html`<time datetime="${iso}" data-age title="${iso}">${ago(moment, now)}</time>`
+}
+
+/** When the page was made, and a link to load it again: it does not change by itself. `base`: the path of the page. */
+export function asOf(now: number, base: string): Html {
+  const iso = new Date(now).toISOString()
+  return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time> · <a href="${base}">Reload</a></p>`
+}
+
+/** The client id, truncated if it does not fit. */
+export function clientIdOf({ clientId }: Pick<Application, 'clientId'>): Html {
+  return html`<code title="${clientId}">${clientId}</code>`
+}
+
+/** An email address that may wrap after a dot or the @. */
+export function developerOf({ developerEmail }: Pick<Application, 'developerEmail'>): Html {
+  const parts = developerEmail.split(/(?<=[@.])/)
+  return html`<bdi class="name" title="${developerEmail}">${parts.map((part, n) => html`${n > 0 && html`<wbr>`}${part}`)}</bdi>`
+}
+
+/** Whether an application is active or suspended. */
+export function statusBadge(status: Application['status']): Html {
+  return status === 'active' ? badge('active', 'good') : badge('suspended', 'bad')
+}
+
+/** A highlighted message. Screen readers announce a bad one as soon as the page has loaded. */
+export function note(tone: Tone, content: Part): Html {
+  return html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}>${content}</div>`
+}
+
+/** Shown instead of an empty list: why it is empty, and what to do next. */
+export function emptyState(title: string, content: Part): Html {
+  return html`<div class="empty"><p class="empty-title">${title}</p>${content}</div>`
+}
+
+/** A list of labelled facts, without those that are undefined or false. */
+export function facts(entries: readonly (readonly [string, Part] | undefined | false)[]): Html {
+  return html`<dl class="facts">${entries.map(
+    (entry) => entry && html`<div><dt>${entry[0]}</dt><dd>${entry[1]}</dd></div>`,
+  )}</dl>`
+}
+
+/** A figure with its label. `hint`: more about it. */
+export function card(label: string, figure: Part, hint?: Part): Html {
+  return html`<div class="card"><p class="card-label">${label}</p><p class="card-figure">${figure}</p>${
+    hint && html`<p class="card-hint">${hint}</p>`
+  }</div>`
+}
+
+/** A section of a page. `id`: its anchor. */
+export function section(id: string, heading: Part, content: Part, actions?: Part): Html {
+  return html`<section class="panel" aria-labelledby="${id}">
+<div class="panel-head"><h2 id="${id}">${heading}</h2>${actions && html`<div class="actions">${actions}</div>`}</div>
+${content}
+</section>`
+}
+
+/** The label of a column. `number`: right-aligned; `actions`: buttons at the end of the row; `line`: never wraps. */
+export type Column = string | { label: string; kind: 'number' | 'actions' | 'line' }
+
+/** A column of figures. */
+export function number(label: string): Column {
+  return { label, kind: 'number' }
+}
+
+/**
+ * A table whose first column is the row header. On narrow screens each row becomes a card. `caption`: for screen readers.
+ */
+export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[]): Html {
+  const all = columns.map((column) => (typeof column === 'string' ? { label: column, kind: undefined } : column))
+  // Explicit roles, because browsers drop the table semantics when CSS turns the rows into cards.
+  return html`<div class="table"><table role="table">
+<caption class="unseen">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${all.map(
+    ({ label, kind }) =>
+      html`<th role="columnheader" scope="col"${kind && html` class="${kind}"`}>${
+        kind === 'actions' ? html`<span class="unseen">${label}</span>` : label
+      }</th>`,
+  )}</tr></thead>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${all.map((column, n) => cellOf(cells[n], column, n))}</tr>\n`)}</tbody>
+</table></div>`
+}
+
+function cellOf(cell: Part, { label, kind }: { label: string; kind: string | undefined }, n: number): Html {
+  if (n === 0) return html`<th role="rowheader" scope="row">${cell}</th>`
+  return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
+}
+
+type Url = string | undefined
+
+/** Links to the other pages of a list, oldest first. Undefined if there is only one page. */
+export function pagerFromOldest({ first, next }: { first: Url; next: Url }): Html | undefined {
+  return pages([first, 'Oldest'], [next, 'Newer'])
+}
+
+/** Links to the other pages of a list, newest first. Undefined if there is only one page. */
+export function pager({ newest, older }: { newest?: Url; older?: Url }): Html | undefined {
+  return pages([newest, 'Newest'], [older, 'Older'])
+}
+
+function pages([first, firstLabel]: [Url, string], [next, nextLabel]: [Url, string]): Html | undefined {
+  if (first === undefined && next === undefined) return
+  return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${firstLabel}</a>`}${
+    next !== undefined && html`<a class="button" href="${next}" rel="next">${nextLabel}</a>`
+  }</nav>`
+}

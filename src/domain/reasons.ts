@@ -1,0 +1,163 @@
+/** The error codes that this server sends: RFC 6749 §5.2 and, for its own failures, §4.1.2.1; RFC 6750 §3.1. */
+type ErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'unsupported_grant_type'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'temporarily_unavailable'
+  | 'server_error'
+
+/** An error answer. In the description, {field} stands for a field or a method that depends on the request. */
+export interface ErrorAnswer {
+  status: number
+  code: ErrorCode
+  description: string
+}
+
+/** The answer to callers, and the explanation for operators. */
+interface ReasonFacts extends ErrorAnswer {
+  /** Shown in the console. Undefined: the reason needs no explanation. */
+  words?: string | undefined
+}
+
+/** Why a client is not authenticated. For the log: the wire does not tell them apart. */
+export const AUTHENTICATION_REASONS = {
+  'not a suite': notAuthenticated('Only suites may use introspection'),
+  'unknown client': notAuthenticated('No application or suite has this client id'),
+  'wrong secret': notAuthenticated('The secret does not match'),
+  'expired secret': notAuthenticated('The secret has expired'),
+  'revoked secret': notAuthenticated('The secret was revoked'),
+  'suspended application': notAuthenticated('The application is suspended'),
+}
+
+export type AuthenticationReason = keyof typeof AUTHENTICATION_REASONS
+
+/** Why a token is not active (RFC 7662 §2.2). For the log: the wire does not tell them apart. */
+const INACTIVE_REASONS = {
+  'no token': invalidToken(),
+  'malformed token': invalidToken(),
+  'unknown token': invalidToken(),
+  'removed application': invalidToken(),
+  'expired token': invalidToken('The token is older than 60 minutes'),
+  'revoked token': invalidToken('The token was revoked'),
+  'suspended application': invalidToken('The application is suspended'),
+}
+
+export type InactiveReason = keyof typeof INACTIVE_REASONS
+
+/** Why a token does not pass a check for a suite. */
+export const CHECK_REASONS = {
+  ...INACTIVE_REASONS,
+  'application not approved': {
+    status: 403,
+    code: 'insufficient_scope',
+    description: 'The application is not approved for this suite',
+    words: 'The application is not approved for the suite',
+  },
+  /** Whatever the token is. */
+  'no such suite': invalidRequest(404, 'There is no such suite'),
+} satisfies Record<string, ReasonFacts>
+
+export type CheckReason = keyof typeof CHECK_REASONS
+
+/** Why a request is refused or fails. */
+export const REQUEST_REASONS = {
+  'not HTTP': invalidRequest(400, 'The request is not HTTP'),
+  'request too slow': invalidRequest(408, 'The request took too long'),
+  'headers too large': invalidRequest(431, 'The headers are too large'),
+  'Host header missing': invalidRequest(400, 'The Host header is missing'),
+  'fragment in the address': invalidRequest(400, 'The address must have no fragment'),
+  'query in the address': invalidRequest(
+    400,
+    'The address must have no query',
+    'The address has a query, the part after “?”',
+  ),
+  'not a form': invalidRequest(
+    400,
+    'The Content-Type must be application/x-www-form-urlencoded',
+    'The body is not a form: wrong Content-Type',
+  ),
+  'credentials in a header': invalidRequest(
+    400,
+    'Credentials belong in the body: leave out the Authorization header',
+    'The credentials are in the Authorization header, but belong in the body',
+  ),
+  'field missing': invalidRequest(400, 'The field {field} is missing', 'A field of the form is missing'),
+  'field empty': invalidRequest(400, 'The field {field} is empty', 'A field of the form is empty'),
+  'field repeated': invalidRequest(
+    400,
+    'The field {field} is given more than once',
+    'A field of the form is sent twice',
+  ),
+  'Authorization header repeated': invalidRequest(400, 'The Authorization header is given more than once'),
+  'Authorization header malformed': invalidRequest(400, 'The Authorization header is malformed'),
+  'credentials given twice': invalidRequest(
+    400,
+    'Credentials are given both in the body and in the Authorization header',
+    'The credentials are in the header and in the body',
+  ),
+  'request malformed': invalidRequest(400, 'The request is malformed'),
+  'no such endpoint': invalidRequest(404, 'There is no such endpoint: tokens are at POST /v1/oauth/accesstoken'),
+  'method not allowed': invalidRequest(405, 'The method is not allowed here: use {field}'),
+  'body too large': invalidRequest(413, 'The body is too large', 'The body is too large'),
+  'unsupported grant type': {
+    status: 400,
+    code: 'unsupported_grant_type',
+    description: 'The grant_type must be client_credentials',
+    words: 'The grant_type is not client_credentials',
+  },
+  'no credentials': {
+    status: 401,
+    code: 'invalid_client',
+    description: 'A suite must authenticate',
+    words: 'There are no credentials',
+  },
+  'too many failures': unavailable(
+    429,
+    'Too many wrong credentials; try again later',
+    'Too many wrong credentials: wait and try again',
+  ),
+  'token quota exceeded': unavailable(
+    429,
+    'Too many tokens in this hour; use a token until it expires',
+    'The quota of tokens for this hour is used up',
+  ),
+  'too many imported secrets to check': unavailable(503, 'The server is busy; try again'),
+  'store unavailable': unavailable(503, 'The server cannot do this now; try again'),
+  'unexpected error': { status: 500, code: 'server_error', description: 'The server failed' },
+} satisfies Record<string, ReasonFacts>
+
+export type RequestReason = keyof typeof REQUEST_REASONS
+
+export type Reason = CheckReason | AuthenticationReason | RequestReason
+
+const REASONS: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
+
+/** The facts of a reason in the log, which may be a reason of another version: then undefined. */
+export function factsOf(reason: string): ReasonFacts | undefined {
+  return REASONS[reason]
+}
+
+/** Whether a reason is one for refusing a token, and not the request for one. */
+export function isOfTokens(reason: string): boolean {
+  return reason in CHECK_REASONS && !(reason in AUTHENTICATION_REASONS)
+}
+
+/** The answer to every client that is not authenticated, RFC 6749 §5.2. */
+function notAuthenticated(words: string): ReasonFacts {
+  return { status: 401, code: 'invalid_client', description: 'Unknown client or wrong secret', words }
+}
+
+/** The answer to every token that is not active, RFC 6750 §3.1. */
+function invalidToken(words?: string): ReasonFacts {
+  return { status: 401, code: 'invalid_token', description: 'The token is invalid', words }
+}
+
+function invalidRequest(status: number, description: string, words?: string): ReasonFacts {
+  return { status, code: 'invalid_request', description, words }
+}
+
+function unavailable(status: number, description: string, words?: string): ReasonFacts {
+  return { status, code: 'temporarily_unavailable', description, words }
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { timestamp } from './time.ts'
+
+// The described schema of a view makes its JSON (`view`), Fastify's serializer and its part of the OpenAPI document
+// (`jsonSchema`). The names of its fields are the JSON names.
+
+export const text = (description: string) => z.string().describe(description)
+
+export const whole = (description: string) => z.number().meta({ type: 'integer', description })
+
+export const real = (description: string) => z.number().describe(description)
+
+export const flag = (description: string) => z.boolean().describe(description)
+
+export const constant = <const Value extends string | boolean>(value: Value, description: string) =>
+  z.literal(value).describe(description)
+
+export const choice = <const Word extends string>(words: readonly Word[], description: string) =>
+  z.enum(words).describe(description)
+
+export const list = <Item extends z.ZodType>(description: string, item: Item) => z.array(item).describe(description)
+
+/** A time: text of RFC 3339 in a view, milliseconds since the epoch in what it is made of. */
+export const time = (description: string) => z.string().brand<'time'>().meta({ format: 'date-time', description })
+
+/** Any fields of an object, or null. */
+export const fields = (description: string) =>
+  z
+    .custom<Readonly<Record<string, unknown>> | null>()
+    .meta({ type: ['object', 'null'], additionalProperties: true, description })
+
+/** An object with these fields and no others. `title`: its name in the OpenAPI document. */
+export const object = <Fields extends z.ZodRawShape>(title: string, description: string, fields: Fields) =>
+  z.strictObject(fields).meta({ title, description })
+
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name
+
+/** Fields in camel case, times in milliseconds since the epoch, undefined or null for what is null in the view. */
+type Source<View> =
+  View extends z.infer<ReturnType<typeof time>>
+    ? number
+    : View extends null
+      ? null | undefined
+      : View extends readonly (infer Item)[]
+        ? readonly Source<Item>[]
+        : View extends object
+          ? { readonly [Name in keyof View & string as CamelCase<Name>]: Source<View[Name]> }
+          : View
+
+/** What the view of this schema is made of. */
+export type SourceOf<Schema extends z.ZodType> = Source<z.infer<Schema>>
+
+/** The view of a value: the fields of the schema in its order, and no others. */
+export function view<Schema extends z.ZodType>(schema: Schema, value: SourceOf<Schema>): z.infer<Schema> {
+  return viewerOf(schema)(value) as z.infer<Schema>
+}
+
+type Viewer = (value: unknown) => unknown
+
+/** Made once per schema: asking zod for each value is slow. */
+const VIEWERS = new WeakMap<object, Viewer>()
+
+function viewerOf(schema: object): Viewer {
+  const viewer = VIEWERS.get(schema) ?? makeViewer(schema)
+  VIEWERS.set(schema, viewer)
+  return viewer
+}
+
+function makeViewer(schema: object): Viewer {
+  if (schema instanceof z.ZodNullable) {
+    const inner = viewerOf(schema.unwrap())
+    return (value) => (value === undefined || value === null ? null : inner(value))
+  }
+  if (schema instanceof z.ZodArray) {
+    const item = viewerOf(schema.element)
+    return (values) => (values as unknown[]).map((value) => item(value))
+  }
+  if (schema instanceof z.ZodObject) {
+    const fields = Object.entries<object>(schema.shape).map(
+      ([name, field]) => [name, camelCase(name), viewerOf(field)] as const,
+    )
+    return (value) => {
+      const shown: Record<string, unknown> = {}
+      for (const [name, source, viewer] of fields) shown[name] = viewer((value as Record<string, unknown>)[source])
+      return shown
+    }
+  }
+  const isTime = schema instanceof z.ZodString && schema.meta()?.format === 'date-time'
+  return isTime ? (value) => timestamp(Number(value)) : (value) => value
+}
+
+/** The same with its names in camel case: `developerEmail` for `developer_email`. */
+export function camelCased<Fields extends object>(json: object): Fields {
+  return Object.fromEntries(Object.entries(json).map(([name, value]) => [camelCase(name), value])) as Fields
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+export type JsonSchema = Record<string, unknown>
+
+/** The JSON Schema of a schema, without `$ref`. What may be null has its type and null. */
+export function jsonSchema(schema: z.ZodType): JsonSchema {
+  const { $schema, ...json } = z.toJSONSchema(schema, { unrepresentable: 'any', override: joinNull })
+  return json
+}
+
+/** Joins a schema and null. If the pair has a description of its own, the schema's title is not its name. */
+function joinNull({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const { anyOf: [value, none] = [], ...own } = jsonSchema
+  if (none?.type !== 'null') return
+  delete jsonSchema.anyOf
+  Object.assign(jsonSchema, value, own, { type: [value?.type, 'null'] })
+  if (own.description !== undefined && own.title === undefined) delete jsonSchema.title
+}

@@ -1,0 +1,73 @@
+import type { Listener } from '../ops/listener.ts'
+import type { Opened } from '../store/opened.ts'
+import { VERSION } from '../version.ts'
+import { type AdminConfig, startAdmin } from './admin.ts'
+import { createServerFigures, type Workers } from './figures.ts'
+import { type OpsConfig, startOps } from './ops.ts'
+import { startPurgeLoop } from './purge-loop.ts'
+import type { OperatorSignal } from './signals.ts'
+import type { Telemetry } from './telemetry.ts'
+
+export type ControlConfig = OpsConfig & AdminConfig
+
+/** What a server has once, beside the processes that answer requests: an open store, the listeners for operators, the purge. */
+export function createControlPlane(
+  open: () => Promise<Opened>,
+  { observe, numbers, flush }: Telemetry,
+  config: ControlConfig,
+  workers: Workers,
+) {
+  const figures = numbers && createServerFigures(numbers, workers)
+  let ops: Listener | undefined
+  let store: Opened | undefined
+  let admin: Listener | undefined
+  let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
+
+  /** Closes everything, once `answering` has ended. */
+  async function close(answering?: Promise<unknown>): Promise<void> {
+    await Promise.all([admin?.close(), answering])
+    await purgeLoop?.stop()
+    await Promise.all([store?.close(), ops?.close()])
+  }
+
+  return {
+    /** The processes that answer requests; undefined if nothing is counted. */
+    fleet: figures?.fleet,
+
+    /** Opens the store and the listeners. Throws OperatorError. */
+    async open(): Promise<Opened> {
+      ops = await startOps(config, { figures, observe })
+      store = await open()
+      figures?.ofStore.open(store)
+      admin = await startAdmin(config, { store, observe, figures })
+      return store
+    },
+
+    /** Starts the purge, and reports that requests are answered at this address. */
+    begin(address: string, workers?: number): { address: string; admin: string | undefined } {
+      const { database, previous } = store as Opened
+      purgeLoop = startPurgeLoop({ store: store as Opened, now: Date.now, monotonic: () => performance.now(), observe })
+      const listeners = { address, ops: ops?.address, admin: admin?.address }
+      observe({ type: 'ready', version: VERSION, ...listeners, database, previous, ...(workers && { workers }) })
+      return listeners
+    },
+
+    close,
+
+    /**
+     * Ends the server in order, because of a signal if there is one. `endAnswering` ends the processes that answer requests.
+     * Waits for the end of the start if `started` is given.
+     */
+    async stop(
+      signal: OperatorSignal | undefined,
+      endAnswering: () => Promise<unknown>,
+      started?: Promise<unknown>,
+    ): Promise<void> {
+      observe({ type: 'stopping', signal })
+      if (started) await started
+      await close(endAnswering())
+      await flush()
+      observe({ type: 'stopped' })
+    },
+  }
+}
