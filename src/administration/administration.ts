@@ -1,4 +1,5 @@
 import type { Author } from '../domain/audit-event.ts'
+import { type ChangeEvent, eventOf } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
@@ -22,11 +23,18 @@ export type Administration = ReturnType<typeof createAdministration>
 
 /** What an operator can do, by subject. What cannot be done is an OperatorError and changes nothing. */
 export function createAdministration({ store, now, observe, author }: AdministrationOptions) {
+  const audit = () => ({ author, at: now() })
+  const report = (change: ChangeEvent) => observe({ ...change, ...author })
   const context: Context = {
     store,
     now,
-    audit: () => ({ author, at: now() }),
-    report: (change) => observe({ ...change, ...author }),
+    audit,
+    report,
+    async change(change, audited = audit()) {
+      const result = await store.change(change, audited)
+      if (result.changed) report(eventOf(change, result))
+      return result
+    },
   }
   return {
     applications: createApplications(context),

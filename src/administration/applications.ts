@@ -1,10 +1,11 @@
 import {
   type Application,
   type ApplicationChanges,
+  type ApplicationValues,
   generateClientId,
   type NewApplication,
 } from '../domain/application.ts'
-import type { Change } from '../domain/events.ts'
+import type { Change, ChangeEvent } from '../domain/change.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import {
   digestGenerated,
@@ -26,9 +27,7 @@ import { createSearch } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** What an operator says of an application to be registered. Ids and secrets that are left out are generated. */
-export interface Registration {
-  name: string
-  developerEmail: string
+export interface Registration extends ApplicationValues {
   clientId?: string | undefined
   clientSecret?: string | undefined
   /** The suites to approve it for; left out: every suite there is. */
@@ -36,11 +35,9 @@ export interface Registration {
 }
 
 /** A registered application. A generated secret is shown this once; undefined where it was imported. */
-export interface RegisteredApplication {
+export interface RegisteredApplication extends ApplicationValues {
   clientId: string
   clientSecret: string | undefined
-  name: string
-  developerEmail: string
 }
 
 /** An application with all that operators see of it. */
@@ -56,9 +53,9 @@ export interface PreparedApplication {
   registered: RegisteredApplication
 }
 
-/** Who may ask for tokens. */
+/** Applications: the clients that may ask for tokens. */
 export function createApplications(context: Context) {
-  const { store, now, audit, report } = context
+  const { store, now, report } = context
 
   /** Registers one application. Resolves with the suites it is approved for now. */
   async function register(
@@ -67,7 +64,7 @@ export function createApplications(context: Context) {
   ): Promise<RegisteredApplication & Pick<Application, 'suites'>> {
     const registered = await once<RegisteredApplication>(context, repeatable, async (auditOf) => {
       const { newApplication, registered } = await prepareApplication(registration, { now })
-      await assertSuites(registration.suites ?? [], unknownSuiteField)
+      await assertSuites(context, registration.suites ?? [], unknownSuiteField)
       const added = await store.register({ suites: [], applications: [newApplication] }, auditOf(registered))
       if (added.applications.length === 0) throw takenId(newApplication.clientId)
       report(applicationRegistered(newApplication))
@@ -80,25 +77,29 @@ export function createApplications(context: Context) {
 
   /** The application of this client id, with all that operators see of it. */
   async function show(clientId: string): Promise<ShownApplication> {
-    const application = await find(clientId)
+    const application = await find(context, clientId)
+    const [use] = await store.listApplicationUses([application.key])
     return {
       ...application,
       secrets: await listSecrets({ store, now }, application.secrets),
-      lastTokenAt: await store.lastTokenAt(application.key),
+      lastTokenAt: use?.lastTokenAt,
     }
   }
 
+  return { register, ...createSearch({ store, now }), show, ...createApplicationChanges(context) }
+}
+
+/**
+ * Changes of one application. The store is asked also where an application is so already: what another process did a moment ago
+ * may not be on disk yet.
+ */
+function createApplicationChanges(context: Context) {
+  const { now, change } = context
+
   /** Changes what is given. Resolves to whether any value was another one. Throws OperatorError with all that is wrong. */
   async function update(clientId: string, changes: ApplicationChanges): Promise<boolean> {
-    const { name, developerEmail } = valid(updateSchema, changes)
-    const before = await find(clientId)
-    await store.updateApplication(clientId, { name, developerEmail }, audit())
-    const changed = [
-      ...(name !== undefined && name !== before.name ? ['name'] : []),
-      ...(developerEmail !== undefined && developerEmail !== before.developerEmail ? ['developer_email'] : []),
-    ]
-    if (changed.length > 0) report({ type: 'application updated', clientId, changed })
-    return changed.length > 0
+    const values = valid(updateSchema, changes)
+    return changeKnown({ type: 'application updated', clientId, values })
   }
 
   /**
@@ -107,7 +108,7 @@ export function createApplications(context: Context) {
    */
   async function addSecret(clientId: string, clientSecret: string): Promise<void> {
     valid(importedSecretSchema, { clientSecret })
-    const { secrets } = await find(clientId)
+    const { secrets } = await find(context, clientId)
     const active = secrets.filter((secret) => secretState(secret, now()) === 'active')
     const same = await findSame(active, clientSecret)
     if (same) throw conflict(`${clientId} has this secret already: it is its secret ${same.id}.`)
@@ -117,90 +118,56 @@ export function createApplications(context: Context) {
       throw conflict(`${clientId} has ${MAX_IMPORTED} imported secrets already (${ids}): revoke one first.`)
     }
     const secret = { digest: await digestImported(clientSecret), createdAt: now() }
-    if (await store.addSecret(clientId, secret, audit())) report({ type: 'secret added', clientId })
+    await change({ type: 'secret added', owner: clientId, secret })
   }
 
-  /** From the next request on the application gets no token, and its tokens are inactive. */
-  async function suspend(clientId: string): Promise<void> {
-    if (await setStatus(clientId, 'suspended')) report({ type: 'application suspended', clientId })
-  }
-
-  async function resume(clientId: string): Promise<void> {
-    if (await setStatus(clientId, 'active')) report({ type: 'application resumed', clientId })
-  }
-
-  /**
-   * Resolves to whether that changes anything. The store is asked in any case: what another process did a moment ago may not
-   * be on disk yet.
-   */
-  async function setStatus(clientId: string, status: Application['status']): Promise<boolean> {
-    const before = await find(clientId)
-    await store.setStatus(clientId, status, audit())
-    return before.status !== status
-  }
-
-  async function remove(clientId: string): Promise<void> {
-    if (!(await store.removeApplication(clientId, audit()))) throw unknownApplication(clientId)
-    report({ type: 'application removed', clientId })
-  }
-
-  /** From the next check on the application's tokens are valid at the suites. */
-  async function approve(clientId: string, ...suiteIds: string[]): Promise<void> {
-    const each = new Set(suiteIds)
-    const before = await approvals(clientId, each)
-    for (const suite of each) {
-      await store.approve(clientId, suite, audit())
-      if (!before.includes(suite)) report({ type: 'application approved', clientId, suite })
+  /** Approves an application for suites, or withdraws that, from the next check on. Resolves to the suites that changed. */
+  async function changeApprovals(
+    type: 'application approved' | 'approval withdrawn',
+    clientId: string,
+    suiteIds: string[],
+  ): Promise<string[]> {
+    await find(context, clientId)
+    await assertSuites(context, suiteIds)
+    const changed: string[] = []
+    for (const suite of new Set(suiteIds)) {
+      if ((await change({ type, clientId, suite })).changed) changed.push(suite)
     }
+    return changed
   }
 
-  /** From the next check on they are not. Resolves to the suites that it was approved for. */
-  async function withdraw(clientId: string, ...suiteIds: string[]): Promise<string[]> {
-    const each = new Set(suiteIds)
-    const before = await approvals(clientId, each)
-    for (const suite of each) {
-      await store.withdraw(clientId, suite, audit())
-      if (before.includes(suite)) report({ type: 'approval withdrawn', clientId, suite })
-    }
-    return [...each].filter((suite) => before.includes(suite))
-  }
-
-  /** Revokes every token that the application was issued until now. */
-  async function revokeAllTokens(clientId: string): Promise<void> {
-    if (!(await store.revokeTokens(clientId, now(), audit()))) throw unknownApplication(clientId)
-    report({ type: 'all tokens revoked', clientId })
-  }
-
-  /** The suites that the application is approved for. Throws OperatorError where it or one of these suites is unknown. */
-  async function approvals(clientId: string, suiteIds: Iterable<string>): Promise<readonly string[]> {
-    const { suites } = await find(clientId)
-    await assertSuites(suiteIds)
-    return suites
-  }
-
-  async function find(clientId: string): Promise<Application> {
-    const application = await store.findApplication(clientId)
-    if (!application) throw unknownApplication(clientId)
-    return application
-  }
-
-  async function assertSuites(suiteIds: Iterable<string>, unknown = unknownSuite): Promise<void> {
-    for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknown(suiteId)
+  /** Resolves to whether anything changed. Throws OperatorError if there is no such application. */
+  async function changeKnown(one: Change & { clientId: string }): Promise<boolean> {
+    const { changed } = await change(one)
+    if (!changed) await find(context, one.clientId)
+    return changed
   }
 
   return {
-    register,
-    ...createSearch({ store, now }),
-    show,
     update,
     addSecret,
-    suspend,
-    resume,
-    remove,
-    approve,
-    withdraw,
-    revokeAllTokens,
+    /** From the next request on the application gets no token, and its tokens are inactive. */
+    suspend: (clientId: string) => changeKnown({ type: 'application suspended', clientId }),
+    resume: (clientId: string) => changeKnown({ type: 'application resumed', clientId }),
+    remove: (clientId: string) => changeKnown({ type: 'application removed', clientId }),
+    approve: (clientId: string, ...suiteIds: string[]) => changeApprovals('application approved', clientId, suiteIds),
+    /** Resolves to the suites that it was approved for. */
+    withdraw: (clientId: string, ...suiteIds: string[]) => changeApprovals('approval withdrawn', clientId, suiteIds),
+    /** Revokes every token that the application was issued until now. */
+    revokeAllTokens: (clientId: string) => changeKnown({ type: 'all tokens revoked', clientId }),
   }
+}
+
+/** Throws OperatorError if there is no application of this client id. */
+async function find({ store }: Context, clientId: string): Promise<Application> {
+  const application = await store.findApplication(clientId)
+  if (application) return application
+  throw new OperatorError(`There is no application with the client id ${clientId}.`, { kind: 'not found' })
+}
+
+/** Throws `unknown` of the first of these suites that does not exist. */
+async function assertSuites({ store }: Context, suiteIds: Iterable<string>, unknown = unknownSuite): Promise<void> {
+  for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknown(suiteId)
 }
 
 interface PrepareOptions {
@@ -214,25 +181,24 @@ export async function prepareApplication(
   registration: Registration,
   { now, skipNamesake = false }: PrepareOptions,
 ): Promise<PreparedApplication> {
-  const { name, developerEmail, clientId = generateClientId(), clientSecret } = valid(registrationSchema, registration)
+  const { clientId = generateClientId(), clientSecret, ...values } = valid(registrationSchema, registration)
   const generated = clientSecret === undefined ? generateSecret() : undefined
   const digest = clientSecret === undefined ? digestGenerated(generated as string) : await digestImported(clientSecret)
   const createdAt = now()
   return {
     newApplication: {
       clientId,
-      name,
-      developerEmail,
+      ...values,
       createdAt,
       secret: { digest, createdAt },
       suites: registration.suites ? [...new Set(registration.suites)] : 'all',
       skipNamesake,
     },
-    registered: { clientId, clientSecret: generated, name, developerEmail },
+    registered: { clientId, clientSecret: generated, ...values },
   }
 }
 
-export function applicationRegistered({ clientId, name, suites }: NewApplication): Change {
+export function applicationRegistered({ clientId, name, suites }: NewApplication): ChangeEvent {
   return { type: 'application registered', clientId, name, suites }
 }
 
@@ -246,10 +212,6 @@ async function findSame(secrets: readonly Secret[], presented: string): Promise<
 
 function conflict(message: string): OperatorError {
   return new OperatorError(message, { kind: 'conflict' })
-}
-
-function unknownApplication(clientId: string): OperatorError {
-  return new OperatorError(`There is no application with the client id ${clientId}.`, { kind: 'not found' })
 }
 
 /** An unknown suite in a registration: an error of its `suites` field. */

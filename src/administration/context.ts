@@ -1,5 +1,5 @@
 import type { Audit } from '../domain/audit-event.ts'
-import type { Change } from '../domain/events.ts'
+import type { Change, ChangeEvent, ChangeResult } from '../domain/change.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 
@@ -10,5 +10,7 @@ export interface Context {
   /** The author and time of a change, for the store's audit trail. */
   audit: () => Audit
   /** Reports a change when it is durable. */
-  report: (change: Change) => void
+  report: (change: ChangeEvent) => void
+  /** Makes a change, and reports it if anything is different then. */
+  change: (change: Change, audit?: Audit) => Promise<ChangeResult>
 }

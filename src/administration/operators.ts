@@ -12,7 +12,6 @@ import {
 } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated } from '../domain/secret.ts'
-import { timestamp } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { operatorSchema, valid } from './rules.ts'
 
@@ -30,14 +29,14 @@ export interface ListedOperator extends Operator {
 }
 
 /** The operators who may use the admin listener. They and their keys are added on the command line only (docs/adr/0023). */
-export function createOperators({ store, now, audit, report }: Context) {
+export function createOperators(context: Context) {
+  const { store, now, change } = context
+
   async function add(name: string, role: Role): Promise<ListedOperator> {
-    assertCommandLine()
-    const operator = valid(operatorSchema, { name, role })
-    if (!(await store.addOperator({ ...operator, createdAt: now() }, audit()))) {
-      throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
-    }
-    report({ type: 'operator added', operator: name, role })
+    assertCommandLine(context)
+    valid(operatorSchema, { name, role })
+    const { changed } = await change({ type: 'operator added', operator: name, role })
+    if (!changed) throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
     return show(name)
   }
 
@@ -47,9 +46,7 @@ export function createOperators({ store, now, audit, report }: Context) {
   }
 
   async function show(name: string): Promise<ListedOperator> {
-    const operator = await store.findOperator(name)
-    if (!operator) throw unknownOperator(name)
-    return listed(operator)
+    return listed(await find(context, name))
   }
 
   function listed(operator: Operator): ListedOperator {
@@ -62,62 +59,72 @@ export function createOperators({ store, now, audit, report }: Context) {
 
   /** The operator's keys, sessions and login links are refused from the next request on. */
   async function remove(name: string): Promise<void> {
-    await show(name)
-    if (!(await store.removeOperator(name, audit()))) throw unknownOperator(name)
-    report({ type: 'operator removed', operator: name })
+    const { changed } = await change({ type: 'operator removed', operator: name })
+    if (!changed) throw unknownOperator(name)
   }
+
+  return { add, list, show, remove, ...createCredentials(context) }
+}
+
+/** What operators authenticate with: admin keys, login links and sessions. */
+function createCredentials(context: Context) {
+  const { audit, change } = context
 
   /** Creates an admin key, which is shown only this once. Throws OperatorError if the lifetime is not within 365 days. */
   async function addKey(name: string, lifetimeMs: number): Promise<{ adminKey: string; id: number; endsAt: number }> {
-    assertCommandLine()
+    assertCommandLine(context)
     if (!(lifetimeMs > 0 && lifetimeMs <= LONGEST_KEY_MS)) {
       throw new OperatorError('An admin key must expire in the future, 365 days from now at most.')
     }
     const adminKey = generateAdminKey()
-    const createdAt = now()
-    const endsAt = createdAt + lifetimeMs
-    const id = await store.addAdminKey(name, { digest: digestGenerated(adminKey), createdAt, endsAt }, audit())
+    const audited = audit()
+    const endsAt = audited.at + lifetimeMs
+    const digest = digestGenerated(adminKey)
+    const { id } = await change({ type: 'operator key added', operator: name, digest, endsAt }, audited)
     if (id === undefined) throw unknownOperator(name)
-    report({ type: 'operator key added', operator: name, keyId: id, endsAt: timestamp(endsAt) })
     return { adminKey, id, endsAt }
   }
 
   /** Resolves to false if the key was revoked before. */
   async function revokeKey(name: string, id: number): Promise<boolean> {
-    const { keys } = await show(name)
-    if (!(await store.revokeAdminKey(name, id, now(), audit()))) {
-      throw new OperatorError(`The operator ${name} has no key ${id}.`, { kind: 'not found' })
-    }
-    const isNew = !keys.some((key) => key.id === id && key.state === 'revoked')
-    if (isNew) report({ type: 'operator key revoked', operator: name, keyId: id })
-    return isNew
+    const { changed } = await change({ type: 'operator key revoked', operator: name, keyId: id })
+    if (changed) return true
+    const { keys } = await find(context, name)
+    if (keys.some((key) => key.id === id)) return false
+    throw new OperatorError(`The operator ${name} has no key ${id}.`, { kind: 'not found' })
   }
 
   /** Creates the code of a login link: valid for one login within ten minutes. */
   async function makeLoginCode(name: string): Promise<{ code: string; endsAt: number }> {
-    assertCommandLine()
-    const createdAt = now()
-    const endsAt = createdAt + LOGIN_CODE_LIFETIME
+    assertCommandLine(context)
+    const audited = audit()
+    const endsAt = audited.at + LOGIN_CODE_LIFETIME
     const code = generateLoginCode(endsAt)
-    if (!(await store.addLoginCode(name, { digest: digestGenerated(code), createdAt, endsAt }, audit()))) {
-      throw unknownOperator(name)
-    }
-    report({ type: 'login link made', operator: name, endsAt: timestamp(endsAt) })
+    const digest = digestGenerated(code)
+    const { changed } = await change({ type: 'login link made', operator: name, digest, endsAt }, audited)
+    if (!changed) throw unknownOperator(name)
     return { code, endsAt }
   }
 
   async function endSession(name: string, id: number): Promise<void> {
-    await show(name)
-    if (!(await store.endSession(name, id, audit())))
-      throw new OperatorError(`The operator ${name} has no session ${id}.`, { kind: 'not found' })
-    report({ type: 'session ended', operator: name, sessionId: id })
+    const { changed } = await change({ type: 'session ended', operator: name, sessionId: id })
+    if (changed) return
+    await find(context, name)
+    throw new OperatorError(`The operator ${name} has no session ${id}.`, { kind: 'not found' })
   }
 
-  /** Throws OperatorError unless called by the command line: no request from the network may create a credential. */
-  function assertCommandLine(): void {
-    if (audit().author.origin === 'command line') return
-    throw new OperatorError('Operators, their keys and login links are added by the command line only.')
-  }
+  return { addKey, revokeKey, makeLoginCode, endSession }
+}
 
-  return { add, list, show, remove, addKey, revokeKey, makeLoginCode, endSession }
+/** Throws OperatorError if there is no operator of this name. */
+async function find({ store }: Context, name: string): Promise<Operator> {
+  const operator = await store.findOperator(name)
+  if (!operator) throw unknownOperator(name)
+  return operator
+}
+
+/** Throws OperatorError unless called by the command line: no request from the network may create a credential. */
+function assertCommandLine({ audit }: Context): void {
+  if (audit().author.origin === 'command line') return
+  throw new OperatorError('Operators, their keys and login links are added by the command line only.')
 }

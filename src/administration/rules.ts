@@ -1,5 +1,5 @@
 import { type output, type ZodType, z } from 'zod'
-import { MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { type ApplicationField, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 
@@ -57,9 +57,14 @@ export const fields = {
     .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it'),
 }
 
+/** What operators say of an application. */
+const applicationValues = { name: fields.name, developerEmail: fields.developerEmail } satisfies Record<
+  ApplicationField,
+  ZodType
+>
+
 export const registrationSchema = z.object({
-  name: fields.name,
-  developerEmail: fields.developerEmail,
+  ...applicationValues,
   clientId: fields.clientId.optional(),
   clientSecret: fields.clientSecret.optional(),
   suites: z
@@ -68,7 +73,7 @@ export const registrationSchema = z.object({
     .describe('The suites to approve it for; by default, all that exist at this moment'),
 })
 
-export const updateSchema = registrationSchema.pick({ name: true, developerEmail: true }).partial()
+export const updateSchema = z.object(applicationValues).partial()
 
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
 

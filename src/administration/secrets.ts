@@ -2,7 +2,6 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, generateSecret, type Secret, type SecretState, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
-import { timestamp } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 
@@ -25,7 +24,7 @@ interface RotatedSecret {
 
 /** What an application or a suite authenticates with. `owner`: the client id of one or the id of the other. */
 export function createSecrets(context: Context) {
-  const { store, now, audit, report } = context
+  const { store, now, change } = context
 
   /** The secrets of an owner, oldest first. */
   async function list(owner: string): Promise<ListedSecret[]> {
@@ -38,15 +37,16 @@ export function createSecrets(context: Context) {
   function rotate(owner: string, overlap: number, repeatable: Repeatable = {}): Promise<RotatedSecret> {
     return once<RotatedSecret>(context, repeatable, async (auditOf) => {
       const clientSecret = generateSecret()
-      const time = now()
-      const secret = { digest: digestGenerated(clientSecret), createdAt: time }
-      const rotated = { clientSecret, othersEndAt: time + overlap }
+      const createdAt = now()
+      const secret = { digest: digestGenerated(clientSecret), createdAt }
+      const rotated = { clientSecret, othersEndAt: createdAt + overlap }
       const { othersEndAt } = rotated
-      const deleteBefore = time - KEEP_ENDED_MS
-      if (!(await store.rotateSecret(owner, secret, othersEndAt, deleteBefore, auditOf(rotated)))) {
-        throw unknownOwner(owner)
-      }
-      report({ type: 'secret rotated', clientId: owner, othersEndAt: timestamp(othersEndAt) })
+      const deleteEndedBefore = createdAt - KEEP_ENDED_MS
+      const { changed } = await change(
+        { type: 'secret rotated', owner, secret, othersEndAt, deleteEndedBefore },
+        auditOf(rotated),
+      )
+      if (!changed) throw unknownOwner(owner)
       return rotated
     })
   }
@@ -56,15 +56,12 @@ export function createSecrets(context: Context) {
    * unless that is forced.
    */
   async function revoke(owner: string, secretId: number, { force = false } = {}): Promise<boolean> {
-    const all = await list(owner)
-    if (!all.some(({ id }) => id === secretId))
-      throw new OperatorError(`${owner} has no secret ${secretId}.`, { kind: 'not found' })
-    const revokeIt = force ? store.revokeSecret : store.revokeSpareSecret
-    // The secret exists, so false means that it is the last active one.
-    if (!(await revokeIt(owner, secretId, now(), audit()))) throw lastSecret(owner, secretId)
-    const isNew = !all.some(({ id, state }) => id === secretId && state === 'revoked')
-    if (isNew) report({ type: 'secret revoked', clientId: owner, secretId })
-    return isNew
+    const { changed } = await change({ type: 'secret revoked', owner, secretId, force })
+    if (changed) return true
+    const secret = (await list(owner)).find(({ id }) => id === secretId)
+    if (!secret) throw new OperatorError(`${owner} has no secret ${secretId}.`, { kind: 'not found' })
+    if (secret.state !== 'revoked') throw lastSecret(owner, secretId)
+    return false
   }
 
   return { list, rotate, revoke }

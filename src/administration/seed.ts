@@ -47,7 +47,7 @@ export function createSeed(context: Context) {
 
 /** Gives each another secret. */
 function renewStep(
-  { store, now, audit, report }: Context,
+  { now, change }: Context,
   suites: SeedPlan['renewed']['suites'],
   applications: SeedPlan['renewed']['applications'],
 ): SeedStep {
@@ -61,8 +61,8 @@ function renewStep(
     for (const one of [...step.suites, ...step.applications]) {
       const owner = 'suiteId' in one ? one.suiteId : one.clientId
       const secret = { digest: digestGenerated(one.clientSecret), createdAt: now() }
-      if (await store.addSecret(owner, secret, audit())) report({ type: 'secret added', clientId: owner })
-      else refused.push(owner)
+      const { changed } = await change({ type: 'secret added', owner, secret })
+      if (!changed) refused.push(owner)
     }
     return refused
   }

@@ -50,7 +50,9 @@ interface SignInOptions {
 }
 
 /** Authenticates operators: by admin key, or by a session that was started with a login link. */
-export function createSignIn({ store, now, observe }: SignInOptions) {
+export function createSignIn(options: SignInOptions) {
+  const { store, now } = options
+
   /** Resolves to the operator of an admin key, or to the reason for refusing it. Rejects with StoreUnavailable. */
   async function authenticate(adminKey: string): Promise<{ operator: Operator; key: AdminKey } | RefusedKey> {
     if (!isAdminKey(adminKey)) return { reason: 'malformed key' }
@@ -64,6 +66,11 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
     return { operator: found.operator, key }
   }
 
+  return { authenticate, ...createLogins(options) }
+}
+
+/** Logins with a link, and the sessions that they start. */
+function createLogins({ store, now, observe }: SignInOptions) {
   /** Checks a login code without using it up. Rejects with StoreUnavailable. */
   async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
     const endsAt = endOfLoginCode(code)
@@ -96,15 +103,13 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
       remoteAddress,
       userAgent: userAgent.slice(0, LONGEST_USER_AGENT),
     }
-    const id = await store.beginSession(found.operator, codeDigest, newSession, { author, at: createdAt })
-    const begun = id === undefined ? undefined : await findSession(reference)
+    const { changed } = await store.change(
+      { type: 'operator logged in', operator: found.operator, codeDigest, session: newSession },
+      { author, at: createdAt },
+    )
+    const begun = changed ? await findSession(reference) : undefined
     if (!begun) return 'used login link'
-    observe({
-      type: 'operator logged in',
-      operator: found.operator,
-      sessionId: begun.session.id,
-      ...author,
-    })
+    observe({ type: 'operator logged in', operator: found.operator, sessionId: begun.session.id, ...author })
     return { reference, ...begun }
   }
 
@@ -127,7 +132,7 @@ export function createSignIn({ store, now, observe }: SignInOptions) {
     return { operator: found.operator, session }
   }
 
-  return { authenticate, checkLoginCode, logIn, findSession }
+  return { checkLoginCode, logIn, findSession }
 }
 
 /** A store that can only be read must not keep operators out, so the time of use may be lost. */

@@ -1,6 +1,6 @@
 import type { Application } from '../domain/application.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
-import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
+import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
@@ -33,7 +33,7 @@ export interface PreparedSuite {
 
 /** Who may ask about tokens. */
 export function createSuites(context: Context) {
-  const { store, now, audit, report } = context
+  const { store, now, change, report } = context
 
   /** Registers one suite. `notApproved`: how many applications there are, none of which is approved for it. */
   async function register(
@@ -62,13 +62,11 @@ export function createSuites(context: Context) {
   }
 
   /** Changes its name. Resolves to whether it had another one. */
-  async function update(suiteId: string, changes: SuiteChanges): Promise<boolean> {
-    const { name } = valid(suiteUpdateSchema, changes)
-    const before = await find(suiteId)
-    await store.updateSuite(suiteId, { name }, audit())
-    if (before.name === name) return false
-    report({ type: 'suite updated', suite: suiteId, name })
-    return true
+  async function update(suiteId: string, values: { name: string }): Promise<boolean> {
+    const { name } = valid(suiteUpdateSchema, values)
+    const { changed } = await change({ type: 'suite updated', suite: suiteId, name })
+    if (!changed) await find(suiteId)
+    return changed
   }
 
   /** The applications that are approved for a suite, oldest first. */
@@ -78,8 +76,8 @@ export function createSuites(context: Context) {
 
   /** From the next check on nobody can ask in its name, and no application is approved for it. */
   async function remove(suiteId: string): Promise<void> {
-    if (!(await store.removeSuite(suiteId, audit()))) throw unknownSuite(suiteId)
-    report({ type: 'suite removed', suite: suiteId })
+    const { changed } = await change({ type: 'suite removed', suite: suiteId })
+    if (!changed) throw unknownSuite(suiteId)
   }
 
   async function find(suiteId: string): Promise<Suite> {

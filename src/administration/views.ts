@@ -1,4 +1,4 @@
-import { APPLICATION } from '../domain/application.ts'
+import { APPLICATION, columnsOf } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
 import { ADMIN_KEY, OPERATOR, SESSION, type Session } from '../domain/operator.ts'
 import { choice, fields, list, object, text, time, view, whole } from '../domain/schema.ts'
@@ -116,12 +116,12 @@ function shownSource<Shown extends ShownApplication>({ tokensValidFrom, secrets,
 }
 
 /** A registered application with its credentials. The secret is there this once, if it was generated. */
-export function registeredApplicationView({ clientId, clientSecret, name, developerEmail }: RegisteredApplication) {
+export function registeredApplicationView(registered: RegisteredApplication) {
+  const { clientId, clientSecret } = registered
   return {
     client_id: clientId,
     ...(clientSecret !== undefined && { client_secret: clientSecret }),
-    name,
-    developer_email: developerEmail,
+    ...columnsOf(registered),
     status: 'active',
   }
 }

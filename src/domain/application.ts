@@ -6,13 +6,31 @@ import { randomString } from './text.ts'
 /** Characters. Suites' ids are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
+/**
+ * What operators say of an application and may change, all of it text: each field, and its name in JSON, in the log and as a
+ * column. Its rule is in administration/rules.ts.
+ */
+const FIELDS = { name: 'name', developerEmail: 'developer_email' } as const
+
+export type ApplicationField = keyof typeof FIELDS
+
+type Column = (typeof FIELDS)[ApplicationField]
+
+export const APPLICATION_COLUMNS: readonly Column[] = Object.values(FIELDS)
+
+export type ApplicationValues = Readonly<Record<ApplicationField, string>>
+
+/** What operators say of an application, by the names of the columns. A value that is not given is undefined. */
+export function columnsOf<Value>(application: { readonly [Field in ApplicationField]?: Value }): Record<Column, Value> {
+  const columns = Object.entries(FIELDS).map(([field, column]) => [column, application[field as ApplicationField]])
+  return Object.fromEntries(columns)
+}
+
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
-export interface Application {
+export interface Application extends ApplicationValues {
   /** Never used twice, so a removed application's tokens stay invalid if its client id is registered again. */
   readonly key: ApplicationKey
   readonly clientId: string
-  readonly name: string
-  readonly developerEmail: string
   readonly status: 'active' | 'suspended'
   /** Revoke-all counts it up, and so revokes every token of an earlier generation, whatever the clocks did. */
   readonly tokenGeneration: number
@@ -46,10 +64,8 @@ export function applicationFields(application: Application) {
 export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>
 
 /** An application that is about to be registered. */
-export interface NewApplication {
+export interface NewApplication extends ApplicationValues {
   readonly clientId: string
-  readonly name: string
-  readonly developerEmail: string
   readonly createdAt: number
   readonly secret: NewSecret
   /** The suites to approve it for; all: every suite there is. */
@@ -58,11 +74,8 @@ export interface NewApplication {
   readonly skipNamesake: boolean
 }
 
-/** What can be changed of an application that is registered. */
-export interface ApplicationChanges {
-  readonly name?: string | undefined
-  readonly developerEmail?: string | undefined
-}
+/** New values of an application that is registered. */
+export type ApplicationChanges = Partial<Readonly<Record<ApplicationField, string | undefined>>>
 
 /** A new client identifier (RFC 6749 §2.2): 32 characters that form encoding leaves as they are. */
 export function generateClientId(): string {

@@ -1,5 +1,6 @@
 import type { Author } from './audit-event.ts'
-import type { OperatorReason, Role } from './operator.ts'
+import type { ChangeEvent } from './change.ts'
+import type { OperatorReason } from './operator.ts'
 import type { AuthenticationReason, CheckReason, RequestReason } from './reasons.ts'
 
 /**
@@ -142,7 +143,7 @@ interface OperatorRefused {
 }
 
 /** A change that an operator made, and who did it. */
-type AdministrationEvent = OperatorRefused | ((Change | Copying) & Author)
+type AdministrationEvent = OperatorRefused | ((ChangeEvent | Copying) & Author)
 
 /** `file`: as the operator named it; -: standard output or input. */
 type Copying =
@@ -153,34 +154,6 @@ type Copying =
   | { type: 'database copied'; database: string; movedTo: string; applications: number; suites: number; tokens: number }
   /** It can be changed again where it is. */
   | { type: 'database reopened'; database: string; movedTo: string }
-
-export type Change =
-  | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
-  /** `changed`: the fields that have another value now. */
-  | { type: 'application updated'; clientId: string; changed: readonly string[] }
-  | { type: 'application suspended' | 'application resumed' | 'application removed'; clientId: string }
-  | { type: 'application approved' | 'approval withdrawn'; clientId: string; suite: string }
-  | { type: 'suite registered'; suite: string; name: string }
-  /** `name`: the new one. */
-  | { type: 'suite updated'; suite: string; name: string }
-  | { type: 'suite removed'; suite: string }
-  /** `clientId`: of an application, or the id of a suite. `othersEndAt`: RFC 3339. */
-  | { type: 'secret rotated'; clientId: string; othersEndAt: string }
-  /** Its other secrets stay as they are. */
-  | { type: 'secret added'; clientId: string }
-  | { type: 'secret revoked'; clientId: string; secretId: number }
-  | { type: 'all tokens revoked'; clientId: string }
-  | { type: 'operator added'; operator: string; role: Role }
-  | { type: 'operator removed'; operator: string }
-  /** `endsAt`: RFC 3339. */
-  | { type: 'operator key added'; operator: string; keyId: number; endsAt: string }
-  | { type: 'operator key revoked'; operator: string; keyId: number }
-  /** `endsAt`: when the link expires. RFC 3339. */
-  | { type: 'login link made'; operator: string; endsAt: string }
-  /** With a login link. */
-  | { type: 'operator logged in'; operator: string; sessionId: number }
-  /** By an operator, before it expired. */
-  | { type: 'session ended'; operator: string; sessionId: number }
 
 /** Why connections are closed. */
 export const CLOSING_REASONS = [

@@ -92,15 +92,6 @@ export interface Session {
   readonly userAgent: string
 }
 
-/** An operator who is about to be added. */
-export type NewOperator = Pick<Operator, 'name' | 'role' | 'createdAt'>
-
-/** An admin key that is about to be added. `digest`: see `digestGenerated`. */
-export type NewAdminKey = Pick<AdminKey, 'createdAt' | 'endsAt'> & { readonly digest: string }
-
-/** The code in a login link, valid for one login. */
-export type NewLoginCode = NewAdminKey
-
 /** A session that is about to start. */
 export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest: string }
 

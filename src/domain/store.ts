@@ -1,16 +1,10 @@
-import type {
-  Application,
-  ApplicationChanges,
-  ApplicationKey,
-  ApplicationNames,
-  NewApplication,
-} from './application.ts'
+import type { Application, ApplicationKey, ApplicationNames, NewApplication } from './application.ts'
 import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
-import type { NewAdminKey, NewLoginCode, NewOperator, NewSession, Operator, Session } from './operator.ts'
+import type { Change, ChangeResult } from './change.ts'
+import type { Operator, Session } from './operator.ts'
 import type { RefusalCount, RefusedClient } from './refusal.ts'
-import type { NewSecret } from './secret.ts'
 import type { EndingSecret, ServerNode } from './statistics.ts'
-import type { NewSuite, Suite, SuiteChanges, SuiteKey } from './suite.ts'
+import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
 import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './usage.ts'
 
@@ -24,7 +18,7 @@ import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './
  * - A change waits for some seconds at most. It is refused at once while the store is known not to answer, and where too
  *   many wait. What was refused before the store had begun to write it is never written.
  */
-export interface Store extends Registry, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
+export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /** Resolves when the store can be read and, as far as is known, written, and its clock is this process's or near it. */
@@ -36,9 +30,20 @@ export interface Store extends Registry, AuditTrail, Operators, Tokens, Usage, R
   clockOffset(): number | undefined
   /** Tidies up, where what is to be tidied up has become much; resolves to what is left where that was not possible. */
   backlog(): Promise<Backlog | undefined>
+  /**
+   * Deletes at most `limit` of the rows that are older than this time, oldest first. Resolves to how many. `findToken` may still
+   * find a token that it found before: what is purged has expired, and is inactive either way.
+   */
+  purge(what: Purgeable, before: number, limit: number): Promise<number>
   /** Resolves soon, also while the disk hangs; the process is to end then. */
   close(): Promise<void>
 }
+
+/**
+ * `token counts`: of the hours before that of the time. `refusals`: by when the last one happened. `sign-ins`: login codes that
+ * have expired and sessions that are over at the time (see `isOver`), at most `limit` of each.
+ */
+export type Purgeable = 'tokens' | 'token counts' | 'refusals' | 'audit events' | 'idempotency records' | 'sign-ins'
 
 /** What a store could not tidy up, and why: a reader that never ends, an error. */
 export interface Backlog {
@@ -46,10 +51,7 @@ export interface Backlog {
   readonly cause: string
 }
 
-/**
- * Applications, suites, their secrets, and which application is approved for which suite. Methods with an `audit` parameter
- * write one audit event for each subject that they changed, in the same transaction; none if nothing changed.
- */
+/** Applications, suites, their secrets, and which application is approved for which suite. */
 export interface Registry {
   /** The application of this client id, compared byte by byte; with its secrets, expired ones too. */
   findApplication(clientId: string): Promise<Application | undefined>
@@ -75,44 +77,16 @@ export interface Registry {
    * application has one.
    */
   mostImportedSecrets(): Promise<number>
+}
 
+/** Changes. Each writes one audit event for each subject that it changed, in the same transaction; none if nothing changed. */
+export interface Changes {
+  change(change: Change, audit: Audit): Promise<ChangeResult>
   /**
    * Adds, in one transaction, the suites and then the applications whose id neither a suite nor an application has (see
    * `skipNamesake`, too). Returns those that were added.
    */
   register(newcomers: Newcomers, audit: Audit): Promise<Newcomers>
-  /** Resolves to whether there is such an application; so do the methods that follow. */
-  setStatus(clientId: string, status: Application['status'], audit: Audit): Promise<boolean>
-  /** Changes those fields that are given. */
-  updateApplication(clientId: string, changes: ApplicationChanges, audit: Audit): Promise<boolean>
-  /** Removes an application and its secrets. Its tokens stay, without an application, until the purge. */
-  removeApplication(clientId: string, audit: Audit): Promise<boolean>
-  /** Resolves to whether there is such a suite; so does `removeSuite`. */
-  updateSuite(suiteId: string, changes: SuiteChanges, audit: Audit): Promise<boolean>
-  /** Removes a suite, its secrets and the approvals for it. */
-  removeSuite(suiteId: string, audit: Audit): Promise<boolean>
-  /** Approves an application for a suite, or withdraws that. Does nothing where one of them is unknown. */
-  approve(clientId: string, suiteId: string, audit: Audit): Promise<void>
-  withdraw(clientId: string, suiteId: string, audit: Audit): Promise<void>
-  /** Revokes every token of the application by counting up its generation; `at` is kept for people. */
-  revokeTokens(clientId: string, at: number, audit: Audit): Promise<boolean>
-  /** Adds a secret to an application or a suite. */
-  addSecret(owner: string, secret: NewSecret, audit: Audit): Promise<boolean>
-  /**
-   * Adds a secret to an application or a suite, ends its others no later than `endOthersAt`, and deletes those that ended
-   * before `deleteEndedBefore`.
-   */
-  rotateSecret(
-    owner: string,
-    secret: NewSecret,
-    endOthersAt: number,
-    deleteEndedBefore: number,
-    audit: Audit,
-  ): Promise<boolean>
-  /** Marks one secret of an application or a suite as revoked and ends it, both at this time unless it was earlier. */
-  revokeSecret(owner: string, secretId: number, at: number, audit: Audit): Promise<boolean>
-  /** As `revokeSecret`, but only if another secret of the owner is active at this time. Resolves to whether it was revoked. */
-  revokeSpareSecret(owner: string, secretId: number, at: number, audit: Audit): Promise<boolean>
 }
 
 export interface AuditTrail {
@@ -120,10 +94,6 @@ export interface AuditTrail {
   listAuditEvents(filter: AuditFilter): Promise<AuditEvent[]>
   /** The sealed answer of the idempotency record with this digest, if it was made after this time. */
   findSealedAnswer(digest: string, madeAfter: number): Promise<string | undefined>
-  /** Deletes at most `limit` idempotency records older than this time, oldest first. Resolves to their number. */
-  purgeIdempotencyRecords(before: number, limit: number): Promise<number>
-  /** Deletes at most `limit` events older than this time, oldest first. Resolves to their number. */
-  purgeAuditEvents(before: number, limit: number): Promise<number>
 }
 
 /**
@@ -141,27 +111,10 @@ export interface Operators {
   /** An unused login code, even if it expired. */
   findLoginCode(digest: string): Promise<{ operator: string; createdAt: number; endsAt: number } | undefined>
 
-  /** Resolves to false if the name is taken. */
-  addOperator(operator: NewOperator, audit: Audit): Promise<boolean>
-  /** Resolves to whether there was such an operator. */
-  removeOperator(name: string, audit: Audit): Promise<boolean>
-  /** Resolves to the id of the key, or to undefined if there is no such operator. */
-  addAdminKey(name: string, key: NewAdminKey, audit: Audit): Promise<number | undefined>
-  /** Marks a key of an operator as revoked at this time unless it was earlier. Resolves to whether there is such a key. */
-  revokeAdminKey(name: string, id: number, at: number, audit: Audit): Promise<boolean>
-  /** Resolves to whether there is such an operator. */
-  addLoginCode(name: string, code: NewLoginCode, audit: Audit): Promise<boolean>
-  /** Uses up a login code. Resolves to the id of the session, or to undefined if the code is unknown or was used. */
-  beginSession(name: string, codeDigest: string, session: NewSession, audit: Audit): Promise<number | undefined>
-  /** Ends a session of an operator. Resolves to whether there was such a session. */
-  endSession(name: string, id: number, audit: Audit): Promise<boolean>
-
   /** Updates when a key was last used, unless a later use is stored. Shown to people only. */
   recordAdminKeyUse(id: number, at: number): Promise<void>
   /** Extends a session, unless a later use is stored. */
   recordSessionUse(use: Pick<Session, 'id' | 'lastSeenAt' | 'endsAt'>): Promise<void>
-  /** Deletes expired login codes and sessions that are over: see `isOver`. */
-  purgeSignIns(now: number): Promise<void>
 }
 
 /** The owner of a key or session, and its id. */
@@ -178,31 +131,20 @@ export interface Tokens {
   findToken(id: Buffer): Promise<FoundToken | undefined>
   /** Marks a token as revoked at this time, if it is not marked yet; durable in either case. */
   revokeToken(id: Buffer, at: number): Promise<void>
-  /**
-   * Deletes at most `limit` tokens with an id before this one, oldest first. Resolves to how many. `findToken` may still
-   * find one that it found before: the purge deletes expired tokens, which are inactive either way.
-   */
-  purgeTokens(beforeId: Buffer, limit: number): Promise<number>
 }
 
 /** What was used and how often, as far as the processes have told: for people, and for quotas. */
 export interface Usage {
   /** Adds to the counts of applications and hours, all or none. Resolves to the sums, in their order. */
   addTokenCounts(changes: readonly TokenCountChange[]): Promise<TokenCount[]>
-  /** How many tokens an application was issued in an hour. */
-  countTokens(applicationKey: ApplicationKey, hour: number): Promise<number>
   /** The counts of these applications in these hours; hours without any are left out. */
   listTokenCounts(applicationKeys: readonly ApplicationKey[], hours: readonly number[]): Promise<TokenCount[]>
   /** When these applications last got a token; those that never did are left out. */
   listApplicationUses(applicationKeys: readonly ApplicationKey[]): Promise<ApplicationUse[]>
-  /** When an application last got a token; undefined: never yet. */
-  lastTokenAt(applicationKey: ApplicationKey): Promise<number | undefined>
   /** Records when secrets were used, but for those that are gone or of which a later use is known. */
   recordSecretUses(uses: readonly SecretUse[]): Promise<void>
   /** The last use of these secrets; those that were never used are left out. */
   listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
-  /** Deletes at most `limit` counts of hours before this one, oldest first. Resolves to how many. */
-  purgeTokenCounts(beforeHour: number, limit: number): Promise<number>
 }
 
 /** The last refusals, as far as the processes have told: for people. */
@@ -220,8 +162,6 @@ export interface Refusals {
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
   /** The applications and suites that were refused most recently, at most `limit`, newest first. */
   listLastRefused(limit: number): Promise<RefusedClient[]>
-  /** Deletes at most `limit` that happened last before this time, oldest first. Resolves to how many. */
-  purgeRefusals(before: number, limit: number): Promise<number>
 }
 
 /** What is measured of a store from time to time. */

@@ -35,11 +35,6 @@ export interface NewSuite {
   readonly secret: NewSecret
 }
 
-/** What can be changed of a suite that is registered. */
-export interface SuiteChanges {
-  readonly name: string
-}
-
 /** The error of an operator who names a suite that does not exist. */
 export function unknownSuite(suiteId: string): OperatorError {
   return new OperatorError(`There is no suite with the id ${suiteId}.`, { kind: 'not found' })

@@ -2,14 +2,14 @@ import type { Observer } from '../domain/events.ts'
 import { IDEMPOTENCY_LIFETIME } from '../domain/idempotency.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
-import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
-import { HOUR, hourOf } from '../domain/usage.ts'
+import { TOKEN_LIFETIME } from '../domain/token.ts'
+import { HOUR } from '../domain/usage.ts'
 
 /** How many expired tokens one step deletes: about a millisecond's work. */
 const STEP = 500
 
 /** Counts of tokens are kept for two days. */
-const KEEP_COUNTS_HOURS = 48
+const KEEP_COUNTS_MS = 48 * HOUR
 
 /** Refusals are kept for 30 days. */
 const KEEP_REFUSALS_MS = 30 * 24 * HOUR
@@ -29,16 +29,16 @@ interface PurgeOptions {
  */
 export async function purge({ store, now, observe }: PurgeOptions): Promise<boolean> {
   // Not before the epoch, from which a clock that was never set begins to count.
-  const firstAlive = firstTokenIdAt(Math.max(now() - TOKEN_LIFETIME + 1, 0))
-  const tokens = await store.purgeTokens(firstAlive, STEP)
+  const firstAlive = Math.max(now() - TOKEN_LIFETIME + 1, 0)
+  const tokens = await store.purge('tokens', firstAlive, STEP)
   if (tokens > 0) observe({ type: 'tokens purged', count: tokens })
   // Thousands of tokens may expire each second, so they go first.
   if (tokens === STEP) return true
-  const counts = await store.purgeTokenCounts(hourOf(now()) - KEEP_COUNTS_HOURS, STEP)
-  const refusals = await store.purgeRefusals(now() - KEEP_REFUSALS_MS, STEP)
+  const counts = await store.purge('token counts', now() - KEEP_COUNTS_MS, STEP)
+  const refusals = await store.purge('refusals', now() - KEEP_REFUSALS_MS, STEP)
   const auditEvents = await purgeAuditEvents(store, now())
-  const repeatable = await store.purgeIdempotencyRecords(now() - IDEMPOTENCY_LIFETIME, STEP)
-  await store.purgeSignIns(now())
+  const repeatable = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
+  await store.purge('sign-ins', now(), STEP)
   return [counts, refusals, repeatable, auditEvents].includes(STEP)
 }
 
@@ -46,5 +46,5 @@ export async function purge({ store, now, observe }: PurgeOptions): Promise<bool
 async function purgeAuditEvents(store: Store, now: number): Promise<number> {
   const [newest] = await store.listAuditEvents({ limit: 1 })
   if (!newest) return 0
-  return store.purgeAuditEvents(Math.min(now, newest.at) - KEEP_AUDIT_EVENTS_MS, STEP)
+  return store.purge('audit events', Math.min(now, newest.at) - KEEP_AUDIT_EVENTS_MS, STEP)
 }

@@ -43,7 +43,8 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   /** The counter where it is not known: the first time in an hour. Throws StoreUnavailable. */
   async function open({ key, clientId }: Application, at: number): Promise<TokenCounter> {
     const hour = hourOf(at)
-    const stored = tokenQuota === Infinity ? 0 : await store.countTokens(key, hour)
+    const [counted] = tokenQuota === Infinity ? [] : await store.listTokenCounts([key], [hour])
+    const stored = counted?.issued ?? 0
     const known = find(key, at)
     if (known) return known
     const before = counters.get(key)

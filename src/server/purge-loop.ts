@@ -9,8 +9,9 @@ import { startLoop } from './loops.ts'
 const BUSY_DELAY_MS = 15
 const IDLE_DELAY_MS = 10_000
 
-/** Later than the end of any session. */
+/** Later than the end of any session, and more than there are. */
 const END_OF_TIME = Number.MAX_SAFE_INTEGER
+const ALL = Number.MAX_SAFE_INTEGER
 
 export interface PurgeOptions {
   store: Store
@@ -43,7 +44,7 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
     }
     // Otherwise sessions would last longer by as much as the clock went back.
     if (jump < 0) mustEndSessions = true
-    if (mustEndSessions) await store.purgeSignIns(END_OF_TIME)
+    if (mustEndSessions) await store.purge('sign-ins', END_OF_TIME, ALL)
     mustEndSessions = false
     return clocksAgree() && monotonic() >= pausedUntil && purge({ store, now, observe })
   }

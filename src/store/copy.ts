@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../domain/store.ts'
 import { withPeriod } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
-import { type AuditEntry, databaseEntry } from './audited.ts'
+import { type AuditEntry, databaseEntry } from './shared/audit.ts'
 
 /** A store that is to be copied, while others use it. */
 export interface Source {

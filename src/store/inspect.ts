@@ -1,5 +1,12 @@
 import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
+import * as sql from './shared/statements/figures.ts'
+
+/** How large SQLite's write-ahead log may be, in bytes: from the first on it is larger than where checkpoints work. */
+export const LARGE_LOG = 64 * 1024 ** 2
+
+/** From here on nothing is written: 64 times a normal log; a start has to read it all. */
+export const FULL_LOG = 1024 ** 3
 
 /**
  * A store as one looks at it who changes nothing: nothing is made, migrated or locked, so it may be of another version, too.
@@ -91,5 +98,30 @@ export function judgeSchema(
     return { version, latest, refusal: undefined }
   } catch (error) {
     return { version, latest, refusal: (error as Error).message }
+  }
+}
+
+/** Sends a statement of the shared half, whose values are `$1`, `$2` and so on. Resolves to its rows as arrays. */
+type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
+
+/** What is looked at in the same way in every store. */
+export function createSharedInspector(ask: Ask): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators'> {
+  return {
+    async tokens() {
+      const [oldest] = await ask<[issuedAt: number]>(sql.oldestTokenAt)
+      const [newest] = await ask<[issuedAt: number]>(sql.newestTokenAt)
+      return oldest && newest && { oldestAt: oldest[0], newestAt: newest[0] }
+    },
+
+    async ownersWithoutSecret(at) {
+      type Row = [kind: SecretOwner['kind'], id: string, name: string, endsAt: number | null]
+      const rows = await ask<Row>(sql.listOwnersWithoutSecret, [at])
+      return rows.map(([kind, id, name, endsAt]) => ({ kind, id, name, endsAt }))
+    },
+
+    async operators() {
+      const rows = await ask<[name: string, lastKeyEndsAt: number | null]>(sql.listOperatorKeys)
+      return rows.map(([name, lastKeyEndsAt]) => ({ name, lastKeyEndsAt }))
+    },
   }
 }

@@ -63,3 +63,18 @@ export class NoStore extends OperatorError {
     super(`${what}. ${should}: put it back, or restore a backup. Only where there never was one: ${make} make it.`)
   }
 }
+
+const connections: object[] = []
+
+/**
+ * Keeps a connection from being closed before the process ends, also by the garbage collector. The last one that is closed
+ * makes a checkpoint: it would wait for a disk that hangs, or build on what a disk that failed does not have.
+ */
+export function leaveOpen(connection: object): void {
+  connections.push(connection)
+}
+
+/** Whether this process has to end without an orderly exit, at which the driver would close what was left open. */
+export function isAnyLeftOpen(): boolean {
+  return connections.length > 0
+}

@@ -28,48 +28,10 @@ const LOOKS = 60
  * server ends: a token is known if one of the two has it, and revoked if it is revoked in one of them. Whose it is says the
  * present store alone. When a token's life has passed and the last token of the previous store has expired, that is closed.
  */
-export function withPrevious(
-  store: Opened,
-  previous: Previous,
-  { now, observe, lifetime = TOKEN_LIFETIME }: Options,
-): Opened {
-  const stopping = new AbortController()
-  let isAsked = true
-  /** What the previous store is being asked. */
-  const underWay = new Set<Promise<unknown>>()
+export function withPrevious(store: Opened, previous: Previous, options: Options): Opened {
+  const { ask, isAsked, close } = askForSomeTime(previous, options)
   /** Tokens that are being added to the present store, by id: a second one of an id would be refused. */
   const moving = new Map<string, Promise<void>>()
-  void closeInTime()
-
-  async function closeInTime(): Promise<void> {
-    const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-    await pause(lifetime)
-    while (!stopping.signal.aborted && (await isNeeded())) await pause(lifetime / LOOKS)
-    if (stopping.signal.aborted) return
-    // Whatever becomes of that, it is not asked any more.
-    await closePrevious().catch(() => {})
-    observe({ type: 'previous database closed', database: previous.database, setting: 'PREVIOUS_DATABASE_URL' })
-  }
-
-  async function isNeeded(): Promise<boolean> {
-    // What cannot be read now may be there all the same.
-    const newest = await previous.newestTokenAt().catch(() => Number.POSITIVE_INFINITY)
-    return newest !== undefined && newest + lifetime > now()
-  }
-
-  async function closePrevious(): Promise<void> {
-    isAsked = false
-    await Promise.allSettled(underWay)
-    await previous.close()
-  }
-
-  /** Resolves to undefined where the previous store is not asked any more. */
-  async function ask<Result>(question: () => Promise<Result>): Promise<Result | undefined> {
-    if (!isAsked) return undefined
-    const answer = question()
-    underWay.add(answer)
-    return answer.finally(() => underWay.delete(answer))
-  }
 
   async function findToken(id: Buffer): Promise<FoundToken | undefined> {
     const found = await store.findToken(id)
@@ -88,7 +50,7 @@ export function withPrevious(
   }
 
   async function revokeToken(id: Buffer, at: number): Promise<void> {
-    if (isAsked && !(await store.findToken(id))) await takeOver(id)
+    if (isAsked() && !(await store.findToken(id))) await takeOver(id)
     await store.revokeToken(id, at)
   }
 
@@ -121,8 +83,55 @@ export function withPrevious(
     },
 
     async close() {
+      await Promise.all([store.close(), close()])
+    },
+  }
+}
+
+/** Lets the previous store be asked until its last token has expired, and closes it then. */
+function askForSomeTime(previous: Previous, { now, observe, lifetime = TOKEN_LIFETIME }: Options) {
+  const stopping = new AbortController()
+  let isAsked = true
+  /** What the previous store is being asked. */
+  const underWay = new Set<Promise<unknown>>()
+  void closeInTime()
+
+  async function closeInTime(): Promise<void> {
+    const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+    await pause(lifetime)
+    while (!stopping.signal.aborted && (await isNeeded())) await pause(lifetime / LOOKS)
+    if (stopping.signal.aborted) return
+    // Whatever becomes of that, it is not asked any more.
+    await closePrevious().catch(() => {})
+    observe({ type: 'previous database closed', database: previous.database, setting: 'PREVIOUS_DATABASE_URL' })
+  }
+
+  async function isNeeded(): Promise<boolean> {
+    // What cannot be read now may be there all the same.
+    const newest = await previous.newestTokenAt().catch(() => Number.POSITIVE_INFINITY)
+    return newest !== undefined && newest + lifetime > now()
+  }
+
+  async function closePrevious(): Promise<void> {
+    isAsked = false
+    await Promise.allSettled(underWay)
+    await previous.close()
+  }
+
+  return {
+    isAsked: () => isAsked,
+
+    /** Resolves to undefined where the previous store is not asked any more. */
+    async ask<Result>(question: () => Promise<Result>): Promise<Result | undefined> {
+      if (!isAsked) return undefined
+      const answer = question()
+      underWay.add(answer)
+      return answer.finally(() => underWay.delete(answer))
+    },
+
+    async close(): Promise<void> {
       stopping.abort()
-      await Promise.all([store.close(), isAsked && closePrevious()])
+      if (isAsked) await closePrevious()
     },
   }
 }

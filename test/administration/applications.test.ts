@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Registration } from '../../src/administration/applications.ts'
 import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
-import { AUDIT } from '../support/audit.ts'
 import { cheapDigest, registerImported } from '../support/imported.ts'
+import { on } from '../support/on.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -113,13 +113,13 @@ t.test('Administration: whoever asks for a change is told where the store fails'
     ['register', () => administration.register(PARTNER)],
     ['register', () => administration.registerSuite(other)],
     ['register', () => administration.seed({ suites: [other], applications: [] })],
-    ['setStatus', () => administration.suspend(id)],
-    ['removeApplication', () => administration.remove(id)],
-    ['removeSuite', () => administration.removeSuite('store')],
-    ['approve', () => administration.approve(id, 'store')],
-    ['withdraw', () => administration.withdraw(id, 'store')],
-    ['rotateSecret', () => administration.rotateSecret(id, 0)],
-    ['revokeTokens', () => administration.revokeAllTokens(id)],
+    ['change', () => administration.suspend(id)],
+    ['change', () => administration.remove(id)],
+    ['change', () => administration.removeSuite('store')],
+    ['change', () => administration.approve(id, 'store')],
+    ['change', () => administration.withdraw(id, 'store')],
+    ['change', () => administration.rotateSecret(id, 0)],
+    ['change', () => administration.revokeAllTokens(id)],
   ]
   for (const [method, act] of changes) {
     const works = store[method]
@@ -145,7 +145,7 @@ t.test('Approvals: a suite that is given several times is approved, and withdraw
 t.test('Administration: an application has two imported secrets that are not revoked, and no more', async (t) => {
   const { administration, store } = await createWorld(t)
   await registerImported(store, 'moved', 'legacy-one')
-  await store.addSecret('moved', { digest: cheapDigest('legacy-two'), createdAt: START }, AUDIT)
+  await on(store).addSecret('moved', { digest: cheapDigest('legacy-two'), createdAt: START })
   const message = 'moved has 2 imported secrets already (2 and 3): revoke one first.'
   await t.rejects(administration.addSecret('moved', 'legacy-three'), { message, kind: 'conflict' })
   await administration.revokeSecret('moved', 2)

@@ -4,7 +4,8 @@ import { createAdministration } from '../../src/administration/administration.ts
 import { MANY_APPROVED } from '../../src/administration/suite-pages.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
-import { AUDIT, AUTHOR } from '../support/audit.ts'
+import { AUTHOR } from '../support/audit.ts'
+import { on } from '../support/on.ts'
 import { createWorldOfSuites } from '../support/suites.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -155,7 +156,7 @@ t.test('Search: an application that is removed during the search is left out', a
   const { applications } = await setting(t, numbered(3), (store) => ({
     async listNames(page) {
       const names = await store.listNames(page)
-      await store.removeApplication('a-1', AUDIT)
+      await on(store).removeApplication('a-1')
       return names
     },
   }))

@@ -194,7 +194,7 @@ t.test('Sign-in: a login link is valid for ten minutes, and not before it was ma
   }
   t.equal(await signIn.checkLoginCode(used), 'used login link')
   clock.time = endsAt
-  await store.purgeSignIns(clock.time)
+  await store.purge('sign-ins', clock.time, 100)
   for (const one of [used, code]) t.equal(await signIn.checkLoginCode(one), expired, 'even after the purge')
   t.equal(await signIn.checkLoginCode(`${code}x`), 'unknown login link')
 })

@@ -6,6 +6,7 @@ import type { Seeds } from '../../src/administration/seed-plan.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { AUDIT, AUTHOR } from '../support/audit.ts'
 import { application, suite } from '../support/newcomers.ts'
+import { on } from '../support/on.ts'
 import { createWorld } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
@@ -121,7 +122,7 @@ async function registerNotShown({ store }: { store: Store }) {
   const secret = { digest: '$sha256$AAAA', createdAt: 0, endsAt: 0 }
   const applications = [application('shown', { secret }), application('unshown', { secret })]
   await store.register({ suites: [{ ...suite('store'), secret }], applications }, AUDIT)
-  await store.addSecret('shown', { ...secret, endsAt: null }, AUDIT)
+  await on(store).addSecret('shown', { ...secret, endsAt: null })
   const ids = ['shown', 'unshown']
   return { suites: [STORE], applications: ids.map((clientId) => ({ ...PARTNER, clientId })) }
 }

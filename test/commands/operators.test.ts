@@ -3,7 +3,7 @@ import { createSignIn } from '../../src/administration/sign-in.ts'
 import { main } from '../../src/commands/program.ts'
 import { isAdminKey } from '../../src/domain/operator.ts'
 import { openStore } from '../../src/store/open.ts'
-import { AUDIT } from '../support/audit.ts'
+import { on } from '../support/on.ts'
 import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'
 
 /** Commands on a database with these operators. */
@@ -84,8 +84,8 @@ t.test('Operators: their sessions are listed and ended', async (t) => {
   const times = { createdAt: Date.now(), endsAt: Date.now() + 600_000 }
   const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser \u001b[2J' }
   for (const digest of ['one', 'two']) {
-    await store.addLoginCode('anna', { digest, ...times }, AUDIT)
-    await store.beginSession('anna', digest, { digest, ...times, ...from }, AUDIT)
+    await on(store).addLoginCode('anna', { digest, ...times })
+    await on(store).beginSession('anna', digest, { digest, ...times, ...from })
   }
   const shown = { operator: 'anna', id: 1, remote_address: '192.0.2.1', user_agent: 'Browser \u001b[2J' }
   await expectAll(t, { run }, [

@@ -18,8 +18,9 @@ import type { Application } from '../../src/domain/application.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStore, restoreStore } from '../../src/store/open.ts'
 import { MARK } from '../../src/store/sqlite/files.ts'
-import { AUDIT, AUTHOR } from '../support/audit.ts'
+import { AUTHOR } from '../support/audit.ts'
 import { LATEST } from '../support/migrations.ts'
+import { on } from '../support/on.ts'
 import { expectAll, fails, shell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -50,7 +51,7 @@ async function createBackup(t: Test) {
 /** Suspends `new` and hands over what is in the files then, before a checkpoint: its log has the change. */
 async function suspendNew(file: string, use: () => void = () => {}): Promise<Buffer> {
   const store = await openFile(file)
-  await store.setStatus('new', 'suspended', AUDIT)
+  await on(store).setStatus('new', 'suspended')
   const wal = readFileSync(`${file}-wal`)
   use()
   await store.close()
@@ -297,13 +298,13 @@ t.test('Restore: operators and their keys are restored, sessions and login links
   const times = { createdAt: Date.now(), endsAt: Date.now() + 600_000 }
   const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser' }
   const store = await openFile(file)
-  await store.addOperator({ name: 'anna', role: 'admin', createdAt: Date.now() }, AUDIT)
-  await store.addAdminKey('anna', { digest: 'key', ...times }, AUDIT)
+  await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: Date.now() })
+  await on(store).addAdminKey('anna', { digest: 'key', ...times })
   await store.close()
   for (const flags of ['', ' --without-tokens']) {
     const before = await openFile(file)
-    for (const digest of ['used', 'code']) await before.addLoginCode('anna', { digest, ...times }, AUDIT)
-    await before.beginSession('anna', 'used', { digest: 'session', ...times, ...from }, AUDIT)
+    for (const digest of ['used', 'code']) await on(before).addLoginCode('anna', { digest, ...times })
+    await on(before).beginSession('anna', 'used', { digest: 'session', ...times, ...from })
     await before.close()
     await json(`backup ${copy}${flags}`)
     await json('operators remove anna')

@@ -5,7 +5,7 @@ import { examinePassword } from '../../src/doctor/access.ts'
 import { examineAccess, examineFiles, judgeRefusal } from '../../src/doctor/files.ts'
 import type { PostgresLocation } from '../../src/domain/database-location.ts'
 import { openStore } from '../../src/store/open.ts'
-import { markUnsound } from '../../src/store/sqlite/unsound.ts'
+import { markUnsound } from '../../src/store/sqlite/disk.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const isRoot = process.getuid?.() === 0

@@ -15,6 +15,7 @@ import type { Inspector } from '../../src/store/inspect.ts'
 import { backUpStore, inspectStore, openStore } from '../../src/store/open.ts'
 import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { AUDIT } from '../support/audit.ts'
+import { on } from '../support/on.ts'
 import { query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { shell, startShell } from '../support/shell.ts'
@@ -133,7 +134,7 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     const now = Date.now()
     const end = async (owner: string, at: number) => {
       const secret = { digest: digestGenerated(owner), createdAt: now, endsAt: at }
-      await store.rotateSecret(owner, secret, Math.min(at, now), 0, AUDIT)
+      await on(store).rotateSecret(owner, secret, Math.min(at, now), 0)
     }
     for (const owner of ['ended', 'shop', 'off']) await end(owner, now - 1000)
     await end('ending', now + 6 * DAY)

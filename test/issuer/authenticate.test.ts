@@ -4,9 +4,9 @@ import { DECOY } from '../../src/domain/secret.ts'
 import { authenticate } from '../../src/issuer/authenticate.ts'
 import { createImportedSecrets, type ImportedSecrets } from '../../src/issuer/imported-secrets.ts'
 import { createSecretUses } from '../../src/issuer/token-counts.ts'
-import { AUDIT } from '../support/audit.ts'
 import { failures } from '../support/failures.ts'
 import { cheapDigest, registerImported } from '../support/imported.ts'
+import { on } from '../support/on.ts'
 import { createWorldOfSuites, createWorldWithFile } from '../support/suites.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -48,7 +48,7 @@ t.test('Secrets: every refusal costs as many scrypt checks as any application ha
   await expectOfRefusals(0)
   for (const [n, secret] of ['legacy-secret', 'legacy-second'].entries()) {
     if (n === 0) await registerImported(store, 'moved', secret)
-    else await store.addSecret('moved', { ...imported(secret), createdAt: START }, AUDIT)
+    else await on(store).addSecret('moved', { ...imported(secret), createdAt: START })
     await expectOfRefusals(n + 1)
     t.strictSame(await checksOf('moved', 'x'), ['wrong secret', n + 1])
     t.strictSame(await checksOf('moved', secret), ['accepted', n + 1])

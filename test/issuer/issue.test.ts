@@ -8,6 +8,7 @@ import { openStore } from '../../src/store/open.ts'
 import { failures } from '../support/failures.ts'
 import { keyOf } from '../support/keys.ts'
 import { createWorldWithFile } from '../support/suites.ts'
+import { countTokens, lastTokenAt } from '../support/usage.ts'
 import { START } from '../support/world.ts'
 
 const HOUR = 3_600_000
@@ -38,7 +39,7 @@ async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
     }
     return { counts, issue, flush: (at = START) => counts.flush(at, (event) => told.push(event)) }
   }
-  const stored = (hour = hourOf(START)) => store.countTokens(key, hour)
+  const stored = (hour = hourOf(START)) => countTokens(store, key, hour)
   return { start, told, stored, store, other, application }
 }
 
@@ -65,7 +66,7 @@ t.test('Usage: what several processes count is added up', async (t) => {
   await one.issue(1)
   await one.flush()
   t.equal(await stored(), 6)
-  t.equal(await store.lastTokenAt(application.key), START + 7)
+  t.equal(await lastTokenAt(store, application.key), START + 7)
 })
 
 t.test("Usage: a token that the store refused is not its client's last one", async (t) => {
@@ -85,10 +86,10 @@ t.test('Usage: when the last token was stored is known, also where its count was
   t.equal(counter, same, 'tokens that are asked for in one moment share one counter')
   counts.count(counter, START)
   await flush()
-  t.equal(await store.lastTokenAt(application.key), undefined)
+  t.equal(await lastTokenAt(store, application.key), undefined)
   counter.lastTokenAt = START
   await flush()
-  t.equal(await store.lastTokenAt(application.key), START)
+  t.equal(await lastTokenAt(store, application.key), START)
   t.equal(await stored(), 1)
 })
 

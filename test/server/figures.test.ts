@@ -11,7 +11,7 @@ import { createEventCounter } from '../../src/telemetry/metrics/count-events.ts'
 import type { Sample } from '../../src/telemetry/metrics/fleet.ts'
 import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
 import { VERSION } from '../../src/version.ts'
-import { AUDIT } from '../support/audit.ts'
+import { on } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld, START } from '../support/world.ts'
@@ -151,7 +151,7 @@ async function createFigures(t: Test) {
   }
   /** Gives an application a secret that ends. */
   const endSecret = (clientId: string, endsAt: number) =>
-    store.rotateSecret(clientId, { digest: '$sha256$A', createdAt: START, endsAt }, START, 0, AUDIT)
+    on(store).rotateSecret(clientId, { digest: '$sha256$A', createdAt: START, endsAt }, START, 0)
   return { ...world, ...figures, measure, measureNow, endSecret }
 }
 
@@ -300,7 +300,7 @@ t.test('Statistics: owners whose secrets end soon are listed, the next to end fi
       { kind: 'application', id, name: 'Störe ✓', endsAt: START + 3 * DAY },
     ],
   })
-  await store.removeApplication(clientId, AUDIT)
+  await on(store).removeApplication(clientId)
   clock.monotonic += 14_999
   t.equal((await read()).endingSecrets?.inADay, 1, 'it is not requested again so soon')
   clock.monotonic += 1

@@ -6,9 +6,9 @@ import { type Backlog, type Store, StoreUnavailable } from '../../src/domain/sto
 import { mintToken } from '../../src/domain/token.ts'
 import { startFlushLoop } from '../../src/server/loops.ts'
 import { startPurgeLoop, watchBacklog, watchClock, watchClockOffset } from '../../src/server/purge-loop.ts'
-import { AUDIT } from '../support/audit.ts'
 import { keyOf } from '../support/keys.ts'
 import { logged } from '../support/logged.ts'
+import { on } from '../support/on.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 import { createWorld, START } from '../support/world.ts'
@@ -152,12 +152,12 @@ t.test('Purge: a clock that counts from 1970 on does not make it fail', async (t
 
 t.test('Purge: setting the clock back ends all sessions and login links; setting it forward ends none', async (t) => {
   const { pass, store } = await startLoop(t)
-  await store.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
+  await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: START })
   async function begin(): Promise<void> {
     const code = { createdAt: START, endsAt: START + 8 * HOUR }
-    for (const digest of ['used', 'code']) await store.addLoginCode('anna', { ...code, digest }, AUDIT)
+    for (const digest of ['used', 'code']) await on(store).addLoginCode('anna', { ...code, digest })
     const session = { digest: 'session', ...code, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
-    await store.beginSession('anna', 'used', session, AUDIT)
+    await on(store).beginSession('anna', 'used', session)
   }
   const left = async () =>
     [await store.findLoginCode('code'), await store.findSession('session')].filter(Boolean).length

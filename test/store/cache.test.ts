@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type CacheOptions, cacheLookup } from '../../src/store/cache.ts'
-import { createRegistryCache } from '../../src/store/postgres/registry-cache.ts'
+import { createRegistryCache } from '../../src/store/postgres/registry.ts'
 import { heapUsed } from '../support/heap-used.ts'
 
 function createLookup(options?: CacheOptions) {

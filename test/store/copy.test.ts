@@ -9,12 +9,14 @@ import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { AUDIT, AUTHOR } from '../support/audit.ts'
 import { application as newcomer, suite } from '../support/newcomers.ts'
+import { on } from '../support/on.ts'
 import { holdOpen, query } from '../support/postgres/databases.ts'
 import { locationOf } from '../support/postgres/location.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { startProxy } from '../support/postgres/proxy.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
+import { lastTokenAt } from '../support/usage.ts'
 import { addOperator } from './conformance/harness.ts'
 
 const NOW = Date.now()
@@ -38,10 +40,10 @@ async function fillStore(t: Test) {
     { suites: ['store', 'removed'].map(suite), applications: ['a', 'b', 'gone'].map(application) },
     AUDIT,
   )
-  await store.addSecret('a', IMPORTED, AUDIT)
-  await store.revokeSecret('a', 3, NOW, AUDIT)
-  await store.setStatus('b', 'suspended', AUDIT)
-  await store.revokeTokens('b', NOW, AUDIT)
+  await on(store).addSecret('a', IMPORTED)
+  await on(store).revokeSecret('a', 3, NOW)
+  await on(store).setStatus('b', 'suspended')
+  await on(store).revokeTokens('b', NOW)
   const { key } = (await store.findApplication('a')) as Application
   const lifetimes = [0, 1, 2, TOKEN_LIFETIME + 60_000]
   const [valid, revoked, ofGeneration, expired] = lifetimes.map(
@@ -54,11 +56,11 @@ async function fillStore(t: Test) {
   await store.addTokenCounts([{ ...count, lastTokenAt: NOW }])
   await store.recordSecretUses([{ secretId: 1, lastUsedAt: NOW }])
   await addOperator(store, 'anna')
-  await store.addAdminKey('anna', { digest: 'second', createdAt: NOW, endsAt: NOW + 1 }, AUDIT)
-  await store.revokeAdminKey('anna', 1, NOW, AUDIT)
+  await on(store).addAdminKey('anna', { digest: 'second', createdAt: NOW, endsAt: NOW + 1 })
+  await on(store).revokeAdminKey('anna', 1, NOW)
   await store.recordAdminKeyUse(2, NOW)
-  await store.removeApplication('gone', AUDIT)
-  await store.removeSuite('removed', AUDIT)
+  await on(store).removeApplication('gone')
+  await on(store).removeSuite('removed')
   return { file, store, tokens, count }
 }
 
@@ -82,7 +84,7 @@ async function assertNothingHappened(t: Test, file: string, url: string) {
   t.match(row, { rows: '0' })
   const store = openSqlite(file, { lockTimeout: 200 })
   t.equal(store.movedTo, undefined)
-  t.equal(await store.setStatus('a', 'active', AUDIT), true)
+  t.equal(await on(store).revokeTokens('a', NOW), true)
   await store.close()
 }
 
@@ -105,7 +107,7 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   for (const { id } of Object.values(others)) t.strictSame(await target.findToken(id), await store.findToken(id))
   t.equal(await target.findToken(expired?.id as Buffer), undefined)
   t.strictSame(await target.listTokenCounts([count.applicationKey], [count.hour]), [count])
-  t.equal(await target.lastTokenAt(count.applicationKey), NOW)
+  t.equal(await lastTokenAt(target, count.applicationKey), NOW)
   t.strictSame(await target.listSecretUses([1, 2]), [{ secretId: 1, lastUsedAt: NOW }])
   const { sessions, loginLinks, ...anna } = (await store.findOperator('anna')) as Operator
   t.equal(sessions.length + loginLinks.length, 2)
@@ -122,7 +124,7 @@ t.test('Copy: everything is there as it was, but for tokens that have expired', 
   const after = { copied_from: file, applications: 2, suites: 1, tokens: 3 }
   t.match(arrived, { ...copying, subject: { kind: 'database', id: place }, before: {}, after })
   t.equal(await target.mostImportedSecrets(), await store.mostImportedSecrets())
-  t.equal(await target.addAdminKey('anna', { digest: 'third', createdAt: NOW, endsAt: NOW }, AUDIT), 3)
+  t.equal(await on(target).addAdminKey('anna', { digest: 'third', createdAt: NOW, endsAt: NOW }), 3)
 
   await target.register({ suites: [suite('s')], applications: [application('c')] }, AUDIT)
   const message = 'an id of what was removed is not used again, which would make old tokens valid'
@@ -158,7 +160,7 @@ t.test('Copy: it is refused where something is already, and the second time', as
   await target.register({ suites: [], applications: [application('there')] }, AUDIT)
   const message = /^postgres:.* has applications, secrets, audit events already/
   await t.rejects(copy(file, url), { name: 'OperatorError', message })
-  await target.removeApplication('there', AUDIT)
+  await on(target).removeApplication('there')
   await t.rejects(copy(file, url), { name: 'OperatorError', message: /^postgres:.* has audit events already/ })
   await query(url, 'DELETE FROM audit_events')
   await copy(file, url)
@@ -213,7 +215,7 @@ t.test('Copy: where it fails in whatever way nothing is copied, and the store is
       'a text is one that PostgreSQL cannot hold',
       /22021/,
       async ({ file, store }) => {
-        await store.updateApplication('a', { name: 'A\0B' }, AUDIT)
+        await on(store).updateApplication('a', { name: 'A\0B' })
         return copy(file, url)
       },
     ],
@@ -283,7 +285,7 @@ t.test('Copy: where the store is opened again in the last moment, that is said, 
   await store.move.reopen(AUDIT)
   await end()
   await refused
-  t.equal(await store.setStatus('a', 'active', AUDIT), true)
+  t.equal(await on(store).revokeTokens('a', NOW), true)
   t.equal((await query(url, 'SELECT FROM applications')).length, 2)
 })
 
@@ -296,9 +298,9 @@ t.test(
       name: 'OperatorError',
       message: /^It is not known whether the copy .* was made: .*\. Copy again, and empty that database first/,
     })
-    await t.rejects(store.setStatus('a', 'active', AUDIT), { name: 'OperatorError', message: /or that did not end/ })
+    await t.rejects(on(store).setStatus('a', 'active'), { name: 'OperatorError', message: /or that did not end/ })
     await query(url, 'DROP TRIGGER spoil ON suites')
     t.match(await copy(file, url), { applications: 2 })
-    await t.rejects(store.setStatus('a', 'active', AUDIT), { name: 'OperatorError', message: /has moved to/ })
+    await t.rejects(on(store).setStatus('a', 'active'), { name: 'OperatorError', message: /has moved to/ })
   },
 )

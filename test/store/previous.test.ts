@@ -6,7 +6,7 @@ import { mintToken } from '../../src/domain/token.ts'
 import type { Opened } from '../../src/store/opened.ts'
 import { withPrevious } from '../../src/store/previous.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
-import { AUDIT } from '../support/audit.ts'
+import { on } from '../support/on.ts'
 import { until } from '../support/until.ts'
 import { newKey } from './conformance/harness.ts'
 
@@ -50,15 +50,15 @@ t.test('Previous store: a token that it alone has is found, with the application
   const { previous, present, store, closed, issue } = await openBoth(t)
   await store.ping()
   const token = await issue(previous)
-  await present.updateApplication('a', { name: 'Renamed' }, AUDIT)
+  await on(present).updateApplication('a', { name: 'Renamed' })
   t.match(await store.findToken(token.id), { stored: token, application: { name: 'Renamed' } })
   t.equal(await store.findToken((await issue()).id), undefined)
-  await present.setStatus('a', 'suspended', AUDIT)
+  await on(present).setStatus('a', 'suspended')
   t.match(await store.findToken(token.id), { application: { status: 'suspended' } })
-  await present.revokeTokens('a', NOW, AUDIT)
+  await on(present).revokeTokens('a', NOW)
   const found = await store.findToken(token.id)
   t.not(found?.stored.generation, found?.application?.tokenGeneration, 'revoke-all is for the tokens of both')
-  await present.removeApplication('a', AUDIT)
+  await on(present).removeApplication('a')
   const orphan = { stored: token, application: undefined }
   t.match(await store.findToken(token.id), orphan, 'it was removed since')
   await newKey(present, 'a')
@@ -69,7 +69,7 @@ t.test('Previous store: a token that it alone has is found, with the application
 t.test('Previous store: a token whose application it does not know itself has none', async (t) => {
   const { previous, store, issue } = await openBoth(t)
   const token = await issue(previous)
-  await previous.removeApplication('a', AUDIT)
+  await on(previous).removeApplication('a')
   t.match(await store.findToken(token.id), { stored: token, application: undefined })
 })
 

@@ -13,14 +13,14 @@ const ONLY_POSTGRES = [
 
 const { createDatabase } = await startDatabases()
 
-t.test('Schemas: SQLite and PostgreSQL have the same tables with the same columns', async (t) => {
+t.test('Schemas: SQLite and PostgreSQL have the same tables and views with the same columns', async (t) => {
   const db = openDatabase(':memory:', (db) => db)
   t.teardown(() => db.close())
   const sqlite = db
     .prepare(
       `SELECT tables.name || ' ' || columns.name
          FROM sqlite_schema tables, pragma_table_xinfo(tables.name) columns
-        WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+        WHERE tables.type IN ('table', 'view') AND tables.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
     )
     .pluck()
     .all() as string[]
@@ -28,7 +28,9 @@ t.test('Schemas: SQLite and PostgreSQL have the same tables with the same column
   const url = await createDatabase()
   const columns = await query(
     url,
-    "SELECT table_name || ' ' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public'",
+    `SELECT table_name || ' ' || column_name AS name
+       FROM information_schema.columns
+      WHERE table_schema = 'public'`,
   )
   const postgres = columns.map(({ name }) => name as string)
 

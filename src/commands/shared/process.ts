@@ -6,7 +6,7 @@ import { type Command, CommanderError, Help, type Option } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { endProcess, untilFilesRest } from '../../server/signals.ts'
-import { isAnyLeftOpen } from '../../store/left-open.ts'
+import { isAnyLeftOpen } from '../../store/opened.ts'
 import { ENV_FILE, misspeltSettings, misspeltVariables, readEnvFile } from './env-file.ts'
 import { OutputFailed, say, type Terminal } from './terminal.ts'
 

@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../domain/store.ts'
+import type { Work } from '../shared/work.ts'
 import type { Ask } from './connection.ts'
 import type { Primary } from './primary.ts'
 import type { Session } from './session.ts'
@@ -20,24 +21,12 @@ interface CommandsOptions {
  * one of an application in an hour waits for it, where there is a quota.
  */
 export function createCommands({ primary, lockTimeout }: CommandsOptions) {
-  // Longer than the server waits for a lock: its answer is that there was none, and the session is as good as before.
-  const timeout = lockTimeout + WORK_MS
-  let last: Promise<unknown> = Promise.resolve()
-
-  /** Waits for what was asked for before. */
-  function enqueue<Result>(action: (ask: Ask, session: Session) => Promise<Result>): Promise<Result> {
-    const result = last.then(async () => {
-      const session = await primary.session()
-      return action((statement, values = []) => session.commands.ask(statement, values, timeout), session)
-    })
-    last = result.catch(() => {})
-    return result
-  }
+  const enqueue = createQueue({ primary, lockTimeout })
 
   const ask: Ask = (statement, values) => enqueue((ask) => ask(statement, values))
 
   /** Makes changes in one transaction. Rejects with StoreUnavailable, also where others keep a lock for too long. */
-  const transact = <Result>(action: (ask: Ask) => Promise<Result>) =>
+  const inTransaction = <Result>(action: (ask: Ask) => Promise<Result>) =>
     enqueue(async (ask) => {
       await ask(sql.begin)
       const result = await rollBackOnError(ask, async () => {
@@ -68,7 +57,7 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
   return {
     ask,
     askInBackground,
-    transact,
+    inTransaction,
 
     /** Reads from a proven primary, for permissions: a stale read could accept a revoked credential. */
     askPrimary: <Row extends unknown[]>(statement: string, values?: unknown[]) =>
@@ -79,22 +68,49 @@ export function createCommands({ primary, lockTimeout }: CommandsOptions) {
         return rows
       }),
 
-    /** Sends a statement of which the result is one number. */
-    askNumber: (statement: string, values?: unknown[]) => numberOf(ask(statement, values)),
-
-    /** The same, in the background. */
-    askNumberInBackground: (statement: string, values?: unknown[]) => numberOf(askInBackground(statement, values)),
-
-    /** Makes a change to the registry, in one transaction; those of all nodes are made one by one. */
-    changeRegistry: <Result>(action: (ask: Ask) => Promise<Result>) =>
-      transact(async (ask) => {
+    /** Makes a change to the registry or to operators, in one transaction; those of all nodes are made one by one. */
+    transact: <Result>(begin: () => Work<Result>) =>
+      inTransaction(async (ask) => {
         await ask(sql.lockRegistry)
-        return action(ask)
+        return runWork(begin(), ask)
+      }),
+
+    /** The same for refusals. Only one node at a time writes them, so that none waits for rows of another in a circle. */
+    transactInBackground: <Result>(begin: () => Work<Result>) =>
+      inTransaction(async (ask) => {
+        await ask(sql.lockRefusals)
+        return runWork(begin(), ask)
       }),
   }
 }
 
-async function numberOf(answer: Promise<unknown[][]>): Promise<number> {
+/** Returns a function that does one thing after the other, each with the session of its time. */
+function createQueue({ primary, lockTimeout }: CommandsOptions) {
+  // Longer than the server waits for a lock: its answer is that there was none, and the session is as good as before.
+  const timeout = lockTimeout + WORK_MS
+  let last: Promise<unknown> = Promise.resolve()
+
+  function enqueue<Result>(action: (ask: Ask, session: Session) => Promise<Result>): Promise<Result> {
+    const result = last.then(async () => {
+      const session = await primary.session()
+      return action((statement, values = []) => session.commands.ask(statement, values, timeout), session)
+    })
+    last = result.catch(() => {})
+    return result
+  }
+
+  return enqueue
+}
+
+/** Does several statements one after the other. Rejects with what one of them rejects with. */
+export async function runWork<Result>(work: Work<Result>, ask: Ask): Promise<Result> {
+  let step = work.next()
+  while (!step.done) step = work.next(await ask(step.value.sql, [...step.value.values]))
+  return step.value
+}
+
+/** The number in the only row of an answer. */
+export async function numberOf(answer: Promise<unknown[][]>): Promise<number> {
   const [row] = await answer
   return (row as [number])[0]
 }

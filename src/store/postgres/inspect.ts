@@ -1,11 +1,9 @@
 import type { PostgresLocation } from '../../domain/database-location.ts'
-import { type Inspector, judgeSchema, type SecretOwner } from '../inspect.ts'
+import { createSharedInspector, type Inspector, judgeSchema } from '../inspect.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary } from './find-primary.ts'
 import { latestVersion } from './migrate.ts'
-import * as sql from './statements/figures.ts'
-import { oldestTokenAt } from './statements/figures.ts'
-import * as migrations from './statements/session.ts'
+import * as sql from './statements/session.ts'
 
 /** How long a statement may take, in milliseconds. */
 const TIMEOUT_MS = 5000
@@ -16,24 +14,20 @@ const ENDED = new PostgresUnavailable('the examination has ended')
 export async function inspectPostgres(location: PostgresLocation): Promise<Inspector> {
   const { connection } = await findPrimary(location)
 
-  async function row<Row extends unknown[]>(statement: string, values: unknown[] = []): Promise<Row | undefined> {
-    const [first] = await connection.ask<Row>(statement, values, TIMEOUT_MS)
-    return first
-  }
-
   /** The only value of the only row; undefined: there is no row. */
-  async function value<Value>(statement: string, values: unknown[] = []): Promise<Value | undefined> {
-    return (await row<[Value]>(statement, values))?.[0]
+  async function value<Value>(statement: string): Promise<Value | undefined> {
+    const [row] = await connection.ask<[Value]>(statement, [], TIMEOUT_MS)
+    return row?.[0]
   }
 
   return {
     software: async () => `PostgreSQL ${await value<string>(sql.serverVersion)}`,
 
     async schema() {
-      const isThere = await value<boolean>(migrations.findMigrations)
-      const version = isThere ? ((await value<number>(migrations.schemaVersion)) as number) : 0
-      const oldestProgram = isThere ? await value<string>(migrations.oldestProgram) : undefined
-      const theirs = !isThere && (await value<number>(migrations.countTables)) !== 0
+      const isThere = await value<boolean>(sql.findMigrations)
+      const version = isThere ? ((await value<number>(sql.schemaVersion)) as number) : 0
+      const oldestProgram = isThere ? await value<string>(sql.oldestProgram) : undefined
+      const theirs = !isThere && (await value<number>(sql.countTables)) !== 0
       return judgeSchema({ version, latest: latestVersion(), oldestProgram }, { theirs })
     },
 
@@ -45,27 +39,7 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
       return theirs - (before + Date.now()) / 2
     },
 
-    async tokens() {
-      const oldestAt = await value<number>(oldestTokenAt)
-      const newestAt = await value<number>(sql.newestTokenAt)
-      return oldestAt === undefined || newestAt === undefined ? undefined : { oldestAt, newestAt }
-    },
-
-    async ownersWithoutSecret(at) {
-      type Row = [kind: SecretOwner['kind'], id: string, name: string, endsAt: number | null]
-      const rows = await connection.ask<Row>(sql.listOwnersWithoutSecret, [at], TIMEOUT_MS)
-      return rows.map(([kind, id, name, endsAt]) => ({ kind, id, name, endsAt }))
-    },
-
-    async operators() {
-      const rows = await connection.ask<[name: string, lastKeyEndsAt: number | null]>(
-        sql.listOperatorKeys,
-        [],
-        TIMEOUT_MS,
-      )
-      return rows.map(([name, lastKeyEndsAt]) => ({ name, lastKeyEndsAt }))
-    },
-
+    ...createSharedInspector((statement, values = []) => connection.ask(statement, values, TIMEOUT_MS)),
     lastBackupAt: async () => undefined,
     close: () => connection.destroy(ENDED),
   }

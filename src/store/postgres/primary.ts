@@ -38,12 +38,11 @@ export async function keepPrimary(
   { timeout, monotonic, observe }: PrimaryOptions,
 ): Promise<Primary> {
   let current: Session | undefined
-  /** Why there is no session; and the next one, while it is worth waiting for. */
+  /** Why there is no session. */
   let reason: unknown
-  let next: PromiseWithResolvers<Session> | undefined
-  let patience: NodeJS.Timeout | undefined
   const closing = new AbortController()
   const { promise: closed, resolve: close } = Promise.withResolvers<PostgresUnavailable>()
+  const next = createNext(closed)
 
   const deadline = monotonic() + timeout
   const first = await open((error) => isFinal(error) || monotonic() > deadline)
@@ -66,8 +65,7 @@ export async function keepPrimary(
   async function keep(first: Session): Promise<never> {
     for (let session = first; ; ) {
       current = session
-      next?.resolve(session)
-      stopWaiting()
+      next.resolve(session)
       // Closed: maybe while it was being opened.
       const loss = await Promise.race([closed, session.ended])
       session.end(loss)
@@ -75,39 +73,57 @@ export async function keepPrimary(
       reason = loss
       closing.signal.throwIfAborted()
       observe({ type: 'database lost', err: loss })
-      if (!loss.isSilent) waitForNext(loss)
+      if (!loss.isSilent) next.begin(loss)
       session = await open(() => false)
       observe({ type: 'database found', host: session.host })
     }
   }
 
-  function waitForNext(loss: PostgresUnavailable): void {
-    const waiting = Promise.withResolvers<Session>()
-    waiting.promise.catch(() => {})
-    void closed.then(waiting.reject)
-    next = waiting
-    patience = setTimeout(() => {
-      waiting.reject(loss)
-      stopWaiting()
-    }, PATIENCE_MS)
-  }
-
-  function stopWaiting(): void {
-    clearTimeout(patience)
-    next = undefined
-  }
-
   return {
     async session() {
       if (current) return current
-      if (next) return next.promise
+      const awaited = next.session()
+      if (awaited) return awaited
       throw reason instanceof StoreUnavailable ? reason : new StoreUnavailable((reason as Error).message)
     },
     close() {
       closing.abort()
-      stopWaiting()
+      next.end()
       close(CLOSED)
     },
+  }
+}
+
+/** The next session, while it is worth waiting for. */
+function createNext(closed: Promise<PostgresUnavailable>) {
+  let waiting: PromiseWithResolvers<Session> | undefined
+  let patience: NodeJS.Timeout | undefined
+
+  function end(): void {
+    clearTimeout(patience)
+    waiting = undefined
+  }
+
+  return {
+    /** Undefined: do not wait for one. */
+    session: () => waiting?.promise,
+
+    begin(loss: PostgresUnavailable): void {
+      const started = Promise.withResolvers<Session>()
+      started.promise.catch(() => {})
+      void closed.then(started.reject)
+      waiting = started
+      patience = setTimeout(() => {
+        started.reject(loss)
+        end()
+      }, PATIENCE_MS)
+    },
+
+    resolve(session: Session): void {
+      waiting?.resolve(session)
+      end()
+    },
+    end,
   }
 }
 

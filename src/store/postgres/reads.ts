@@ -5,12 +5,11 @@ import type { Clock } from '../../domain/time.ts'
 import { tokenIdText } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
 import type { Ask } from './connection.ts'
+import { arrayOf } from './connection.ts'
 import type { Primary } from './primary.ts'
-import { readRegistry, type Wanted } from './read-registry.ts'
-import type { RegistryView } from './registry-cache.ts'
+import { type RegistryView, readRegistry, type Wanted } from './registry.ts'
 import { type Session, TIMEOUT_MS } from './session.ts'
 import * as sql from './statements/tokens.ts'
-import { arrayOf } from './values.ts'
 
 /** How many turns of the event loop a round trip waits for more reads: it costs as much as dozens of them. */
 const READ_TURNS = 9
@@ -70,7 +69,7 @@ export function createReads({ primary, now }: ReadsOptions) {
       const answers = reads.map((read) => answer(read, tokens, session.cache))
       const pending = reads.filter((_, at) => answers[at] === PENDING)
       if (pending.length > 0) {
-        const registry = await readRegistry(session, ask, wantedBy(pending, tokens))
+        const registry = await readRegistry(session.cache, ask, wantedBy(pending, tokens))
         for (const [at, read] of reads.entries())
           if (answers[at] === PENDING) answers[at] = answer(read, tokens, registry)
       }

@@ -1,7 +1,8 @@
 import { locationText, type PostgresLocation } from '../../domain/database-location.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { ReadPage, Row, Target } from '../copy.ts'
-import { record } from './audit.ts'
+import { record } from '../shared/audit.ts'
+import { runWork } from './commands.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary } from './find-primary.ts'
 import { migrate } from './migrate.ts'
@@ -52,7 +53,7 @@ export async function receive(location: PostgresLocation): Promise<Target> {
     async setLastKey(table, key) {
       await ask(sql.setLastKey, [table, key])
     },
-    record: (audit, entry) => record(ask, audit, [entry]),
+    record: (audit, entry) => runWork(record(audit, [entry]), ask),
     async commit() {
       await ask(commit)
     },

@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/time.ts'
 import { type Connection, connect } from './connection.ts'
 import { PostgresUnavailable } from './explain.ts'
 import { findPrimary, isDurable } from './find-primary.ts'
-import { createRegistryCache, type RegistryCache } from './registry-cache.ts'
+import { createRegistryCache, type RegistryCache } from './registry.ts'
 import * as sql from './statements/session.ts'
 
 /** How long a request waits for the database, for reads and then for a write. */

@@ -1,19 +1,22 @@
 import { locationText, type PostgresLocation } from '../../domain/database-location.ts'
-import { StoreUnavailable } from '../../domain/store.ts'
+import { type Store, StoreUnavailable } from '../../domain/store.ts'
 import { CLOCK_TOLERANCE } from '../../domain/time.ts'
 import type { Opened, OpenOptions } from '../opened.ts'
-import { createAuditedChange, createAuditTrail } from './audit.ts'
-import { createCommands } from './commands.ts'
-import { createFigures } from './figures.ts'
+import { createAuditTrail } from '../shared/audit.ts'
+import { createChanges } from '../shared/changes.ts'
+import { createFigures } from '../shared/figures.ts'
+import { createOperators } from '../shared/operators.ts'
+import { createRefusals } from '../shared/refusals.ts'
+import { createRegistryLists } from '../shared/registry.ts'
+import { type Commands, createCommands, numberOf } from './commands.ts'
 import { migrate } from './migrate.ts'
 import { createNodes } from './nodes.ts'
-import { createOperators } from './operators.ts'
 import { keepPrimary } from './primary.ts'
+import { createPurge } from './purge.ts'
 import { createReads } from './reads.ts'
-import { createRefusals } from './refusals.ts'
-import { createRegistry } from './registry.ts'
-import { createTokens } from './tokens.ts'
-import { createUsage } from './usage.ts'
+import { databaseSize } from './statements/session.ts'
+import { countLiveTokens } from './statements/tokens.ts'
+import { createTokens, createUsage } from './tokens.ts'
 
 /** How long opening waits for a primary. */
 const OPEN_TIMEOUT_MS = 10_000
@@ -33,18 +36,23 @@ export async function openPostgres(
       throw error
     })
   const commands = createCommands({ primary, lockTimeout })
-  const audited = createAuditedChange(commands)
   const reads = createReads({ primary, now: Date.now })
 
   return {
-    ...createRegistry({ reads, commands, audited }),
-    ...createOperators({ commands, audited }),
+    findApplication: reads.application,
+    findSuite: reads.suite,
+    mostImportedSecrets: reads.mostImportedSecrets,
+    ...createRegistryLists(commands),
+    ...createChanges(commands),
+    ...createOperators(commands),
     ...createAuditTrail(commands),
-    ...createTokens({ primary, reads, commands, observe }),
+    ...createTokens({ primary, reads, observe }),
     ...createUsage(commands),
     ...createRefusals(commands),
     ...createFigures(commands),
+    ...createOwnFigures(commands),
     nodes: createNodes(commands),
+    purge: createPurge(commands),
 
     async ping() {
       await reads.nothing()
@@ -67,5 +75,19 @@ export async function openPostgres(
 
     database,
     migrated,
+  }
+}
+
+/** What is measured of the store by PostgreSQL's own means, in the background. */
+function createOwnFigures({ askInBackground }: Commands): Pick<Store, 'size' | 'countLiveTokens'> {
+  return {
+    size: async () => ({ database: await numberOf(askInBackground(databaseSize)), log: undefined }),
+
+    async countLiveTokens(fromId, limit) {
+      const values = [fromId.toString('hex'), limit + 1]
+      const [row] = await askInBackground<[all: number, live: number]>(countLiveTokens, values)
+      const [all, live] = row as [number, number]
+      return all > limit ? undefined : live
+    },
   }
 }

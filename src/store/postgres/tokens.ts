@@ -1,12 +1,14 @@
+import type { ApplicationKey } from '../../domain/application.ts'
 import type { Observer } from '../../domain/events.ts'
-import type { Tokens } from '../../domain/store.ts'
+import type { Tokens, Usage } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
+import type { TokenCount } from '../../domain/usage.ts'
 import { createBatch } from '../batch.ts'
 import type { Commands } from './commands.ts'
+import { arrayOf } from './connection.ts'
 import type { Primary } from './primary.ts'
 import type { Reads } from './reads.ts'
 import * as sql from './statements/tokens.ts'
-import { arrayOf } from './values.ts'
 
 /** How many turns of the event loop a round trip waits for more writes: it costs as much as dozens of them. */
 const COMMIT_TURNS = 9
@@ -17,15 +19,14 @@ const MAX_WRITES = 4096
 interface TokensOptions {
   primary: Primary
   reads: Reads
-  commands: Commands
   observe: Observer
 }
 
 /** One of the writes that are made in batches. */
 type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
 
-/** The tokens in PostgreSQL: issued, looked up, revoked, purged. */
-export function createTokens({ primary, reads, commands, observe }: TokensOptions): Tokens {
+/** The tokens in PostgreSQL: issued, looked up, revoked. */
+export function createTokens({ primary, reads, observe }: TokensOptions): Tokens {
   // Not tried again where the answer was lost: nobody has the token, so it does not matter whether it was written; and a
   // revocation is asked for again.
   const write = createBatch<Write, void>(
@@ -50,7 +51,6 @@ export function createTokens({ primary, reads, commands, observe }: TokensOption
     addToken: (token) => write({ type: 'add', token }),
     revokeToken: (id, at) => write({ type: 'revoke', id, at }),
     findToken: reads.token,
-    purgeTokens: (beforeId, limit) => commands.askNumber(sql.purgeTokens, [beforeId.toString('hex'), limit]),
   }
 }
 
@@ -68,4 +68,53 @@ function insertValues(tokens: readonly StoredToken[]): string[] {
 function revocationValues(revocations: readonly { id: Buffer; at: number }[]): string[] {
   const times = new Map(revocations.toReversed().map(({ id, at }) => [id.toString('hex'), at]))
   return [arrayOf([...times.keys()]), arrayOf([...times.values()])]
+}
+
+type CountRow = [applicationKey: ApplicationKey, hour: number, issued: number, refused: number]
+
+/** What is known of use, in PostgreSQL. */
+export function createUsage({ ask, inTransaction }: Commands): Usage {
+  return {
+    async addTokenCounts(changes) {
+      const keys = arrayOf(changes.map(({ applicationKey }) => applicationKey))
+      const rows = await inTransaction(async (ask) => {
+        await ask(sql.recordApplicationUses, [keys, arrayOf(changes.map(({ lastTokenAt }) => lastTokenAt))])
+        return ask<CountRow>(sql.addTokenCounts, [
+          arrayOf(changes.map(({ hour }) => hour)),
+          keys,
+          arrayOf(changes.map(({ issued }) => issued)),
+          arrayOf(changes.map(({ refused }) => refused)),
+        ])
+      })
+      const sums = new Map(rows.map(toCount).map((sum) => [nameOf(sum), sum]))
+      return changes.map((change) => sums.get(nameOf(change)) as TokenCount)
+    },
+
+    listTokenCounts: async (keys, hours) =>
+      (await ask<CountRow>(sql.listTokenCounts, [arrayOf(keys), arrayOf(hours)])).map(toCount),
+
+    async listApplicationUses(keys) {
+      const rows = await ask<[ApplicationKey, number]>(sql.listApplicationUses, [arrayOf(keys)])
+      return rows.map(([applicationKey, lastTokenAt]) => ({ applicationKey, lastTokenAt }))
+    },
+
+    async recordSecretUses(uses) {
+      const secretIds = arrayOf(uses.map(({ secretId }) => secretId))
+      const times = arrayOf(uses.map(({ lastUsedAt }) => lastUsedAt))
+      await inTransaction((ask) => ask(sql.recordSecretUses, [secretIds, times]))
+    },
+
+    async listSecretUses(secretIds) {
+      const rows = await ask<[secretId: number, lastUsedAt: number]>(sql.listSecretUses, [arrayOf(secretIds)])
+      return rows.map(([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
+    },
+  }
+}
+
+function nameOf({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'applicationKey'>): string {
+  return `${hour} ${applicationKey}`
+}
+
+function toCount([applicationKey, hour, issued, refused]: CountRow): TokenCount {
+  return { applicationKey, hour, issued, refused }
 }

@@ -1,8 +1,12 @@
 import type { Database } from 'better-sqlite3'
+import type { Application, ApplicationKey } from '../../domain/application.ts'
+import type { Registry } from '../../domain/store.ts'
+import type { Suite } from '../../domain/suite.ts'
 import { createBatch } from '../batch.ts'
 import { type CachedLookup, type CacheOptions, cacheLookup } from '../cache.ts'
 import type { RetryLocked } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
+import * as hot from './statements/tokens.ts'
 
 /** What is cached: of the registry (applications, suites, secrets, approvals), or tokens. */
 export type Subject = 'registry' | 'tokens'
@@ -101,4 +105,41 @@ export function createReader(changes: ChangeDetector, retryLocked: RetryLocked):
     return (key) => add({ read, key }) as Promise<Result>
   }
   return reader
+}
+
+/** What requests for tokens and checks need of the registry, from a cache. */
+export function createCachedRegistry({
+  db,
+  changes,
+  reader,
+}: {
+  db: Database
+  changes: ChangeDetector
+  reader: Reader
+}) {
+  const find = <Row>(statement: string) => {
+    const select = db.prepare<[string], string>(statement).pluck()
+    return changes.cached('registry', (id: string): Row | undefined => {
+      const json = select.get(id)
+      return json === undefined ? undefined : JSON.parse(json)
+    })
+  }
+  const findApplication = find<Application>(hot.findApplication)
+  const findSuite = find<Suite>(hot.findSuite)
+  const findClientId = db.prepare<[ApplicationKey], string>(hot.findClientId).pluck()
+  const applicationOf = changes.cached('registry', (key: ApplicationKey) => {
+    const clientId = findClientId.get(key)
+    return clientId === undefined ? undefined : findApplication(clientId)
+  })
+  const selectImportedSecrets = db.prepare<[], number>(hot.mostImportedSecrets).pluck()
+  const mostImportedSecrets = changes.cachedValue('registry', () => selectImportedSecrets.get() as number)
+  const readImportedSecrets = reader((_: undefined) => mostImportedSecrets())
+
+  const registry: Pick<Registry, 'findApplication' | 'findSuite' | 'mostImportedSecrets'> = {
+    findApplication: reader(findApplication),
+    findSuite: reader(findSuite),
+    mostImportedSecrets: () => readImportedSecrets(undefined),
+  }
+  /** `applicationOf` finds an application by the key that its tokens have; throws an SqliteError. */
+  return { registry, applicationOf }
 }

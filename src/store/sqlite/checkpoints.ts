@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { type Backlog, StoreUnavailable } from '../../domain/store.ts'
-import { FULL_LOG, LARGE_LOG } from '../log-limits.ts'
+import { FULL_LOG, LARGE_LOG } from '../inspect.ts'
 import { logSize } from './files.ts'
 import { isFsyncFailure } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
@@ -45,6 +45,7 @@ export function createCheckpoints(
   const copy = db.prepare<[], Answer>(sql.copyLog)
   const empty = db.prepare<[], Answer>(sql.emptyLog)
   const bytesPerPage = (db.pragma('page_size', { simple: true }) as number) + 24
+  const attempt = attemptWith(distrust)
   let commits = 0
   let isFull = false
   db.pragma('wal_autocheckpoint = 0')
@@ -98,8 +99,12 @@ export function createCheckpoints(
     if (isFull) throw new StoreUnavailable(`the log of the database has reached its limit: ${cause}`)
   }
 
-  /** Returns what the action does, or says what its error is. */
-  function attempt(action: () => string | undefined): string | undefined {
+  return { countCommit, copyNowAndThen, backlog, assertRoom }
+}
+
+/** Returns a function that returns what an action returns, or the message of SQLite's error. */
+function attemptWith(distrust: Options['distrust']) {
+  return (action: () => string | undefined): string | undefined => {
     try {
       return action()
     } catch (error) {
@@ -108,6 +113,4 @@ export function createCheckpoints(
       return `${error.message} (${error.code})`
     }
   }
-
-  return { countCommit, copyNowAndThen, backlog, assertRoom }
 }

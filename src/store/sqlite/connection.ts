@@ -1,15 +1,13 @@
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
-import { leaveOpen } from '../left-open.ts'
 import { isAtLeast, OLDEST_SQLITE } from '../migrations.ts'
-import { NoStore } from '../opened.ts'
-import { assertFilesUnchanged, fileNow, isUnsound } from './files.ts'
+import { leaveOpen, NoStore } from '../opened.ts'
+import { markUnsound, recoverLog } from './disk.ts'
+import { assertFilesUnchanged, fileNow, isUnsound, preparePlace, tighten } from './files.ts'
 import { migrate } from './migrate.ts'
-import { preparePlace, tighten } from './place.ts'
 import { explain, isFsyncFailure } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
-import { markUnsound, recoverLog } from './unsound.ts'
 
 /** How long opening and migrating wait for other processes. */
 const OPEN_TIMEOUT_MS = 10_000

@@ -3,10 +3,10 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { withPeriod } from '../../domain/text.ts'
 import type { CopyContents } from '../opened.ts'
+import { newestTokenAt } from '../shared/statements/figures.ts'
+import { countApplications } from '../shared/statements/registry.ts'
 import { isExpected } from './connection.ts'
 import { explain } from './retry-locked.ts'
-import { newestTokenAt } from './statements/figures.ts'
-import { countApplications } from './statements/registry.ts'
 
 /** What a copy that is whole contains. Throws OperatorError where it is damaged or not of this program. */
 export function inspectCopy(file: string): CopyContents {

@@ -1,8 +1,9 @@
-import type { EndingSecret } from '../../domain/statistics.ts'
 import type { Figures } from '../../domain/store.ts'
+import { newestTokenAt } from '../shared/statements/figures.ts'
 import type { Context } from './context.ts'
 import { databaseSize, logSize } from './files.ts'
-import * as sql from './statements/figures.ts'
+import * as sql from './statements/database.ts'
+import { countLiveTokens } from './statements/tokens.ts'
 
 /** What a SQLite store is asked besides. */
 export interface OwnFigures {
@@ -21,15 +22,10 @@ interface LiveStep {
   live: number
 }
 
-/** What is measured of the store, in SQLite. */
-export function createFigures({ db, read, write }: Context): Figures & OwnFigures {
-  const oldestTokenAt = db.prepare(sql.oldestTokenAt).pluck()
-  const newestTokenAt = db.prepare(sql.newestTokenAt).pluck()
-  const countEndingSecrets = db.prepare(sql.countEndingSecrets).pluck()
-  const listEndingSecrets = db.prepare(sql.listEndingSecrets)
-  const countLiveTokens = db.prepare(sql.countLiveTokens)
-  const countIssued = db.prepare(sql.countIssued).pluck()
-  const lastBackupAt = db.prepare(sql.lastBackupAt).pluck()
+/** What is measured of the store by SQLite's own means, and its backups. */
+export function createOwnFigures({ db, read, write }: Context): Pick<Figures, 'size' | 'countLiveTokens'> & OwnFigures {
+  const selectNewestTokenAt = db.prepare<[], number>(newestTokenAt).pluck()
+  const selectLiveTokens = db.prepare<[Buffer, number], LiveStep>(countLiveTokens)
   const forgetBackup = db.prepare(sql.forgetBackup)
   const insertBackup = db.prepare(sql.insertBackup)
   const replaceBackup = db.transaction((madeAt: number) => {
@@ -42,7 +38,7 @@ export function createFigures({ db, read, write }: Context): Figures & OwnFigure
     let [all, live] = [0, 0]
     for (let after: Buffer | null = fromId; after !== null; ) {
       const from: Buffer = after
-      const step = await read(() => countLiveTokens.get(from, TOKENS_AT_A_TIME) as LiveStep)
+      const step = await read(() => selectLiveTokens.get(from, TOKENS_AT_A_TIME) as LiveStep)
       all += step.seen
       live += step.live
       if (all > limit) return undefined
@@ -54,15 +50,9 @@ export function createFigures({ db, read, write }: Context): Figures & OwnFigure
 
   return {
     size: () => read(() => ({ database: databaseSize(db.name), log: logSize(db.name) })),
-    oldestTokenAt: () => read(() => oldestTokenAt.get() as number | undefined),
-    newestTokenAt: () => read(() => newestTokenAt.get() as number | undefined),
-    countEndingSecrets: (now, before) => read(() => countEndingSecrets.get({ now, before }) as number),
-    listEndingSecrets: (now, before, limit) =>
-      read(() => listEndingSecrets.all({ now, before, limit }) as EndingSecret[]),
+    newestTokenAt: () => read(() => selectNewestTokenAt.get()),
     // The statement skips `fromId` itself, which no token has: ids also contain random bits.
     countLiveTokens: countLive,
-    countIssued: (hour) => read(() => countIssued.get(hour) as number),
-    lastBackupAt: () => read(() => lastBackupAt.get() as number | undefined),
     recordBackup: (madeAt) => write(() => replaceBackup(madeAt)),
   }
 }

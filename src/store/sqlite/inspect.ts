@@ -3,17 +3,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { type Inspector, judgeSchema, type Move, type OperatorKeys, type SecretOwner } from '../inspect.ts'
+import { createSharedInspector, type Inspector, judgeSchema, type Move } from '../inspect.ts'
 import { NoStore } from '../opened.ts'
+import { lastBackupAt } from '../shared/statements/figures.ts'
 import { libraryVersion } from './connection.ts'
 import { withSentence } from './copy.ts'
-import { sideFilesOf } from './files.ts'
+import { assertNotMissing, isDatabase, realPlace, sideFilesOf } from './files.ts'
 import { latestVersion } from './migrate.ts'
-import { assertNotMissing, isDatabase, realPlace } from './place.ts'
-import * as database from './statements/database.ts'
 import * as sql from './statements/database.ts'
-import { findMove } from './statements/database.ts'
-import * as figures from './statements/figures.ts'
 
 /** How long it waits for a process that has locked the database, blocking. Milliseconds. */
 const LOCK_TIMEOUT_MS = 1000
@@ -35,26 +32,22 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
 
     async schema() {
       const version = versionOf(db)
-      const oldest = has('compatibility') ? row<{ oldest_program: string }>(database.oldestProgram) : undefined
+      const oldest = has('compatibility') ? row<{ oldest_program: string }>(sql.oldestProgram) : undefined
       const found = { version, latest: latestVersion(), oldestProgram: oldest?.oldest_program }
-      return judgeSchema(found, { theirs: version === 0 && row(database.findTable) !== undefined })
+      return judgeSchema(found, { theirs: version === 0 && row(sql.findTable) !== undefined })
     },
 
-    move: async () => (has('moved') ? row<Move>(findMove) : undefined),
+    move: async () => (has('moved') ? row<Move>(sql.findMove) : undefined),
     clockOffset: async () => 0,
 
-    async tokens() {
-      const oldest = row<{ issued_at: number }>(figures.oldestTokenAt)
-      const newest = row<{ issued_at: number }>(figures.newestTokenAt)
-      return oldest && newest && { oldestAt: oldest.issued_at, newestAt: newest.issued_at }
-    },
-
-    ownersWithoutSecret: async (at) => db.prepare(sql.listOwnersWithoutSecret).all(at) as SecretOwner[],
-
-    operators: async () => db.prepare(sql.listOperatorKeys).all() as OperatorKeys[],
+    ...createSharedInspector(async <Row extends unknown[]>(statement: string, values: unknown[] = []) => {
+      const named = values.length === 0 ? [] : [Object.fromEntries(values.map((value, at) => [at + 1, value]))]
+      const rows = db.prepare(statement).all(...named)
+      return rows.map((row) => Object.values(row as object) as Row)
+    }),
 
     async lastBackupAt() {
-      return has('backups') ? row<{ made_at: number }>(figures.lastBackupAt)?.made_at : undefined
+      return has('backups') ? row<{ made_at: number }>(lastBackupAt)?.made_at : undefined
     },
 
     close: () => void db.close(),

@@ -1,9 +1,8 @@
 import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { databaseEntry } from '../audited.ts'
 import type { ReadPage, Row, Table } from '../copy.ts'
-import { createRecord } from './audit.ts'
-import type { Change, Context } from './context.ts'
+import { databaseEntry, record } from '../shared/audit.ts'
+import type { Change, Context, Runner } from './context.ts'
 import * as sql from './statements/database.ts'
 
 /** That a store is being copied to another one, or was. */
@@ -20,13 +19,12 @@ interface Move {
  * The mark of a store that moves to another one. Triggers refuse every change of the registry while it is there; what this
  * program says of that has the place.
  */
-export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: Change) {
+export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: Change, { run }: Runner) {
   const find = db.prepare<[], Move>(sql.findMove)
   const begin = db.prepare(sql.beginMove)
   const complete = db.prepare(sql.completeMove)
   const abandon = db.prepare(sql.abandonMove)
   const forget = db.prepare(sql.forgetMove)
-  const record = createRecord(db)
 
   return {
     /** Where the store has moved, if it has. Throws an SqliteError. */
@@ -69,7 +67,7 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
     complete: (place: string, beganAt: number, audit: Audit): Promise<void> =>
       change(() => {
         if (complete.run(audit.at, place, beganAt).changes === 0) throw markIsGone()
-        record(audit, moveEntry('database copied', undefined, place))
+        run(record(audit, [moveEntry('database copied', undefined, place)]))
       }),
 
     /** Takes this mark away. */
@@ -81,7 +79,7 @@ export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: C
         const move = find.get()
         if (!move) return undefined
         forget.run()
-        record(audit, moveEntry('database reopened', move.place, undefined))
+        run(record(audit, [moveEntry('database reopened', move.place, undefined)]))
         return move.place
       }),
   }

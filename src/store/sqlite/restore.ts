@@ -14,17 +14,14 @@ import { pipeline } from 'node:stream/promises'
 import Database from 'better-sqlite3'
 import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { databaseEntry } from '../audited.ts'
 import type { CopyContents, Restored, RestoreOptions } from '../opened.ts'
-import { createRecord } from './audit.ts'
+import { databaseEntry, record } from '../shared/audit.ts'
+import { createRunner } from './context.ts'
 import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
-import { belongsTo, logSize, sideFilesOf } from './files.ts'
+import { recoverLog } from './disk.ts'
+import { belongsTo, ifThere, isLogAlone, logSize, preparePlace, realPlace, sideFilesOf } from './files.ts'
 import { migrate } from './migrate.ts'
-import { ifThere, isLogAlone, preparePlace, realPlace } from './place.ts'
 import { isLocked } from './retry-locked.ts'
-import { deleteLoginCodes, deleteSessions } from './statements/operators.ts'
-import * as sql from './statements/tokens.ts'
-import { recoverLog } from './unsound.ts'
 
 /**
  * Puts a copy in the place of a database that nobody uses, and keeps what was there under another name. Until the last
@@ -166,11 +163,11 @@ function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }:
     migrate(db)
     const after = { file: typeof source === 'string' ? source : '-', revoke_all_tokens: revokeAllTokens }
     db.transaction(() => {
-      createRecord(db)(audit, databaseEntry('database restored', database, {}, after))
+      createRunner(db).run(record(audit, [databaseEntry('database restored', database, {}, after)]))
       // A session in the backup may have been ended since.
-      for (const statement of [deleteSessions, deleteLoginCodes]) db.prepare(statement).run()
+      db.exec('DELETE FROM sessions; DELETE FROM login_codes')
       // Not marked as revoked but gone: that needs no clock.
-      if (revokeAllTokens) db.prepare(sql.deleteTokens).run()
+      if (revokeAllTokens) db.exec('DELETE FROM tokens')
     })()
     return revokeAllTokens ? { ...found, newestTokenAt: undefined } : found
   } finally {

@@ -1,26 +1,28 @@
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Database } from 'better-sqlite3'
+import type { Observer } from '../../domain/events.ts'
 import type { Store } from '../../domain/store.ts'
-import { leaveOpen } from '../left-open.ts'
 import type { Opened, OpenOptions } from '../opened.ts'
-import { createAuditedChange, createAuditTrail } from './audit.ts'
-import { createChangeDetector, createReader } from './changes.ts'
+import { leaveOpen } from '../opened.ts'
+import { createAuditTrail } from '../shared/audit.ts'
+import { createChanges } from '../shared/changes.ts'
+import { createFigures } from '../shared/figures.ts'
+import { createOperators } from '../shared/operators.ts'
+import { createRefusals } from '../shared/refusals.ts'
+import { createRegistryLists } from '../shared/registry.ts'
+import { createCachedRegistry, createChangeDetector, createReader } from './changes.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
-import { type Context, createAccess, createChange } from './context.ts'
-import { createDisk } from './disk.ts'
-import { createFigures, type OwnFigures } from './figures.ts'
+import { type Context, createAccess, createChange, createRunner, createShared } from './context.ts'
+import { createDisk, markUnsound } from './disk.ts'
+import { createOwnFigures, type OwnFigures } from './figures.ts'
 import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
 import { createMove, createPages } from './move.ts'
-import { createOperators } from './operators.ts'
-import { createRefusals } from './refusals.ts'
-import { createRegistry } from './registry.ts'
+import { createPurge } from './purge.ts'
 import { createRetryLocked } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
-import { createTokens } from './tokens.ts'
-import { markUnsound } from './unsound.ts'
-import { createUsage } from './usage.ts'
+import { createTokens, createUsage } from './tokens.ts'
 
 /** What `fdatasync` is when it is called: a test puts another one in its place. */
 const fdatasyncAsync = (file: number) => promisify(fdatasync)(file)
@@ -44,15 +46,63 @@ export function openSqlite(path: string, { lockTimeout, observe = () => {}, ...o
 }
 
 function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Store & Extras {
-  const files = filesOf(db)
   const wal = db.memory ? undefined : openSync(`${db.name}-wal`, 'r+')
-
   // `retryLocked` waits for locks; SQLite would block.
   db.pragma('busy_timeout = 0')
   // A commit goes to the write-ahead log and is answered after an fsync of the log. With FULL SQLite would fsync inside the
   // commit, holding the lock and blocking the event loop (docs/adr/0007).
   db.pragma('synchronous = NORMAL')
-  const { toDisk, distrust, assertTrusted, assertAnswering } = createDisk({
+  const disk = createDiskOf(db, wal, observe)
+  const { context, ping, backlog } = createContext(db, disk, lockTimeout)
+  const change = createChange(context)
+  const runner = createRunner(db)
+  const move = createMove(context, change, runner)
+  const shared = createShared({ ...context, runner, change, assertNotMoved: move.assertNotMoved })
+  const { registry, applicationOf } = createCachedRegistry(context)
+  let closed: Promise<void> | undefined
+
+  return {
+    ...registry,
+    ...createRegistryLists(shared),
+    ...createChanges(shared),
+    ...createOperators(shared),
+    ...createAuditTrail(shared),
+    ...createTokens({ ...context, applicationOf, observe }),
+    ...createUsage(context),
+    ...createRefusals(shared),
+    ...createFigures(shared),
+    ...createOwnFigures(context),
+    ...createPages(context),
+    purge: createPurge(context),
+    nodes: undefined,
+    move,
+    ping,
+    backlog,
+    clockOffset: () => 0,
+    close() {
+      closed ??= close()
+      return closed
+    },
+  }
+
+  async function close(): Promise<void> {
+    try {
+      // SQLite waits for the disk when it closes, blocking, and builds on what is there.
+      disk.assertAnswering()
+      await disk.toDisk()
+    } catch {
+      return leaveOpen(db)
+    }
+    db.close()
+    if (wal !== undefined) closeSync(wal)
+  }
+}
+
+type Disk = ReturnType<typeof createDisk>
+
+/** `wal`: the file of the write-ahead log; undefined: the database is in memory. */
+function createDiskOf(db: Database, wal: number | undefined, observe: Observer): Disk {
+  return createDisk({
     async fsync() {
       if (wal === undefined) return
       const begin = performance.now()
@@ -67,7 +117,22 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
     },
     mark: () => markUnsound(db.name),
   })
-  const { countCommit, copyNowAndThen, backlog, assertRoom } = createCheckpoints(db, { distrust, assertWritable })
+}
+
+/** What the parts of the store work with, and whether it works. */
+function createContext(db: Database, { toDisk, distrust, assertTrusted, assertAnswering }: Disk, lockTimeout: number) {
+  const files = filesOf(db)
+  const checkpoints = createCheckpoints(db, { distrust, assertWritable })
+  const { countCommit, assertRoom } = checkpoints
+  const changes = createChangeDetector(db, { assertUsable })
+  /** Whether something could not be done since it was last tried to write: the disk may be full. */
+  let hasFailed = false
+  const onError = () => {
+    hasFailed = true
+  }
+  const retryLocked = createRetryLocked(db.name, lockTimeout, { onError, distrust })
+  const select = db.prepare(sql.ping)
+  const tryToWrite = db.prepare(sql.tryToWrite)
 
   function assertUsable(): void {
     assertTrusted()
@@ -79,18 +144,6 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
     assertAnswering()
   }
 
-  const changes = createChangeDetector(db, { assertUsable })
-  /** Whether something could not be done since it was last tried to write: the disk may be full. */
-  let hasFailed = false
-  const retryLocked = createRetryLocked(db.name, lockTimeout, {
-    onError() {
-      hasFailed = true
-    },
-    distrust,
-  })
-  const ping = db.prepare(sql.ping)
-  const tryToWrite = db.prepare(sql.tryToWrite)
-  let closed: Promise<void> | undefined
   const context: Context = {
     db,
     changes,
@@ -102,64 +155,29 @@ function createStore(db: Database, { lockTimeout, observe }: StoreOptions): Stor
     async committed() {
       countCommit()
       await toDisk()
-      copyNowAndThen()
+      checkpoints.copyNowAndThen()
     },
   }
-  const change = createChange(context)
-  const audited = createAuditedChange(context, change)
-  const move = createMove(context, change)
-  const { assertNotMoved } = move
-  const { registry, applicationOf } = createRegistry({ ...context, audited, assertNotMoved })
 
-  return {
-    ...registry,
-    ...createAuditTrail(context),
-    ...createOperators({ ...context, audited, assertNotMoved: move.assertNotMoved }),
-    ...createTokens({ ...context, applicationOf, observe }),
-    ...createUsage(context),
-    ...createRefusals(context),
-    ...createFigures(context),
-    nodes: undefined,
-    ...createPages(context),
-    move,
-
-    ping: () =>
-      retryLocked(() => {
-        assertRoom()
-        assertWritable()
-        if (hasFailed) tryToWrite.run()
-        else ping.get()
-        hasFailed = false
-      }),
-
-    clockOffset: () => 0,
-
-    async backlog() {
-      // Also for a process that waits for the disk at no other time: the leader, which purges. But never a second time
-      // while it hangs: each fdatasync keeps one of libuv's four threads, which the log and scrypt need.
+  const ping = () =>
+    retryLocked(() => {
+      assertRoom()
       assertWritable()
-      await toDisk()
-      return retryLocked(() => {
-        assertWritable()
-        return backlog()
-      })
-    },
+      if (hasFailed) tryToWrite.run()
+      else select.get()
+      hasFailed = false
+    })
 
-    close() {
-      closed ??= close()
-      return closed
-    },
+  async function backlog() {
+    // Also for a process that waits for the disk at no other time: the leader, which purges. But never a second time
+    // while it hangs: each fdatasync keeps one of libuv's four threads, which the log and scrypt need.
+    assertWritable()
+    await toDisk()
+    return retryLocked(() => {
+      assertWritable()
+      return checkpoints.backlog()
+    })
   }
 
-  async function close(): Promise<void> {
-    try {
-      // SQLite waits for the disk when it closes, blocking, and builds on what is there.
-      assertAnswering()
-      await toDisk()
-    } catch {
-      return leaveOpen(db)
-    }
-    db.close()
-    if (wal !== undefined) closeSync(wal)
-  }
+  return { context, ping, backlog }
 }

@@ -1,7 +1,8 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Observer } from '../../domain/events.ts'
-import type { Tokens } from '../../domain/store.ts'
+import type { Tokens, Usage } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
+import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from '../../domain/usage.ts'
 import { createBatch } from '../batch.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/tokens.ts'
@@ -21,13 +22,12 @@ const MAX_WRITES = 1024
 /** One of the writes that are made in batches. */
 type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
 
-/** The tokens in SQLite: issued, looked up, revoked, purged. */
+/** The tokens in SQLite: issued, looked up, revoked. */
 export function createTokens({
   db,
   changes,
   reader,
   retryLocked,
-  write: writeUnwaited,
   assertWritable,
   assertRoom,
   committed,
@@ -37,7 +37,6 @@ export function createTokens({
   const insertToken = db.prepare(sql.insertToken)
   const selectToken = db.prepare(sql.findToken)
   const revokeToken = db.prepare(sql.revokeToken)
-  const purgeTokens = db.prepare(sql.purgeTokens)
 
   // The key is the id as text, for no two buffers are the same key; the hash is text too, which takes half the memory.
   const rowOf = changes.cached('tokens', (id: string) => {
@@ -84,8 +83,6 @@ export function createTokens({
       const row = rowOf(id.toString('latin1'))
       return row && { stored: toToken(id, row), application: applicationOf(row.application_id) }
     }),
-
-    purgeTokens: (beforeId, limit) => writeUnwaited(() => purgeTokens.run(beforeId, limit).changes),
   }
 }
 
@@ -105,5 +102,34 @@ function toToken(id: Buffer, row: Omit<TokenRow, 'secret_hash'> & { secret_hash:
     generation: row.generation,
     issuedAt: row.issued_at,
     revokedAt: row.revoked_at,
+  }
+}
+
+/** What is known of use, in SQLite. It is not brought to the disk: the next change takes it there. */
+export function createUsage({ db, read, write }: Context): Usage {
+  const addTokenCount = db.prepare(sql.addTokenCount)
+  const recordApplicationUse = db.prepare(sql.recordApplicationUse)
+  const recordSecretUse = db.prepare(sql.recordSecretUse)
+  const listTokenCounts = db.prepare(sql.listTokenCounts)
+  const listApplicationUses = db.prepare(sql.listApplicationUses)
+  const listSecretUses = db.prepare(sql.listSecretUses)
+
+  const addAll = db.transaction((changes: readonly TokenCountChange[]) =>
+    changes.map((change) => {
+      if (change.lastTokenAt !== null) recordApplicationUse.run(change)
+      return addTokenCount.get(change) as TokenCount
+    }),
+  ).immediate
+  const recordAll = db.transaction((uses: readonly SecretUse[]) => {
+    for (const one of uses) recordSecretUse.run(one)
+  }).immediate
+
+  return {
+    addTokenCounts: (changes) => write(() => addAll(changes)),
+    listTokenCounts: (keys, hours) =>
+      read(() => listTokenCounts.all({ keys: JSON.stringify(keys), hours: JSON.stringify(hours) }) as TokenCount[]),
+    listApplicationUses: (keys) => read(() => listApplicationUses.all(JSON.stringify(keys)) as ApplicationUse[]),
+    recordSecretUses: (uses) => write(() => recordAll(uses)),
+    listSecretUses: (ids) => read(() => listSecretUses.all(JSON.stringify(ids)) as SecretUse[]),
   }
 }

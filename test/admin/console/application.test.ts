@@ -107,7 +107,7 @@ t.test('Application: its page explains how to get a token until it has one, and 
   t.match(await text(), /Last changes All changes .* All tokens revoked .* Application registered/)
   t.notMatch(await text(), 'Operator added', 'an operator may have the same name')
   t.match(await page(), `href="/audit?subject=${clientId}"`)
-  await store.purgeAuditEvents(clock.time + 1, 100)
+  await store.purge('audit events', clock.time + 1, 100)
   t.match(await text(), 'No changes in the last 400 days.')
 })
 

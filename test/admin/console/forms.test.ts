@@ -68,7 +68,7 @@ t.test('Forms: what is wrong is said at its field, input is kept, and nothing is
   const fail = async () => {
     throw new Error('a bug')
   }
-  Object.assign(store, { register: fail, updateApplication: fail, updateSuite: fail, rotateSecret: fail })
+  Object.assign(store, { register: fail, change: fail })
   for (const [url, form] of [
     ['/new-application', NEW],
     ['/new-suite', { suite_id: 'new', name: 'New' }],

@@ -4,6 +4,7 @@ import { IdempotencyKeyTaken } from '../../../src/domain/idempotency.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
+import { on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import {
   changesOf,
@@ -27,8 +28,13 @@ const GENERATED = { id: Number, origin: 'generated', created_at: TIME, ends_at: 
 /** Fields before and after. */
 type Fields = Record<string, [before: unknown, after: unknown]>
 
-/** An action of an operator, and the event that it causes, if any: what happened to which application or suite. */
-type Case = [make: () => Promise<unknown>, event?: string, fields?: Fields | { added: object } | { removed: object }]
+/** An action of an operator, and the event that it causes, if any: what happened to which application or suite, and when. */
+type Case = [
+  make: () => Promise<unknown>,
+  event?: string,
+  fields?: Fields | { added: object } | { removed: object },
+  at?: number,
+]
 
 /** Every change is one event, in the same transaction. */
 export function auditConformance(t: Test, harness: Harness): void {
@@ -49,36 +55,41 @@ export function auditConformance(t: Test, harness: Harness): void {
     const added = { ...GENERATED, origin: 'imported', created_at: at(2) }
     const last = { ...shown, name, tokens_valid_from: at(5), secrets: [{}, {}, {}] }
     const lastSuite = { ...shownSuite, name, secrets: [{}, {}] }
-    const rotate = async (id: string) => store.rotateSecret(id, SECRET, START + 9, 0, AUDIT)
-    const revoke = async (time: number) => store.revokeSecret('a', await secretIdOf(store, 'a'), START + time, AUDIT)
-    const add = async () => store.addSecret('a', { digest: IMPORTED, createdAt: START + 2 }, AUDIT)
+    const rotate = async (id: string) => on(store).rotateSecret(id, SECRET, START + 9, 0)
+    const revoke = async (time: number) => on(store).revokeSecret('a', await secretIdOf(store, 'a'), START + time)
+    const add = async () => on(store).addSecret('a', { digest: IMPORTED, createdAt: START + 2 })
     const cases: Case[] = [
       [() => registerSuites(store, 'store'), 'suite registered store', { added: shownSuite }],
       [() => register(store, application('a', { suites: 'all' })), 'application registered a', { added: shown }],
-      [() => store.setStatus('a', 'suspended', AUDIT), 'application suspended a', { status: ['active', 'suspended'] }],
-      [() => store.setStatus('a', 'suspended', AUDIT)],
-      [() => store.setStatus('a', 'active', AUDIT), 'application resumed a', { status: ['suspended', 'active'] }],
-      [() => store.updateApplication('a', { name }, AUDIT), 'application updated a', { name: ['Application a', name] }],
-      [() => store.updateApplication('a', { name }, AUDIT)],
-      [() => store.withdraw('a', 'store', AUDIT), 'approval withdrawn a', { suites: [['store'], []] }],
-      [() => store.withdraw('a', 'store', AUDIT)],
-      [() => store.approve('a', 'store', AUDIT), 'application approved a', { suites: [[], ['store']] }],
-      [() => store.approve('a', 'store', AUDIT)],
-      [() => store.approve('a', 'nowhere', AUDIT)],
-      [() => store.revokeTokens('a', START + 5, AUDIT), 'all tokens revoked a', { tokens_valid_from: [null, at(5)] }],
-      [() => store.revokeTokens('a', START + 5, AUDIT), 'all tokens revoked a', {}],
+      [() => on(store).setStatus('a', 'suspended'), 'application suspended a', { status: ['active', 'suspended'] }],
+      [() => on(store).setStatus('a', 'suspended')],
+      [() => on(store).setStatus('a', 'active'), 'application resumed a', { status: ['suspended', 'active'] }],
+      [() => on(store).updateApplication('a', { name }), 'application updated a', { name: ['Application a', name] }],
+      [() => on(store).updateApplication('a', { name })],
+      [() => on(store).withdraw('a', 'store'), 'approval withdrawn a', { suites: [['store'], []] }],
+      [() => on(store).withdraw('a', 'store')],
+      [() => on(store).approve('a', 'store'), 'application approved a', { suites: [[], ['store']] }],
+      [() => on(store).approve('a', 'store')],
+      [() => on(store).approve('a', 'nowhere')],
+      [
+        () => on(store).revokeTokens('a', START + 5),
+        'all tokens revoked a',
+        { tokens_valid_from: [null, at(5)] },
+        START + 5,
+      ],
+      [() => on(store).revokeTokens('a', START + 5), 'all tokens revoked a', {}, START + 5],
       [() => rotate('a'), 'secret rotated a', rotated],
-      [() => revoke(7), 'secret revoked a', { secrets: [[ended], [revoked]] }],
+      [() => revoke(7), 'secret revoked a', { secrets: [[ended], [revoked]] }, START + 7],
       [() => revoke(8)],
-      [() => store.revokeSecret('a', 999_999, START + 8, AUDIT)],
+      [() => on(store).revokeSecret('a', 999_999, START + 8)],
       [() => add(), 'secret added a', { secrets: [[], [added]] }],
-      [() => store.updateSuite('store', { name }, AUDIT), 'suite updated store', { name: ['Suite store', name] }],
-      [() => store.updateSuite('store', { name }, AUDIT)],
+      [() => on(store).updateSuite('store', { name }), 'suite updated store', { name: ['Suite store', name] }],
+      [() => on(store).updateSuite('store', { name })],
       [() => rotate('store'), 'secret rotated store', rotated],
-      [() => store.removeApplication('a', AUDIT), 'application removed a', { removed: last }],
-      [() => store.removeSuite('store', AUDIT), 'suite removed store', { removed: lastSuite }],
+      [() => on(store).removeApplication('a'), 'application removed a', { removed: last }],
+      [() => on(store).removeSuite('store'), 'suite removed store', { removed: lastSuite }],
     ]
-    for (const [make, expected, fields = {}] of cases) {
+    for (const [make, expected, fields = {}, time = AUDIT.at] of cases) {
       const earlier = await store.listAuditEvents(PAGE)
       await make()
       const events = await store.listAuditEvents(PAGE)
@@ -89,7 +100,7 @@ export function auditConformance(t: Test, harness: Harness): void {
       t.equal(`${action} ${subject.id}`, expected)
       t.equal(subject.kind, subject.id === 'a' ? 'application' : 'suite')
       const sides = sidesOf(fields)
-      t.match(events[0], { ...sides, at: AUDIT.at, actor: 'tester', origin: 'command line' }, what)
+      t.match(events[0], { ...sides, at: time, actor: 'tester', origin: 'command line' }, what)
       t.strictSame(namesOf(events[0]), namesOf(sides), what)
     }
     t.notMatch(JSON.stringify(await store.listAuditEvents(PAGE)), /DIGEST|digest|sha256|scrypt|"key"|generation/i)
@@ -99,16 +110,16 @@ export function auditConformance(t: Test, harness: Harness): void {
     const ids = ['one', 'two', 'three']
     const author = { actor: 'Ünï "o" ✓', origin: 'API', remoteAddress: '2001:db8::1', requestId: 'r-1' } as const
     await store.register({ suites: ids.map(suite), applications: [application('a')] }, { author, at: START - 77 })
-    await store.updateSuite('one', { name: 'New' }, AUDIT)
+    await on(store).updateSuite('one', { name: 'New' })
     const [second, first] = await store.listAuditEvents(PAGE)
     t.match(first, { ...author, at: START - 77 })
     t.match(second, AUDIT.author)
     t.equal(second?.requestId, undefined)
     t.ok(Number(second?.id) > Number(first?.id))
-    for (const id of ids) await store.approve('a', id, AUDIT)
+    for (const id of ids) await on(store).approve('a', id)
     const newest = async () => (await store.listAuditEvents({ limit: 1 })).map(({ before, after }) => [before, after])
     t.strictSame(await newest(), [[{ suites: [] }, { suites: ['three'] }]])
-    await store.withdraw('a', 'two', AUDIT)
+    await on(store).withdraw('a', 'two')
     t.strictSame(await newest(), [[{ suites: ['two'] }, { suites: [] }]])
   })
 
@@ -128,10 +139,10 @@ export function auditConformance(t: Test, harness: Harness): void {
   test('Audit: events are listed newest first, page by page, and by time, actor and subject', async (t, store) => {
     const by = (actor: string, at: number): Audit => ({ author: { ...AUDIT.author, actor }, at })
     await store.register({ suites: [suite('x')], applications: [application('a'), application('b')] }, by('one', START))
-    await store.setStatus('a', 'suspended', by('two', START + 10))
-    await store.setStatus('a', 'active', by('one', START + 10))
+    await on(store).setStatus('a', 'suspended', by('two', START + 10))
+    await on(store).setStatus('a', 'active', by('one', START + 10))
     // The clock of this author is behind.
-    await store.setStatus('b', 'suspended', by('two', START + 5))
+    await on(store).setStatus('b', 'suspended', by('two', START + 5))
     const all = await store.listAuditEvents(PAGE)
     const named = all.map(({ action, subject }) => `${action} ${subject.id}`)
     t.strictSame(named, [
@@ -180,18 +191,21 @@ export function auditConformance(t: Test, harness: Harness): void {
 
   test('Store: a change with an idempotency record is made once, and its answer kept for a day', async (t, store) => {
     await register(store, 'a')
-    t.equal(await store.rotateSecret('nobody', SECRET, START, 0, auditOf('x')), false)
+    t.equal(await on(store).rotateSecret('nobody', SECRET, START, 0, auditOf('x')), false)
     const newcomers = { suites: [], applications: [application('a')] }
     t.strictSame(await store.register(newcomers, auditOf('x')), { suites: [], applications: [] })
     t.equal(await store.findSealedAnswer('d', 0), undefined, 'where nothing changed there is none')
-    await store.rotateSecret('a', SECRET, START + 9, 0, auditOf('first'))
+    await on(store).rotateSecret('a', SECRET, START + 9, 0, auditOf('first'))
     t.equal(await store.findSealedAnswer('d', START - 1), 'first')
     t.equal(await store.findSealedAnswer('d', START), undefined, 'it is too old')
     const before = await store.findApplication('a')
-    await t.rejects(store.rotateSecret('a', SECRET, START, 0, auditOf('second', START + DAY - 1)), IdempotencyKeyTaken)
+    await t.rejects(
+      on(store).rotateSecret('a', SECRET, START, 0, auditOf('second', START + DAY - 1)),
+      IdempotencyKeyTaken,
+    )
     t.strictSame(await store.findApplication('a'), before)
     t.equal(await store.findSealedAnswer('d', START - 1), 'first')
-    await store.rotateSecret('a', SECRET, START + 9, 0, auditOf('third', START + DAY))
+    await on(store).rotateSecret('a', SECRET, START + 9, 0, auditOf('third', START + DAY))
     t.equal(await store.findSealedAnswer('d', START), 'third')
   })
 

@@ -1,20 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { type Nodes, type Store, StoreUnavailable } from '../../../src/domain/store.ts'
+import { type Nodes, type Purgeable, type Store, StoreUnavailable } from '../../../src/domain/store.ts'
 import { firstTokenIdAt, mintToken } from '../../../src/domain/token.ts'
-import { AUDIT } from '../../support/audit.ts'
+import { HOUR } from '../../../src/domain/usage.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { keyOf } from '../../support/keys.ts'
+import { on } from '../../support/on.ts'
 import { refusal } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { until } from '../../support/until.ts'
 import { START } from '../../support/world.ts'
 import { changesOf, findStored, type Harness, newKey, PAGE, registerSuites, session } from './harness.ts'
 
-type Method = Exclude<keyof Store, 'close' | 'clockOffset' | 'nodes'>
+type Method = Exclude<keyof Store, 'close' | 'clockOffset' | 'nodes' | 'change' | 'purge'>
 
-/** A call of every method that asks the database. Of this type, so that a new method cannot be left out. */
-export function callsOf(store: Store, key = keyOf(1)): Record<Method, () => Promise<unknown>> {
+/** A call of every method that asks the database, of every change and purge. Of this type, so that none can be left out. */
+export function callsOf(
+  store: Store,
+  key = keyOf(1),
+): Record<Method | Purgeable | keyof ReturnType<typeof on>, () => Promise<unknown>> {
   const newToken = () => mintToken(key, START).stored
   const { id } = newToken()
   const lasts = { createdAt: START, endsAt: START }
@@ -33,43 +37,41 @@ export function callsOf(store: Store, key = keyOf(1)): Record<Method, () => Prom
     mostImportedSecrets: () => store.mostImportedSecrets(),
     findNamesakes: () => store.findNamesakes(['Application owner']),
     countApplications: () => store.countApplications(),
-    revokeSpareSecret: () => store.revokeSpareSecret('owner', 1, START, AUDIT),
+    revokeSpareSecret: () => on(store).revokeSpareSecret('owner', 1, START),
     findSealedAnswer: () => store.findSealedAnswer('digest', START),
-    purgeIdempotencyRecords: () => store.purgeIdempotencyRecords(START, 1),
+    'idempotency records': () => store.purge('idempotency records', START, 1),
     findOperator: () => store.findOperator('anna'),
     listOperators: () => store.listOperators(),
     findAdminKey: () => store.findAdminKey('key anna'),
     findSession: () => store.findSession('session anna'),
     findLoginCode: () => store.findLoginCode('code anna'),
-    addOperator: () => store.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT),
-    removeOperator: () => store.removeOperator('anna', AUDIT),
-    addAdminKey: () => store.addAdminKey('anna', { digest: 'key', ...lasts }, AUDIT),
-    revokeAdminKey: () => store.revokeAdminKey('anna', 1, START, AUDIT),
-    addLoginCode: () => store.addLoginCode('anna', { digest: 'code', ...lasts }, AUDIT),
-    beginSession: () => store.beginSession('anna', 'code', session('session'), AUDIT),
-    endSession: () => store.endSession('anna', 1, AUDIT),
+    addOperator: () => on(store).addOperator({ name: 'anna', role: 'admin', createdAt: START }),
+    removeOperator: () => on(store).removeOperator('anna'),
+    addAdminKey: () => on(store).addAdminKey('anna', { digest: 'key', ...lasts }),
+    revokeAdminKey: () => on(store).revokeAdminKey('anna', 1, START),
+    addLoginCode: () => on(store).addLoginCode('anna', { digest: 'code', ...lasts }),
+    beginSession: () => on(store).beginSession('anna', 'code', session('session')),
+    endSession: () => on(store).endSession('anna', 1),
     recordAdminKeyUse: () => store.recordAdminKeyUse(1, START),
     recordSessionUse: () => store.recordSessionUse({ id: 1, lastSeenAt: START, endsAt: START }),
-    purgeSignIns: () => store.purgeSignIns(START),
+    'sign-ins': () => store.purge('sign-ins', START, 100),
     addToken: () => store.addToken(newToken()),
     findToken: () => store.findToken(id),
     revokeToken: () => store.revokeToken(id, START),
-    purgeTokens: () => store.purgeTokens(firstTokenIdAt(START + 1), 10),
+    tokens: () => store.purge('tokens', START + 1, 10),
     addTokenCounts: () => store.addTokenCounts([count]),
-    countTokens: () => store.countTokens(key, 1),
     listTokenCounts: () => store.listTokenCounts([key], [1]),
     listApplicationUses: () => store.listApplicationUses([key]),
     listApplicationsOf: () => store.listApplicationsOf([key]),
-    lastTokenAt: () => store.lastTokenAt(key),
     recordSecretUses: () => store.recordSecretUses([{ secretId: 1, lastUsedAt: START }]),
     listSecretUses: () => store.listSecretUses([1]),
-    purgeTokenCounts: () => store.purgeTokenCounts(1, 1),
+    'token counts': () => store.purge('token counts', HOUR, 1),
     recordRefusals: () => store.recordRefusals([refusal('owner')]),
     listRefusals: () => store.listRefusals('owner'),
     listLastRefused: () => store.listLastRefused(1),
-    purgeRefusals: () => store.purgeRefusals(START, 1),
+    refusals: () => store.purge('refusals', START, 1),
     listAuditEvents: () => store.listAuditEvents({ limit: 1 }),
-    purgeAuditEvents: () => store.purgeAuditEvents(START, 1),
+    'audit events': () => store.purge('audit events', START, 1),
     size: () => store.size(),
     oldestTokenAt: () => store.oldestTokenAt(),
     countEndingSecrets: () => store.countEndingSecrets(START, START + 1),

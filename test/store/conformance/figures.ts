@@ -3,6 +3,7 @@ import type { NewSecret } from '../../../src/domain/secret.ts'
 import { firstTokenIdAt, mintToken } from '../../../src/domain/token.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
+import { on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import { findStored, type Harness, newKey, onEmptyStore, register, SECRET, secretIdOf } from './harness.ts'
 
@@ -16,7 +17,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     const tokens = [2, 1, 3].map((n) => mintToken(key, START + n).stored)
     for (const token of tokens) await store.addToken(token)
     t.equal(await store.oldestTokenAt(), START + 1)
-    await store.purgeTokens(firstTokenIdAt(START + 2), 10)
+    await store.purge('tokens', START + 2, 10)
     t.equal(await store.oldestTokenAt(), START + 2)
     const found = await Promise.all(tokens.map(({ id }) => findStored(store, id)))
     t.strictSame(found, [tokens[0], undefined, tokens[2]])
@@ -47,21 +48,20 @@ export function figuresConformance(t: Test, harness: Harness): void {
       const [secret, ...others] = ends.map((endsAt) => ({ ...SECRET, endsAt })) as [NewSecret, ...NewSecret[]]
       const suites = [{ ...suite(`suite ${name}`), secret }]
       await store.register({ suites, applications: [application(name, { secret })] }, AUDIT)
-      for (const other of others)
-        for (const owner of [name, `suite ${name}`]) await store.addSecret(owner, other, AUDIT)
+      for (const other of others) for (const owner of [name, `suite ${name}`]) await on(store).addSecret(owner, other)
       if (isEnding) expected += 2
       await check(expected, name)
     }
     const revoked = application('revoked', { secret: { ...SECRET, endsAt: NOW + 1 } })
     const successor = application('successor', { secret: { ...SECRET, endsAt: NOW + 1 } })
     await register(store, revoked, successor)
-    await store.addSecret('successor', SECRET, AUDIT)
+    await on(store).addSecret('successor', SECRET)
     await check(expected + 1, 'one has a successor')
-    await store.revokeSecret('revoked', await secretIdOf(store, 'revoked'), NOW + 1, AUDIT)
+    await on(store).revokeSecret('revoked', await secretIdOf(store, 'revoked'), NOW + 1)
     await check(expected, 'a revoked one is not active, whatever its end')
-    await store.revokeSecret('successor', await secretIdOf(store, 'successor', 1), SOON + 5, AUDIT)
+    await on(store).revokeSecret('successor', await secretIdOf(store, 'successor', 1), SOON + 5)
     await check(expected + 1, 'and is no successor')
-    await store.setStatus('successor', 'suspended', AUDIT)
+    await on(store).setStatus('successor', 'suspended')
     await check(expected, 'nobody misses the secret of a suspended application')
   })
 
@@ -75,7 +75,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     }
     for (const [name, [endsAt = 0, ...others]] of Object.entries(secrets)) {
       await register(store, application(name, { secret: { ...SECRET, endsAt } }))
-      for (const endsAt of others) await store.addSecret(name, { ...SECRET, endsAt }, AUDIT)
+      for (const endsAt of others) await on(store).addSecret(name, { ...SECRET, endsAt })
     }
     const end = { ...SECRET, endsAt: NOW + 25 }
     await store.register({ suites: [{ ...suite('suite'), secret: end }], applications: [] }, AUDIT)
@@ -103,16 +103,16 @@ export function figuresConformance(t: Test, harness: Harness): void {
     t.equal(await store.countLiveTokens(firstTokenIdAt(START + 240), 10), 10)
 
     await store.addToken(mintToken(removed, START).stored)
-    await store.removeApplication('c', AUDIT)
+    await on(store).removeApplication('c')
     t.equal(await store.countLiveTokens(from, 300), 250)
     await store.revokeToken(tokens[7]?.id as Buffer, START + 5000)
     t.equal(await store.countLiveTokens(from, 300), 249)
     await store.addToken(mintToken(keys[1], START).stored)
-    await store.revokeTokens('a', START + 5000, AUDIT)
+    await on(store).revokeTokens('a', START + 5000)
     t.equal(await store.countLiveTokens(from, 300), 1)
     await store.addToken(mintToken(keys[0], START, 1).stored)
     t.equal(await store.countLiveTokens(from, 300), 2)
-    await store.setStatus('a', 'suspended', AUDIT)
+    await on(store).setStatus('a', 'suspended')
     t.equal(await store.countLiveTokens(from, 300), 1)
   })
 

@@ -4,6 +4,7 @@ import type { Store } from '../../../src/domain/store.ts'
 import type { StoredToken } from '../../../src/domain/token.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
+import { on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 
 /** What a store's own test gives the suite. Whatever is opened is closed with the test. */
@@ -59,17 +60,17 @@ export async function registerSuites(store: Store, ...ids: string[]): Promise<vo
 export function changesOf(store: Store, { clientId = 'a', suiteId = 'store', secretId = 1 } = {}) {
   return {
     register: () => store.register({ suites: [suite('new')], applications: [application('newcomer')] }, AUDIT),
-    updateApplication: () => store.updateApplication(clientId, { name: 'New' }, AUDIT),
-    setStatus: () => store.setStatus(clientId, 'suspended', AUDIT),
-    approve: () => store.approve(clientId, suiteId, AUDIT),
-    withdraw: () => store.withdraw(clientId, suiteId, AUDIT),
-    revokeTokens: () => store.revokeTokens(clientId, START, AUDIT),
-    addSecret: () => store.addSecret(clientId, SECRET, AUDIT),
-    rotateSecret: () => store.rotateSecret(clientId, SECRET, START + 2, 0, AUDIT),
-    revokeSecret: () => store.revokeSecret(clientId, secretId, START + 1, AUDIT),
-    updateSuite: () => store.updateSuite(suiteId, { name: 'New' }, AUDIT),
-    removeApplication: () => store.removeApplication(clientId, AUDIT),
-    removeSuite: () => store.removeSuite(suiteId, AUDIT),
+    updateApplication: () => on(store).updateApplication(clientId, { name: 'New' }),
+    setStatus: () => on(store).setStatus(clientId, 'suspended'),
+    approve: () => on(store).approve(clientId, suiteId),
+    withdraw: () => on(store).withdraw(clientId, suiteId),
+    revokeTokens: () => on(store).revokeTokens(clientId, START),
+    addSecret: () => on(store).addSecret(clientId, SECRET),
+    rotateSecret: () => on(store).rotateSecret(clientId, SECRET, START + 2, 0),
+    revokeSecret: () => on(store).revokeSecret(clientId, secretId, START + 1),
+    updateSuite: () => on(store).updateSuite(suiteId, { name: 'New' }),
+    removeApplication: () => on(store).removeApplication(clientId),
+    removeSuite: () => on(store).removeSuite(suiteId),
   }
 }
 
@@ -108,10 +109,14 @@ export function session(digest: string, more: { createdAt?: number; endsAt?: num
 /** An operator with a key, a login code and a session, whose digests are `key NAME`, `code NAME` and `session NAME`. */
 export async function addOperator(store: Store, name: string): Promise<{ keyId: number; sessionId: number }> {
   const code = { createdAt: START, endsAt: START + 10 }
-  await store.addOperator({ name, role: 'admin', createdAt: START }, AUDIT)
-  const keyId = await store.addAdminKey(name, { digest: `key ${name}`, createdAt: START, endsAt: START + 100 }, AUDIT)
-  await store.addLoginCode(name, { digest: `old code ${name}`, ...code }, AUDIT)
-  const sessionId = await store.beginSession(name, `old code ${name}`, session(`session ${name}`), AUDIT)
-  await store.addLoginCode(name, { digest: `code ${name}`, ...code }, AUDIT)
+  await on(store).addOperator({ name, role: 'admin', createdAt: START })
+  const keyId = await on(store).addAdminKey(name, {
+    digest: `key ${name}`,
+    createdAt: START,
+    endsAt: START + 100,
+  })
+  await on(store).addLoginCode(name, { digest: `old code ${name}`, ...code })
+  const sessionId = await on(store).beginSession(name, `old code ${name}`, session(`session ${name}`))
+  await on(store).addLoginCode(name, { digest: `code ${name}`, ...code })
   return { keyId: keyId as number, sessionId: sessionId as number }
 }

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Operator } from '../../../src/domain/operator.ts'
-import { AUDIT } from '../../support/audit.ts'
+import { on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import { addOperator, type Harness, onEmptyStore, PAGE, session } from './harness.ts'
 
@@ -12,8 +12,8 @@ export function operatorConformance(t: Test, harness: Harness): void {
   test('Store: an operator is found with every field of its type, also by keys, sessions and codes', async (t, store) => {
     t.equal(await store.findOperator('anna'), undefined)
     t.strictSame(await store.listOperators(), [])
-    t.equal(await store.addOperator({ name: 'anna', role: 'viewer', createdAt: START }, AUDIT), true)
-    t.equal(await store.addOperator({ name: 'anna', role: 'admin', createdAt: START + 1 }, AUDIT), false, 'it is taken')
+    t.equal(await on(store).addOperator({ name: 'anna', role: 'viewer', createdAt: START }), true)
+    t.equal(await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: START + 1 }), false, 'it is taken')
     const { key, ...rest } = (await store.findOperator('anna')) as Operator
     t.not(key, undefined)
     t.strictSame(rest, { name: 'anna', role: 'viewer', createdAt: START, keys: [], sessions: [], loginLinks: [] })
@@ -35,36 +35,37 @@ export function operatorConformance(t: Test, harness: Harness): void {
 
   test('Store: a key is revoked and a session is ended only once, and by nobody else', async (t, store) => {
     const { keyId, sessionId } = await addOperator(store, 'anna')
-    await store.addOperator({ name: 'bert', role: 'viewer', createdAt: START }, AUDIT)
+    await on(store).addOperator({ name: 'bert', role: 'viewer', createdAt: START })
     const before = await store.findOperator('anna')
-    t.equal(await store.addAdminKey('nobody', KEY, AUDIT), undefined)
-    t.equal(await store.addLoginCode('nobody', KEY, AUDIT), false)
-    t.equal(await store.removeOperator('nobody', AUDIT), false)
+    t.equal(await on(store).addAdminKey('nobody', KEY), undefined)
+    t.equal(await on(store).addLoginCode('nobody', KEY), false)
+    t.equal(await on(store).removeOperator('nobody'), false)
     for (const [name, more] of [
       ['nobody', 0],
       ['bert', 0],
       ['anna', 1],
     ] as const) {
-      t.equal(await store.revokeAdminKey(name, keyId + more, START, AUDIT), false, name)
-      t.equal(await store.endSession(name, sessionId + more, AUDIT), false, name)
+      t.equal(await on(store).revokeAdminKey(name, keyId + more, START), false, name)
+      t.equal(await on(store).endSession(name, sessionId + more), false, name)
     }
     t.strictSame(await store.findOperator('anna'), before)
-    for (const at of [START + 5, START + 6]) t.equal(await store.revokeAdminKey('anna', keyId, at, AUDIT), true)
+    t.equal(await on(store).revokeAdminKey('anna', keyId, START + 5), true)
+    t.equal(await on(store).revokeAdminKey('anna', keyId, START + 6), false, 'it is revoked already')
     t.match(await store.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: START + 5 }] } })
-    t.equal(await store.endSession('anna', sessionId, AUDIT), true)
+    t.equal(await on(store).endSession('anna', sessionId), true)
     t.equal(await store.findSession('session anna'), undefined)
-    t.equal(await store.endSession('anna', sessionId, AUDIT), false)
+    t.equal(await on(store).endSession('anna', sessionId), false)
   })
 
   test('Store: removing an operator removes keys, sessions and login codes for good', async (t, store) => {
     const { sessionId } = await addOperator(store, 'anna')
     await addOperator(store, 'bert')
-    t.equal(await store.removeOperator('anna', AUDIT), true)
-    await store.addOperator({ name: 'anna', role: 'viewer', createdAt: START + 1 }, AUDIT)
+    t.equal(await on(store).removeOperator('anna'), true)
+    await on(store).addOperator({ name: 'anna', role: 'viewer', createdAt: START + 1 })
     t.match(await store.findOperator('anna'), { role: 'viewer', keys: [], sessions: [] })
     t.equal(await store.findAdminKey('key anna'), undefined)
     t.equal(await store.findSession('session anna'), undefined)
-    t.equal(await store.beginSession('anna', 'code anna', session('new'), AUDIT), undefined)
+    t.equal(await on(store).beginSession('anna', 'code anna', session('new')), undefined)
     await store.recordSessionUse({ id: sessionId, lastSeenAt: START + 2, endsAt: START + 60 })
     t.equal(await store.findSession('session anna'), undefined)
     t.not(await store.findSession('session bert'), undefined)
@@ -72,9 +73,9 @@ export function operatorConformance(t: Test, harness: Harness): void {
 
   test('Store: a login code can be used once, and the last use of a key or session never goes back', async (t, store) => {
     const { keyId } = await addOperator(store, 'anna')
-    const id = (await store.beginSession('anna', 'code anna', session('first'), AUDIT)) as number
+    const id = (await on(store).beginSession('anna', 'code anna', session('first'))) as number
     t.match(await store.findSession('first'), { id, operator: { name: 'anna' } })
-    t.equal(await store.beginSession('anna', 'code anna', session('second'), AUDIT), undefined)
+    t.equal(await on(store).beginSession('anna', 'code anna', session('second')), undefined)
     t.equal(await store.findSession('second'), undefined)
     t.equal(await store.findLoginCode('code anna'), undefined)
     for (const time of [5, 7, 6]) {
@@ -117,14 +118,14 @@ export function operatorConformance(t: Test, harness: Harness): void {
 
     await store.recordAdminKeyUse(keyId, START + 2)
     await store.recordSessionUse({ id: sessionId, lastSeenAt: START + 2, endsAt: START + 60 })
-    await store.addOperator({ name: 'anna', role: 'viewer', createdAt: START }, AUDIT)
-    await store.removeOperator('nobody', AUDIT)
-    await store.endSession('anna', sessionId + 1, AUDIT)
-    await store.beginSession('anna', 'unknown code', session('x'), AUDIT)
-    await store.revokeAdminKey('anna', keyId, START + 3, AUDIT)
-    await store.revokeAdminKey('anna', keyId, START + 4, AUDIT)
-    await store.endSession('anna', sessionId, AUDIT)
-    await store.removeOperator('anna', AUDIT)
+    await on(store).addOperator({ name: 'anna', role: 'viewer', createdAt: START })
+    await on(store).removeOperator('nobody')
+    await on(store).endSession('anna', sessionId + 1)
+    await on(store).beginSession('anna', 'unknown code', session('x'))
+    await on(store).revokeAdminKey('anna', keyId, START + 3)
+    await on(store).revokeAdminKey('anna', keyId, START + 4)
+    await on(store).endSession('anna', sessionId)
+    await on(store).removeOperator('anna')
     const revoked = { ...key, revoked_at: at(3) }
     t.strictSame((await events()).slice(first.length), [
       event('operator key revoked', { keys: [key] }, { keys: [revoked] }),
@@ -145,16 +146,16 @@ export function operatorConformance(t: Test, harness: Harness): void {
     ]
     for (const [name, createdAt, end] of times) {
       const endsAt = START + end
-      await store.addLoginCode('anna', { digest: name, createdAt: START, endsAt }, AUDIT)
-      await store.addLoginCode('anna', { ...KEY, digest: 'used' }, AUDIT)
-      await store.beginSession('anna', 'used', session(name, { createdAt: START + createdAt, endsAt }), AUDIT)
+      await on(store).addLoginCode('anna', { digest: name, createdAt: START, endsAt })
+      await on(store).addLoginCode('anna', { ...KEY, digest: 'used' })
+      await on(store).beginSession('anna', 'used', session(name, { createdAt: START + createdAt, endsAt }))
     }
-    await store.purgeSignIns(START + 5)
+    await store.purge('sign-ins', START + 5, 100)
     for (const [name, , , codeStays, sessionStays] of times) {
       t.equal((await store.findLoginCode(name)) !== undefined, codeStays, name)
       t.equal((await store.findSession(name)) !== undefined, sessionStays, name)
     }
-    await store.purgeSignIns(Number.MAX_SAFE_INTEGER)
+    await store.purge('sign-ins', Number.MAX_SAFE_INTEGER, 100)
     t.match(await store.findOperator('anna'), { keys: [{}], sessions: [] })
     t.equal((await store.findOperator('anna'))?.sessions.length, 0)
     t.equal(await store.findLoginCode('ahead'), undefined)

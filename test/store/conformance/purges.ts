@@ -1,8 +1,10 @@
 import type { Test } from 'tap'
 import type { Store } from '../../../src/domain/store.ts'
-import { firstTokenIdAt, mintToken, type StoredToken } from '../../../src/domain/token.ts'
+import { mintToken, type StoredToken } from '../../../src/domain/token.ts'
+import { HOUR } from '../../../src/domain/usage.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { suite } from '../../support/newcomers.ts'
+import { on } from '../../support/on.ts'
 import { refusal } from '../../support/refusal.ts'
 import { START } from '../../support/world.ts'
 import { type Harness, newKey, onEmptyStore, register, SECRET } from './harness.ts'
@@ -21,7 +23,7 @@ const PURGED: Record<string, (store: Store) => Promise<Purged>> = {
     const tokens = [1, 2, 3, 4].map((time) => mintToken(key, START + time).stored)
     return {
       add: (time) => store.addToken(tokens[time - 1] as StoredToken),
-      purge: (before, limit) => store.purgeTokens(firstTokenIdAt(START + before), limit),
+      purge: (before, limit) => store.purge('tokens', START + before, limit),
       // A token that was looked up is remembered for as long as it lives.
       left: async () => {
         const oldest = Number(await store.oldestTokenAt())
@@ -33,20 +35,20 @@ const PURGED: Record<string, (store: Store) => Promise<Purged>> = {
     const count = { applicationKey: await newKey(store), issued: 1, refused: 0, lastTokenAt: START }
     return {
       add: (hour) => store.addTokenCounts([{ ...count, hour }]),
-      purge: store.purgeTokenCounts,
+      purge: (before, limit) => store.purge('token counts', before * HOUR, limit),
       left: async () => (await store.listTokenCounts([count.applicationKey], [1, 2, 3, 4])).map(({ hour }) => hour),
     }
   },
   'audit events': async (store) => ({
     add: (time) => store.register({ suites: [suite(`${time}`)], applications: [] }, { ...AUDIT, at: START + time }),
-    purge: (before, limit) => store.purgeAuditEvents(START + before, limit),
+    purge: (before, limit) => store.purge('audit events', START + before, limit),
     left: async () => (await store.listAuditEvents({ limit: 9 })).map(({ subject }) => Number(subject.id)),
   }),
   async refusals(store) {
     await register(store, 'a')
     return {
       add: (time) => store.recordRefusals([refusal('a', { remoteAddress: `${time}`, lastAt: START + time })]),
-      purge: (before, limit) => store.purgeRefusals(START + before, limit),
+      purge: (before, limit) => store.purge('refusals', START + before, limit),
       left: async () => (await store.listRefusals('a')).map(({ lastAt }) => lastAt - START),
     }
   },
@@ -54,8 +56,8 @@ const PURGED: Record<string, (store: Store) => Promise<Purged>> = {
     await register(store, 'a')
     const audit = (digest: string, at: number) => ({ ...AUDIT, at, idempotency: { digest, sealed: digest } })
     return {
-      add: (time) => store.rotateSecret('a', SECRET, START + 9, 0, audit(`${time}`, START + time)),
-      purge: (before, limit) => store.purgeIdempotencyRecords(START + before, limit),
+      add: (time) => on(store).rotateSecret('a', SECRET, START + 9, 0, audit(`${time}`, START + time)),
+      purge: (before, limit) => store.purge('idempotency records', START + before, limit),
       left: async () => {
         const found = await Promise.all([1, 2, 3, 4].map((time) => store.findSealedAnswer(`${time}`, 0)))
         return found.flatMap((sealed) => (sealed ? [Number(sealed)] : []))

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { RefusalCount } from '../../../src/domain/refusal.ts'
-import { AUDIT } from '../../support/audit.ts'
+import { on } from '../../support/on.ts'
 import { refusal } from '../../support/refusal.ts'
 import { START } from '../../support/world.ts'
 import { type Harness, onEmptyStore, register, registerSuites } from './harness.ts'
@@ -55,7 +55,7 @@ export function refusalConformance(t: Test, harness: Harness): void {
       t.match(await store.listRefusals(clientId), [{ isKnown: false, count: 1 }], clientId)
     t.equal((await store.listRefusals(undefined)).length, strange.length + 1)
     t.strictSame(await store.listRefusals('a'), [refusal('a')])
-    await store.removeApplication('a', AUDIT)
+    await on(store).removeApplication('a')
     t.strictSame(await store.listRefusals('a'), [unknown('a')])
   })
 
@@ -80,8 +80,8 @@ export function refusalConformance(t: Test, harness: Harness): void {
     await registerSuites(store, 's')
     await register(store, 'a', 'b')
     await store.recordRefusals([refusal('a'), refusal('s')])
-    await store.removeApplication('a', AUDIT)
-    await store.removeSuite('s', AUDIT)
+    await on(store).removeApplication('a')
+    await on(store).removeSuite('s')
     await store.recordRefusals([refusal('a'), refusal('s'), refusal('b')])
     const left = async () => Promise.all(['a', 's', 'b'].map((id) => store.listRefusals(id)))
     t.strictSame(await left(), [[], [], [refusal('b')]])
@@ -123,8 +123,8 @@ export function refusalConformance(t: Test, harness: Harness): void {
     t.strictSame(await listed(2), [a, s], 'however many rows the first one has')
     const ids = async () => (await listed(9)).map(({ id }) => id)
     t.strictSame(await ids(), ['a', 's', 'c', 'b'])
-    await store.removeApplication('c', AUDIT)
-    await store.removeSuite('s', AUDIT)
+    await on(store).removeApplication('c')
+    await on(store).removeSuite('s')
     t.strictSame(await ids(), ['a', 'b'], 'removed ones are left out')
   })
 }

@@ -3,6 +3,7 @@ import type { Application } from '../../../src/domain/application.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { application, DIGEST, suite } from '../../support/newcomers.ts'
+import { on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import {
   changesOf,
@@ -50,13 +51,13 @@ export function applicationConformance(t: Test, harness: Harness): void {
     for (const listing of [store.listApplications, store.listNames]) t.strictSame(await listing(PAGE), [])
     await registerSuites(store, 'store')
     await register(store, 'b', 'a', 'd', 'c')
-    await store.approve('c', 'store', AUDIT)
-    await store.setStatus('a', 'suspended', AUDIT)
+    await on(store).approve('c', 'store')
+    await on(store).setStatus('a', 'suspended')
     const [applications, names] = [await store.listApplications(PAGE), await store.listNames(PAGE)]
     t.strictSame(applications[1], await store.findApplication('a'))
     const { key, clientId, name, developerEmail, status } = applications[1] as Application
     t.strictSame(names[2], { key, clientId, name, developerEmail, status })
-    await store.removeApplication('d', AUDIT)
+    await on(store).removeApplication('d')
     for (const [listing, listed, order] of [
       [store.listApplications, applications, ['b', 'a', 'd', 'c']],
       [store.listNames, names, ['c', 'd', 'a', 'b']],
@@ -108,12 +109,12 @@ export function applicationConformance(t: Test, harness: Harness): void {
     await register(store, application('a', { secret: { digest: IMPORTED, createdAt: START } }), 'b')
     const [before, other] = [await store.findApplication('a'), await store.findApplication('b')]
     const steps: [step: () => Promise<boolean>, fields: Partial<Application>][] = [
-      [() => store.updateApplication('a', { name: 'New' }, AUDIT), { name: 'New' }],
-      [() => store.updateApplication('a', { developerEmail: 'n@p.example' }, AUDIT), { developerEmail: 'n@p.example' }],
-      [() => store.setStatus('a', 'suspended', AUDIT), { status: 'suspended' }],
+      [() => on(store).updateApplication('a', { name: 'New' }), { name: 'New' }],
+      [() => on(store).updateApplication('a', { developerEmail: 'n@p.example' }), { developerEmail: 'n@p.example' }],
+      [() => on(store).setStatus('a', 'suspended'), { status: 'suspended' }],
       // Each revoke-all is a new generation of tokens, whatever its time.
       ...[START, START, START - 5000].map((tokensValidFrom, at): (typeof steps)[0] => [
-        () => store.revokeTokens('a', tokensValidFrom, AUDIT),
+        () => on(store).revokeTokens('a', tokensValidFrom),
         { tokenGeneration: at + 1, tokensValidFrom },
       ]),
     ]
@@ -123,7 +124,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
       t.equal(await step(), true)
       t.strictSame(await store.findApplication('a'), expected)
     }
-    t.equal(await store.removeApplication('a', AUDIT), true)
+    t.equal(await on(store).removeApplication('a'), true)
     t.equal(await store.findApplication('a'), undefined)
     t.equal(await store.mostImportedSecrets(), 0)
     t.strictSame(await store.findApplication('b'), other)
@@ -138,7 +139,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
       Promise.all([store.listApplications(PAGE), store.listSuites(PAGE), store.listAuditEvents(PAGE)])
     const before = await state()
     const { register: _, ...changes } = changesOf(store, { clientId: 'nobody', suiteId: 'nobody' })
-    const ofNobody = { ...changes, revokeSpareSecret: () => store.revokeSpareSecret('nobody', 1, START, AUDIT) }
+    const ofNobody = { ...changes, revokeSpareSecret: () => on(store).revokeSpareSecret('nobody', 1, START) }
     for (const [name, change] of Object.entries(ofNobody)) t.notOk(await change(), name)
     t.strictSame(await state(), before)
   })
@@ -150,8 +151,8 @@ export function secretConformance(t: Test, harness: Harness): void {
 
   test('Store: a secret is added, and the others keep their ends', async (t, store) => {
     await register(store, 'a', 'b')
-    await store.rotateSecret('a', SECRET, START + 100, START, AUDIT)
-    t.equal(await store.addSecret('a', { ...SECRET, digest: IMPORTED }, AUDIT), true)
+    await on(store).rotateSecret('a', SECRET, START + 100, START)
+    t.equal(await on(store).addSecret('a', { ...SECRET, digest: IMPORTED }), true)
     const added = { ...SECRET, digest: IMPORTED, endsAt: null }
     t.match(await secretsOf(store, 'a'), [{ endsAt: START + 100 }, { endsAt: null }, added])
     t.equal((await secretsOf(store, 'b')).length, 1)
@@ -166,11 +167,11 @@ export function secretConformance(t: Test, harness: Harness): void {
 
     test(`Store: a rotation adds a secret of one ${owner}, ends the others and deletes the oldest`, async (t, store) => {
       await begin(store)
-      t.equal(await store.rotateSecret('a', SECRET, START + 100, START, AUDIT), true)
+      t.equal(await on(store).rotateSecret('a', SECRET, START + 100, START), true)
       t.match(await secretsOf(store, 'a'), [{ endsAt: START + 100 }, { ...SECRET, endsAt: null, revokedAt: null }])
-      t.equal(await store.rotateSecret('a', SECRET, START + 200, START + 100, AUDIT), true)
+      t.equal(await on(store).rotateSecret('a', SECRET, START + 200, START + 100), true)
       t.strictSame(await endsOf(store, 'a'), [START + 100, START + 200, null], 'an end never moves away')
-      t.equal(await store.rotateSecret('a', SECRET, START + 150, START + 101, AUDIT), true)
+      t.equal(await on(store).rotateSecret('a', SECRET, START + 150, START + 101), true)
       t.strictSame(await endsOf(store, 'a'), [START + 150, START + 150, null], 'the first was deleted')
       t.strictSame(await endsOf(store, 'b'), [null])
     })
@@ -178,15 +179,15 @@ export function secretConformance(t: Test, harness: Harness): void {
     test(`Store: one secret of one ${owner} is revoked and ended, whatever is later`, async (t, store) => {
       await begin(store)
       const id = await secretIdOf(store, 'a')
-      t.equal(await store.revokeSecret('b', id, START, AUDIT), false, "another's secret")
-      t.equal(await store.revokeSecret('a', id, START, AUDIT), true)
-      t.equal(await store.revokeSecret('a', id, START + 1, AUDIT), true)
+      t.equal(await on(store).revokeSecret('b', id, START), false, "another's secret")
+      t.equal(await on(store).revokeSecret('a', id, START), true)
+      t.equal(await on(store).revokeSecret('a', id, START + 1), false, 'it is revoked already')
       t.match(await secretsOf(store, 'a'), [{ endsAt: START, revokedAt: START }])
-      t.equal(await store.revokeSecret('a', id + 100, START, AUDIT), false)
-      t.equal(await store.rotateSecret('a', SECRET, START, START, AUDIT), true)
+      t.equal(await on(store).revokeSecret('a', id + 100, START), false)
+      t.equal(await on(store).rotateSecret('a', SECRET, START, START), true)
       t.match(await secretsOf(store, 'a'), [{ revokedAt: START }, { revokedAt: null }])
-      t.equal(await store.rotateSecret('a', SECRET, START + 1, START, AUDIT), true)
-      t.equal(await store.revokeSecret('a', await secretIdOf(store, 'a', 1), START + 2, AUDIT), true)
+      t.equal(await on(store).rotateSecret('a', SECRET, START + 1, START), true)
+      t.equal(await on(store).revokeSecret('a', await secretIdOf(store, 'a', 1), START + 2), true)
       t.match((await secretsOf(store, 'a'))[1], { endsAt: START + 1, revokedAt: START + 2 })
       t.strictSame(await endsOf(store, 'b'), [null])
     })
@@ -194,19 +195,19 @@ export function secretConformance(t: Test, harness: Harness): void {
 
   test('Store: a secret is revoked as a spare one if another is active, or it is inactive', async (t, store) => {
     await register(store, 'a', 'b')
-    await store.addSecret('a', SECRET, AUDIT)
+    await on(store).addSecret('a', SECRET)
     const [first, second] = [await secretIdOf(store, 'a'), await secretIdOf(store, 'a', 1)]
-    t.equal(await store.revokeSpareSecret('b', first, START, AUDIT), false, "another's secret")
-    const both = [first, second].map((id) => store.revokeSpareSecret('a', id, START, AUDIT))
+    t.equal(await on(store).revokeSpareSecret('b', first, START), false, "another's secret")
+    const both = [first, second].map((id) => on(store).revokeSpareSecret('a', id, START))
     t.strictSame(await Promise.all(both), [true, false], 'both at once')
     t.match(await secretsOf(store, 'a'), [{ revokedAt: START }, { revokedAt: null }])
-    t.equal(await store.revokeSpareSecret('a', first, START + 1, AUDIT), true, 'the first was revoked before')
-    t.equal(await store.revokeSpareSecret('a', second, START + 1, AUDIT), false)
+    t.equal(await on(store).revokeSpareSecret('a', first, START + 1), false, 'the first was revoked before')
+    t.equal(await on(store).revokeSpareSecret('a', second, START + 1), false)
     await registerSuites(store, 'store')
     const only = await secretIdOf(store, 'store')
-    t.equal(await store.revokeSpareSecret('store', only, START, AUDIT), false)
-    await store.addSecret('store', SECRET, AUDIT)
-    t.equal(await store.revokeSpareSecret('store', only, START, AUDIT), true)
+    t.equal(await on(store).revokeSpareSecret('store', only, START), false)
+    await on(store).addSecret('store', SECRET)
+    t.equal(await on(store).revokeSpareSecret('store', only, START), true)
   })
 
   test('Store: it knows how many imported secrets an application has at most, unrevoked', async (t, store) => {
@@ -214,12 +215,12 @@ export function secretConformance(t: Test, harness: Harness): void {
     const steps: [step: () => Promise<unknown>, most: number][] = [
       [() => register(store, 'a'), 0],
       [() => register(store, application('b', { secret: imported }), application('c', { secret: imported })), 1],
-      [() => store.addSecret('c', imported, AUDIT), 2],
-      [async () => store.revokeSecret('c', await secretIdOf(store, 'c'), START, AUDIT), 1],
-      [async () => store.revokeSecret('c', await secretIdOf(store, 'c', 1), START, AUDIT), 1],
+      [() => on(store).addSecret('c', imported), 2],
+      [async () => on(store).revokeSecret('c', await secretIdOf(store, 'c'), START), 1],
+      [async () => on(store).revokeSecret('c', await secretIdOf(store, 'c', 1), START), 1],
       // A revoked one is still told from a wrong one.
-      [() => store.removeApplication('b', AUDIT), 1],
-      [() => store.removeApplication('c', AUDIT), 0],
+      [() => on(store).removeApplication('b'), 1],
+      [() => on(store).removeApplication('c'), 0],
     ]
     for (const [step, most] of steps) {
       await step()
@@ -250,9 +251,9 @@ export function suiteConformance(t: Test, harness: Harness): void {
     t.strictSame(listed, [found, await store.findSuite('product-information')])
     t.strictSame(await store.listSuites({ limit: 1 }), [listed[0]])
     t.strictSame(await store.listSuites({ after: listed[0]?.key, limit: 1 }), [listed[1]])
-    t.equal(await store.updateSuite('store', { name: 'New' }, AUDIT), true)
+    t.equal(await on(store).updateSuite('store', { name: 'New' }), true)
     t.strictSame(await store.listSuites(PAGE), [{ ...found, name: 'New' }, listed[1]])
-    t.equal(await store.removeSuite('store', AUDIT), true)
+    t.equal(await on(store).removeSuite('store'), true)
     t.equal(await store.findSuite('store'), undefined)
   })
 
@@ -271,14 +272,14 @@ export function suiteConformance(t: Test, harness: Harness): void {
     const suitesOf = async () =>
       Promise.all(['none', 'one', 'all'].map(async (id) => (await store.findApplication(id))?.suites))
     t.strictSame(await suitesOf(), [[], ['store'], ['store', 'product-information']])
-    await store.approve('none', 'store', AUDIT)
-    await store.approve('none', 'store', AUDIT)
-    await store.approve('none', 'nowhere', AUDIT)
-    await store.approve('nobody', 'store', AUDIT)
-    await store.withdraw('all', 'store', AUDIT)
-    await store.withdraw('all', 'nowhere', AUDIT)
+    await on(store).approve('none', 'store')
+    await on(store).approve('none', 'store')
+    await on(store).approve('none', 'nowhere')
+    await on(store).approve('nobody', 'store')
+    await on(store).withdraw('all', 'store')
+    await on(store).withdraw('all', 'nowhere')
     t.strictSame(await suitesOf(), [['store'], ['store'], ['product-information']])
-    await store.removeSuite('store', AUDIT)
+    await on(store).removeSuite('store')
     t.strictSame(await suitesOf(), [[], [], ['product-information']])
   })
 

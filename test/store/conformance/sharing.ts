@@ -4,7 +4,9 @@ import type { Store } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
+import { on } from '../../support/on.ts'
 import { refusal } from '../../support/refusal.ts'
+import { countTokens } from '../../support/usage.ts'
 import { START } from '../../support/world.ts'
 import {
   addOperator,
@@ -45,8 +47,8 @@ export function sharingConformance(t: Test, harness: Harness): void {
     const applications = [application('a', { secret: { digest: IMPORTED, createdAt: START } })]
     await check('the first', () => one.register({ suites: [suite('store')], applications }, AUDIT))
     const changes = {
-      addSpareSecret: () => one.addSecret('a', SECRET, AUDIT),
-      revokeSpareSecret: async () => one.revokeSpareSecret('a', await secretIdOf(one, 'a', 1), START + 2, AUDIT),
+      addSpareSecret: () => on(one).addSecret('a', SECRET),
+      revokeSpareSecret: async () => on(one).revokeSpareSecret('a', await secretIdOf(one, 'a', 1), START + 2),
       ...changesOf(one, { secretId: await secretIdOf(one, 'a') }),
     }
     for (const [name, change] of Object.entries(changes)) await check(name, change)
@@ -72,7 +74,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
     }
     isRunning = false
     await busy
-    await one.removeApplication('owner', AUDIT)
+    await on(one).removeApplication('owner')
     for (const { id } of tokens) t.match(await other.findToken(id), { application: undefined })
   })
 
@@ -87,7 +89,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
       void other.findApplication('a')
       setImmediate(() => {
         setTimeout(async () => {
-          await one.removeSuite('store', AUDIT)
+          await on(one).removeSuite('store')
           gone.resolve(await other.findSuite('store'))
         }, 0)
         void other.findSuite('store')
@@ -114,24 +116,24 @@ export function sharingConformance(t: Test, harness: Harness): void {
   test('an operator who is refused by one is refused by the other from the next request on', async (t, one, other) => {
     const { keyId, sessionId } = await addOperator(one, 'anna')
     t.match(await other.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: null }] } })
-    await one.revokeAdminKey('anna', keyId, START + 5, AUDIT)
+    await on(one).revokeAdminKey('anna', keyId, START + 5)
     t.match(await other.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: START + 5 }] } })
     t.not(await other.findSession('session anna'), undefined)
-    await one.endSession('anna', sessionId, AUDIT)
+    await on(one).endSession('anna', sessionId)
     t.equal(await other.findSession('session anna'), undefined)
-    await one.removeOperator('anna', AUDIT)
+    await on(one).removeOperator('anna')
     t.equal(await other.findAdminKey('key anna'), undefined)
     t.equal(await other.findLoginCode('code anna'), undefined)
   })
 
   test('a login code that both redeem at once begins one session', async (t, one, other) => {
-    await one.addOperator({ name: 'anna', role: 'admin', createdAt: START }, AUDIT)
+    await on(one).addOperator({ name: 'anna', role: 'admin', createdAt: START })
     const begun: number[] = []
     for (let n = 0; n < 10; n++) {
-      await one.addLoginCode('anna', { digest: `code ${n}`, createdAt: START, endsAt: START + 10 }, AUDIT)
+      await on(one).addLoginCode('anna', { digest: `code ${n}`, createdAt: START, endsAt: START + 10 })
       const ids = await Promise.all([
-        one.beginSession('anna', `code ${n}`, session(`one ${n}`), AUDIT),
-        other.beginSession('anna', `code ${n}`, session(`other ${n}`), AUDIT),
+        on(one).beginSession('anna', `code ${n}`, session(`one ${n}`)),
+        on(other).beginSession('anna', `code ${n}`, session(`other ${n}`)),
       ])
       begun.push(ids.filter((id) => id !== undefined).length)
     }
@@ -143,7 +145,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
     await register(one, 'a')
     for (let n = 0; n < 10; n++) {
       const rotate = (store: Store, sealed: string) =>
-        store.rotateSecret('a', SECRET, START + 9, 0, { ...AUDIT, idempotency: { digest: `${n}`, sealed } })
+        on(store).rotateSecret('a', SECRET, START + 9, 0, { ...AUDIT, idempotency: { digest: `${n}`, sealed } })
       const results = await Promise.allSettled([rotate(one, 'one'), rotate(other, 'other')])
       const refused = results.filter((result) => result.status === 'rejected')
       t.equal(refused.length, 1)
@@ -193,13 +195,13 @@ export function sharingConformance(t: Test, harness: Harness): void {
       (n % 2 ? one : other).addTokenCounts(n % 4 > 1 ? counts : counts.toReversed()),
     )
     await Promise.all(adding)
-    for (const key of keys) t.equal(await one.countTokens(key, 5), 40)
+    for (const key of keys) t.equal(await countTokens(one, key, 5), 40)
   })
 
   test('changes of one subject that both make at once are a chain of audit events', async (t, one, other) => {
     await register(one, 'a')
     const names = Array.from({ length: 30 }, (_, n) => `Name ${n}`)
-    await Promise.all(names.map((name, n) => (n % 2 ? one : other).updateApplication('a', { name }, AUDIT)))
+    await Promise.all(names.map((name, n) => on(n % 2 ? one : other).updateApplication('a', { name })))
     const events = (await other.listAuditEvents({ ...PAGE, subject: 'a' })).toReversed().slice(1)
     t.equal(events.length, names.length)
     t.strictSame(
@@ -209,7 +211,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
     )
     t.equal((await one.findApplication('a'))?.name, events.at(-1)?.after?.name)
 
-    await Promise.all([one, other, one, other].map((store) => store.setStatus('a', 'suspended', AUDIT)))
+    await Promise.all([one, other, one, other].map((store) => on(store).setStatus('a', 'suspended')))
     const suspensions = (await one.listAuditEvents(PAGE)).filter(({ action }) => action === 'application suspended')
     t.equal(suspensions.length, 1, 'the second time nothing changes')
   })

@@ -1,7 +1,8 @@
 import type { Test } from 'tap'
 import { mintToken, type StoredToken } from '../../../src/domain/token.ts'
-import { hourOf } from '../../../src/domain/usage.ts'
-import { AUDIT } from '../../support/audit.ts'
+import { HOUR, hourOf } from '../../../src/domain/usage.ts'
+import { on } from '../../support/on.ts'
+import { countTokens, lastTokenAt } from '../../support/usage.ts'
 import { START } from '../../support/world.ts'
 import { findStored, type Harness, newKey, onEmptyStore, register, registerSuites, secretIdOf } from './harness.ts'
 
@@ -16,7 +17,7 @@ export function tokenConformance(t: Test, harness: Harness): void {
     await Promise.all(tokens.map((token) => store.addToken(token)))
     t.strictSame(await all(), tokens)
     t.equal(await store.findToken(mintToken(key, START).stored.id), undefined)
-    t.equal(await store.purgeTokens((tokens[0] as StoredToken).id, 3), 0, 'a purge takes those before an id')
+    t.equal(await store.purge('tokens', (tokens[0] as StoredToken).issuedAt, 3), 0, 'a purge takes those before a time')
   })
 
   test('Store: a token is found with the application that it was issued to, while there is one', async (t, store) => {
@@ -24,7 +25,7 @@ export function tokenConformance(t: Test, harness: Harness): void {
     const token = mintToken(await newKey(store, 'b'), START).stored
     await store.addToken(token)
     t.strictSame(await store.findToken(token.id), { stored: token, application: await store.findApplication('b') })
-    await store.removeApplication('b', AUDIT)
+    await on(store).removeApplication('b')
     t.strictSame(await store.findToken(token.id), { stored: token, application: undefined })
     await newKey(store, 'b')
     t.strictSame(await store.findToken(token.id), { stored: token, application: undefined }, 'a namesake is another')
@@ -53,8 +54,8 @@ export function tokenConformance(t: Test, harness: Harness): void {
   test('Store: the tokens of an application and an hour are counted, and its last one is known', async (t, store) => {
     const [a, b] = [await newKey(store, 'a'), await newKey(store, 'b')]
     const hour = hourOf(START)
-    t.equal(await store.countTokens(a, hour), 0)
-    t.equal(await store.lastTokenAt(a), undefined)
+    t.equal(await countTokens(store, a, hour), 0)
+    t.equal(await lastTokenAt(store, a), undefined)
     t.equal(await store.countIssued(hour), 0)
 
     const ofA = { applicationKey: a, hour, issued: 3, refused: 1, lastTokenAt: START + 5 }
@@ -65,9 +66,9 @@ export function tokenConformance(t: Test, harness: Harness): void {
     const back = { ...ofA, issued: -1, refused: 0, lastTokenAt: START + 4 }
     t.strictSame(await store.addTokenCounts([back]), [sumOfA])
     await store.addTokenCounts([{ ...ofA, hour: hour - 1 }])
-    t.equal(await store.countTokens(a, hour), 2)
-    t.equal(await store.lastTokenAt(a), START + 5, 'the latest, in whatever order they come')
-    t.equal(await store.lastTokenAt(b), undefined)
+    t.equal(await countTokens(store, a, hour), 2)
+    t.equal(await lastTokenAt(store, a), START + 5, 'the latest, in whatever order they come')
+    t.equal(await lastTokenAt(store, b), undefined)
     t.same(new Set(await store.listTokenCounts([a, b], [hour])), new Set([sumOfA, sumOfB]))
     t.strictSame(await store.listTokenCounts([b], [hour - 1, hour]), [sumOfB])
     t.equal((await store.listTokenCounts([a, b], [hour - 1, hour])).length, 3, 'of several applications')
@@ -77,8 +78,8 @@ export function tokenConformance(t: Test, harness: Harness): void {
     t.strictSame(await store.listApplicationUses([]), [])
     await store.addTokenCounts([{ ...sumOfB, issued: 3, lastTokenAt: null }])
     t.equal(await store.countIssued(hour), 5, 'over all applications')
-    t.equal(await store.purgeTokenCounts(hour + 1, 10), 3)
-    t.equal(await store.lastTokenAt(a), START + 5, 'it is known for longer than the counts')
+    t.equal(await store.purge('token counts', (hour + 1) * HOUR, 10), 3)
+    t.equal(await lastTokenAt(store, a), START + 5, 'it is known for longer than the counts')
   })
 
   test('Store: the last use of a secret is recorded, while there is the secret', async (t, store) => {
@@ -91,8 +92,8 @@ export function tokenConformance(t: Test, harness: Harness): void {
     await store.recordSecretUses([{ secretId: ofSuite, lastUsedAt: START - 1 }])
     t.same(await store.listSecretUses([ofA]), [{ secretId: ofA, lastUsedAt: START }])
     t.same(await store.listSecretUses([ofSuite]), [{ secretId: ofSuite, lastUsedAt: START }], 'the later one stays')
-    await store.removeApplication('a', AUDIT)
-    await store.removeSuite('store', AUDIT)
+    await on(store).removeApplication('a')
+    await on(store).removeSuite('store')
     t.strictSame(await store.listSecretUses(all), [])
   })
 
@@ -100,9 +101,9 @@ export function tokenConformance(t: Test, harness: Harness): void {
     const gone = await newKey(store, 'a')
     const count = { applicationKey: gone, hour: 7, issued: 1, refused: 0, lastTokenAt: START }
     await store.addTokenCounts([count])
-    await store.removeApplication('a', AUDIT)
+    await on(store).removeApplication('a')
     await store.addTokenCounts([count])
-    t.equal(await store.lastTokenAt(gone), undefined)
-    t.equal(await store.countTokens(await newKey(store, 'a'), 7), 0)
+    t.equal(await lastTokenAt(store, gone), undefined)
+    t.equal(await countTokens(store, await newKey(store, 'a'), 7), 0)
   })
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { mintToken } from '../../../src/domain/token.ts'
+import { HOUR } from '../../../src/domain/usage.ts'
 import type { Opened } from '../../../src/store/opened.ts'
 import { logged } from '../../support/logged.ts'
 import { holdOpen, query } from '../../support/postgres/databases.ts'
@@ -30,8 +31,8 @@ const QUESTIONS: [name: string, table: string, ask: (store: Opened) => Promise<u
   ['the list of nodes', 'nodes', (store) => store.nodes?.list(1)],
   ['what a node tells', 'nodes', (store) => store.nodes?.record(serverNode())],
   ['the end of a node', 'nodes', (store) => store.nodes?.remove(serverNode().id)],
-  ['a purge of refusals', 'refusals', (store) => store.purgeRefusals(1, 1)],
-  ['a purge of counts', 'token_counts', (store) => store.purgeTokenCounts(1, 1)],
+  ['a purge of refusals', 'refusals', (store) => store.purge('refusals', 1, 1)],
+  ['a purge of counts', 'token_counts', (store) => store.purge('token counts', 1 * HOUR, 1)],
 ]
 
 t.test('Background: what finds its table locked gives up, and tokens are issued by the same session', async (t) => {
@@ -72,8 +73,8 @@ t.test('Background: refusals and purges wait for no disk, and no standby', async
   const { url, store } = await open()
   await query(url, NOTE_COMMITS)
   await store.recordRefusals([refusal('x... (9 characters)', { isKnown: false, firstAt: 1, lastAt: 1 })])
-  t.equal(await store.purgeRefusals(2, 10), 1)
-  await store.purgeTokenCounts(1, 10)
+  t.equal(await store.purge('refusals', 2, 10), 1)
+  await store.purge('token counts', 1 * HOUR, 10)
   const [{ commits }] = await query(url, 'SELECT array_agg(DISTINCT how) AS commits FROM noted')
   t.strictSame(commits, ['off'])
 })

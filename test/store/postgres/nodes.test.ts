@@ -54,11 +54,11 @@ t.test('Many nodes: those that purge at once, while others revoke, delete each t
   const [first, second] = stores
   const tokens = await addTokens(first, 500)
   const kept = tokens.slice(300)
-  const firstKept = kept[0]?.id as Buffer
+  const firstKept = kept[0]?.issuedAt as number
   let deleted = 0
   async function purge(store: Opened): Promise<void> {
     for (let idle = 0; idle < 5; ) {
-      const count = await store.purgeTokens(firstKept, 50)
+      const count = await store.purge('tokens', firstKept, 50)
       deleted += count
       idle = count === 0 ? idle + 1 : 0
     }
@@ -66,7 +66,7 @@ t.test('Many nodes: those that purge at once, while others revoke, delete each t
   const revocations = tokens.filter((_, at) => at % 10 === 0).map(({ id }) => second.revokeToken(id, 5))
   await Promise.all([...stores.map(purge), ...revocations])
   t.equal(deleted, 300)
-  t.equal(await first.purgeTokens(firstKept, 1), 0)
+  t.equal(await first.purge('tokens', firstKept, 1), 0)
   const found = await Promise.all(kept.map(({ id }) => findStored(second, id)))
   t.notOk(found.includes(undefined))
 })

@@ -1,6 +1,8 @@
 import t from 'tap'
-import * as sql from '../../../src/store/postgres/statements/audit.ts'
-import { listLastRefused } from '../../../src/store/postgres/statements/refusals.ts'
+import { purgeAuditEvents } from '../../../src/store/postgres/purge.ts'
+import * as sql from '../../../src/store/shared/statements/audit.ts'
+import { keepNewestRefusals, listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
+import * as registry from '../../../src/store/shared/statements/registry.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 
@@ -20,27 +22,40 @@ const REFUSALS = `
   SELECT CASE WHEN n > 20000 THEN 0 ELSE 1 + n % 1000 END, 'c', 'r', '/', '', n, 1, n, n
     FROM generate_series(1, 20100) n`
 
-t.test('PostgreSQL: a page of audit events or refusals is read by an index, and little more', async (t) => {
-  const url = await createDatabase()
-  await query(url, `${EVENTS}; ${REFUSALS}; ANALYZE audit_events, refusals`)
-  const plans: [statement: string, values: unknown[], index: string][] = [
-    [sql.listAuditEvents, [0, null, 50], 'audit_events_pkey'],
-    [sql.listAuditEvents, [0, 10_000, 50], 'audit_events_pkey'],
-    [sql.listAuditEvents, [ROWS - 20, null, 50], 'audit_events_by_time'],
-    [sql.listAuditEventsOfActor, [0, null, 50, 'robot'], 'audit_events_(by_actor|pkey)'],
-    [sql.listAuditEventsOfActor, [0, 10_000, 50, 'rare'], 'audit_events_by_actor'],
-    [sql.listAuditEventsOfActor, [0, null, 50, 'nobody'], 'audit_events_by_actor'],
-    [sql.listAuditEventsOfSubject, [0, null, 50, 's7', null, 'application'], 'audit_events_by_subject'],
-    [sql.listAuditEventsOfSubject, [0, 10_000, 50, 's7', 'robot', null], 'audit_events_by_subject'],
-    [sql.purgeAuditEvents, [100, 50], 'audit_events_by_time'],
-    [listLastRefused, [100, 5], 'refusals_by_time'],
-  ]
-  for (const [statement, values, index] of plans) {
-    const rows = await query(url, `EXPLAIN (ANALYZE, TIMING OFF) ${statement}`, values)
-    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
-    t.match(plan, new RegExp(`Index .*${index}`))
-    t.notMatch(plan, /Seq Scan on (audit_events|refusals)/)
-    const counts = [...plan.matchAll(/actual rows=(\d+)|Rows Removed by Filter: (\d+)/g)]
-    for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
-  }
-})
+/** More than PostgreSQL reads from the first to the last for a few of them. */
+const APPLICATIONS = `
+  INSERT INTO applications (client_id, name, developer_email, created_at)
+  SELECT 'client-id-' || n, 'Name ' || n, 'a@b.example', n FROM generate_series(1, ${ROWS}) n`
+
+t.test(
+  'PostgreSQL: a page of audit events or refusals, or some applications, are read by an index, and little more',
+  async (t) => {
+    const url = await createDatabase()
+    await query(url, `${EVENTS}; ${REFUSALS}; ${APPLICATIONS}; ANALYZE audit_events, refusals, applications`)
+    const plans: [statement: string, values: unknown[], index: string][] = [
+      [sql.listAuditEvents, [0, null, 50], 'audit_events_pkey'],
+      [sql.listAuditEvents, [0, 10_000, 50], 'audit_events_pkey'],
+      [sql.listAuditEvents, [ROWS - 20, null, 50], 'audit_events_by_time'],
+      [sql.listAuditEventsOfActor, [0, null, 50, 'robot'], 'audit_events_(by_actor|pkey)'],
+      [sql.listAuditEventsOfActor, [0, 10_000, 50, 'rare'], 'audit_events_by_actor'],
+      [sql.listAuditEventsOfActor, [0, null, 50, 'nobody'], 'audit_events_by_actor'],
+      [sql.listAuditEventsOfSubject, [0, null, 50, 's7', null, 'application'], 'audit_events_by_subject'],
+      [sql.listAuditEventsOfSubject, [0, 10_000, 50, 's7', 'robot', null], 'audit_events_by_subject'],
+      [purgeAuditEvents, [100, 50], 'audit_events_by_time'],
+      [listLastRefused, [100, 5], 'refusals_by_time'],
+      [keepNewestRefusals, ['[5,6,7]', 15, 90], 'refusals_pkey'],
+      [registry.listApplicationsOf, ['[1,300,4000]'], 'applications_pkey'],
+      [registry.readApplications, ['["client-id-7"]'], 'applications_client_id_key'],
+      [registry.findNamesakes, ['["Name 7"]'], 'applications_by_name'],
+      [registry.insertSecrets, ['[{"owner":"client-id-7","digest":"d","createdAt":1}]'], 'applications_client_id_key'],
+    ]
+    for (const [statement, values, index] of plans) {
+      const rows = await query(url, `EXPLAIN (ANALYZE, TIMING OFF) ${statement}`, values)
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+      t.match(plan, new RegExp(`Index .*${index}`))
+      t.notMatch(plan, /Seq Scan on (audit_events|refusals|applications)/)
+      const counts = [...plan.matchAll(/actual rows=(\d+)|Rows Removed by Filter: (\d+)/g)]
+      for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
+    }
+  },
+)

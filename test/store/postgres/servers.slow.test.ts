@@ -13,6 +13,7 @@ import { keyOf } from '../../support/keys.ts'
 import { logged } from '../../support/logged.ts'
 import { needs } from '../../support/needs.ts'
 import { suite } from '../../support/newcomers.ts'
+import { on } from '../../support/on.ts'
 import { holdOpen, query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startPair, startPostgres } from '../../support/postgres/postgres.ts'
@@ -151,8 +152,8 @@ type World = Awaited<ReturnType<typeof createWorld>>
 const CHANGES: [name: string, statement: string, make: (world: World) => Promise<unknown>][] = [
   ['a new token', 'INSERT INTO tokens', ({ store, newToken }) => store.addToken(newToken())],
   ['a revocation', 'UPDATE tokens', ({ store, known }) => store.revokeToken(known.id, 5)],
-  ['a status', 'COMMIT', ({ store }) => store.setStatus('a', 'suspended', AUDIT)],
-  ['the revocation of all tokens', 'COMMIT', ({ store }) => store.revokeTokens('a', 5, AUDIT)],
+  ['a status', 'COMMIT', ({ store }) => on(store).setStatus('a', 'suspended')],
+  ['the revocation of all tokens', 'COMMIT', ({ store }) => on(store).revokeTokens('a', 5)],
 ]
 
 for (const [name, statement, make] of CHANGES) {

@@ -1,10 +1,11 @@
 import t from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
 import type { Store } from '../../../src/domain/store.ts'
-import { AUDIT } from '../../support/audit.ts'
 import { logged } from '../../support/logged.ts'
+import { on } from '../../support/on.ts'
 import { holdOpen } from '../../support/postgres/databases.ts'
 import { refusal } from '../../support/refusal.ts'
+import { lastTokenAt } from '../../support/usage.ts'
 import { register, registerSuites, SECRET, secretIdOf, secretsOf } from '../conformance/harness.ts'
 import { startStores } from './stores.ts'
 
@@ -14,7 +15,7 @@ const openStores = await startStores(4, 2000)
 async function registerAll(store: Store, suiteId: string, clientIds: string[]): Promise<Application[]> {
   await registerSuites(store, suiteId)
   await register(store, ...clientIds)
-  for (const owner of [suiteId, ...clientIds]) await store.addSecret(owner, SECRET, AUDIT)
+  for (const owner of [suiteId, ...clientIds]) await on(store).addSecret(owner, SECRET)
   return Promise.all(clientIds.map(async (clientId) => (await store.findApplication(clientId)) as Application))
 }
 
@@ -30,12 +31,12 @@ t.test('Usage: what somebody is removing is left out, and nobody waits for it', 
   t.match(await store.addTokenCounts([countOf(one), countOf(two)]), [{ issued: 1 }, { issued: 1 }])
   const secretIds = [one, two].map(({ secrets }) => secrets[0]?.id as number)
   await store.recordSecretUses(secretIds.map((secretId) => ({ secretId, lastUsedAt: 9 })))
-  t.equal(await store.lastTokenAt(one.key), undefined)
-  t.equal(await store.lastTokenAt(two.key), 7)
+  t.equal(await lastTokenAt(store, one.key), undefined)
+  t.equal(await lastTokenAt(store, two.key), 7)
   t.strictSame(await store.listSecretUses(secretIds), [{ secretId: secretIds[1], lastUsedAt: 9 }])
   await end()
   await store.addTokenCounts([countOf(one)])
-  t.equal(await store.lastTokenAt(one.key), 7)
+  t.equal(await lastTokenAt(store, one.key), 7)
   t.strictSame(logged(events), [])
 })
 
@@ -52,13 +53,13 @@ t.test('Usage: where somebody keeps a lock it is refused whole, and checks go on
   const refused = { name: 'StoreUnavailable', message: /55P03/ }
   await t.rejects(store.addTokenCounts([countOf(application, 8)]), refused)
   await t.rejects(store.recordSecretUses([{ secretId, lastUsedAt: 2 }]), refused)
-  t.equal(await store.lastTokenAt(application.key), 7)
+  t.equal(await lastTokenAt(store, application.key), 7)
   await store.ping()
   t.strictSame(logged(events), [])
 
   await end()
   t.match(await store.addTokenCounts([countOf(application, 8)]), [{ issued: 2 }])
-  t.equal(await store.lastTokenAt(application.key), 8)
+  t.equal(await lastTokenAt(store, application.key), 8)
 })
 
 t.test('Usage: refusals are recorded by one node at a time', async (t) => {
@@ -81,8 +82,7 @@ t.test('Usage: it does not stand in the way of a removal, nor a removal in its w
     const suiteId = `s-${round}`
     const applications = await registerAll(first, suiteId, clientIds)
     // Rows that were changed are found in another order than that of their ids.
-    for (const owner of [suiteId, ...clientIds])
-      await first.revokeSecret(owner, await secretIdOf(first, owner), 5, AUDIT)
+    for (const owner of [suiteId, ...clientIds]) await on(first).revokeSecret(owner, await secretIdOf(first, owner), 5)
     const secrets = [await secretsOf(first, suiteId), ...applications.map(({ secrets }) => secrets)].flat()
     const uses = secrets.map(({ id }) => ({ secretId: id, lastUsedAt: round }))
     const counts = applications.map((application) => countOf(application))
@@ -93,8 +93,8 @@ t.test('Usage: it does not stand in the way of a removal, nor a removal in its w
         store.recordSecretUses(uses.toReversed()),
         store.addTokenCounts(counts.toReversed()),
       ]),
-      ...clientIds.map((clientId) => fourth.removeApplication(clientId, AUDIT)),
-      fourth.removeSuite(suiteId, AUDIT),
+      ...clientIds.map((clientId) => on(fourth).removeApplication(clientId)),
+      on(fourth).removeSuite(suiteId),
     ])
   }
   t.equal(await first.countApplications(), 0)

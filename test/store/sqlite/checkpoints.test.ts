@@ -3,15 +3,20 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { createAuditedChange } from '../../../src/store/sqlite/audit.ts'
-import { createChangeDetector, createReader } from '../../../src/store/sqlite/changes.ts'
+import { createChanges } from '../../../src/store/shared/changes.ts'
+import { createCachedRegistry, createChangeDetector, createReader } from '../../../src/store/sqlite/changes.ts'
 import { createCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
-import { type Context, createAccess, createChange } from '../../../src/store/sqlite/context.ts'
-import { createRegistry } from '../../../src/store/sqlite/registry.ts'
+import {
+  type Context,
+  createAccess,
+  createChange,
+  createRunner,
+  createShared,
+} from '../../../src/store/sqlite/context.ts'
+import { createPurge } from '../../../src/store/sqlite/purge.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
-import { createTokens } from '../../../src/store/sqlite/tokens.ts'
-import { createUsage } from '../../../src/store/sqlite/usage.ts'
-import { AUDIT } from '../../support/audit.ts'
+import { createTokens, createUsage } from '../../../src/store/sqlite/tokens.ts'
+import { on } from '../../support/on.ts'
 import { connect, newFile, newToken, openTables } from './databases.ts'
 
 const LARGE = 256 * 1024
@@ -150,14 +155,14 @@ t.test('Full log: whether there is room again is looked at outside of a transact
     async committed() {},
   }
   const change = createChange(context)
-  const audited = createAuditedChange(context, change)
-  const { registry, applicationOf } = createRegistry({ ...context, audited, assertNotMoved() {} })
+  const shared = createShared({ ...context, runner: createRunner(db), change, assertNotMoved() {} })
+  const { applicationOf } = createCachedRegistry(context)
   const tokens = createTokens({ ...context, applicationOf, observe() {} })
   const usage = createUsage(context)
   const token = newToken()
   await tokens.addToken(token)
-  await tokens.purgeTokens(token.id, 1)
-  await registry.setStatus('a', 'active', AUDIT)
+  await createPurge(context)('tokens', token.issuedAt, 1)
+  await on(createChanges(shared)).setStatus('a', 'active')
   await usage.addTokenCounts([])
   t.strictSame(looks, [false, false, false, false])
 })

@@ -5,10 +5,10 @@ import { type Store, StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken, type StoredToken } from '../../../src/domain/token.ts'
 import { createIssuer } from '../../../src/issuer/issuer.ts'
 import { createDisk } from '../../../src/store/sqlite/disk.ts'
-import { AUDIT } from '../../support/audit.ts'
 import { failures } from '../../support/failures.ts'
 import { disk } from '../../support/hanging-disk.ts'
 import { isReady } from '../../support/is-ready.ts'
+import { on } from '../../support/on.ts'
 import { until } from '../../support/until.ts'
 import { START } from '../../support/world.ts'
 import { findStored, newKey, register, registerSuites, SECRET } from '../conformance/harness.ts'
@@ -54,7 +54,7 @@ async function nextFlush(): Promise<(error?: Error) => void> {
 const token = newToken()
 const WRITES: Record<string, (store: Store) => Promise<unknown>> = {
   'a suite': (store) => registerSuites(store, 's'),
-  'a new secret': (store) => store.rotateSecret('s', SECRET, START, START, AUDIT),
+  'a new secret': (store) => on(store).rotateSecret('s', SECRET, START, START),
   'a token': (store) => store.addToken(token),
   'a revocation': (store) => store.revokeToken(token.id, START),
 }
@@ -113,7 +113,11 @@ t.test('Hanging disk: changes are refused after some seconds, then at once; read
   disk.isHanging = true
   const underWay = store.addToken(first)
   await until(() => disk.waiting.length > 0)
-  const later = [store.addToken(second), store.revokeToken(known.id, START), store.withdraw('owner', 'a', AUDIT)]
+  const later: Promise<unknown>[] = [
+    store.addToken(second),
+    store.revokeToken(known.id, START),
+    on(store).withdraw('owner', 'a'),
+  ]
   await Promise.all([underWay, ...later].map((promise) => t.rejects(promise, StoreUnavailable)))
 
   const { length } = disk.waiting
@@ -172,7 +176,7 @@ t.test('Hanging disk: what nobody waits for makes no checkpoint, which would blo
   const before = copied()
   disk.isHanging = true
   for (let n = 0; n < 40; n++) {
-    await store.purgeTokens(newToken().id, 10)
+    await store.purge('tokens', START, 10)
     await store.addTokenCounts([])
   }
   t.equal(copied(), before)

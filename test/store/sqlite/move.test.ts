@@ -2,10 +2,12 @@ import t, { type Test } from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
 import { type Store, StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
+import { HOUR } from '../../../src/domain/usage.ts'
 import { TABLES, type Table } from '../../../src/store/copy.ts'
 import { openSqlite } from '../../../src/store/sqlite/store.ts'
 import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
+import { on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import { callsOf } from '../conformance/failure.ts'
 import { addOperator, session } from '../conformance/harness.ts'
@@ -95,17 +97,17 @@ t.test('Moved store: tokens are as before, operators can still log in and out, a
   const count = { applicationKey: application.key, hour: 1, issued: 1, refused: 0 }
   t.strictSame(await store.addTokenCounts([{ ...count, lastTokenAt: START }]), [count])
   await store.recordSecretUses([{ secretId: 1, lastUsedAt: START }])
-  t.equal(await store.purgeTokenCounts(2, 10), 1)
-  t.equal(await store.purgeTokens(mintToken(application.key, START + 1).stored.id, 10), 1)
+  t.equal(await store.purge('token counts', 2 * HOUR, 10), 1)
+  t.equal(await store.purge('tokens', START + 1, 10), 1)
   t.equal(await store.newestTokenAt(), undefined)
   await store.ping()
 
   await store.recordAdminKeyUse(1, START)
   t.match(await store.findAdminKey('key anna'), { operator: { keys: [{ lastUsedAt: START }] } })
-  t.equal(await store.addLoginCode('anna', { digest: 'code', createdAt: START, endsAt: START + 10 }, AUDIT), true)
-  const id = await store.beginSession('anna', 'code', session('session'), AUDIT)
+  t.equal(await on(store).addLoginCode('anna', { digest: 'code', createdAt: START, endsAt: START + 10 }), true)
+  const id = await on(store).beginSession('anna', 'code', session('session'))
   t.match(await store.findSession('session'), { operator: { name: 'anna' } })
-  t.equal(await store.endSession('anna', id as number, AUDIT), true)
+  t.equal(await on(store).endSession('anna', id as number), true)
 })
 
 t.test('Moved store: a copy that did not end is no obstacle to the next; one that ended is', async (t) => {
@@ -126,7 +128,7 @@ t.test('Moved store: a copy that did not end is no obstacle to the next; one tha
   t.equal(await store.move.reopen(AUDIT), undefined)
   t.equal(store.move.isCopied(), false)
   await t.rejects(store.move.assertBegun(PLACE, START + 1), { name: 'OperatorError', message: /opened again/ })
-  t.equal(await store.setStatus('a', 'suspended', AUDIT), true)
+  t.equal(await on(store).setStatus('a', 'suspended'), true)
   await store.move.begin(PLACE, START + 4)
   await store.move.abandon(PLACE, START + 4)
   t.equal(store.move.movedTo(), undefined)

@@ -1,19 +1,24 @@
 import t from 'tap'
-import * as sql from '../../../src/store/sqlite/statements/audit.ts'
-import { listLastRefused } from '../../../src/store/sqlite/statements/refusals.ts'
+import * as sql from '../../../src/store/shared/statements/audit.ts'
+import { listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
+import { PURGES } from '../../../src/store/sqlite/purge.ts'
 import { openTables } from './databases.ts'
 
 t.test('SQLite: every way to list or purge audit events or refusals uses an index, and reads no further', async (t) => {
   const db = openTables(t)
-  const page = { since: 1, before: 1, limit: 1, actor: 'a', subject: 's', kind: null }
+  const page = { 1: 1, 2: 1, 3: 1 }
   const newest = 'CO-ROUTINE newest, SCAN refusals USING INDEX refusals_by_time, SCAN newest,'
   const plans: [statement: string, parameters: object, index: string][] = [
     [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
     [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>?),'],
-    [sql.listAuditEventsOfActor, page, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
-    [sql.listAuditEventsOfSubject, page, 'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),'],
-    [sql.purgeAuditEvents, [1, 1], 'audit_events_by_time (at<?),'],
-    [listLastRefused, { rows: 100, limit: 5 }, newest],
+    [sql.listAuditEventsOfActor, { ...page, 4: 'a' }, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
+    [
+      sql.listAuditEventsOfSubject,
+      { ...page, 4: 's', 5: 'a', 6: null },
+      'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),',
+    ],
+    [PURGES['audit events'][0] as string, { 1: 1, 2: 1 }, 'audit_events_by_time (at<?),'],
+    [listLastRefused, { 1: 100, 2: 5 }, newest],
   ]
   for (const [statement, parameters, index] of plans) {
     const steps = db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]

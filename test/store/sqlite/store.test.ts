@@ -4,7 +4,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import t, { type Test } from 'tap'
 import type { Event, Observer } from '../../../src/domain/events.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { AUDIT } from '../../support/audit.ts'
+import { on } from '../../support/on.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { START } from '../../support/world.ts'
 import { storeConformance } from '../conformance/conformance.ts'
@@ -62,7 +62,7 @@ t.test('SQLite: a locked database is waited for, then unavailable at once for al
     t.equal(ended, 3, 'all end in one turn')
   })
   await Promise.all(writes)
-  await t.rejects(store.setStatus('a', 'active', AUDIT), StoreUnavailable)
+  await t.rejects(on(store).setStatus('a', 'active'), StoreUnavailable)
   hand.exec('COMMIT')
   for (const { id } of tokens) t.equal(await store.findToken(id), undefined)
 })

@@ -5,11 +5,11 @@ import t, { type Test } from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
+import { recoverLog, rewriteLog } from '../../../src/store/sqlite/disk.ts'
 import { isUnsound } from '../../../src/store/sqlite/files.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
-import { recoverLog, rewriteLog } from '../../../src/store/sqlite/unsound.ts'
-import { AUDIT } from '../../support/audit.ts'
 import { disk } from '../../support/hanging-disk.ts'
+import { on } from '../../support/on.ts'
 import { connect, leftOf, newFile, newToken, open, openFile, replacing } from './databases.ts'
 
 const REFUSED = { name: 'StoreUnavailable', message: /an fsync has failed in another process/ }
@@ -71,7 +71,7 @@ t.test('Unsound: when an fsync has failed, every process of the database refuses
   await t.rejects(other.ping(), REFUSED)
   await t.rejects(other.findToken(token.id), REFUSED)
   await t.rejects(other.addToken(newToken()), REFUSED)
-  await t.rejects(other.setStatus('a', 'active', AUDIT), REFUSED)
+  await t.rejects(on(other).setStatus('a', 'active'), REFUSED)
   await t.rejects(one.findToken(token.id), StoreUnavailable)
   await t.rejects(open(file), NOT_ALONE)
   await t.rejects(open(file, { recover: true }), NOT_ALONE)
@@ -90,7 +90,7 @@ t.test("Unsound: what a process wrote while another's fsync failed is not answer
   const [one, other] = [await openFile(t, file), await openFile(t, file)]
   const written = other.addToken(newToken())
   disk.failsNext = true
-  const failed = t.rejects(one.setStatus('a', 'active', AUDIT), StoreUnavailable)
+  const failed = t.rejects(on(one).setStatus('a', 'active'), StoreUnavailable)
   await t.rejects(written, REFUSED)
   await failed
 })

@@ -6,8 +6,8 @@ import type { Test } from 'tap'
 import { RequestRefused } from '../../../src/domain/refusal.ts'
 import { digestGenerated } from '../../../src/domain/secret.ts'
 import { parseToken } from '../../../src/domain/token.ts'
-import { AUDIT } from '../audit.ts'
 import { registerImported } from '../imported.ts'
+import { on } from '../on.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { createWorld } from '../world.ts'
 import type { Trouble } from './changes.ts'
@@ -38,7 +38,7 @@ export async function createDescribedWorld(
   const { clientId, clientSecret, issuedAt, suite, suiteSecret } = EXAMPLES
   clock.time = issuedAt
   await administration.registerSuite({ suiteId: suite, name: 'Store API' })
-  await store.addSecret(suite, { digest: digestGenerated(suiteSecret), createdAt: issuedAt }, AUDIT)
+  await on(store).addSecret(suite, { digest: digestGenerated(suiteSecret), createdAt: issuedAt })
   const names = { name: 'Demo application', developerEmail: 'developer@demo.example' }
   await registerImported(store, clientId, clientSecret, names)
   await administration.approve(clientId, suite)

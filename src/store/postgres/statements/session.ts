@@ -57,6 +57,10 @@ export const setLockTimeout = `
 export const lockRegistry = `
   SELECT registry FROM changes FOR UPDATE`
 
+// Refusals: one node at a time writes them. It does not wait for the disk or a standby: refusals that a crash takes are no loss.
+export const lockRefusals = `
+  SELECT pg_advisory_xact_lock(7033017, 3), set_config('synchronous_commit', 'off', true)`
+
 // How the schema comes to its version.
 
 export const lockMigrations = `
@@ -88,3 +92,14 @@ export const countTables = `
     FROM pg_class c
    WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')`
+
+// For a read-only view of a store (inspect.ts), and its size.
+
+export const serverVersion = `
+  SELECT current_setting('server_version')`
+
+export const clock = `
+  SELECT extract(epoch FROM clock_timestamp()) * 1000`
+
+export const databaseSize = `
+  SELECT pg_database_size(current_database())`

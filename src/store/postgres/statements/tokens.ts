@@ -17,20 +17,6 @@ export const revokeTokensById = `
              FOR UPDATE OF locked) asked
    WHERE t.id = asked.id`
 
-// The lock: one node at a time.
-export const purgeTokens = `
-  WITH expired AS MATERIALIZED (
-    SELECT id
-      FROM tokens
-     WHERE id < $1::uuid AND (SELECT pg_try_advisory_xact_lock(7033017, 2))
-     ORDER BY id
-     LIMIT $2
-       FOR UPDATE SKIP LOCKED
-  ), deleted AS (
-    DELETE FROM tokens t USING expired e WHERE t.id = e.id RETURNING 1
-  )
-  SELECT count(*) FROM deleted`
-
 // Reads that are made for many requests at once.
 
 export const readTokens = `
@@ -43,6 +29,15 @@ export const readTokens = `
 export const readVersion = `
   SELECT registry, extract(epoch FROM clock_timestamp()) * 1000, NULL
     FROM changes`
+
+export const readRegistry = `
+  SELECT 'changes', registry::text FROM changes
+   UNION ALL
+  SELECT 'application', json FROM applications_as_json WHERE client_id = ANY ($1::text[])
+   UNION ALL
+  SELECT 'application', json FROM applications_as_json WHERE id = ANY ($2::bigint[])
+   UNION ALL
+  SELECT 'suite', json FROM suites_as_json WHERE suite_id = ANY ($3::text[])`
 
 export const mostImportedSecrets = `
   SELECT c.registry, (
@@ -80,26 +75,10 @@ export const recordApplicationUses = `
    ORDER BY kept.id
       ON CONFLICT (application_id) DO UPDATE SET last_token_at = greatest(old.last_token_at, excluded.last_token_at)`
 
-export const countTokens = `
-  SELECT issued FROM token_counts WHERE application_id = $1 AND hour = $2`
-
 export const listTokenCounts = `
   SELECT application_id, hour, issued, refused
     FROM token_counts
    WHERE application_id = ANY ($1::bigint[]) AND hour = ANY ($2::bigint[])`
-
-export const purgeTokenCounts = `
-  WITH old AS (
-    SELECT hour, application_id
-      FROM token_counts
-     WHERE hour < $1
-     ORDER BY hour, application_id
-     LIMIT $2
-       FOR UPDATE SKIP LOCKED
-  ), deleted AS (
-    DELETE FROM token_counts t USING old WHERE (t.hour, t.application_id) = (old.hour, old.application_id) RETURNING 1
-  )
-  SELECT count(*) FROM deleted`
 
 export const recordSecretUses = `
   WITH kept AS MATERIALIZED (
@@ -116,8 +95,13 @@ export const recordSecretUses = `
 export const listSecretUses = `
   SELECT secret_id, last_used_at FROM secret_uses WHERE secret_id = ANY ($1::bigint[])`
 
-export const lastTokenAt = `
-  SELECT last_token_at FROM application_uses WHERE application_id = $1`
-
 export const listApplicationUses = `
   SELECT application_id, last_token_at FROM application_uses WHERE application_id = ANY ($1::bigint[])`
+
+// A figure, for people.
+
+export const countLiveTokens = `
+  SELECT count(*),
+         count(*) FILTER (WHERE t.revoked_at IS NULL AND a.token_generation = t.generation AND a.status = 'active')
+    FROM (SELECT application_id, generation, revoked_at FROM tokens WHERE id >= $1::uuid ORDER BY id LIMIT $2) t
+    LEFT JOIN applications a ON a.id = t.application_id`

@@ -9,11 +9,23 @@ export const findToken = `
 export const revokeToken = `
   UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`
 
-export const purgeTokens = `
-  DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE id < ? ORDER BY id LIMIT ?)`
+// What requests for tokens and checks need of the registry.
 
-export const deleteTokens = `
-  DELETE FROM tokens`
+export const findApplication = `
+  SELECT json FROM applications_as_json WHERE client_id = ?`
+
+export const findClientId = `
+  SELECT client_id FROM applications WHERE id = ?`
+
+export const findSuite = `
+  SELECT json FROM suites_as_json WHERE suite_id = ?`
+
+export const mostImportedSecrets = `
+  SELECT ifnull(max(checked), 0)
+    FROM (SELECT max(1, sum(revoked_at IS NULL)) AS checked
+            FROM secrets
+           WHERE digest GLOB '$scrypt$*'
+           GROUP BY application_id)`
 
 // What was used, and how often.
 
@@ -23,19 +35,11 @@ export const addTokenCount = `
       ON CONFLICT DO UPDATE SET issued = issued + excluded.issued, refused = refused + excluded.refused
   RETURNING application_id AS applicationKey, hour, issued, refused`
 
-export const countTokens = `
-  SELECT issued FROM token_counts WHERE application_id = ? AND hour = ?`
-
 export const listTokenCounts = `
   SELECT application_id AS applicationKey, hour, issued, refused
     FROM token_counts
    WHERE hour IN (SELECT value FROM json_each(@hours))
      AND application_id IN (SELECT value FROM json_each(@keys))`
-
-export const purgeTokenCounts = `
-  DELETE FROM token_counts
-   WHERE (hour, application_id) IN (
-     SELECT hour, application_id FROM token_counts WHERE hour < ? ORDER BY hour, application_id LIMIT ?)`
 
 export const recordSecretUse = `
   INSERT INTO secret_uses (secret_id, last_used_at)
@@ -52,10 +56,21 @@ export const recordApplicationUse = `
   SELECT id, @lastTokenAt FROM applications WHERE id = @applicationKey
       ON CONFLICT DO UPDATE SET last_token_at = max(last_token_at, excluded.last_token_at)`
 
-export const lastTokenAt = `
-  SELECT last_token_at FROM application_uses WHERE application_id = ?`
-
 export const listApplicationUses = `
   SELECT application_id AS applicationKey, last_token_at AS lastTokenAt
     FROM application_uses
    WHERE application_id IN (SELECT value FROM json_each(?))`
+
+export const countLiveTokens = `
+  SELECT count(*) AS seen, max(id) AS lastId, ifnull(sum(is_live), 0) AS live
+    FROM (SELECT t.id,
+                 t.revoked_at IS NULL AND EXISTS (
+                   SELECT 1
+                     FROM applications a
+                    WHERE a.id = t.application_id
+                      AND a.token_generation = t.generation
+                      AND a.status = 'active') AS is_live
+            FROM tokens t
+           WHERE t.id > ?
+           ORDER BY t.id
+           LIMIT ?)`

@@ -1,10 +1,10 @@
 // What is measured of the store.
 
-export const databaseSize = `
-  SELECT pg_database_size(current_database())`
-
 export const oldestTokenAt = `
   SELECT issued_at FROM tokens ORDER BY id LIMIT 1`
+
+export const newestTokenAt = `
+  SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1`
 
 export const countEndingSecrets = `
   SELECT count(*)
@@ -42,30 +42,14 @@ export const listEndingSecrets = `
    ORDER BY s.ends_at, s.id
    LIMIT $3`
 
-export const countLiveTokens = `
-  SELECT count(*),
-         count(*) FILTER (WHERE t.revoked_at IS NULL AND a.token_generation = t.generation AND a.status = 'active')
-    FROM (SELECT application_id, generation, revoked_at FROM tokens WHERE id >= $1::uuid ORDER BY id LIMIT $2) t
-    LEFT JOIN applications a ON a.id = t.application_id`
-
 export const countIssued = `
   SELECT coalesce(sum(issued), 0) FROM token_counts WHERE hour = $1`
 
 export const lastBackupAt = `
   SELECT made_at FROM backups`
 
-// What one looks at who changes nothing.
-
-export const serverVersion = `
-  SELECT current_setting('server_version')`
-
-export const clock = `
-  SELECT extract(epoch FROM clock_timestamp()) * 1000`
-
-export const newestTokenAt = `
-  SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1`
-
-// Of an owner that never had a secret the end is unknown; of one that has a secret without an end it is the highest number.
+// For a read-only view of a store (inspect.ts). Of an owner that never had a secret the end is unknown; of one that has a secret
+// without an end it is the highest number.
 export const listOwnersWithoutSecret = `
   SELECT kind, id, name, ends_at
     FROM (SELECT 'application' AS kind, a.client_id AS id, a.name,

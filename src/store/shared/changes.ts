@@ -1,0 +1,138 @@
+import { columnsOf, type NewApplication } from '../../domain/application.ts'
+import type { Change, ChangeOf } from '../../domain/change.ts'
+import type { NewSecret } from '../../domain/secret.ts'
+import type { Changes, Newcomers } from '../../domain/store.ts'
+import { type AuditSubject, audited } from './audit.ts'
+import * as operators from './statements/operators.ts'
+import * as sql from './statements/registry.ts'
+import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
+
+/** How each change is made at a time. Returns the row of a key or session that was added. */
+const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
+  'application updated': ({ clientId, values }) =>
+    ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))]),
+  'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
+  'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
+  'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
+  'application approved': ({ clientId, suite }) => ask(sql.approve, [rowsJson([{ clientId, suite }])]),
+  'approval withdrawn': ({ clientId, suite }) => ask(sql.withdraw, [clientId, suite]),
+  'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
+  'suite updated': ({ suite, name }) => ask(sql.updateSuite, [suite, name]),
+  'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
+  'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
+  *'secret rotated'({ owner, secret, othersEndAt, deleteEndedBefore }) {
+    yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
+    yield* ask(sql.endSecrets, [owner, othersEndAt])
+    return yield* insertSecrets([{ owner, ...secret }])
+  },
+  'secret revoked': ({ owner, secretId, force }, at) => ask(sql.revokeSecret, [owner, secretId, at, force]),
+  'operator added': ({ operator, role }, at) => ask(operators.insertOperator, [operator, role, at]),
+  'operator removed': ({ operator }) => ask(operators.deleteOperator, [operator]),
+  'operator key added': ({ operator, digest, endsAt }, at) =>
+    ask(operators.insertAdminKey, [operator, digest, at, endsAt]),
+  'operator key revoked': ({ operator, keyId }, at) => ask(operators.revokeAdminKey, [operator, keyId, at]),
+  'login link made': ({ operator, digest, endsAt }, at) =>
+    ask(operators.insertLoginCode, [operator, digest, at, endsAt]),
+  *'operator logged in'({ operator, codeDigest, session }) {
+    const [used] = yield* ask<[operatorId: number]>(operators.deleteLoginCode, [operator, codeDigest])
+    if (!used) return []
+    const { digest, createdAt, endsAt, remoteAddress, userAgent } = session
+    return yield* ask(operators.insertSession, [used[0], digest, createdAt, endsAt, remoteAddress, userAgent])
+  },
+  'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
+}
+
+/** What is not copied when the store moves, so that operators can still log in and out. */
+const OF_LOGINS = new Set<Change['type']>(['login link made', 'operator logged in', 'session ended'])
+
+/** Every change that operators make, each in one transaction with its audit events. */
+export function createChanges(database: Database): Changes {
+  return {
+    async change(change, audit) {
+      const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
+      const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
+      const { result, entries } = await database.transact(begin, { isCopied: !OF_LOGINS.has(change.type) })
+      const [entry] = entries
+      return { changed: entry !== undefined, fields: Object.keys(entry?.after ?? {}), id: result[0]?.[0] }
+    },
+
+    async register(newcomers, audit) {
+      const begin = () => audited(audit, subjectsOfRegistration(newcomers), register(newcomers))
+      return (await database.transact(begin, { isCopied: true })).result
+    },
+  }
+}
+
+/** An owner of secrets is either an application or a suite. */
+function subjectsOf(change: Change): AuditSubject[] {
+  const action = change.type
+  if ('operator' in change) return [{ action, kind: 'operator', id: change.operator }]
+  if ('clientId' in change) return [{ action, kind: 'application', id: change.clientId }]
+  if ('suite' in change) return [{ action, kind: 'suite', id: change.suite }]
+  return [
+    { action, kind: 'application', id: change.owner },
+    { action, kind: 'suite', id: change.owner },
+  ]
+}
+
+/** Each id once: of duplicates only the first is registered. */
+function subjectsOfRegistration({ suites, applications }: Newcomers): AuditSubject[] {
+  const suiteIds = new Set(suites.map(({ suiteId }) => suiteId))
+  const clientIds = new Set(applications.map(({ clientId }) => clientId))
+  return [
+    ...[...suiteIds].map((id): AuditSubject => ({ action: 'suite registered', kind: 'suite', id })),
+    ...[...clientIds].map((id): AuditSubject => ({ action: 'application registered', kind: 'application', id })),
+  ]
+}
+
+function* register({ suites, applications }: Newcomers): Work<Newcomers> {
+  const asked = withoutTwins(applications)
+  const suiteIds = yield* ask<[suiteId: string]>(sql.insertSuites, [rowsJson(suites)])
+  const clientIds = yield* ask<[clientId: string]>(sql.insertApplications, [rowsJson(asked.map(rowOf))])
+  const addedSuites = firstOf(suites, suiteIds, ({ suiteId }) => suiteId)
+  const added = firstOf(asked, clientIds, ({ clientId }) => clientId)
+  yield* insertSecrets([
+    ...addedSuites.map(({ suiteId, secret }) => ({ owner: suiteId, ...secret })),
+    ...added.map(({ clientId, secret }) => ({ owner: clientId, ...secret })),
+  ])
+  const ofAll = added.filter(({ suites }) => suites === 'all')
+  const approvals = added.flatMap(({ clientId, suites }) =>
+    suites === 'all' ? [] : suites.map((suite) => ({ clientId, suite })),
+  )
+  yield* ask(sql.approveForAll, [namesJson(ofAll.map(({ clientId }) => clientId))])
+  yield* ask(sql.approve, [rowsJson(approvals)])
+  return { suites: addedSuites, applications: added }
+}
+
+/** Leaves out those that have the id of one before, or are to be skipped and have the name and developer of one before. */
+function withoutTwins(applications: readonly NewApplication[]): NewApplication[] {
+  const ids = new Set<string>()
+  const names = new Set<string>()
+  return applications.filter(({ clientId, name, developerEmail, skipNamesake }) => {
+    const both = JSON.stringify([name, developerEmail])
+    const isTwin = ids.has(clientId) || (skipNamesake && names.has(both))
+    if (!ids.has(clientId)) names.add(both)
+    ids.add(clientId)
+    return !isTwin
+  })
+}
+
+/** Those that were added: of several with one id the first one. */
+function firstOf<Newcomer>(asked: readonly Newcomer[], rows: [id: string][], idOf: (one: Newcomer) => string) {
+  const added = new Set(rows.map(([id]) => id))
+  return asked.filter((one) => added.delete(idOf(one)))
+}
+
+function rowOf(application: NewApplication) {
+  const { clientId, createdAt, skipNamesake } = application
+  return {
+    client_id: clientId,
+    created_at: createdAt,
+    skip_namesake: skipNamesake ? 1 : 0,
+    ...columnsOf(application),
+  }
+}
+
+function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<never[]> {
+  return ask(sql.insertSecrets, [rowsJson(secrets)])
+}

@@ -1,0 +1,30 @@
+import type { Operator } from '../../domain/operator.ts'
+import type { Operators } from '../../domain/store.ts'
+import * as sql from './statements/operators.ts'
+import { type Database, namesJson } from './work.ts'
+
+/** Operators and their credentials. Nothing is cached, so that a revoked credential is refused from the next request on. */
+export function createOperators({ ask, askPrimary, askInBackground }: Database): Operators {
+  async function findCredential(statement: string, digest: string) {
+    const [row] = await askPrimary<[id: number, json: string]>(statement, [digest])
+    return row && { id: row[0], operator: JSON.parse(row[1]) as Operator }
+  }
+
+  return {
+    async findOperator(name) {
+      const [row] = await ask<[name: string, json: string]>(sql.readOperators, [namesJson([name])])
+      return row && JSON.parse(row[1])
+    },
+    listOperators: async () => (await ask<[json: string]>(sql.listOperators)).map(([json]) => JSON.parse(json)),
+    findAdminKey: (digest) => findCredential(sql.findAdminKey, digest),
+    findSession: (digest) => findCredential(sql.findSession, digest),
+    async findLoginCode(digest) {
+      type Row = [operator: string, createdAt: number, endsAt: number]
+      const [row] = await askPrimary<Row>(sql.findLoginCode, [digest])
+      return row && { operator: row[0], createdAt: row[1], endsAt: row[2] }
+    },
+    recordAdminKeyUse: async (id, at) => void (await askInBackground(sql.recordAdminKeyUse, [id, at])),
+    recordSessionUse: async ({ id, lastSeenAt, endsAt }) =>
+      void (await askInBackground(sql.recordSessionUse, [id, lastSeenAt, endsAt])),
+  }
+}

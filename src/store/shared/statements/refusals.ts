@@ -1,0 +1,60 @@
+// The last refusals. An owner is an application, or with a minus a suite; 0: the client id is not registered.
+
+export const recordRefusals = `
+  INSERT INTO refusals (
+           owner_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
+  SELECT coalesce(a.id, -s.id, 0), value ->> 'clientId', value ->> 'reason', value ->> 'endpoint', value ->> 'suite',
+         value ->> 'remoteAddress', CAST(value ->> 'count' AS bigint), CAST(value ->> 'firstAt' AS bigint),
+         CAST(value ->> 'lastAt' AS bigint), value ->> 'requestId', value ->> 'traceId'
+    FROM rows_of($1)
+    LEFT JOIN applications a ON CAST(value ->> 'isKnown' AS bigint) = 1 AND a.client_id = value ->> 'clientId'
+    LEFT JOIN suites s ON CAST(value ->> 'isKnown' AS bigint) = 1 AND s.suite_id = value ->> 'clientId'
+   WHERE a.id IS NOT NULL OR s.id IS NOT NULL OR CAST(value ->> 'isKnown' AS bigint) = 0
+      ON CONFLICT (owner_id, client_id, reason, endpoint, suite, remote_address) DO UPDATE
+     SET count = refusals.count + excluded.count,
+         first_at = CASE WHEN excluded.first_at < refusals.first_at THEN excluded.first_at ELSE refusals.first_at END,
+         last_at = CASE WHEN excluded.last_at < refusals.last_at THEN refusals.last_at ELSE excluded.last_at END,
+         request_id = CASE WHEN excluded.last_at < refusals.last_at THEN refusals.request_id ELSE excluded.request_id END,
+         trace_id = CASE WHEN excluded.last_at < refusals.last_at THEN refusals.trace_id ELSE excluded.trace_id END
+  RETURNING owner_id`
+
+export const keepNewestRefusals = `
+  DELETE FROM refusals
+   WHERE (owner_id, client_id, reason, endpoint, suite, remote_address) IN (
+     SELECT owner_id, client_id, reason, endpoint, suite, remote_address
+       FROM (SELECT owner_id, client_id, reason, endpoint, suite, remote_address,
+                    row_number() OVER (PARTITION BY owner_id ORDER BY last_at DESC) AS place
+               FROM refusals
+              WHERE owner_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))) ranked
+      WHERE place > CASE owner_id WHEN 0 THEN CAST($3 AS bigint) ELSE CAST($2 AS bigint) END)`
+
+export const listRefusals = `
+  SELECT client_id, CASE WHEN owner_id = 0 THEN 0 ELSE 1 END, reason, endpoint, suite, remote_address,
+         count, first_at, last_at, request_id, trace_id
+    FROM refusals
+   WHERE owner_id = coalesce(
+           (SELECT id FROM applications WHERE client_id = $1), (SELECT -id FROM suites WHERE suite_id = $1), 0)
+     AND (client_id = $1 OR CAST($1 AS text) IS NULL)
+   ORDER BY last_at DESC`
+
+// Of an owner, at most MAX_REFUSALS.known rows are kept, so the newest rows contain the owners that were refused last. Owners
+// that were removed are left out.
+export const listLastRefused = `
+  SELECT CASE WHEN r.owner_id > 0 THEN 'application' ELSE 'suite' END,
+         r.client_id,
+         coalesce(a.name, s.name),
+         r.reason,
+         r.last_at
+    FROM (SELECT owner_id, client_id, reason, last_at,
+                 row_number() OVER (PARTITION BY owner_id ORDER BY last_at DESC) AS place
+            FROM (SELECT owner_id, client_id, reason, last_at
+                    FROM refusals
+                   WHERE owner_id <> 0
+                   ORDER BY last_at DESC
+                   LIMIT $1) newest) r
+    LEFT JOIN applications a ON a.id = r.owner_id
+    LEFT JOIN suites s ON s.id = -r.owner_id
+   WHERE r.place = 1
+     AND (a.id IS NOT NULL OR s.id IS NOT NULL)
+   ORDER BY r.last_at DESC
+   LIMIT $2`

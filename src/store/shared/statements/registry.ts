@@ -1,0 +1,149 @@
+import { APPLICATION_COLUMNS } from '../../../domain/application.ts'
+
+// The registry. Reads are of the views of 0010_shared.sql and 0006_shared.sql in migrations/.
+
+// Read before and after a change, for the audit trail.
+
+export const readApplications = `
+  SELECT client_id, json FROM applications_as_json WHERE client_id IN (SELECT value FROM texts_of($1))`
+
+export const readSuites = `
+  SELECT suite_id, json FROM suites_as_json WHERE suite_id IN (SELECT value FROM texts_of($1))`
+
+// Lists and counts, for people.
+
+export const listApplications = `
+  SELECT json FROM applications_as_json WHERE id > $1 ORDER BY id LIMIT $2`
+
+export const listApplicationsOf = `
+  SELECT json
+    FROM applications_as_json
+   WHERE id IN (SELECT CAST(value AS bigint) FROM texts_of($1))
+   ORDER BY id`
+
+export const listNames = `
+  SELECT id, client_id, name, developer_email, status FROM applications WHERE id < $1 ORDER BY id DESC LIMIT $2`
+
+export const findNamesakes = `
+  SELECT json
+    FROM applications_as_json
+   WHERE name IN (SELECT value FROM texts_of($1))
+   ORDER BY id`
+
+export const listApprovedApplications = `
+  SELECT a.json
+    FROM approvals p
+    JOIN applications_as_json a ON a.id = p.application_id
+   WHERE p.suite_id = (SELECT id FROM suites WHERE suite_id = $1) AND p.application_id > $2
+   ORDER BY p.application_id
+   LIMIT $3`
+
+export const countApproved = `
+  SELECT (SELECT count(*) FROM (SELECT 1 FROM approvals p WHERE p.suite_id = u.id LIMIT $2) counted)
+    FROM rows_of($1)
+    LEFT JOIN suites u ON u.suite_id = value ->> 'suiteId'
+   ORDER BY CAST(value ->> 'position' AS bigint)`
+
+export const listSuites = `
+  SELECT json FROM suites_as_json WHERE id > $1 ORDER BY id LIMIT $2`
+
+export const countApplications = `
+  SELECT count(*) FROM applications`
+
+// Changes.
+
+// Of those with one id the first one is added.
+export const insertSuites = `
+  INSERT INTO suites (suite_id, name, created_at)
+  SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint)
+    FROM rows_of($1)
+   WHERE NOT EXISTS (SELECT 1 FROM applications WHERE client_id = value ->> 'suiteId')
+   ORDER BY CAST(value ->> 'position' AS bigint)
+      ON CONFLICT (suite_id) DO NOTHING
+  RETURNING suite_id`
+
+export const insertApplications = `
+  INSERT INTO applications (client_id, created_at, ${APPLICATION_COLUMNS.join(', ')})
+  SELECT value ->> 'client_id', CAST(value ->> 'created_at' AS bigint),
+         ${APPLICATION_COLUMNS.map((column) => `value ->> '${column}'`).join(', ')}
+    FROM rows_of($1)
+   WHERE NOT EXISTS (SELECT 1 FROM suites WHERE suite_id = value ->> 'client_id')
+     AND NOT (CAST(value ->> 'skip_namesake' AS bigint) = 1 AND EXISTS (
+           SELECT 1
+             FROM applications a
+            WHERE a.name = value ->> 'name' AND a.developer_email = value ->> 'developer_email'))
+   ORDER BY CAST(value ->> 'position' AS bigint)
+      ON CONFLICT (client_id) DO NOTHING
+  RETURNING client_id`
+
+export const insertSecrets = `
+  INSERT INTO secrets (digest, created_at, ends_at, application_id, suite_id)
+  SELECT value ->> 'digest', CAST(value ->> 'createdAt' AS bigint), CAST(value ->> 'endsAt' AS bigint), a.id, s.id
+    FROM rows_of($1)
+    LEFT JOIN applications a ON a.client_id = value ->> 'owner'
+    LEFT JOIN suites s ON s.suite_id = value ->> 'owner'
+   WHERE a.id IS NOT NULL OR s.id IS NOT NULL
+   ORDER BY CAST(value ->> 'position' AS bigint)`
+
+export const approve = `
+  INSERT INTO approvals (application_id, suite_id)
+  SELECT a.id, s.id
+    FROM rows_of($1)
+    JOIN applications a ON a.client_id = value ->> 'clientId'
+    JOIN suites s ON s.suite_id = value ->> 'suite'
+   WHERE true
+      ON CONFLICT DO NOTHING`
+
+export const approveForAll = `
+  INSERT INTO approvals (application_id, suite_id)
+  SELECT a.id, s.id
+    FROM applications a, suites s
+   WHERE a.client_id IN (SELECT value FROM texts_of($1))`
+
+export const withdraw = `
+  DELETE FROM approvals
+   WHERE application_id = (SELECT id FROM applications WHERE client_id = $1)
+     AND suite_id = (SELECT id FROM suites WHERE suite_id = $2)`
+
+export const setStatus = `
+  UPDATE applications SET status = $2 WHERE client_id = $1`
+
+// The values follow in the order of the columns; null: it stays.
+export const updateApplication = `
+  UPDATE applications
+     SET ${APPLICATION_COLUMNS.map((column, at) => `${column} = coalesce($${at + 2}, ${column})`).join(', ')}
+   WHERE client_id = $1`
+
+export const updateSuite = `
+  UPDATE suites SET name = $2 WHERE suite_id = $1`
+
+export const deleteApplication = `
+  DELETE FROM applications WHERE client_id = $1`
+
+export const deleteSuite = `
+  DELETE FROM suites WHERE suite_id = $1`
+
+export const revokeTokens = `
+  UPDATE applications SET token_generation = token_generation + 1, tokens_valid_from = $2 WHERE client_id = $1`
+
+const OWNED = `
+  (application_id = (SELECT id FROM applications WHERE client_id = $1)
+     OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))`
+
+export const deleteEndedSecrets = `
+  DELETE FROM secrets WHERE ends_at < $2 AND ${OWNED}`
+
+export const endSecrets = `
+  UPDATE secrets SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END WHERE ${OWNED}`
+
+// Unless that is forced, another secret of the owner must be active.
+export const revokeSecret = `
+  UPDATE secrets
+     SET ends_at = CASE WHEN ends_at < $3 THEN ends_at ELSE $3 END, revoked_at = coalesce(revoked_at, $3)
+   WHERE id = $2 AND ${OWNED}
+     AND ($4 OR ends_at <= $3 OR EXISTS (
+           SELECT 1
+             FROM secrets other
+            WHERE other.id <> secrets.id
+              AND (other.application_id = secrets.application_id OR other.suite_id = secrets.suite_id)
+              AND (other.ends_at IS NULL OR other.ends_at > $3)))`
