@@ -61,7 +61,8 @@ function renewStep(
     for (const one of [...step.suites, ...step.applications]) {
       const owner = 'suiteId' in one ? one.suiteId : one.clientId
       const secret = { digest: digestGenerated(one.clientSecret), createdAt: now() }
-      if (!(await change({ type: 'secret added', owner, secret })).changed) refused.push(owner)
+      const { changed } = await change({ type: 'secret added', owner, secret })
+      if (!changed) refused.push(owner)
     }
     return refused
   }
