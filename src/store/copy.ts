@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { APPLICATION_COLUMNS } from '../domain/application.ts'
 import type { Audit, Author } from '../domain/audit-event.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
@@ -155,8 +156,7 @@ export const TABLES = {
     columns: {
       id: 'bigint',
       client_id: 'text',
-      name: 'text',
-      developer_email: 'text',
+      ...(Object.fromEntries(APPLICATION_COLUMNS.map((column) => [column, 'text'])) as Record<string, 'text'>),
       status: 'text',
       tokens_valid_from: 'bigint',
       created_at: 'bigint',
