@@ -44,6 +44,8 @@ t.test('Doctor: what is looked at depends on where the store is, and on which se
     const always = ['settings', 'program', 'limits', 'clock']
     t.strictSame((await look(settings)).subjects, [...always, ...subjects], JSON.stringify(settings))
   }
+  const { errors } = await look({ DATABASE_URL: 'sqlite:/dev/null/store.db' })
+  t.equal(errors.length, 1, 'what stops several checks is said once')
 })
 
 t.test('Doctor: a previous store that is missing, or none, is an error', async (t) => {

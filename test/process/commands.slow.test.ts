@@ -8,7 +8,6 @@ import { startLoad } from '../support/load.ts'
 import { LATEST } from '../support/migrations.ts'
 import { textOf } from '../support/pages.ts'
 import { register } from '../support/register.ts'
-import { makeRelease } from '../support/release.ts'
 import { run, runJson } from '../support/run.ts'
 import { command, start, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
@@ -261,33 +260,4 @@ t.test('Migrate: of several processes that start at once one migrates and all go
   t.match(results, Array(5).fill({ status: 0, err: '' }))
   const from = results.map(({ out }) => JSON.parse(out).from as number)
   t.strictSame(from.sort(), [0, ...Array(4).fill(LATEST)].sort())
-})
-
-t.test('Migrate: one that is killed amid its migrations leaves the database as it was', async (t) => {
-  const { env, file } = temporaryDatabase(t)
-  await runJson(['migrate'], { env })
-  const change = "CREATE TABLE half (n INTEGER); UPDATE compatibility SET oldest_program = '99.0.0';"
-  const slow = `
-    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000000)
-    INSERT INTO half SELECT count(*) FROM numbers`
-  const changing = { 'sqlite/0998_change.sql': change }
-  const main = makeRelease(t, '99.0.0', { ...changing, 'sqlite/0999_slow.sql': slow })
-  const killed = start(t, ['migrate'], env, { main })
-  const db = new Database(file, { timeout: 300 })
-  t.teardown(() => db.close())
-  const isLocked = () => {
-    try {
-      db.exec('BEGIN IMMEDIATE; ROLLBACK')
-      return false
-    } catch {
-      return true
-    }
-  }
-  await until(isLocked)
-  killed.kill('SIGKILL')
-  await once(killed, 'exit')
-  t.strictSame(await runJson(['migrate'], { env }), { from: LATEST, to: LATEST })
-  const next = makeRelease(t, '99.0.0', changing)
-  const { out, err } = await command(t, ['migrate', '--json'], env, '', { main: next })
-  t.strictSame([err, JSON.parse(out)], ['', { from: LATEST, to: LATEST + 1 }])
 })

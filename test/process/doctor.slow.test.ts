@@ -1,17 +1,12 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Diagnosis, worst } from '../../src/doctor/finding.ts'
 import { freePort } from '../support/free-port.ts'
-import { MOUNTS, mountFileSystem } from '../support/mount.ts'
 import { register } from '../support/register.ts'
-import { command, MAIN, startServer } from '../support/spawn.ts'
+import { command, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const isRoot = process.getuid?.() === 0
-const NOBODY = 65534
 
 /** What `doctor --json` says in a folder, and its exit status. `wrong` is without what tests run on. */
 async function examine(t: Test, env: NodeJS.ProcessEnv, cwd = temporaryFolder(t)) {
@@ -85,49 +80,4 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   ])
   t.strictSame([down.status, down.exit, down.err], ['error', 1, '{"error":"Something is wrong."}\n'])
   t.strictSame(stateOf(folder), left, 'what a crash has left is left')
-})
-
-const canNobodyRun = !isRoot || spawnSync(process.execPath, ['--version'], { uid: NOBODY, cwd: '/' }).status === 0
-
-t.test(
-  'Doctor: another user, who may not read the store, is told so',
-  { skip: !canNobodyRun && 'needs a place that every user can read' },
-  async (t) => {
-    const { env, file, folder } = temporaryDatabase(t)
-    await register(env)
-    chmodSync(folder, 0o755)
-    if (!isRoot) chmodSync(file, 0)
-    /** The errors that the other user is told. */
-    const errors = () => {
-      const options = { env: { PATH: process.env.PATH, ...env, PORT: '0' }, cwd: '/', encoding: 'utf8' } as const
-      const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
-      const { stdout, status } = spawnSync(process.execPath, [MAIN, 'doctor', '--json'], { ...options, ...user })
-      t.equal(status, 1)
-      return JSON.parse(stdout).findings.filter(({ level }: Diagnosis) => level === 'error')
-    }
-    const mayNotRead = /cannot be read: this process, uid \d+, may not read it: run this as the server's user\.$/
-    t.match(errors().at(-1).text, mayNotRead)
-    t.strictSame(readdirSync(folder), ['store.db'])
-    if (!isRoot) return
-    chmodSync(folder, 0o700)
-    const text = `This process, uid ${NOBODY}, may not look at what is in ${folder}.`
-    const found = errors()
-    t.match(found, [{ text, advice: "Run this as the server's user." }])
-    t.equal(found.length, 1, 'it is said once')
-  },
-)
-
-t.test('Doctor: on a full disk, and on a read-only one, it looks at everything all the same', MOUNTS, async (t) => {
-  const folder = await mountFileSystem(t, 'size=4m,mode=700')
-  const data = join(folder, 'data')
-  mkdirSync(data, { mode: 0o700 })
-  const env = { DATABASE_URL: `sqlite:${join(data, 'store.db')}`, PORT: '0' }
-  await register(env)
-  spawnSync('dd', ['if=/dev/zero', `of=${join(folder, 'ballast')}`, 'bs=4096'])
-  const errors = async () => (await examine(t, env)).findings.filter(({ level }) => level === 'error')
-  t.match(await errors(), [{ subject: 'disk', text: /^0 bytes are free on the disk of/ }])
-  execFileSync('mount', ['-o', 'remount,ro', folder])
-  const readOnly = await errors()
-  t.match(readOnly[0], { subject: 'files', text: `The file system of ${data} is read-only.` })
-  t.notOk(readOnly.some(({ subject }) => subject === 'store'))
 })

@@ -107,25 +107,3 @@ t.test('A standby that is away: nothing is issued, checked or revoked, and one c
     })
   }
 })
-
-t.test('A wait for the standby that somebody cancels: it is not acknowledged', async (t) => {
-  const { pair, waiting, startNode } = await createPairCluster(t)
-  const node = await startNode()
-  const token = await node.freshToken()
-  for (const how of ['pg_cancel_backend', 'pg_terminate_backend']) {
-    for (const request of [node.issue, () => node.revoke(token)]) {
-      pair.standby.suspend()
-      const answer = request()
-      // Heartbeats wait too, and are cancelled before the commit that the request waits for is there.
-      let isAnswered = false
-      void answer.finally(() => {
-        isAnswered = true
-      })
-      while (!isAnswered) for (const { pid } of await waiting()) await pair.primary.query(`SELECT ${how}($1)`, [pid])
-      t.equal(await answer, 503, how)
-      pair.standby.resume()
-      await until(async () => (await node.ready()) === 200)
-    }
-  }
-  t.equal(node.server.logged('token issued').length, 1)
-})

@@ -1,16 +1,12 @@
-import { once } from 'node:events'
-import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { startPathProxy } from '../support/path-proxy.ts'
-import { holdOpen } from '../support/postgres/databases.ts'
 import { quietPort } from '../support/postgres/ports.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { register } from '../support/register.ts'
-import { run, runJson } from '../support/run.ts'
-import { command, type Server, start, startServer } from '../support/spawn.ts'
+import { runJson } from '../support/run.ts'
+import { command, type Server, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { startTokenLoad } from '../support/token-load.ts'
-import { until } from '../support/until.ts'
 
 const { createEmptyDatabase } = await startDatabases()
 
@@ -24,17 +20,12 @@ async function startToMove(t: Test, settings: NodeJS.ProcessEnv) {
   const PGPASSWORD = url.password
   url.password = ''
   const args = ['store', 'copy', '--to', url.href, '--json']
-  const before = { ...database, ...settings }
   return {
-    file,
-    target,
     owners,
-    /** The settings of the server before the move and after it. */
-    before,
+    /** The settings of the server after the move. */
     after: { ...settings, DATABASE_URL: url.href, PGPASSWORD, PREVIOUS_DATABASE_URL: `sqlite:${file}` },
     copy: () => command(t, args, { ...database, PGPASSWORD }),
-    startCopy: () => start(t, args, { ...database, PGPASSWORD }),
-    old: await startServer(t, before),
+    old: await startServer(t, { ...database, ...settings }),
   }
 }
 
@@ -83,44 +74,4 @@ t.test('Moving, behind a proxy with two nodes: the same, and every request is an
   await load.stop()
   t.strictSame(load.wrong, [])
   t.strictSame(load.unanswered, {})
-})
-
-t.test('Moving: from the copy on commands refuse the old store, its server warns, and may go back', async (t) => {
-  const { before, after, owners, copy, old } = await startToMove(t, { PORT: '0' })
-  const id = owners[0].client_id
-  t.equal((await copy()).status, 0)
-  const moved = /^The store has moved to postgres:\/\/127\.0\.0\.1:\d+\/token_server_\w+ at 20/
-  t.match(await run(['apps', 'suspend', id], { env: before }), { status: 1, err: moved })
-  t.match(await run(['apps', 'suspend', id], { env: after }), { status: 0 }, 'it is changed where it is now')
-  t.equal(await old.issue(owners[0]), 200)
-  await old.stop()
-
-  const again = await startServer(t, before)
-  t.match(again.logged('database has moved'), [{ level: 'warn', moved_to: /^postgres:/ }])
-  t.match(await runJson(['store', 'reopen'], { env: before }), { moved_to: /^postgres:/ })
-  t.match(await run(['apps', 'suspend', id], { env: before }), { status: 0 })
-  const wrong = /^PREVIOUS_DATABASE_URL: .*store\.db was not copied to another database/
-  t.match(await command(t, ['serve'], after), { status: 1, err: wrong })
-})
-
-t.test('Moving: a copy that is killed leaves nothing there; it can be repeated, or undone', async (t) => {
-  const { before, after, owners, copy, startCopy, file, target } = await startToMove(t, { PORT: '0' })
-  const id = owners[0].client_id
-  await runJson(['migrate'], { env: after })
-  const marked = new Database(file, { readonly: true })
-  t.teardown(() => marked.close())
-  const isMarked = marked.prepare('SELECT count(*) FROM moved').pluck()
-  for (const mend of [() => runJson(['store', 'reopen'], { env: before }), copy]) {
-    // The copy waits here when it comes to the tokens.
-    const release = await holdOpen(t, target, 'LOCK TABLE tokens IN EXCLUSIVE MODE')
-    const child = startCopy()
-    await until(() => isMarked.get() === 1)
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-    t.match(await run(['apps', 'suspend', id], { env: before }), { status: 1, err: /is being copied .* did not end/ })
-    await release()
-    t.strictSame(await runJson(['apps', 'list'], { env: after }), [])
-    await mend()
-  }
-  t.equal((await runJson(['apps', 'list'], { env: after })).length, 2)
 })

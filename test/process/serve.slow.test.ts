@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, lstatSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { startLeader } from '../support/leader.ts'
 import { register } from '../support/register.ts'
-import { command, MAIN, preload, type Server, startServer } from '../support/spawn.ts'
+import { command, MAIN, preload, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -145,47 +145,15 @@ t.test('Signals: a command ends of them, as programs do', async (t) => {
   t.equal(await text(child.stdout), '')
 })
 
-/** Sends a request without a key. Resolves to the status. */
-async function statusAt(place: { socketPath: string } | { host: string; port: string }): Promise<number | undefined> {
-  const [response] = await once(http.get({ ...place, path: '/admin/v1/suites', agent: false }), 'response')
-  response.resume()
-  return response.statusCode
-}
-
-t.test('Admin: the Unix socket is its owner’s, goes with the server, and one that was left is replaced', async (t) => {
-  const { env, folder } = temporaryDatabase(t)
-  const socketPath = join(folder, 'admin.sock')
-  const settings = { ...env, ADMIN_ADDRESS: `unix:${socketPath}` }
-  const server = await startServer(t, settings)
-  t.match(server.logged('ready'), [{ admin: `unix:${socketPath}`, ops: undefined }])
-  t.equal(lstatSync(socketPath).mode & 0o777, 0o600)
-  t.equal(await statusAt({ socketPath }), 401)
-  await server.stop('SIGKILL')
-  t.ok(existsSync(socketPath))
-
-  const begun = Array.from({ length: 4 }, () => startServer(t, settings).catch(({ message }: Error) => message))
-  const [winner, ...others] = (await Promise.all(begun)).toSorted((one) => (typeof one === 'string' ? 1 : -1))
-  t.match(others, Array(3).fill(/another server .* there\./), 'of several that start at once one gets it')
-  t.equal(await statusAt({ socketPath }), 401)
-
-  const open = connect(socketPath)
-  t.teardown(() => open.destroy())
-  await once(open, 'connect')
-  open.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  await once(open, 'data')
-  t.match(await (winner as Server).stop(), { status: 0 }, 'an open connection does not prevent the end')
-  t.notOk(existsSync(socketPath))
-})
-
 t.test('Admin: the leader has the listener, which survives the loss of workers', async (t) => {
   const { server, workers } = await startLeader(t, { env: { ADMIN_ADDRESS: '127.0.0.1:0' } })
-  const { hostname: host, port } = new URL(server.logged('ready')[0].admin)
-  t.equal(await statusAt({ host, port }), 401)
+  const status = async () => (await fetch(`${server.logged('ready')[0].admin}/admin/v1/suites`)).status
+  t.equal(await status(), 401)
   const [first] = await workers()
   process.kill(first, 'SIGKILL')
   await until(() => server.logged('worker exited unexpectedly').length === 1)
-  t.equal(await statusAt({ host, port }), 401)
+  t.equal(await status(), 401)
   await server.restart()
-  t.equal(await statusAt({ host, port }), 401)
+  t.equal(await status(), 401)
   t.match(await server.stop(), { status: 0 })
 })

@@ -200,7 +200,7 @@ t.test('Rolling restart: a connection passed to a worker about to end goes to an
 t.test('Rolling restart: signals during the start or a restart are served after it, all by one', async (t) => {
   const { env } = temporaryDatabase(t)
   const PORT = String(await freePort())
-  const child = start(t, ['serve'], { ...env, PORT, WORKERS: '3' })
+  const child = start(t, ['serve'], { ...env, PORT, WORKERS: '2' })
   const started = startServer(t, env, child)
   const hangUp = () => {
     for (let n = 0; n < 50; n++) child.kill('SIGHUP')
@@ -211,6 +211,8 @@ t.test('Rolling restart: signals during the start or a restart are served after 
   const server = await started
   await until(() => server.logged('restarting').length === 1)
   hangUp()
+  await until(() => server.logged('restarted').length === 1)
+  await until(() => server.logged('restarting').length === 2)
   await until(() => server.logged('restarted').length === 2)
   t.match(await server.stop(), { status: 0 })
   const twice = ['restarting', 'restarted', 'restarting', 'restarted']

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { CLIENT_HEADERS, EXAMPLES } from '../../support/gateways.ts'
-import { sendBytes } from '../../support/send.ts'
 import { createWorldOfSuites, ID } from '../../support/suites.ts'
 
 t.test('Traefik: the request of forwardAuth is answered as in its example', async (t) => {
@@ -43,30 +42,6 @@ t.test('Traefik: the request of forwardAuth is answered as in its example', asyn
     t.strictSame(statusesOf(await ask({ authorization: 'Bearer' })), [401, 401])
     t.strictSame(statusesOf(await ask({ authorization: 'Bearer x y' })), [400, 400])
   }
-})
-
-t.test('Envoy: the request of ext_authz, with the path behind the prefix, is answered as in its example', async (t) => {
-  const { app, token, credentials } = await createWorldOfSuites(t)
-  const [, prefix] = /path_prefix: (\S+)/.exec(readFileSync(join(EXAMPLES, 'envoy/envoy.yaml'), 'utf8')) ?? []
-  const address = await app.listen({ host: '127.0.0.1', port: 0 })
-  const authorization = `authorization: Bearer ${await token()}\r\n`
-  const ask = async (method: string, path: string, headers = '') => {
-    const head = `${method} ${prefix}${path} HTTP/1.1\r\nhost: api.example\r\ncontent-length: 0\r\n`
-    const envoy = 'x-envoy-internal: true\r\nx-forwarded-for: 192.0.2.1\r\nx-envoy-expected-rq-timeout-ms: 5000\r\n'
-    return sendBytes(new URL(address).host, `${head}${envoy}${headers}connection: close\r\n\r\n`)
-  }
-  const paths = ['/store', '/store/', '/store/x?a=b&a=%20', '/store?a=/../product-information', '/store/%zz/%E2%9C%93']
-  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
-    for (const path of paths) {
-      const valid = await ask(method, path, authorization)
-      t.match(valid, /^HTTP\/1\.1 200 OK\r\n/, `${method} ${path}`)
-      t.match(valid.toLowerCase(), `\r\nx-client-id: ${credentials.client_id.toLowerCase()}\r\n`)
-      t.match(await ask(method, path), /^HTTP\/1\.1 401 .*\r\nwww-authenticate: Bearer realm="/is, `${method} ${path}`)
-    }
-    t.match(await ask(method, '/product-information/store', authorization), /^HTTP\/1\.1 403 /, method)
-    t.match(await ask(method, '/storex/store', authorization), /^HTTP\/1\.1 404 /, method)
-  }
-  t.match(await ask('GET', '/store', 'authorization: Bearer a,Bearer b\r\n'), /^HTTP\/1\.1 400 /)
 })
 
 t.test('Gateways: every example passes on every header of the check', async (t) => {

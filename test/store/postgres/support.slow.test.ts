@@ -5,43 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
-import { DEBIAN_BINARIES } from '../../support/postgres/binaries.ts'
 import { query } from '../../support/postgres/databases.ts'
-import { startDatabases, startPostgres } from '../../support/postgres/postgres.ts'
 import { isAlive } from '../../support/postgres/processes.ts'
 import { until } from '../../support/until.ts'
-
-t.test('A test server: databases are apart, and their owner has no other rights', async (t) => {
-  const { createEmptyDatabase } = await startDatabases()
-  const [one, two] = await Promise.all([createEmptyDatabase(), createEmptyDatabase()])
-  await query(one, 'CREATE TABLE things (id int)')
-  await t.rejects(query(two, 'SELECT FROM things'), { code: '42P01' })
-  const [role] = await query(one, 'SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user')
-  t.same(role, { rolsuper: false, rolcreatedb: false })
-  const wrong = new URL(one)
-  wrong.password = 'wrong'
-  await t.rejects(query(wrong.href, 'SELECT'), { code: '28P01' })
-})
-
-t.test(
-  "A test server: settings are its own, also Debian's; it syncs where it is durable, and survives a kill",
-  async (t) => {
-    const options = { durable: true, settings: { max_connections: '12' } }
-    const server = await startPostgres(t, { ...options, ...(DEBIAN_BINARIES && { binaries: DEBIAN_BINARIES }) })
-    t.same(await server.query('SHOW max_connections'), [{ max_connections: '12' }])
-    t.same(await server.query('SHOW fsync'), [{ fsync: 'on' }])
-    const [{ server_version }] = await server.query('SHOW server_version')
-    if (DEBIAN_BINARIES) t.equal(DEBIAN_BINARIES.split('/')[4], server_version.split('.')[0])
-    const url = await server.createDatabase()
-    await query(url, 'CREATE TABLE things (id int)')
-    for (const signal of ['SIGKILL', 'SIGINT'] as const) {
-      await server.kill(signal)
-      await t.rejects(query(url, 'SELECT'), { code: 'ECONNREFUSED' })
-      await server.start()
-      t.same(await query(url, 'SELECT FROM things'), [], signal)
-    }
-  },
-)
 
 /** A process that runs a program with the modules of the test servers, and the first line that it writes. */
 async function runProgram(t: Test, program: string): Promise<[child: ChildProcess, line: string]> {

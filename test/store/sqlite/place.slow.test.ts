@@ -1,52 +1,36 @@
-import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
-import { MOUNTS, mountFileSystem } from '../../support/mount.ts'
-import { MAIN } from '../../support/spawn.ts'
+import t, { type Test } from 'tap'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { open, refusal } from './databases.ts'
+import { refusal } from './databases.ts'
 
-const isRoot = process.getuid?.() === 0
-const NOBODY = 65534
-
-/** What the program says when a user without privileges opens a database. */
-function refusalOfNobody(file: string): string {
-  const env = { ...process.env, DATABASE_URL: `sqlite:${file}` }
-  const options = { env, cwd: '/', encoding: 'utf8', ...(isRoot && { uid: NOBODY, gid: NOBODY }) } as const
-  // The first line: tap's own hook complains too, of what that user may not do.
-  return spawnSync(process.execPath, [MAIN, 'migrate'], options).stderr.split('\n')[0] as string
+/** Only root may mount a file system. */
+function canMount(): boolean {
+  const isRoot = process.getuid?.() === 0
+  return isRoot && spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0
 }
 
-const AS_NOBODY = { uid: NOBODY, cwd: '/' }
-const canNobodyRun =
-  !isRoot ||
-  (spawnSync(process.execPath, ['--version'], AS_NOBODY).status === 0 &&
-    spawnSync('test', ['-r', MAIN], AS_NOBODY).status === 0)
+/** It ends when its input does, so with the test, however that ends; and the mount with it. */
+const GUARD = 'mount -t tmpfs -o "$1" none "$2" && echo mounted && cat; umount -l "$2"'
 
-const skip = !canNobodyRun && 'needs a place that every user can read'
-
-t.test('Place: a folder of another user is named with both users', { skip }, async (t) => {
+/** A folder with a file system in memory, with options as `mount` has them. */
+async function mountFileSystem(t: Test, options: string): Promise<string> {
   const folder = temporaryFolder(t)
-  chmodSync(folder, 0o755)
-  const data = join(folder, 'data')
-  mkdirSync(data, { mode: 0o555 })
-  const [owner, user] = [process.getuid?.(), isRoot ? NOBODY : process.getuid?.()]
-  const mend = isRoot ? `Give it to that user (chown ${NOBODY} ${data})` : `Make it writable (chmod u+rwX ${data})`
-  const expected =
-    `${data} belongs to uid ${owner} (mode 555), and this process, uid ${user}, may not write there. ` +
-    `${mend}, or name another place in DATABASE_URL.`
-  const file = join(data, 'store.db')
-  t.equal(refusalOfNobody(file), `The database ${file} cannot be opened: ${expected}`)
-  t.match(refusalOfNobody(join(data, 'deeper', 'store.db')), expected)
+  // Detached: what ends the group of the test does not end it.
+  const guard = spawn('sh', ['-c', GUARD, 'sh', options, folder], { detached: true })
+  t.teardown(async () => {
+    guard.stdin.end()
+    await once(guard, 'exit')
+  })
+  await once(guard.stdout, 'data')
+  return folder
+}
 
-  chmodSync(data, 0o777)
-  await (await open(file)).close()
-  chmodSync(file, 0o444)
-  t.match(refusalOfNobody(file), `${file} belongs to uid ${owner} (mode ${isRoot ? 444 : 400})`)
-})
+const skip = !canMount() && 'needs to mount file systems'
 
-t.test('Place: a full disk, one without inodes and a read-only one are told apart', MOUNTS, async (t) => {
+t.test('Place: a full disk, one without inodes and a read-only one are told apart', { skip }, async (t) => {
   const full = await mountFileSystem(t, 'size=64k')
   writeFileSync(join(full, 'ballast'), Buffer.alloc(40 * 1024))
   t.match(await refusal(join(full, 'store.db')), `the disk is full. Free some space on the file system of ${full}.`)

@@ -10,7 +10,7 @@ import fs, {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
 import { belongsTo, ifThere, preparePlace, tighten } from '../../../src/store/sqlite/files.ts'
@@ -92,6 +92,18 @@ t.test(
     t.throws(() => ifThere(() => mkdirSync('/')), { code: 'EEXIST' }, 'all else is an error')
   },
 )
+
+t.test('Place: a file or a folder that this process may not change is refused', async (t) => {
+  const file = await leftOpen(t)
+  for (const path of [file, `${file}-wal`, dirname(file)]) {
+    const deny = (one: string) => {
+      if (one === path) throw Object.assign(new Error(`denied: ${path}`), { code: 'EACCES' })
+    }
+    await replacing('accessSync', deny, () =>
+      t.throws(() => preparePlace(file, { create: true }), { message: `denied: ${path}` }),
+    )
+  }
+})
 
 t.test('Place: without a database, what only reads says where it looked, and makes nothing', async (t) => {
   const folder = temporaryFolder(t)
