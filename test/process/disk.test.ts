@@ -4,6 +4,7 @@ import { isUnsound } from '../../src/store/sqlite/files.ts'
 import { createFaultyDisk } from '../support/faulty-disk.ts'
 import { run } from '../support/run.ts'
 import { startServer } from '../support/spawn.ts'
+import { until } from '../support/until.ts'
 
 t.test('Failed fsync: the server refuses, and so does every command, until all of them have ended', async (t) => {
   const { env, file, credentials, fail, walSize, inTheFile } = await createFaultyDisk(t)
@@ -31,4 +32,17 @@ t.test('Failed fsync: the server refuses, and so does every command, until all o
   // The one whose fsync failed may be there or not: nobody was told.
   t.ok(inTheFile() >= 5)
   t.equal(await next.issue(credentials), 200)
+})
+
+t.test('Hanging disk: changes are refused, checks are answered, and it recovers by itself', async (t) => {
+  const { env, credentials, hang, recover } = await createFaultyDisk(t)
+  const server = await startServer(t, env)
+  const { body } = await server.token(credentials)
+  hang()
+  t.equal(await server.issue(credentials), 503, 'not without an end')
+  t.equal(await server.statusOf('/health/ready'), 503)
+  t.equal(await server.statusOf('/v1/oauth/verify', body.access_token), 200)
+  recover()
+  await until(async () => (await server.statusOf('/health/ready')) === 200)
+  t.equal(await server.issue(credentials), 200)
 })

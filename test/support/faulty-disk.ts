@@ -1,4 +1,4 @@
-import { copyFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Test } from 'tap'
@@ -35,6 +35,7 @@ export async function createFaultyDisk(t: Test) {
     /** The next fsync fails. */
     fail: () => writeFileSync(failing, ''),
     hang: () => writeFileSync(hanging, ''),
+    recover: () => rmSync(hanging),
     walSize: () => statSync(`${file}-wal`).size,
     /** How many tokens the file of the database has, without its log. */
     inTheFile() {
