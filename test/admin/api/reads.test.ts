@@ -28,17 +28,13 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
 
   const lists: [path: string, first: string, rest: string | undefined][] = [
     ['/applications?limit=2', 'c,b', 'a'],
-    ['/applications', 'c,b,a', undefined],
     ['/applications?limit=1&search=ST%C3%96RE&status=active', 'c', 'a'],
-    ['/applications?search=nobody', '', undefined],
     ['/applications?status=suspended', 'b', undefined],
     ['/suites?limit=2', 'one,two', 'three'],
     ['/suites/one/applications?limit=2', 'a,b', 'c'],
     ['/suites/two/applications', 'a,c', undefined],
-    ['/suites/three/applications', '', undefined],
     ['/audit-events?limit=2', 'b,c', 'b,a'],
     ['/audit-events?actor=anna', 'b', undefined],
-    ['/audit-events?actor=nobody', '', undefined],
     ['/audit-events?actor=tester&subject=b', 'b', undefined],
     ['/audit-events?since=2027-01-15T08:00:02Z', 'b,c,b', undefined],
     [`/audit-events?since=${encodeURIComponent('2027-01-15T10:00:02.001+02:00')}`, 'b,c', undefined],
