@@ -45,12 +45,10 @@ t.test('Admin listener: no response may be cached, framed or read by another sit
 })
 
 t.test('Admin listener: a well-formed request id, and the address from trusted proxies, are logged', async (t) => {
-  const { ask, events, keys } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
+  const { ask, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
   const { headers } = await ask(PATH, { headers: { 'x-request-id': 'deploy-1' } })
   t.equal(headers['x-request-id'], 'deploy-1')
   t.match(events.at(-1), { type: 'operator refused', requestId: 'deploy-1' })
-  const other = await ask(PATH, { headers: { 'x-request-id': `${keys.admin} ` } })
-  t.match(other.headers['x-request-id'], /^[0-9a-f]{20}$/)
   for (const [forwarded, remoteAddress] of [
     ['192.0.2.1', '192.0.2.1'],
     ['192.0.2.1:5678', '192.0.2.1'],
