@@ -142,8 +142,3 @@ export async function confirm(page: Page, label: string): Promise<void> {
   await answer
   await page.waitForLoadState()
 }
-
-/** Resolves when a page reports success. */
-export function untilDone(page: Page): Promise<void> {
-  return page.getByRole('status').filter({ hasText: /\S/ }).waitFor()
-}

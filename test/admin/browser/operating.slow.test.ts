@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { browserTest } from '../../support/browser.ts'
-import { makeSecret, registerApplication, signIn, startOnce, untilDone } from '../../support/console.ts'
+import { makeSecret, registerApplication, signIn, startOnce } from '../../support/console.ts'
 
 const startShared = startOnce()
 
@@ -85,10 +85,9 @@ browserTest('Keyboard: Escape closes a confirmation dialog', async (t) => {
   await page.keyboard.press('Enter')
   await tabTo(page, ({ tag, text }) => tag === 'button' && text === 'Suspend')
   await page.keyboard.press('Enter')
-  await untilDone(page)
-  t.equal(await status(), 'suspended')
   const done = page.getByRole('status').filter({ hasText: 'is suspended' })
-  t.ok(await done.isVisible())
+  await done.waitFor()
+  t.equal(await status(), 'suspended')
   await page.reload()
   t.notOk(await done.isVisible(), 'the result is shown once')
 })
