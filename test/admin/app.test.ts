@@ -1,9 +1,8 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { StoreUnavailable } from '../../src/domain/store.ts'
 import { createAdminWorld } from '../support/admin.ts'
-import { listening as dialing, said, statuses } from '../support/listening.ts'
+import { listening as dialing, said } from '../support/listening.ts'
 
 const PATH = '/admin/v1/nothing'
 const CONNECT = 'CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -16,9 +15,9 @@ const POLICY =
 /** A listener, and raw TCP connections to it. */
 async function listening(t: Test) {
   const world = await createAdminWorld(t)
-  const { dial, exchange } = await dialing(t, world.app)
+  const { dial } = await dialing(t, world.app)
   const good = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${world.keys.admin}\r\n\r\n`
-  return { ...world, good, dial, exchange }
+  return { ...world, good, dial }
 }
 
 t.test('Admin listener: no response may be cached, framed or read by another site, and none allows CORS', async (t) => {
@@ -46,12 +45,10 @@ t.test('Admin listener: no response may be cached, framed or read by another sit
 })
 
 t.test('Admin listener: a well-formed request id, and the address from trusted proxies, are logged', async (t) => {
-  const { ask, events, keys } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
+  const { ask, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
   const { headers } = await ask(PATH, { headers: { 'x-request-id': 'deploy-1' } })
   t.equal(headers['x-request-id'], 'deploy-1')
   t.match(events.at(-1), { type: 'operator refused', requestId: 'deploy-1' })
-  const other = await ask(PATH, { headers: { 'x-request-id': `${keys.admin} ` } })
-  t.match(other.headers['x-request-id'], /^[0-9a-f]{20}$/)
   for (const [forwarded, remoteAddress] of [
     ['192.0.2.1', '192.0.2.1'],
     ['192.0.2.1:5678', '192.0.2.1'],
@@ -72,14 +69,10 @@ t.test('API: a body must be JSON of at most 64 KiB', async (t) => {
   const otherType = { status: 415, detail: /takes application\/json\.$/ }
   const cases: [payload: string, type: string | undefined, expected: object][] = [
     ['{}', undefined, otherType],
-    ['{}', 'text/plain', otherType],
     ['{}', 'application/x-www-form-urlencoded', otherType],
     ['{}', 'multipart/form-data; boundary=a', otherType],
     ['{}', 'application/json-patch+json', otherType],
     ['{}', 'x', otherType],
-    [`{"a":"${'x'.repeat(64 * 1024)}"}`, json, { status: 413 }],
-    ['{', json, notJson],
-    ['{"a":1', json, notJson],
     ['{"__proto__":{"a":1}}', json, notJson],
     ['nul', json, notJson],
     ['', json, { status: 422 }],
@@ -91,23 +84,6 @@ t.test('API: a body must be JSON of at most 64 KiB', async (t) => {
     t.match(answer.json(), expected, `${payload.slice(0, 20)} ${type}`)
     t.equal(answer.statusCode, answer.json().status)
   }
-})
-
-t.test('Admin listener: a malformed request is answered if possible, and the connection is closed', async (t) => {
-  const { exchange, good } = await listening(t)
-  const head = good.slice(0, -2)
-  const typed = `${head.replace('GET', 'POST')}Content-Type: application/json\r\n`
-  const cases: [bytes: string, ...statuses: number[]][] = [
-    [`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
-    [CONNECT, 400],
-    [`${good}nonsense\r\n\r\n`, 404, 400],
-    [`${head}Expect: x\r\nConnection: close\r\n\r\n`, 404],
-    [`${typed}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, 400],
-  ]
-  for (const [bytes, ...expected] of cases) t.strictSame(statuses(await exchange(bytes)), expected, bytes.slice(0, 99))
-  const answer = await exchange('nonsense\r\n\r\n')
-  t.match(answer, /^HTTP\/1\.1 400 .*\r\nx-request-id: [0-9a-f]{20}\r\n/s)
-  t.match(answer, '{"title":"Bad Request","status":400,"detail":"This request cannot be read."}')
 })
 
 t.test('Admin listener: who disconnects after a malformed request affects only its own connection', async (t) => {
@@ -140,13 +116,6 @@ t.test('Admin listener: a change is not made if its connection was reset before 
   t.strictSame(events, [])
 })
 
-t.test('Admin listener: an incomplete request times out', async (t) => {
-  const { app, exchange } = await listening(t)
-  t.match(app.server, { headersTimeout: 10_000, requestTimeout: 10_000, timeout: 60_000, keepAliveTimeout: 5000 })
-  Object.assign(app.server, { headersTimeout: 1, requestTimeout: 1 })
-  t.strictSame(statuses(await exchange('GET / HTTP/1.1\r\nHost: localhost\r\n')), [408])
-})
-
 t.test('Admin listener: neither open connections nor streams delay shutdown', async (t) => {
   const { app, dial } = await listening(t)
   const ended = await dial('')
@@ -157,28 +126,9 @@ t.test('Admin listener: neither open connections nor streams delay shutdown', as
   const arrived = once(app.server, 'request')
   const endless = await dial(`POST /login HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n${form}code`)
   await arrived
+  t.match(app.server, { headersTimeout: 10_000, requestTimeout: 10_000, timeout: 60_000, keepAliveTimeout: 5000 })
   const all = [ended, kept, begun, endless].map((socket) => once(socket.resume(), 'close'))
   await app.close()
   for (const socket of [ended, kept, begun, endless]) socket.end()
   await Promise.all(all)
-})
-
-t.test('Admin listener: an unexpected error is logged, and the client is told no details', async (t) => {
-  const { ask, store, events, keys, lines } = await createAdminWorld(t)
-  const failed = { title: 'Internal Server Error', status: 500, detail: 'The server failed.' }
-  const away = { title: 'Service Unavailable', status: 503, detail: 'The store cannot be used now.' }
-  const cases: [error: Error, reason: string, answer: typeof failed, retryAfter?: string][] = [
-    [new Error('S3CR3T'), 'unexpected error', failed],
-    [new StoreUnavailable('gone'), 'store unavailable', away, '5'],
-  ]
-  for (const [error, reason, expected, retryAfter] of cases) {
-    Object.assign(store, { findAdminKey: () => Promise.reject(error) })
-    const { statusCode, headers, body } = await ask(`${PATH}?a=b`, { as: 'admin' })
-    const { status } = expected
-    t.strictSame([statusCode, JSON.parse(body), headers['retry-after']], [status, expected, retryAfter])
-    const err = { message: error.message }
-    const requestId = headers['x-request-id']
-    t.match(events.at(-1), { type: 'request failed', reason, status, method: 'GET', err, requestId })
-  }
-  t.notMatch(lines.join(''), keys.admin)
 })

@@ -80,8 +80,8 @@ t.test('Suites: a page has secrets, the number of approved applications, and a c
   )
 })
 
-t.test('Suites: approved applications are listed page by page, and counted in full', async (t) => {
-  const { administration, credentials } = await createWorldOfSuites(t)
+t.test('Suites: approved applications are counted up to a limit on a page, and in full for one suite', async (t) => {
+  const { administration } = await createWorldOfSuites(t)
   const others = numbered(MANY_APPROVED + 1).map((one) => ({
     ...one,
     name: 'A',
@@ -89,10 +89,6 @@ t.test('Suites: approved applications are listed page by page, and counted in fu
     suites: ['store'],
   }))
   await administration.seed({ suites: [], applications: others })
-  const first = await administration.listApprovedPage('store', { limit: 2 })
-  t.strictSame(idsOf(first.rows), [credentials.client_id, 'a-0'])
-  const second = await administration.listApprovedPage('store', { after: first.next, limit: 1 })
-  t.strictSame(idsOf(second.rows), ['a-1'])
   t.equal((await administration.listPage({ limit: 1 })).rows[0]?.approved, MANY_APPROVED)
   t.equal(await administration.countApproved('store'), MANY_APPROVED + 2)
 })

@@ -1,4 +1,5 @@
-import type { InjectOptions } from 'fastify'
+import { channel } from 'node:diagnostics_channel'
+import type { FastifyInstance, InjectOptions, RouteOptions } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { buildAdminApp } from '../../src/admin/app.ts'
@@ -12,7 +13,6 @@ import type { Event, Observer } from '../../src/domain/events.ts'
 import { describe } from '../../src/server/admin.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
-import { withRoutes } from './admin-routes.ts'
 import { statisticsOf } from './statistics.ts'
 import { START } from './world.ts'
 
@@ -67,7 +67,7 @@ export async function createAdminWorld(
   /** For test data: its events are not logged. */
   const administration = createAdministration({ store, now, observe: () => {}, author: TESTER })
   const keys = { admin: await addOperator('anna', 'admin'), viewer: await addOperator('viktor', 'viewer') }
-  const { app, routes } = await withRoutes(() => buildAdminApp(context))
+  const { app, routes } = await buildWithRoutes(context)
   t.teardown(async () => {
     await app.close()
     await store.close()
@@ -90,4 +90,23 @@ export async function createAdminWorld(
   const listen = () => listenForAdmin(app, { host: '127.0.0.1', port: 0 })
 
   return { app, routes, ask, listen, keys, administration, context, store, clock, events, lines, statistics }
+}
+
+/** Builds an app and collects its routes; `path`: one that matches the pattern `url`. */
+async function buildWithRoutes(context: AdminContext) {
+  const routes: { method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url: string; path: string }[] = []
+  const collect = ({ url, method }: Pick<RouteOptions, 'url' | 'method'>) => {
+    const path = url.replace(/:\w+/g, 'x').replace('*', 'console.css')
+    for (const one of [method].flat()) routes.push({ method: one as (typeof routes)[number]['method'], url, path })
+  }
+  const watch = (message: unknown) => (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', collect)
+  const created = channel('fastify.initialization')
+  created.subscribe(watch)
+  try {
+    const app = await buildAdminApp(context)
+    await app.ready()
+    return { app, routes }
+  } finally {
+    created.unsubscribe(watch)
+  }
 }

@@ -124,10 +124,9 @@ export async function shownCredentials(page: Page) {
 }
 
 /** Makes a new secret on the page of an application or a suite. Resolves to the credentials. */
-export async function makeSecret(page: Page, { overlap, clicks = 1 }: { overlap?: string; clicks?: number } = {}) {
+export async function makeSecret(page: Page, { clicks = 1 } = {}) {
   const form = page.locator('form[action$="/secrets"]')
   await page.locator('details', { has: form }).locator('summary').click()
-  if (overlap !== undefined) await form.locator('[name=overlap]').selectOption(overlap)
   await form.locator('button:not([type=button])').click({ clickCount: clicks })
   return shownCredentials(page)
 }
@@ -142,9 +141,4 @@ export async function confirm(page: Page, label: string): Promise<void> {
   await page.locator('form:visible').getByRole('button', { name: label, exact: true }).click()
   await answer
   await page.waitForLoadState()
-}
-
-/** Resolves when a page reports success. */
-export function untilDone(page: Page): Promise<void> {
-  return page.getByRole('status').filter({ hasText: /\S/ }).waitFor()
 }

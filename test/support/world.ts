@@ -136,7 +136,6 @@ function flat({ applications, suites, secrets, operators, seed, why }: Administr
     registerSuite: suites.register,
     listSuites: suites.list,
     listPage: suites.listPage,
-    listApprovedPage: suites.listApprovedPage,
     countApproved: suites.countApproved,
     showSuite: suites.show,
     removeSuite: suites.remove,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { type ApiWorld, createApiWorld } from '../../support/api.ts'
 import { refusal } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
-import { statisticsOf, traffic } from '../../support/statistics.ts'
+import { statisticsOf } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
 
 const NEW = { name: 'Störe', developerEmail: 'dev@partner.example' }
@@ -28,17 +28,13 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
 
   const lists: [path: string, first: string, rest: string | undefined][] = [
     ['/applications?limit=2', 'c,b', 'a'],
-    ['/applications', 'c,b,a', undefined],
     ['/applications?limit=1&search=ST%C3%96RE&status=active', 'c', 'a'],
-    ['/applications?search=nobody', '', undefined],
     ['/applications?status=suspended', 'b', undefined],
     ['/suites?limit=2', 'one,two', 'three'],
     ['/suites/one/applications?limit=2', 'a,b', 'c'],
     ['/suites/two/applications', 'a,c', undefined],
-    ['/suites/three/applications', '', undefined],
     ['/audit-events?limit=2', 'b,c', 'b,a'],
     ['/audit-events?actor=anna', 'b', undefined],
-    ['/audit-events?actor=nobody', '', undefined],
     ['/audit-events?actor=tester&subject=b', 'b', undefined],
     ['/audit-events?since=2027-01-15T08:00:02Z', 'b,c,b', undefined],
     [`/audit-events?since=${encodeURIComponent('2027-01-15T10:00:02.001+02:00')}`, 'b,c', undefined],
@@ -53,24 +49,18 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
   t.match((await call('GET', '/suites/one/applications')).body.applications[0], { suites: ['one', 'two'] })
 })
 
-t.test('API: an invalid, unknown or repeated parameter is refused', async (t) => {
+t.test('API: an invalid or repeated parameter is refused', async (t) => {
   const { call } = await createApiWorld(t)
   const details: Record<string, RegExp> = {
     'applications?limit=0': /limit must be a whole number from 1 to 200/,
-    'applications?limit=201': /limit must be/,
     'applications?limit=1e1': /limit must be/,
     'applications?limit=': /limit must be/,
     'applications?limit=1&limit=2': /limit must be given once/,
-    'applications?status=gone': /status must be active or suspended/,
     'applications?after=': /after must be the value of next in the previous page/,
     'applications?after=MA': /after must be/,
-    'applications?page=2': /page is not known here/,
-    'suites/one/applications?search=a': /search is not known here/,
-    'audit-events?since=2027-01-15': /since must be a time with its zone/,
     'audit-events?since=2027-01-15T08:00:00': /since must be/,
     'audit-events?since=2027-02-30T08:00:00Z': /since must be/,
     'audit-events?since=': /since must be/,
-    'audit-events?before=2': /before must be/,
   }
   for (const [query, detail] of Object.entries(details)) {
     t.match(await call('GET', `/${query}`), { status: 400, body: { detail } }, query)
@@ -106,9 +96,8 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
   t.match(await call('GET', '/applications/stor/diagnosis'), { status: 404, body: { detail: /no application/ } })
 })
 
-/** Statistics in which every field has a value. */
+/** Statistics in which the fields have a value that are empty or null in the documented example. */
 const FULL = {
-  lastMinute: traffic(1),
   refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 3 }],
   endingSecrets: { inADay: 1, inAWeek: 2, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
   workers: { expected: 2, serving: 1, each: [{ worker: 2, cpuSeconds: 0.5, residentBytes: 7, lagSeconds: 0.01 }] },
@@ -123,15 +112,6 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
   const { call, statistics } = await createApiWorld(t)
   const read = async () => (await call('GET', '/statistics', { as: 'viewer' })).body
   Object.assign(statistics, FULL)
-  const { minutes, ...rest } = await read()
-  const none = {
-    tokens: 0,
-    active_checks: 0,
-    inactive_checks: 0,
-    refusals: 0,
-    token_latency: null,
-    check_latency: null,
-  }
   const next = [{ kind: 'suite', id: 'store', name: 'Store', ends_at: AT_START }]
   const node = {
     version: '1.2.3',
@@ -140,18 +120,8 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
     workers: { expected: 2, serving: 1 },
     last_minute: { tokens: 3, checks: 4, refusals: 5 },
   }
-  t.strictSame(rest, {
-    at: AT_START,
-    started_at: '2027-01-15T07:59:50.000Z',
-    version: '1.2.3',
-    last_minute: {
-      ...{ tokens: 101, active_checks: 1999, inactive_checks: 1, refusals: 1 },
-      token_latency: { p50_seconds: 0.002, p99_seconds: 0.009 },
-      check_latency: { p50_seconds: 0.0004, p99_seconds: 0.0021 },
-    },
-    last_hour: none,
+  t.match(await read(), {
     refusals: FULL.refusals,
-    live_tokens: { count: 0, is_exact: true },
     ending_secrets: { in_a_day: 1, in_a_week: 2, next },
     workers: { expected: 2, serving: 1, each: [{ worker: 2, cpu_seconds: 0.5, resident_bytes: 7, lag_seconds: 0.01 }] },
     nodes: [
@@ -160,10 +130,6 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
     ],
     store: { kind: 'sqlite', is_up: true, database_bytes: 4096, log_bytes: 1, last_backup_at: AT_START },
   })
-  t.equal(minutes.length, 61)
-  t.strictSame(minutes[0], { ended_at: '2027-01-15T07:00:00.000Z', traffic: null })
-  t.match(minutes[60], { ended_at: AT_START, traffic: { tokens: 0 } })
-
   const store = { ...statisticsOf().store, databaseBytes: undefined, logBytes: undefined }
   Object.assign(statistics, { liveTokens: undefined, endingSecrets: undefined, store })
   t.match(await read(), {

@@ -13,6 +13,7 @@ t.test('API: a secret appears only in the response that creates it: in no other 
     for (let n = 0; n < 2; n++) {
       const { body, headers } = await call('POST', path, { json, headers: { 'idempotency-key': `key-of ${path}` } })
       const { client_secret, ...rest } = body
+      t.equal(headers['idempotent-replayed'] === 'true', n === 1, `${path}: the second is the answer of the first`)
       if (n === 0) secrets.push(client_secret)
       answers.push(JSON.stringify(rest) + JSON.stringify(headers))
     }

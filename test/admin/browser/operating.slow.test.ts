@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { browserTest } from '../../support/browser.ts'
-import { confirm, makeSecret, registerApplication, signIn, startOnce, untilDone } from '../../support/console.ts'
+import { makeSecret, registerApplication, signIn, startOnce } from '../../support/console.ts'
 
 const startShared = startOnce()
 
@@ -85,10 +85,9 @@ browserTest('Keyboard: Escape closes a confirmation dialog', async (t) => {
   await page.keyboard.press('Enter')
   await tabTo(page, ({ tag, text }) => tag === 'button' && text === 'Suspend')
   await page.keyboard.press('Enter')
-  await untilDone(page)
-  t.equal(await status(), 'suspended')
   const done = page.getByRole('status').filter({ hasText: 'is suspended' })
-  t.ok(await done.isVisible())
+  await done.waitFor()
+  t.equal(await status(), 'suspended')
   await page.reload()
   t.notOk(await done.isVisible(), 'the result is shown once')
 })
@@ -111,14 +110,10 @@ browserTest('Keyboard: every element reached with Tab has a visible focus', asyn
   }
 })
 
-browserTest('Forms: two clicks have effect once, and what another operator has removed is not changed', async (t) => {
-  const { console, own, page, clientId } = await start(t)
+browserTest('Forms: two clicks have effect once', async (t) => {
+  const { console, page, clientId } = await start(t)
   await makeSecret(page, { clicks: 2 })
   t.equal((await console.command('secrets', 'list', clientId)).length, 2)
-  await page.goto(own)
-  await console.command('applications', 'remove', clientId)
-  await confirm(page, 'Suspend')
-  t.match(await page.locator('#main').textContent(), /no application/i)
 })
 
 /** Presses every copy button of a page. Resolves to the copied texts, by the id of the element to copy. */

@@ -101,17 +101,18 @@ t.test('Console: what cannot be answered is answered with a page that says why',
   t.equal((await browser('/about', { form: {} })).headers.allow, 'GET, HEAD')
   t.equal((await visit('/nowhere')).headers.location, '/login', 'nobody else learns which paths exist')
 
-  for (const { error, status, title } of [
-    { error: new StoreUnavailable('It is gone.'), status: 503, title: 'The database is not available' },
-    { error: new Error('secret words'), status: 500, title: 'The server failed' },
-  ]) {
+  for (const [error, reason, status, title, retryAfter] of [
+    [new StoreUnavailable('It is gone.'), 'store unavailable', 503, 'The database is not available', '5'],
+    [new Error('secret words'), 'unexpected error', 500, 'The server failed', undefined],
+  ] as const) {
     context.store.findSession = () => Promise.reject(error)
     const { statusCode, body, headers } = await browser('/about')
     t.equal(statusCode, status)
     t.match(body, title)
     t.notMatch(body, error.message)
     t.match(body, String(headers['x-request-id']))
-    t.match(events.at(-1), { type: 'request failed', status, err: error })
+    t.match(events.at(-1), { type: 'request failed', reason, status, method: 'GET', err: error })
+    t.equal(headers['retry-after'], retryAfter)
   }
 })
 

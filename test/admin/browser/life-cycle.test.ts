@@ -1,7 +1,7 @@
 import { browserTest } from '../../support/browser.ts'
 import { confirm, makeSecret, registerApplication, shownCredentials, signIn, startBoth } from '../../support/console.ts'
 
-browserTest('Applications: one lives its whole life without scripts', async (t) => {
+browserTest('Console: an application is operated from its registration to its removal, without scripts', async (t) => {
   const { browser, console } = await startBoth(t)
   const { origin, token, command } = console
   for (const suite of ['store', 'prices']) await command('suites', 'register', suite, '--name', `API ${suite}`)
@@ -29,6 +29,7 @@ browserTest('Applications: one lives its whole life without scripts', async (t) 
   await page.getByRole('heading', { level: 1, name: 'Store front of the north' }).waitFor()
 
   await confirm(page, 'Suspend')
+  t.equal(await status(rotated.clientSecret), 401, 'a suspended one gets none')
   await page.getByRole('button', { name: 'Resume' }).click()
   await confirm(page, 'Revoke all tokens')
   const { name, status: now, suites } = await command('applications', 'show', clientId)
