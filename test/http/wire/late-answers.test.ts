@@ -36,7 +36,7 @@ async function createWorld(t: Test, { shared = '', capacity = 10 } = {}) {
 
   /** Lets the next timer end. */
   const wait = () => timers.shift()?.end()
-  return { timers, wait, send }
+  return { late, timers, wait, send }
 }
 
 t.test('Late answers: an answer leaves after one to two seconds, and the connection goes on', async (t) => {
@@ -101,4 +101,13 @@ t.test('Late answers: where too many wait, an answer leaves at once; a client lo
   t.equal(timers.length, 0)
   await send()
   t.equal(timers.length, 1, 'which one that has gone does not keep')
+})
+
+t.test('Late answers: a server that stops gives them at once', async (t) => {
+  const { late, wait, send } = await createWorld(t)
+  const sent = await send(20)
+  t.equal(sent.answers(), 0)
+  late.giveAll()
+  await until(() => sent.answers() === 20)
+  wait()
 })
