@@ -5,8 +5,7 @@ import { MANY_APPROVED } from '../../src/administration/suite-pages.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { AUDIT, AUTHOR } from '../support/audit.ts'
-import { createWorldOfSuites } from '../support/suites.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, createWorldOfSuites } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const EMAIL = 'dev@partner.example'

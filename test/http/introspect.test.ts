@@ -1,6 +1,6 @@
 import t from 'tap'
 import { refused } from '../support/refused.ts'
-import { createWorldOfSuites } from '../support/suites.ts'
+import { createWorldOfSuites } from '../support/world.ts'
 
 const PATH = '/v1/oauth/introspect'
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { registerImported } from '../support/imported.ts'
-import { createWorldOfSuites, createWorldWithFile } from '../support/suites.ts'
 import { until } from '../support/until.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, createWorldOfSuites, createWorldWithFile } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const REVOKE = '/v1/oauth/revoke'

@@ -6,7 +6,7 @@ import { generateSecret } from '../../src/domain/secret.ts'
 import { createMalformedAnswers } from '../../src/http/wire/refuse.ts'
 import { traceIdOf } from '../../src/http/wire/request.ts'
 import { formHead, listening } from '../support/listening.ts'
-import { createWorldOfSuites } from '../support/suites.ts'
+import { createWorldOfSuites } from '../support/world.ts'
 
 const ID = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'

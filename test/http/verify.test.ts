@@ -4,8 +4,7 @@ import t, { type Test } from 'tap'
 import { listening, statuses } from '../support/listening.ts'
 import { refused } from '../support/refused.ts'
 import { send } from '../support/send.ts'
-import { createWorldOfSuites, createWorldWithFile, ENDINGS } from '../support/suites.ts'
-import { PUBLIC_URL } from '../support/world.ts'
+import { createWorldOfSuites, createWorldWithFile, ENDINGS, PUBLIC_URL } from '../support/world.ts'
 
 const PATH = '/v1/oauth/verify/store'
 

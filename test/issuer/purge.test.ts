@@ -10,8 +10,7 @@ import { AUDIT } from '../support/audit.ts'
 import { keyOf } from '../support/keys.ts'
 import { application } from '../support/newcomers.ts'
 import { refusal } from '../support/refusal.ts'
-import { createWorldWithFile } from '../support/suites.ts'
-import { createWorld, START } from '../support/world.ts'
+import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -12,8 +12,7 @@ import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
 import { VERSION } from '../../src/version.ts'
 import { AUDIT } from '../support/audit.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
-import { createWorldWithFile } from '../support/suites.ts'
-import { createWorld, START } from '../support/world.ts'
+import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR

@@ -18,9 +18,8 @@ import { locationOf } from '../support/postgres/location.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { parseMetrics } from '../support/scrape.ts'
 import { serverNode } from '../support/server-node.ts'
-import { createWorldWithFile } from '../support/suites.ts'
 import { until } from '../support/until.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, createWorldWithFile } from '../support/world.ts'
 
 const { createDatabase } = await startDatabases()
 

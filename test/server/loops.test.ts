@@ -7,9 +7,8 @@ import { startPurgeLoop, watchBacklog, watchClock, watchClockOffset } from '../.
 import { AUDIT } from '../support/audit.ts'
 import { keyOf } from '../support/keys.ts'
 import { logged } from '../support/logged.ts'
-import { createWorldWithFile } from '../support/suites.ts'
 import { until } from '../support/until.ts'
-import { START } from '../support/world.ts'
+import { createWorldWithFile, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 
