@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createMalformedAnswers } from '../../../src/http/wire/refuse.ts'
-import { endConnection } from '../../../src/listener/malformed.ts'
+import { COUNTED } from '../../../src/listener/answer.ts'
+import { endConnection, malformedReason } from '../../../src/listener/malformed.ts'
 import { pipelineOf } from '../../../src/listener/pipeline.ts'
-import { retire } from '../../../src/listener/protect.ts'
-import { createDoor, LARGE, SLOW } from '../../support/door.ts'
+import { type ProtectOptions, protect, retire } from '../../../src/listener/protect.ts'
 import { formHead, heard, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
 import { createWorld } from '../../support/world.ts'
@@ -15,6 +16,9 @@ const MIB = 1024 * 1024
 /** Longer than a test may take. */
 const HOUR = 3_600_000
 const NOT_A_CHUNK = `${formHead('/v1/oauth/revoke')}Transfer-Encoding: chunked\r\n\r\nzz\r\n`
+const SLOW = 'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n'
+const LARGE = 'GET /large HTTP/1.1\r\nHost: a\r\n\r\n'
+const LARGE_BYTES = 16 * 1024 * 1024
 const TOO_SLOW = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
 async function createListeningWorld(t: Test) {
@@ -29,6 +33,39 @@ async function createListeningWorld(t: Test) {
     issued: () => world.lines.filter((line) => line.includes('"msg":"token issued"')).length,
     requests: () => requests,
   }
+}
+
+/** A server with an answer that comes when it is told to, and one that no kernel takes in one piece. */
+async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout' | 'stallTimeout'>) {
+  const answerMalformed = createMalformedAnswers({ observe: () => {} })
+  const clientErrorHandler = (error: NodeJS.ErrnoException, socket: Socket) =>
+    answerMalformed(malformedReason(error), socket)
+  const app = fastify({ return503OnClosing: false, http: COUNTED, clientErrorHandler })
+  const { drain, end } = protect(app.server, { observe: () => {}, limits: undefined, answerMalformed, ...options })
+  app.addHook('preClose', async () => drain())
+  app.addHook('onClose', async () => end())
+  const waiting: (() => void)[] = []
+  app.get('/slow', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
+  app.get('/large', async () => 'x'.repeat(LARGE_BYTES))
+  app.post('/', async () => 'read')
+  t.teardown(() => app.close())
+  const { dialed, ...door } = await listening(t, app)
+
+  /** A connection with slow requests, so many of which have arrived, and all that will be said on it. */
+  async function ask(bytes: string, requests: number) {
+    const { socket, served } = await dialed()
+    socket.write(bytes)
+    const received = said(socket)
+    await until(() => waiting.length === requests)
+    return { socket, served, received }
+  }
+
+  /** Gives the first of the slow answers. */
+  const answer = () => waiting.shift()?.()
+  const answerAll = () => {
+    while (waiting.length > 0) answer()
+  }
+  return { app, ...door, dialed, ask, waiting, answer, answerAll }
 }
 
 t.test('Log: of what is not HTTP that it was refused is said, and nothing of its bytes', async (t) => {
