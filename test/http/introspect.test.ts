@@ -49,9 +49,6 @@ t.test('RFC 7662 §2.3: anyone else gets 401 with a Basic challenge, and is told
     [{ ...form, client_id: credentials.client_id, client_secret: credentials.client_secret }],
     [form, basicOf(`nobody:${suiteSecret}`)],
     [form, basicOf(`product-information:${suiteSecret}`)],
-    [form, basicOf('no colon')],
-    [form, basicOf('%zz:%zz')],
-    [form, { authorization: 'Basic !' }],
     [form, { authorization: `Bearer ${form.token}` }],
   ]
   for (const [form, headers] of strangers) {

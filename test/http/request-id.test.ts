@@ -126,18 +126,6 @@ t.test('Request ids: usual ones are kept; what is none, or may be a secret, gets
   for (const id of refused) t.match(await idOf(id), NEW, String(id))
 })
 
-t.test('Request ids: what waits for its answer keeps its id', async (t) => {
-  const { post, credentials } = await createWorldOfSuites(t)
-  const wrong = { ...credentials, client_secret: 'wrong' }
-  const ids = Array.from({ length: 11 }, (_, n) => `request-${n}`)
-  const answers = await Promise.all(ids.map((id) => post(wrong, { 'x-request-id': id })))
-  t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [...Array(10).fill(401), 429])
-  t.strictSame(
-    answers.map(({ headers }) => headers['x-request-id']),
-    ids,
-  )
-})
-
 t.test('Request ids: no two are the same, and what the next ones will be is not told for long', async (t) => {
   const ids = Array.from({ length: 1000 }, newRequestId)
   t.equal(new Set(ids).size, 1000)

@@ -1,8 +1,7 @@
 import t, { type Test } from 'tap'
-import { register } from '../support/register.ts'
 import { makeRelease } from '../support/release.ts'
 import { run, runJson } from '../support/run.ts'
-import { command, start, startServer } from '../support/spawn.ts'
+import { command, register, start, startServer } from '../support/spawn.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { startTokenLoad } from '../support/token-load.ts'
 

@@ -1,6 +1,5 @@
 import type { Test } from 'tap'
-import { register } from './register.ts'
-import { startServer } from './spawn.ts'
+import { register, startServer } from './spawn.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 
 /** A server of two workers, and an application that may ask it for tokens. */

@@ -2,8 +2,7 @@ import formbody from '@fastify/formbody'
 import fc from 'fast-check'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { formRefusal, formSchema } from '../../../src/http/wire/form.ts'
-import { refuse } from '../../../src/http/wire/refuse.ts'
+import { formSchema } from '../../../src/http/wire/form.ts'
 import { anyText } from '../../support/texts.ts'
 import { createWorld } from '../../support/world.ts'
 
@@ -14,11 +13,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 async function createEcho(t: Test) {
   const app = fastify({
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    schemaErrorFormatter: formRefusal,
   })
-  app.setErrorHandler((error, request, reply) =>
-    refuse({ observe: () => {}, issuer: { isRegistered: async () => false } }, error, request, reply),
-  )
   app.removeAllContentTypeParsers()
   await app.register(formbody)
   app.post('/', { schema: { body: formSchema([]) } }, async (request) => Object.entries(request.body as object))
