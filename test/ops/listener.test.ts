@@ -56,7 +56,7 @@ t.test('Ops listener: other methods and paths are refused, and an error tells no
   t.strictSame([broken.status, await broken.text()], [500, 'The server failed.\n'])
 })
 
-t.test('Ops listener: an address that is taken, or none of this machine, is an error of the operator', async (t) => {
+t.test('Ops listener: an address that is taken is an error of the operator', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   t.teardown(() => other.close())
   await once(other, 'listening')
@@ -64,10 +64,6 @@ t.test('Ops listener: an address that is taken, or none of this machine, is an e
   const error = await listenForOperators({ host: '127.0.0.1', port }, PAGES, () => {}).catch((cause) => cause)
   t.type(error, OperatorError)
   t.match(error.message, `Cannot listen on OPS_ADDRESS, 127.0.0.1:${port}: `)
-  await t.rejects(
-    listenForOperators({ host: '192.0.2.1', port: 0 }, PAGES, () => {}),
-    OperatorError,
-  )
 })
 
 t.test('Ops listener: an IPv6 address is written as in a URL', async (t) => {

@@ -156,21 +156,15 @@ const NOTHING = {
   clock_offset_seconds: [[[], 0]],
 }
 
-t.test('Store figures: before the store is open there are all; a scrape then makes none later wait', async (t) => {
-  const { measure, isUp, open, store } = await createFigures(t)
+t.test('Store figures: they are those of the store, and all there before it is open', async (t) => {
+  const { measure, measureNow, open, isUp, store, clock, token, credentials, endSecret } = await createFigures(t)
   t.strictSame(await measure(), NOTHING)
   t.equal(await isUp(), false)
-  open(store)
-  t.strictSame((await measure()).database_bytes, [[[], (await store.size()).database]])
-})
-
-t.test('Store figures: they are those of the store', async (t) => {
-  const { measureNow, open, isUp, store, clock, token, credentials, endSecret } = await createFigures(t)
   open(store)
   t.equal(await isUp(), true)
   const { database, log } = await store.size()
   const sizes = { store_up: [[[], 1]], database_bytes: [[[], database]], wal_bytes: [[[], log]] }
-  t.strictSame(await measureNow(), { ...NOTHING, ...sizes })
+  t.strictSame(await measure(), { ...NOTHING, ...sizes }, 'what was not known before is asked for at once')
   await token()
   clock.time += HOUR + 7000
   t.strictSame((await measureNow()).oldest_expired_token_seconds, [[[], 7]])

@@ -123,11 +123,9 @@ t.test('RFC 9112 §9.6: a client that has sent all that it will still gets its a
 
 t.test('RFC 9112 §2.2, §9.6: the answers that are due come before an end, and nothing comes behind it', async (t) => {
   const { exchange, token, lastToken, lines, issued } = await createListeningWorld(t)
-  const upgrade = LIVE.replace('\r\n\r\n', '\r\nUpgrade: h2c\r\nConnection: close, Upgrade\r\n\r\n')
   const cases: [what: string, bytes: string, answers: number[]][] = [
     ['nothing follows the last answer', lastToken + LIVE, [200]],
     ['nor does a refusal', `${lastToken}nonsense\r\n\r\n`, [200]],
-    ['RFC 9110 §7.8: what asks for another protocol is answered in this one', upgrade, [200]],
     ['RFC 9110 §9.3.6: CONNECT is refused', `${token}CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`, [200, 400]],
     ['a body that cannot be read', token + NOT_A_CHUNK, [200, 400]],
     ['what is not HTTP', `${token}nonsense\r\n\r\n`, [200, 400]],
