@@ -65,6 +65,14 @@ export async function startLeader(t: Test, options?: LeaderOptions) {
   return { ...spawned, server, workers }
 }
 
+/** A server of two workers, and an application that may ask it for tokens. */
+export async function startWorkers(t: Test) {
+  const { file, env: database } = temporaryDatabase(t)
+  const env = { ...database, WORKERS: '2' }
+  const credentials = await register(env)
+  return { file, env, credentials, server: await startServer(t, env) }
+}
+
 /** Whether a process runs; one that has ended and that nobody has waited for does not. */
 export function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/exe`)
