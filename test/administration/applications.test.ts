@@ -3,8 +3,7 @@ import type { Registration } from '../../src/administration/applications.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { cheapDigest, registerImported } from '../support/imported.ts'
 import { on } from '../support/on.ts'
-import { createWorldOfSuites } from '../support/suites.ts'
-import { createWorld, START } from '../support/world.ts'
+import { createWorld, createWorldOfSuites, START } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
 const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }

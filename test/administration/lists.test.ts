@@ -6,8 +6,7 @@ import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { AUTHOR } from '../support/audit.ts'
 import { on } from '../support/on.ts'
-import { createWorldOfSuites } from '../support/suites.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, createWorldOfSuites } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const EMAIL = 'dev@partner.example'

@@ -2,8 +2,7 @@ import type { InjectOptions } from 'fastify'
 import t from 'tap'
 import { listening, statuses, tokenRequest } from '../support/listening.ts'
 import { refused } from '../support/refused.ts'
-import { createWorldWithFile } from '../support/suites.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, createWorldWithFile } from '../support/world.ts'
 
 // What docs/openapi.yaml describes is in openapi/answers.test.ts: every field of an answer, and one request for each refusal.
 

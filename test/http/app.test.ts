@@ -1,7 +1,6 @@
 import { renameSync } from 'node:fs'
 import t from 'tap'
-import { createWorldWithFile } from '../support/suites.ts'
-import { createWorld, PUBLIC_URL } from '../support/world.ts'
+import { createWorld, createWorldWithFile, PUBLIC_URL } from '../support/world.ts'
 
 t.test('Health: a server that answers is live; ready is one that can read its store', async (t) => {
   const { app, file } = await createWorldWithFile(t)

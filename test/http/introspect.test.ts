@@ -1,6 +1,6 @@
 import t from 'tap'
 import { refused } from '../support/refused.ts'
-import { createWorldOfSuites } from '../support/suites.ts'
+import { createWorldOfSuites } from '../support/world.ts'
 
 const PATH = '/v1/oauth/introspect'
 
@@ -49,24 +49,9 @@ t.test('RFC 7662 §2.3: anyone else gets 401 with a Basic challenge, and is told
     [{ ...form, client_id: credentials.client_id, client_secret: credentials.client_secret }],
     [form, basicOf(`nobody:${suiteSecret}`)],
     [form, basicOf(`product-information:${suiteSecret}`)],
-    [form, basicOf('no colon')],
-    [form, basicOf('%zz:%zz')],
-    [form, { authorization: 'Basic !' }],
     [form, { authorization: `Bearer ${form.token}` }],
   ]
   for (const [form, headers] of strangers) {
     refused(t, await post(form, headers, PATH), 401, 'invalid_client', /./)
   }
-})
-
-t.test("RFC 7662 §2.1: a suite's new secret is valid at once, its old one until the overlap ends", async (t) => {
-  const { post, administration, suiteSecret, token, clock } = await createWorldOfSuites(t)
-  const form = { token: await token() }
-  const statusWith = async (secret: string) => (await post(form, basicOf(`store:${secret}`), PATH)).statusCode
-  const { clientSecret } = await administration.rotateSecret('store', 1000)
-  t.strictSame([await statusWith(suiteSecret), await statusWith(clientSecret)], [200, 200])
-  clock.time += 1000
-  t.strictSame([await statusWith(suiteSecret), await statusWith(clientSecret)], [401, 200])
-  await administration.removeSuite('store')
-  t.equal(await statusWith(clientSecret), 401)
 })

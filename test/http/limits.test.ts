@@ -1,9 +1,7 @@
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { registerImported } from '../support/imported.ts'
-import { createWorldOfSuites, createWorldWithFile } from '../support/suites.ts'
 import { until } from '../support/until.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, createWorldOfSuites, createWorldWithFile } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const REVOKE = '/v1/oauth/revoke'
@@ -78,28 +76,6 @@ t.test('Failures: checks and introspection never count or meet them: gateways ha
   t.strictSame(new Set([...checks, ...introspections]), new Set([401]))
   const accessToken = await token()
   t.strictSame([(await verify(accessToken)).statusCode, (await introspect(accessToken)).statusCode], [200, 200])
-})
-
-t.test('Failures: whatever others send, a right generated secret gets its token', async (t) => {
-  const { post, credentials, clock, wrong } = await createFailingWorld(t)
-  const step = fc.record({
-    clientId: fc.constantFrom(credentials.client_id, 'a', 'b', 'c'),
-    repeat: fc.integer({ min: 1, max: 20 }),
-    pause: fc.nat(3000),
-  })
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 6 }), async (steps) => {
-      const flood: unknown[] = []
-      for (const { clientId, repeat, pause } of steps) {
-        clock.monotonic += pause
-        for (let n = 0; n < repeat; n++) flood.push(post({ ...wrong, client_id: clientId }))
-        if ((await post()).statusCode !== 200) return false
-      }
-      await Promise.all(flood)
-      return (await post()).statusCode === 200
-    }),
-    { numRuns: 10 },
-  )
 })
 
 t.test('Failures: a right imported secret passes as soon as it is remembered, and costs nothing before', async (t) => {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { registerImported } from '../support/imported.ts'
-import { createWorldOfSuites, createWorldWithFile } from '../support/suites.ts'
 import { until } from '../support/until.ts'
+import { createWorldOfSuites, createWorldWithFile } from '../support/world.ts'
 
 const MARK = 'S3CR3T'
 const [TOKEN, INTROSPECT, REVOKE] = ['/v1/oauth/accesstoken', '/v1/oauth/introspect', '/v1/oauth/revoke']

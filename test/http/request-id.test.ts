@@ -6,7 +6,7 @@ import { generateSecret } from '../../src/domain/secret.ts'
 import { createMalformedAnswers } from '../../src/http/wire/refuse.ts'
 import { traceIdOf } from '../../src/http/wire/request.ts'
 import { formHead, listening } from '../support/listening.ts'
-import { createWorldOfSuites } from '../support/suites.ts'
+import { createWorldOfSuites } from '../support/world.ts'
 
 const ID = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -124,18 +124,6 @@ t.test('Request ids: usual ones are kept; what is none, or may be a secret, gets
     Buffer.alloc(48, 0xfb).toString('base64url'),
   ]
   for (const id of refused) t.match(await idOf(id), NEW, String(id))
-})
-
-t.test('Request ids: what waits for its answer keeps its id', async (t) => {
-  const { post, credentials } = await createWorldOfSuites(t)
-  const wrong = { ...credentials, client_secret: 'wrong' }
-  const ids = Array.from({ length: 11 }, (_, n) => `request-${n}`)
-  const answers = await Promise.all(ids.map((id) => post(wrong, { 'x-request-id': id })))
-  t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [...Array(10).fill(401), 429])
-  t.strictSame(
-    answers.map(({ headers }) => headers['x-request-id']),
-    ids,
-  )
 })
 
 t.test('Request ids: no two are the same, and what the next ones will be is not told for long', async (t) => {

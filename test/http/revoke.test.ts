@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createWorldOfSuites, createWorldWithFile } from '../support/suites.ts'
+import { createWorldOfSuites, createWorldWithFile } from '../support/world.ts'
 
 const PATH = '/v1/oauth/revoke'
 

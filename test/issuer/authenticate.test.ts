@@ -7,8 +7,7 @@ import { createSecretUses } from '../../src/issuer/token-counts.ts'
 import { failures } from '../support/failures.ts'
 import { cheapDigest, registerImported } from '../support/imported.ts'
 import { on } from '../support/on.ts'
-import { createWorldOfSuites, createWorldWithFile } from '../support/suites.ts'
-import { createWorld, START } from '../support/world.ts'
+import { createWorld, createWorldOfSuites, createWorldWithFile, START } from '../support/world.ts'
 
 const imported = (secret: string) => ({ digest: cheapDigest(secret) })
 

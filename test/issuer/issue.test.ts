@@ -7,9 +7,8 @@ import { createTokenCounts } from '../../src/issuer/token-counts.ts'
 import { openStore } from '../../src/store/open.ts'
 import { failures } from '../support/failures.ts'
 import { keyOf } from '../support/keys.ts'
-import { createWorldWithFile } from '../support/suites.ts'
 import { countTokens, lastTokenAt } from '../support/usage.ts'
-import { START } from '../support/world.ts'
+import { createWorldWithFile, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 

@@ -8,21 +8,12 @@ import { purge } from '../../src/issuer/purge.ts'
 import { startPurgeLoop } from '../../src/server/purge-loop.ts'
 import { AUDIT } from '../support/audit.ts'
 import { keyOf } from '../support/keys.ts'
+import { application } from '../support/newcomers.ts'
 import { refusal } from '../support/refusal.ts'
-import { createWorldWithFile } from '../support/suites.ts'
-import { createWorld, START } from '../support/world.ts'
+import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-
-const NEWCOMER = {
-  name: 'A',
-  developerEmail: 'a@b.example',
-  createdAt: START,
-  secret: { digest: '$sha256$A', createdAt: START },
-  suites: [],
-  skipNamesake: false,
-}
 
 /** A world with a purge, which resolves to whether there may be more, and notes what it told. */
 async function createPurgingWorld(t: Test) {
@@ -82,7 +73,7 @@ t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
   t.equal(await leaves(refusals, 30 * DAY), 1)
   t.equal(await leaves(refusals, 30 * DAY + 1), 0)
 
-  const clients = Array.from({ length: 26 }, (_, n) => ({ ...NEWCOMER, clientId: `a${n}` }))
+  const clients = Array.from({ length: 26 }, (_, n) => application(`a${n}`))
   await store.register({ suites: [], applications: clients }, AUDIT)
   for (const { clientId } of clients) {
     await store.recordRefusals(Array.from({ length: 20 }, (_, m) => ({ ...old, clientId, reason: `${m}` })))
@@ -94,10 +85,8 @@ t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
 t.test('Purge: audit events are kept for 400 days', async (t) => {
   const { store, clock, told, purgeOnce, leaves } = await createPurgingWorld(t)
   const events = () => store.listAuditEvents({ limit: 9 })
-  const change = (...clientIds: string[]) => {
-    const applications = clientIds.map((clientId) => ({ ...NEWCOMER, clientId }))
-    return store.register({ suites: [], applications }, { ...AUDIT, at: clock.time })
-  }
+  const change = (...clientIds: string[]) =>
+    store.register({ suites: [], applications: clientIds.map((id) => application(id)) }, { ...AUDIT, at: clock.time })
   clock.time = START + 400 * DAY
   await change('b')
   t.equal(await leaves(events, 400 * DAY), 2)

@@ -1,14 +1,54 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { startPathProxy } from '../support/path-proxy.ts'
 import { quietPort } from '../support/postgres/ports.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
-import { register } from '../support/register.ts'
 import { runJson } from '../support/run.ts'
-import { command, type Server, startServer } from '../support/spawn.ts'
+import { command, register, type Server, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { startTokenLoad } from '../support/token-load.ts'
+import { until } from '../support/until.ts'
 
 const { createEmptyDatabase } = await startDatabases()
+
+/** A reverse proxy that sends each path to a server of its own, and can send it to another one while it runs. */
+async function startPathProxy(t: Test, first: number) {
+  const targets = new Map<string, number>()
+  /** How many requests a server has of a path. */
+  const underWay = new Map<string, number>()
+  const agent = new http.Agent({ keepAlive: true })
+
+  const server = http.createServer((request, response) => {
+    const path = request.url?.startsWith('/v1/oauth/verify') ? '/v1/oauth/verify' : (request.url as string)
+    const port = targets.get(path) ?? first
+    const key = `${port} ${path}`
+    underWay.set(key, (underWay.get(key) ?? 0) + 1)
+    response.once('close', () => underWay.set(key, (underWay.get(key) as number) - 1))
+    const { method, url, headers } = request
+    const onward = http.request({ port, path: url, method, headers, agent }, (answer) => {
+      response.writeHead(answer.statusCode as number, answer.headers)
+      answer.pipe(response)
+    })
+    onward.once('error', () => response.destroy())
+    request.pipe(onward)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+    agent.destroy()
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    /** Sends a path to another server. Resolves when the first one has no request of it any more. */
+    async send(path: string, port: number): Promise<void> {
+      targets.set(path, port)
+      await until(() => !underWay.get(`${first} ${path}`))
+    },
+  }
+}
 
 /** A server on SQLite with a suite and two applications, about to move to a PostgreSQL database. */
 async function startToMove(t: Test, settings: NodeJS.ProcessEnv) {

@@ -5,12 +5,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/free-port.ts'
-import { isRunning, SERVE, spawnLeader, startLeader } from '../support/leader.ts'
+import { isRunning, SERVE, spawnLeader, startLeader, startWorkers } from '../support/leader.ts'
 import { scrape } from '../support/scrape.ts'
 import { type Server, start, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
-import { startWorkers } from '../support/workers.ts'
 
 const LINUX = { skip: process.platform !== 'linux' && 'needs named pipes and /proc' }
 

@@ -1,10 +1,9 @@
 import http from 'node:http'
 import t from 'tap'
-import { isRunning } from '../support/leader.ts'
+import { isRunning, startWorkers } from '../support/leader.ts'
 import { startLoad } from '../support/load.ts'
 import { run } from '../support/run.ts'
 import { until } from '../support/until.ts'
-import { startWorkers } from '../support/workers.ts'
 
 t.test('Workers: two of them and their leader', async (t) => {
   const { server, credentials, env, file } = await startWorkers(t)

@@ -83,29 +83,14 @@ const SIGNALS = new URL('../../src/server/signals.ts', import.meta.url).href
 const WAIT = `{ console.log('busy'); await once(process.stdin, 'data') }`
 const CUT_SHORT = 'shutdown cut short The end was asked for a second time.\n'
 
-for (const { rule, repeat, closing = '', flushing = '', second, said = '', status } of [
-  {
-    rule: 'one that is repeated at once, as npm does with Ctrl-C, is ignored',
-    repeat: 1e9,
-    closing: WAIT,
-    second: 'SIGINT',
-    status: 0,
-  },
-  {
-    rule: 'the same one some time later ends the process at once',
-    repeat: 0,
-    closing: WAIT,
-    second: 'SIGINT',
-    said: CUT_SHORT,
-    status: 1,
-  },
-  {
-    rule: 'another one after everything is closed is ignored',
-    repeat: 0,
-    flushing: WAIT,
-    second: 'SIGTERM',
-    status: 0,
-  },
+const ONCE = { repeat: 1e9, closing: WAIT, flushing: '', second: 'SIGINT', said: '', status: 0 } as const
+for (const [rule, { repeat, closing, flushing, second, said, status }] of [
+  ['one that is repeated at once, as npm does with Ctrl-C, is ignored', ONCE],
+  ['the same one some time later ends the process at once', { ...ONCE, repeat: 0, said: CUT_SHORT, status: 1 }],
+  [
+    'another one after everything is closed is ignored',
+    { ...ONCE, repeat: 0, closing: '', flushing: WAIT, second: 'SIGTERM' },
+  ],
 ] as const) {
   t.test(`Signals: ${rule}`, async (t) => {
     const program = `

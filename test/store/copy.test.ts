@@ -270,6 +270,12 @@ t.test('Copy: where what arrives differs, or is refused, nothing is copied', asy
   }
 })
 
+/** Who waits for an advisory lock in this database: other tests share the server. */
+const WAITING = `
+  SELECT FROM pg_locks
+   WHERE locktype = 'advisory' AND NOT granted
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
 t.test('Copy: where the store is opened again in the last moment, that is said, for it may have changed', async (t) => {
   const wait = 'PERFORM pg_advisory_xact_lock(1); RETURN NULL'
   const { file, store, url } = await withTrigger(t, wait, AT_THE_END)
@@ -279,9 +285,7 @@ t.test('Copy: where the store is opened again in the last moment, that is said, 
     message:
       /^Everything was copied to postgres:.*, but that cannot be noted here: The store was opened again .* empty/,
   })
-  await until(
-    async () => (await query(url, "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")).length > 0,
-  )
+  await until(async () => (await query(url, WAITING)).length > 0)
   await store.move.reopen(AUDIT)
   await end()
   await refused

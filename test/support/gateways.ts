@@ -7,9 +7,9 @@ import { freePort } from './free-port.ts'
 import { needs } from './needs.ts'
 import { type Arrived, startRecorder } from './recorder.ts'
 import { send } from './send.ts'
-import { createWorldOfSuites } from './suites.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { until } from './until.ts'
+import { createWorldOfSuites } from './world.ts'
 
 export const EXAMPLES = join(import.meta.dirname, '../../examples')
 

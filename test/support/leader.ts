@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Patience } from '../../src/server/leader.ts'
 import { freePort } from './free-port.ts'
-import { register } from './register.ts'
-import { startServer } from './spawn.ts'
+import { register, startServer } from './spawn.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 import { until } from './until.ts'
 
@@ -64,6 +63,14 @@ export async function startLeader(t: Test, options?: LeaderOptions) {
     return server.issuers() as [number, number]
   }
   return { ...spawned, server, workers }
+}
+
+/** A server of two workers, and an application that may ask it for tokens. */
+export async function startWorkers(t: Test) {
+  const { file, env: database } = temporaryDatabase(t)
+  const env = { ...database, WORKERS: '2' }
+  const credentials = await register(env)
+  return { file, env, credentials, server: await startServer(t, env) }
 }
 
 /** Whether a process runs; one that has ended and that nobody has waited for does not. */

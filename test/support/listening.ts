@@ -17,19 +17,20 @@ export function tokenRequest(credentials: Record<string, string>, ...headers: st
   return `${formHead(undefined, ...headers)}Content-Length: ${form.length}\r\n\r\n${form}`
 }
 
+/** A connection to a port, without HTTP in between, that has sent these bytes. */
+export async function dialPort(t: Test, port: number, bytes = ''): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  socket.on('error', () => {})
+  if (bytes !== '') socket.write(bytes)
+  return socket
+}
+
 /** Lets an app listen, and connects to it without HTTP in between. */
 export async function listening(t: Test, app: FastifyInstance) {
   const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
-
-  /** A connection that has sent these bytes. */
-  async function dial(bytes = ''): Promise<Socket> {
-    const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
-    t.teardown(() => socket.destroy())
-    await once(socket, 'connect')
-    socket.on('error', () => {})
-    if (bytes !== '') socket.write(bytes)
-    return socket
-  }
+  const dial = (bytes?: string) => dialPort(t, Number(port), bytes)
 
   /** All that the server says until it is done. */
   async function exchange(bytes: string): Promise<string> {
@@ -44,15 +45,21 @@ export async function listening(t: Test, app: FastifyInstance) {
   return { dial, dialed, exchange }
 }
 
-/** All that is said on a connection from now on; what came before a reset, too. */
-export async function said(socket: Socket): Promise<string> {
+/** Returns what was received on a connection from now on. */
+export function heard(socket: Socket): () => string {
   let all = ''
   socket.on('data', (chunk) => {
     all += chunk
   })
+  return () => all
+}
+
+/** All that is said on a connection from now on; what came before a reset, too. */
+export async function said(socket: Socket): Promise<string> {
+  const all = heard(socket)
   await new Promise((resolve) => socket.once('end', resolve).once('close', resolve))
   socket.end()
-  return all
+  return all()
 }
 
 /** The statuses of the answers in a text. */

@@ -5,9 +5,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { json, text } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import { runJson } from './run.ts'
 import { until } from './until.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
+
+const REGISTER = ['apps', 'register', '--create', '--name', 'A', '--developer-email', 'a@b.example']
 
 export interface Credentials {
   client_id: string
@@ -21,6 +24,12 @@ interface StartOptions {
   main?: string
   cwd?: string
   stdio?: StdioOptions
+}
+
+/** Registers an application from this process, in the database that the environment names; it is made if there is none. */
+export async function register(env: NodeJS.ProcessEnv): Promise<Credentials> {
+  const { client_id, client_secret } = await runJson(REGISTER, { env })
+  return { client_id, client_secret }
 }
 
 /** Starts the program as a process of its own, as an operator does. It is killed with the test if it still runs. */

@@ -4,7 +4,7 @@ import { startDatabases } from './postgres/postgres.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 
 /** A store, for tests of what must hold on each. */
-export interface TestedStore {
+interface TestedStore {
   name: string
   /** Its folder in `migrations`. */
   folder: string

@@ -171,27 +171,24 @@ t.test('Log stream: a line that is cut by a failure is finished when something c
 
 t.test('Log stream: what was dropped is said at the end, too', LINUX, async (t) => {
   const { fd, read, closeReader, openReader } = createPipe(t)
+  async function loseOne(stream: ReturnType<typeof createLogStream>) {
+    closeReader()
+    stream.write('lost\n')
+    await flushed(stream)
+    openReader()
+  }
   const stream = createLogStream(fd, { lineOnDropped })
-  closeReader()
-  stream.write('lost\n')
-  await flushed(stream)
-  openReader()
+  await loseOne(stream)
   await flushed(stream)
   t.equal(read(), 'dropped 1\n')
 
-  closeReader()
-  stream.write('lost\n')
-  await flushed(stream)
-  openReader()
+  await loseOne(stream)
   stream.write('kept\n')
   stream.flushSync()
   t.equal(read(), 'dropped 1\nkept\ndropped 1\n')
 
   const plain = createLogStream(fd)
-  closeReader()
-  plain.write('lost\n')
-  await flushed(plain)
-  openReader()
+  await loseOne(plain)
   plain.write('kept\n')
   plain.flushSync()
   t.equal(read(), 'dropped 1\nkept\ndropped 1\nkept\n', 'by a stream that has words for it')

@@ -5,34 +5,16 @@ import t from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { countClosedConnections, limitConnections, maxConnections } from '../../../src/listener/connection-limits.ts'
 import { pipelineOf } from '../../../src/listener/pipeline.ts'
-import { LIVE, listening, said, statuses } from '../../support/listening.ts'
+import { heard, LIVE, listening, statuses } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
 import { createWorld } from '../../support/world.ts'
 
 const isAnswered = async (socket: Socket) => {
-  let answer = ''
-  socket.on('data', (chunk) => {
-    answer += chunk
-  })
+  const answer = heard(socket)
   socket.write(LIVE)
-  await until(() => answer !== '' || socket.readableEnded || socket.destroyed)
-  return statuses(answer).length === 1
+  await until(() => answer() !== '' || socket.readableEnded || socket.destroyed)
+  return statuses(answer()).length === 1
 }
-
-t.test(
-  'Connections: one address has as many as it may, and a new one takes the place of the oldest idle one',
-  async (t) => {
-    const { app, logged } = await createWorld(t, { connectionLimit: 3 })
-    const { dial } = await listening(t, app)
-    const open = [await dial(), await dial(), await dial()]
-    t.strictSame(await Promise.all(open.map(isAnswered)), [true, true, true])
-    const oldest = said(open[0] as Socket)
-    t.equal(await isAnswered(await dial()), true)
-    t.equal(await oldest, '')
-    const line = { msg: 'connections closed', connections: 1, remote_address: '127.0.0.1' }
-    t.match(logged(), [{ ...line, reason: 'too many connections of one address' }])
-  },
-)
 
 t.test('Connections: proxies that are trusted, or seen to be some, have as many as they like', async (t) => {
   for (const trustProxy of [['10.0.0.0/8', '127.0.0.0/8', '::1'], false as const]) {

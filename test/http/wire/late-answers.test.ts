@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createLateAnswers, type Later } from '../../../src/http/wire/late-answers.ts'
-import { listening, statuses } from '../../support/listening.ts'
+import { heard, listening, statuses } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
 
 const FORWARDED = 'X-Forwarded-For: 192.0.2.1\r\n'
@@ -23,18 +23,15 @@ async function createWorld(t: Test, { shared = '', capacity = 10 } = {}) {
   /** Sends requests on a connection of their own, all at once; they have arrived. */
   async function send(count = 1, headers = '') {
     const { socket, served } = await dialed()
-    const sent = { text: '', answers: 0, socket, served, more }
-    socket.on('data', (data) => {
-      sent.text += data
-      sent.answers = statuses(sent.text).length
-    })
+    const text = heard(socket)
+    const answers = () => statuses(text()).length
     async function more(count: number) {
       const all = given + count
       socket.write(`GET / HTTP/1.1\r\nHost: a\r\n${headers}\r\n`.repeat(count))
       await until(() => given === all)
     }
     await more(count)
-    return sent
+    return { text, answers, socket, served, more }
   }
 
   /** Lets the next timer end. */
@@ -47,15 +44,15 @@ t.test('Late answers: an answer leaves after one to two seconds, and the connect
   const sent = await send()
   t.equal(timers.length, 1)
   wait()
-  await until(() => sent.answers === 1)
-  t.match(sent.text, /connection: keep-alive/i)
+  await until(() => sent.answers() === 1)
+  t.match(sent.text(), /connection: keep-alive/i)
   const delays = new Set<number>()
   for (let n = 0; n < 20; n++) {
     await sent.more(1)
     delays.add(timers[0]?.delay as number)
     wait()
   }
-  await until(() => sent.answers === 21)
+  await until(() => sent.answers() === 21)
   for (const delay of delays) t.ok(delay >= 1000 && delay < 2000, String(delay))
   t.ok(delays.size > 3, 'and not all after the same time')
 })
@@ -66,10 +63,10 @@ t.test('Late answers: who sends more at a time waits once more for each', async 
   t.equal(timers.length, 2)
   wait()
   wait()
-  await until(() => one.answers === 1)
-  t.strictSame([two.answers, timers.length], [0, 1])
+  await until(() => one.answers() === 1)
+  t.strictSame([two.answers(), timers.length], [0, 1])
   wait()
-  await until(() => two.answers === 2)
+  await until(() => two.answers() === 2)
   t.equal(timers.length, 0)
 })
 
@@ -81,7 +78,7 @@ t.test('Late answers: on the connection of a proxy, trusted or not, all leave wi
     const { timers, wait, send } = await createWorld(t, { shared: shared as string })
     const sent = await send(20, headers)
     wait()
-    await until(() => sent.answers === 20)
+    await until(() => sent.answers() === 20)
     t.equal(timers.length, 0)
   }
 })
@@ -90,12 +87,12 @@ t.test('Late answers: where too many wait, an answer leaves at once; a client lo
   const { timers, wait, send } = await createWorld(t, { capacity: 1 })
   const waiting = await send()
   const [proxy, client] = [await send(1, FORWARDED), await send()]
-  await until(() => proxy.answers === 1 && client.socket.readableEnded)
-  t.match(proxy.text, /connection: keep-alive/i)
-  t.match(client.text, /connection: close/i)
-  t.equal(waiting.answers, 0)
+  await until(() => proxy.answers() === 1 && client.socket.readableEnded)
+  t.match(proxy.text(), /connection: keep-alive/i)
+  t.match(client.text(), /connection: close/i)
+  t.equal(waiting.answers(), 0)
   wait()
-  await until(() => waiting.answers === 1)
+  await until(() => waiting.answers() === 1)
   const gone = await send(30)
   t.equal(timers.length, 1, 'and then there is place for one')
   gone.socket.resetAndDestroy()
@@ -109,8 +106,8 @@ t.test('Late answers: where too many wait, an answer leaves at once; a client lo
 t.test('Late answers: a server that stops gives them at once', async (t) => {
   const { late, wait, send } = await createWorld(t)
   const sent = await send(20)
-  t.equal(sent.answers, 0)
+  t.equal(sent.answers(), 0)
   late.giveAll()
-  await until(() => sent.answers === 20)
+  await until(() => sent.answers() === 20)
   wait()
 })

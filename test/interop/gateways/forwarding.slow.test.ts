@@ -1,8 +1,7 @@
 import { CLIENT_HEADERS, createGatewayWorld, SUITES, startGateway, testEachGateway } from '../../support/gateways.ts'
 import { startRecorder } from '../../support/recorder.ts'
 import { sendBytes } from '../../support/send.ts'
-import { ID } from '../../support/suites.ts'
-import { START } from '../../support/world.ts'
+import { ID, START } from '../../support/world.ts'
 
 testEachGateway(
   'a valid token reaches the suite as the identity of its client, and the response comes back',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { CLIENT_HEADERS, EXAMPLES } from '../../support/gateways.ts'
-import { createWorldOfSuites, ID } from '../../support/suites.ts'
+import { createWorldOfSuites, ID } from '../../support/world.ts'
 
 t.test('Traefik: the request of forwardAuth is answered as in its example', async (t) => {
   const { app, token, credentials } = await createWorldOfSuites(t)

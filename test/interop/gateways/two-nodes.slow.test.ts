@@ -5,9 +5,8 @@ import { freePort } from '../../support/free-port.ts'
 import { EXAMPLES, PATH, untilItAnswers } from '../../support/gateways.ts'
 import { needs } from '../../support/needs.ts'
 import { startPostgres } from '../../support/postgres/postgres.ts'
-import { register } from '../../support/register.ts'
 import { send } from '../../support/send.ts'
-import { startServer } from '../../support/spawn.ts'
+import { register, startServer } from '../../support/spawn.ts'
 import { until } from '../../support/until.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -1,6 +1,5 @@
 import type { Test } from 'tap'
-import { register } from '../register.ts'
-import { startServer } from '../spawn.ts'
+import { register, startServer } from '../spawn.ts'
 import { until } from '../until.ts'
 import { startPair } from './postgres.ts'
 
