@@ -6,7 +6,7 @@ import { createAdministration } from '../../src/administration/administration.ts
 import type { RepeatableCall } from '../../src/administration/idempotency.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { generateAdminKey } from '../../src/domain/operator.ts'
-import { AUTHOR } from '../support/audit.ts'
+import { AUTHOR } from '../support/on.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld } from '../support/world.ts'
 

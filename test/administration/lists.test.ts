@@ -4,8 +4,7 @@ import { createAdministration } from '../../src/administration/administration.ts
 import { MANY_APPROVED } from '../../src/administration/suite-pages.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
-import { AUTHOR } from '../support/audit.ts'
-import { on } from '../support/on.ts'
+import { AUTHOR, on } from '../support/on.ts'
 import { createWorld, createWorldOfSuites } from '../support/world.ts'
 
 const HOUR = 3_600_000

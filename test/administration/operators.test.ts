@@ -5,7 +5,7 @@ import { operatorView } from '../../src/administration/views.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
-import { AUTHOR } from '../support/audit.ts'
+import { AUTHOR } from '../support/on.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const DAY = 24 * 60 * 60_000

@@ -4,9 +4,8 @@ import type { Registration } from '../../src/administration/applications.ts'
 import type { SeedStep } from '../../src/administration/seed.ts'
 import type { Seeds } from '../../src/administration/seed-plan.ts'
 import type { Store } from '../../src/domain/store.ts'
-import { AUDIT, AUTHOR } from '../support/audit.ts'
 import { application, suite } from '../support/newcomers.ts'
-import { on } from '../support/on.ts'
+import { AUDIT, AUTHOR, on } from '../support/on.ts'
 import { createWorld } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }

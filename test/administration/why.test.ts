@@ -1,8 +1,7 @@
 import t, { type Test } from 'tap'
 import { diagnosisText } from '../../src/administration/views.ts'
 import { refusal } from '../support/refusal.ts'
-import type { createWorld } from '../support/world.ts'
-import { createWorldOfSuites } from '../support/world.ts'
+import { type createWorld, createWorldOfSuites } from '../support/world.ts'
 
 const MINUTE = 60_000
 const INTROSPECT = '/v1/oauth/introspect'

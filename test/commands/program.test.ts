@@ -8,8 +8,8 @@ import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { LATEST, LATEST_POSTGRES } from '../support/migrations.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
-import { run as runWords } from '../support/run.ts'
 import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'
+import { run as runWords } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))

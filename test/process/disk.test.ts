@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import t from 'tap'
 import { isUnsound } from '../../src/store/sqlite/files.ts'
 import { createFaultyDisk } from '../support/faulty-disk.ts'
-import { run } from '../support/run.ts'
-import { startServer } from '../support/spawn.ts'
+import { run, startServer } from '../support/spawn.ts'
 import { until } from '../support/until.ts'
 
 t.test('Failed fsync: the server refuses, and so does every command, until all of them have ended', async (t) => {

@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import { makeRelease } from '../support/release.ts'
-import { run, runJson } from '../support/run.ts'
-import { command, register, start, startServer } from '../support/spawn.ts'
+import { command, register, run, runJson, start, startServer } from '../support/spawn.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { startTokenLoad } from '../support/token-load.ts'
 

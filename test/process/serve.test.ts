@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
-import { run } from '../support/run.ts'
-import { command, register, startServer } from '../support/spawn.ts'
+import { command, register, run, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'

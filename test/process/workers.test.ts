@@ -2,7 +2,7 @@ import http from 'node:http'
 import t from 'tap'
 import { isRunning, startWorkers } from '../support/leader.ts'
 import { startLoad } from '../support/load.ts'
-import { run } from '../support/run.ts'
+import { run } from '../support/spawn.ts'
 import { until } from '../support/until.ts'
 
 t.test('Workers: two of them and their leader', async (t) => {

@@ -10,7 +10,7 @@ import { openStores } from '../../src/server/serve.ts'
 import { createTelemetry } from '../../src/server/telemetry.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { VERSION } from '../../src/version.ts'
-import { AUDIT } from '../support/audit.ts'
+import { AUDIT } from '../support/on.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 t.test('About: every setting is shown as it is written, without passwords', async (t) => {

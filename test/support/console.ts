@@ -2,8 +2,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import root, { type Test } from 'tap'
 import { startBrowser } from './browser.ts'
 import { freePort } from './free-port.ts'
-import { run, runJson } from './run.ts'
-import { startServer } from './spawn.ts'
+import { run, runJson, startServer } from './spawn.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 
 export type Console = Awaited<ReturnType<typeof startConsole>>

@@ -1,6 +1,6 @@
 import { randomBytes, scryptSync } from 'node:crypto'
 import type { Store } from '../../src/domain/store.ts'
-import { AUDIT } from './audit.ts'
+import { AUDIT } from './on.ts'
 
 /** The stored form of an imported secret that is cheap to check: the usual one takes a quarter of a second. */
 export function cheapDigest(secret: string): string {

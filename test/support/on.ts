@@ -1,10 +1,15 @@
 import type { ApplicationChanges } from '../../src/domain/application.ts'
-import type { Audit } from '../../src/domain/audit-event.ts'
+import type { Audit, Author } from '../../src/domain/audit-event.ts'
 import type { Change } from '../../src/domain/change.ts'
 import type { NewSession, Role } from '../../src/domain/operator.ts'
 import type { NewSecret } from '../../src/domain/secret.ts'
 import type { Store } from '../../src/domain/store.ts'
-import { AUDIT } from './audit.ts'
+
+/** The author of changes in tests. */
+export const AUTHOR: Author = { actor: 'tester', origin: 'command line', remoteAddress: 'a-machine' }
+
+/** For changes whose author does not matter. */
+export const AUDIT: Audit = { author: AUTHOR, at: 1_800_000_000_000 }
 
 interface Credential {
   digest: string

@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
 import { type Administration, createAdministration } from '../../src/administration/administration.ts'
 import { openStore } from '../../src/store/open.ts'
-import { AUTHOR } from './audit.ts'
-import { run, runJson } from './run.ts'
+import { AUTHOR } from './on.ts'
+import { run, runJson } from './spawn.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 
 type Options = Parameters<typeof run>[1]

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
 import { json, text } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import { runJson } from './run.ts'
+import { main } from '../../src/commands/program.ts'
 import { until } from './until.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -146,4 +147,39 @@ export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start
 async function answerTo(request: http.ClientRequest) {
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
   return { status: response.statusCode as number, body: (await json(response)) as Record<string, string> }
+}
+
+/** Runs a command as the shell would, in this process. Of standard error the events that it logged are apart. */
+export async function run(
+  args: string[],
+  { env = {}, stdin = '', isTTY = false }: { env?: NodeJS.ProcessEnv; stdin?: string | Buffer; isTTY?: boolean } = {},
+) {
+  let out = ''
+  let err = ''
+  const status = await main(args, {
+    env,
+    stdin: Readable.from([Buffer.from(stdin)]),
+    stdout: {
+      write(text, done) {
+        out += text
+        done?.()
+      },
+    },
+    stderr: { write: (text) => (err += text), isTTY },
+  })
+  const isEvent = (line: string) => line.startsWith('{"level"')
+  const lines = err.split(/(?<=\n)/)
+  return {
+    status,
+    out,
+    err: lines.filter((line) => !isEvent(line)).join(''),
+    events: lines.filter(isEvent).map((line) => JSON.parse(line)),
+  }
+}
+
+/** Like `run`, for a command that must succeed, with `--json`: what it printed. */
+export async function runJson(args: string[], options: Parameters<typeof run>[1]) {
+  const { status, out, err } = await run([...args, '--json'], options)
+  if (status !== 0) throw new Error(err)
+  return JSON.parse(out)
 }

@@ -14,7 +14,7 @@ import { createIssuer } from '../../src/issuer/issuer.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { createRefusals } from '../../src/telemetry/refusals.ts'
-import { AUTHOR } from './audit.ts'
+import { AUTHOR } from './on.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */

@@ -1,8 +1,7 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { createCache, isLong, MISS_CAPACITY, onItsOwn } from '../cache.ts'
-import type { Ask } from './connection.ts'
-import { arrayOf, textArrayOf } from './connection.ts'
+import { type Ask, arrayOf, textArrayOf } from './connection.ts'
 import * as sql from './statements/tokens.ts'
 
 /** A part of the registry as somebody has read it. Null: there is none of this name. Undefined: that was not read. */

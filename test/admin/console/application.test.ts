@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import type { RefusalCount } from '../../../src/domain/refusal.ts'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
+import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
 
 const MINUTE = 60_000

@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { copyOf, textOf, valuesOf } from '../../support/pages.ts'
+import { copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
 
 const HOUR = 3_600_000
 const HOSTILE = `<script>alert(1)</script>"'><b onx=1>&amp;`

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { deadLinksOf, valuesOf } from '../../support/pages.ts'
+import { createConsoleWorld, deadLinksOf, valuesOf } from '../../support/console-world.ts'
 
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
 

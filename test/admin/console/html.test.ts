@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { html, path } from '../../../src/admin/console/html.ts'
-import { unescaped } from '../../support/pages.ts'
+import { unescaped } from '../../support/console-world.ts'
 
 const HOSTILE = [
   '<script>alert(1)</script>',

@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { Author } from '../../../src/domain/audit-event.ts'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { textOf } from '../../support/pages.ts'
+import { createConsoleWorld, textOf } from '../../support/console-world.ts'
 
 const DAY = 24 * 60 * 60_000
 

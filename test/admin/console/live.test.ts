@@ -1,8 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { textOf } from '../../support/pages.ts'
+import { createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { traffic } from '../../support/statistics.ts'
 
 const MINUTE = 60_000

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { textOf } from '../../support/pages.ts'
+import { createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { send } from '../../support/send.ts'
 
 const MINUTE = 60_000

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { actionsOf, textOf } from '../../support/pages.ts'
+import { actionsOf, createConsoleWorld, textOf } from '../../support/console-world.ts'
 
 const DAY = 24 * 60 * 60_000
 

@@ -3,8 +3,7 @@ import t from 'tap'
 import { asset } from '../../../src/admin/console/assets.ts'
 import type { Author } from '../../../src/domain/audit-event.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { actionsOf, textOf } from '../../support/pages.ts'
+import { actionsOf, createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
 
 const CONSOLE = new URL('../../../src/admin/console/', import.meta.url)

@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import { findGenerated } from '../../../src/domain/secret.ts'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { actionsOf, copyOf, textOf, valuesOf } from '../../support/pages.ts'
+import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

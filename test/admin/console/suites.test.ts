@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import { howToCheckTokens } from '../../../src/admin/console/secrets.ts'
-import { createConsoleWorld } from '../../support/console-world.ts'
-import { copyOf, textOf } from '../../support/pages.ts'
+import { copyOf, createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
 
 const HOSTILE = `<script>alert(1)</script>"'&amp;`

@@ -2,9 +2,8 @@ import type { Test } from 'tap'
 import type { Audit, AuditEvent } from '../../../src/domain/audit-event.ts'
 import { IdempotencyKeyTaken } from '../../../src/domain/idempotency.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
-import { on } from '../../support/on.ts'
+import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import {
   changesOf,

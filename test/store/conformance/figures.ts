@@ -1,9 +1,8 @@
 import type { Test } from 'tap'
 import type { NewSecret } from '../../../src/domain/secret.ts'
 import { firstTokenIdAt, mintToken } from '../../../src/domain/token.ts'
-import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
-import { on } from '../../support/on.ts'
+import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import { findStored, type Harness, newKey, onEmptyStore, register, SECRET, secretIdOf } from './harness.ts'
 

@@ -2,9 +2,8 @@ import type { Test } from 'tap'
 import type { Application, ApplicationKey, NewApplication } from '../../../src/domain/application.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import type { StoredToken } from '../../../src/domain/token.ts'
-import { AUDIT } from '../../support/audit.ts'
 import { application, suite } from '../../support/newcomers.ts'
-import { on } from '../../support/on.ts'
+import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 
 /** What a store's own test gives the suite. Whatever is opened is closed with the test. */

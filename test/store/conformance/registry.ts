@@ -1,9 +1,8 @@
 import type { Test } from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
 import type { Store } from '../../../src/domain/store.ts'
-import { AUDIT } from '../../support/audit.ts'
 import { application, DIGEST, suite } from '../../support/newcomers.ts'
-import { on } from '../../support/on.ts'
+import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import {
   changesOf,

@@ -15,7 +15,7 @@ import t, { type Test } from 'tap'
 import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
 import { belongsTo, ifThere, preparePlace, tighten } from '../../../src/store/sqlite/files.ts'
 import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
-import { AUTHOR } from '../../support/audit.ts'
+import { AUTHOR } from '../../support/on.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { leftOf, newFile, open, openFile, refusal, replacing } from './databases.ts'
 

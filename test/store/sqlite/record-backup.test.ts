@@ -5,7 +5,7 @@ import { backUpStore, restoreStore } from '../../../src/store/open.ts'
 import type { BackupTarget } from '../../../src/store/opened.ts'
 import { recordBackup } from '../../../src/store/sqlite/backup.ts'
 import { MARK } from '../../../src/store/sqlite/files.ts'
-import { AUTHOR } from '../../support/audit.ts'
+import { AUTHOR } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import { connect, leftOf, newFile, openFile } from './databases.ts'
 
