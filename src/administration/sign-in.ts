@@ -1,4 +1,5 @@
 import type { Author } from '../domain/audit-event.ts'
+import { type Change, eventOf } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import {
   type AdminKey,
@@ -103,13 +104,11 @@ function createLogins({ store, now, observe }: SignInOptions) {
       remoteAddress,
       userAgent: userAgent.slice(0, LONGEST_USER_AGENT),
     }
-    const { changed } = await store.change(
-      { type: 'operator logged in', operator: found.operator, codeDigest, session: newSession },
-      { author, at: createdAt },
-    )
-    const begun = changed ? await findSession(reference) : undefined
+    const change: Change = { type: 'operator logged in', operator: found.operator, codeDigest, session: newSession }
+    const result = await store.change(change, { author, at: createdAt })
+    const begun = result.changed ? await findSession(reference) : undefined
     if (!begun) return 'used login link'
-    observe({ type: 'operator logged in', operator: found.operator, sessionId: begun.session.id, ...author })
+    observe({ ...eventOf(change, result), ...author })
     return { reference, ...begun }
   }
 

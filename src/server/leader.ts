@@ -81,7 +81,10 @@ export async function runLeader(
     if (problems.length > 0) crew.report({ type: 'settings wrong', problems })
     try {
       for (const worker of [...crew.serving]) {
-        if (await supersede(worker, crew)) telemetry.measure?.({ type: 'worker replaced', reason: 'rolling restart' })
+        if (crew.serving.has(worker) && !crew.isEnding()) {
+          await supersede(worker, crew)
+          telemetry.measure?.({ type: 'worker replaced', reason: 'rolling restart' })
+        }
       }
       crew.report({ type: 'restarted' })
     } catch (err) {
@@ -161,7 +164,8 @@ function createCrew(
     isEnding = true
     serving.clear()
     heartbeat.stop()
-    await Promise.all(allWorkers().map((worker) => endWorker(worker, lives.has(worker), patience.close)))
+    const alive = allWorkers().filter((worker) => !worker.isDead())
+    await Promise.all(alive.map((worker) => endWorker(worker, lives.has(worker), patience.close)))
   }
 
   function kill(): void {
@@ -172,9 +176,8 @@ function createCrew(
   return { serving, lives, isEnding: () => isEnding, report, start, end, kill }
 }
 
-/** Replaces a worker in order, unless it is gone. Throws OperatorError if its successor does not listen. */
-async function supersede(worker: Worker, { serving, lives, isEnding, start }: Crew): Promise<boolean> {
-  if (!serving.has(worker) || isEnding()) return false
+/** Replaces a worker in order. Throws OperatorError if its successor does not listen. */
+async function supersede(worker: Worker, { serving, lives, start }: Crew): Promise<void> {
   const successor = start(worker)
   const isListening = successor.then(
     () => true,
@@ -183,11 +186,9 @@ async function supersede(worker: Worker, { serving, lives, isEnding, start }: Cr
   Object.assign(lives.get(worker) as Life, { successor: isListening })
   await successor
   if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
-  return true
 }
 
 async function endWorker(worker: Worker, isKnown: boolean, timeout: number): Promise<void> {
-  if (worker.isDead()) return
   const kill = () => worker.process.kill('SIGKILL')
   if (isKnown) tellWorker(worker, { type: 'close' })
   else kill()

@@ -156,7 +156,7 @@ function responsesOf(route: Route, text: OperationText): Part {
     [status]: {
       description: answer,
       headers: refs('headers', [...EVERYWHERE, ...headers]),
-      ...(body && content('application/json', body, text.examples ?? {})),
+      ...(body && content('application/json', body, text.examples as Examples)),
     },
     400: malformed(route, text),
     401: ref('responses', 'Unauthenticated'),
