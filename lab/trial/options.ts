@@ -12,8 +12,8 @@ ${trials.map(({ name, title }) => `  ${name.padEnd(8)} ${title}`).join('\n')}
 
   --quick             small sizes: a few minutes in all; still every loss is one
   --seed NUMBER       repeats the choices of a run (default: a new one, printed)
-  --kills NUMBER      how often crash kills (default: 100; quick: 12)
-  --cuts NUMBER       how many power cuts are tried (default: 600; quick: 60)
+  --kills NUMBER      how often crash kills (default: 100; quick: 6)
+  --cuts NUMBER       how many power cuts are tried (default: 600; quick: 30)
   --requests NUMBER   how many requests fuzz sends (default: 200000; quick: 10000)
   --program FOLDER    try the server in FOLDER, an installed checkout of this repository (default: this one)
   --keep              keep the temporary folder: databases, logs of the servers, logs of the disk
@@ -37,8 +37,8 @@ export function parseOptions(args: string[]): Options | undefined {
     keep,
     seed: whole('seed', values.seed, Date.now() % 1_000_000),
     sizes: {
-      kills: whole('kills', values.kills, quick ? 12 : 100),
-      cuts: whole('cuts', values.cuts, quick ? 60 : 600),
+      kills: whole('kills', values.kills, quick ? 6 : 100),
+      cuts: whole('cuts', values.cuts, quick ? 30 : 600),
       requests: whole('requests', values.requests, quick ? 10_000 : 200_000),
     },
     program: checkout(values.program),
