@@ -164,13 +164,12 @@ function createCrew(
     isEnding = true
     serving.clear()
     heartbeat.stop()
-    const alive = allWorkers().filter((worker) => !worker.isDead())
-    await Promise.all(alive.map((worker) => endWorker(worker, lives.has(worker), patience.close)))
+    await Promise.all(liveWorkers().map((worker) => endWorker(worker, lives.has(worker), patience.close)))
   }
 
   function kill(): void {
     isEnding = true
-    for (const worker of allWorkers()) worker.process.kill('SIGKILL')
+    for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
   }
 
   return { serving, lives, isEnding: () => isEnding, report, start, end, kill }
@@ -197,8 +196,9 @@ async function endWorker(worker: Worker, isKnown: boolean, timeout: number): Pro
   clearTimeout(late)
 }
 
-function allWorkers(): Worker[] {
-  return Object.values(cluster.workers as NodeJS.Dict<Worker>) as Worker[]
+function liveWorkers(): Worker[] {
+  const workers = Object.values(cluster.workers as NodeJS.Dict<Worker>) as Worker[]
+  return workers.filter((worker) => !worker.isDead())
 }
 
 /**
