@@ -6,14 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const TEST_MISSING = mkdtempSync(join(tmpdir(), 'token-server-missing-'))
-const began = Date.now()
 const tap = spawn('tap', process.argv.slice(2), { stdio: 'inherit', env: { ...process.env, TEST_MISSING } })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tap.kill(signal))
 const [status] = await once(tap, 'exit')
 
 if (status !== 0) {
-  const written = globSync('.tap/test-results/**/*.tap').filter((file) => statSync(file).mtimeMs >= began)
-  for (const file of written) {
+  const results = globSync('.tap/test-results/**/*.tap')
+  for (const file of results.filter((file) => statSync(file).mtimeMs >= performance.timeOrigin)) {
     const failures = readFileSync(file, 'utf8').match(/^ *not ok [^\n]*\n(?: *---\n.*?\n *\.\.\.\n)?/gms) ?? []
     for (const failure of failures) console.log(`Failed: ${file}\n${failure.split('\n').slice(0, 40).join('\n')}`)
   }

@@ -76,6 +76,8 @@ export async function planSeed(store: Store, file: string, seeds: Seeds): Promis
 
   const suiteIds = new Set([...suites.keys(), ...seeds.suites.map(({ suiteId }) => suiteId)])
   const lookUp = createSeedLookup(store, seeds.applications)
+  /** Of entries with a client id: one without that has the same would be their namesake. */
+  const named = new Set<string>()
   let at = 0
   for (const chunk of chunksOf(seeds.applications, LOOK_UPS)) {
     for (const { entry, existing, namesake } of await lookUp(chunk)) {
@@ -87,6 +89,11 @@ export async function planSeed(store: Store, file: string, seeds: Seeds): Promis
         else plan.existing++
         if (nameAndDeveloper(entry) !== nameAndDeveloper(existing))
           plan.differing.push({ entry, application: existing })
+        continue
+      }
+      if (entry.clientId !== undefined) named.add(nameAndDeveloper(entry))
+      else if (named.has(nameAndDeveloper(entry))) {
+        plan.existing++
         continue
       }
       plan.missing.applications.push(entry)

@@ -84,6 +84,12 @@ t.test('Seed: an application is the same if its client id is or, without one, it
   }
 })
 
+t.test('Seed: an entry without a client id is left out if one before it has its name and developer', async (t) => {
+  const { seed } = await setting(t)
+  const plan = await seed.plan('a', { suites: [], applications: [{ ...PARTNER, clientId: 'a' }, PARTNER] })
+  t.match(plan, { missing: { applications: { length: 1 } }, existing: 1 })
+})
+
 t.test('Seed: many are registered in several transactions', async (t) => {
   const { stepsOf, administration } = await setting(t)
   const registered = []

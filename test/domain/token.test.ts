@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { firstTokenIdAt, isTokenSecret, mintToken, parseToken, tokenIdText } from '../../src/domain/token.ts'
-import { keyOf } from '../support/keys.ts'
+import { keyOf } from '../support/world.ts'
 
 const START = 1_800_000_000_000
 

@@ -6,9 +6,8 @@ import { createIssuer } from '../../src/issuer/issuer.ts'
 import { createTokenCounts } from '../../src/issuer/token-counts.ts'
 import { openStore } from '../../src/store/open.ts'
 import { failures } from '../support/failures.ts'
-import { keyOf } from '../support/keys.ts'
 import { countTokens, lastTokenAt } from '../support/usage.ts'
-import { createWorldWithFile, START } from '../support/world.ts'
+import { createWorldWithFile, keyOf, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 

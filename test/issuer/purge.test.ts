@@ -6,11 +6,10 @@ import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
 import { purge } from '../../src/issuer/purge.ts'
 import { startPurgeLoop } from '../../src/server/purge-loop.ts'
-import { keyOf } from '../support/keys.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT } from '../support/on.ts'
 import { refusal } from '../support/refusal.ts'
-import { createWorld, createWorldWithFile, START } from '../support/world.ts'
+import { createWorld, createWorldWithFile, keyOf, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

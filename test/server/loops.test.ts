@@ -4,11 +4,10 @@ import { type Backlog, type Store, StoreUnavailable } from '../../src/domain/sto
 import { mintToken } from '../../src/domain/token.ts'
 import { startFlushLoop } from '../../src/server/loops.ts'
 import { startPurgeLoop, watchBacklog, watchClock, watchClockOffset } from '../../src/server/purge-loop.ts'
-import { keyOf } from '../support/keys.ts'
 import { logged } from '../support/logged.ts'
 import { on } from '../support/on.ts'
 import { until } from '../support/until.ts'
-import { createWorldWithFile, START } from '../support/world.ts'
+import { createWorldWithFile, keyOf, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 

@@ -5,6 +5,7 @@ import { type Administration, createAdministration } from '../../src/administrat
 import type { SeedStep } from '../../src/administration/seed.ts'
 import type { Seeds } from '../../src/administration/seed-plan.ts'
 import { readConfig } from '../../src/config.ts'
+import type { ApplicationKey } from '../../src/domain/application.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
 import { buildApp } from '../../src/http/app.ts'
 import type { Later } from '../../src/http/wire/late-answers.ts'
@@ -209,4 +210,9 @@ function flat({ applications, suites, secrets, operators, seed, why }: Administr
     operators,
     why,
   }
+}
+
+/** A key as SQLite gives them, for tests in which no application has it. */
+export function keyOf(number: number): ApplicationKey {
+  return number as unknown as ApplicationKey
 }

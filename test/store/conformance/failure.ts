@@ -4,12 +4,11 @@ import { type Nodes, type Purgeable, type Store, StoreUnavailable } from '../../
 import { firstTokenIdAt, mintToken } from '../../../src/domain/token.ts'
 import { HOUR } from '../../../src/domain/usage.ts'
 import { isReady } from '../../support/is-ready.ts'
-import { keyOf } from '../../support/keys.ts'
 import { on } from '../../support/on.ts'
 import { refusal } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { until } from '../../support/until.ts'
-import { START } from '../../support/world.ts'
+import { keyOf, START } from '../../support/world.ts'
 import { changesOf, findStored, type Harness, newKey, PAGE, registerSuites, session } from './harness.ts'
 
 type Method = Exclude<keyof Store, 'close' | 'clockOffset' | 'nodes' | 'change' | 'purge'>

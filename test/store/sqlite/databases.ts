@@ -7,9 +7,8 @@ import { mintToken } from '../../../src/domain/token.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { openDatabase } from '../../../src/store/sqlite/connection.ts'
 import { disk } from '../../support/hanging-disk.ts'
-import { keyOf } from '../../support/keys.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { START } from '../../support/world.ts'
+import { keyOf, START } from '../../support/world.ts'
 
 /** Where a database of the test's own can be made. */
 export const newFile = (t: Test) => join(temporaryFolder(t), 'store.db')
