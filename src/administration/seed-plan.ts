@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Application } from '../domain/application.ts'
+import { type Application, nameAndDeveloper } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/schema.ts'
 import type { Secret } from '../domain/secret.ts'
@@ -177,11 +177,6 @@ function createSeedLookup(store: Store, file: readonly Registration[]) {
   function isInFile(application: Application): boolean {
     return clientIds.has(application.clientId) || identities.has(nameAndDeveloper(application))
   }
-}
-
-/** What tells an application without a client id from others, in the store and in a seed file. */
-function nameAndDeveloper({ name, developerEmail }: Pick<Registration, 'name' | 'developerEmail'>): string {
-  return JSON.stringify([name, developerEmail])
 }
 
 const application = z

@@ -74,6 +74,11 @@ export interface NewApplication extends ApplicationValues {
   readonly skipNamesake: boolean
 }
 
+/** What tells an application without a client id from others, in the store and in a seed file. */
+export function nameAndDeveloper({ name, developerEmail }: Pick<Application, 'name' | 'developerEmail'>): string {
+  return JSON.stringify([name, developerEmail])
+}
+
 /** New values of an application that is registered. */
 export type ApplicationChanges = Partial<Readonly<Record<ApplicationField, string | undefined>>>
 

@@ -52,7 +52,10 @@ export function createControlPlane(
       return listeners
     },
 
-    close,
+    /** Closes what is open after a failed start, whose error is the one to report. */
+    async abandon(): Promise<void> {
+      await Promise.allSettled([close()])
+    },
 
     /**
      * Ends the server in order, because of a signal if there is one. `endAnswering` ends the processes that answer requests.

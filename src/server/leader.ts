@@ -62,7 +62,7 @@ export async function runLeader(
     if (crew.isEnding()) return new Promise<never>(() => {})
     release()
     crew.kill()
-    await Promise.allSettled([control.close()])
+    await control.abandon()
     throw error
   })
 

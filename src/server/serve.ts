@@ -52,7 +52,7 @@ export async function run(
   const started = start()
   const { addresses } = await started.catch(async (error) => {
     release()
-    await Promise.allSettled([control.close()])
+    await control.abandon()
     throw error
   })
   return addresses

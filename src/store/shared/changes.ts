@@ -1,4 +1,4 @@
-import { columnsOf, type NewApplication } from '../../domain/application.ts'
+import { columnsOf, type NewApplication, nameAndDeveloper } from '../../domain/application.ts'
 import type { Change, ChangeOf } from '../../domain/change.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, Newcomers } from '../../domain/store.ts'
@@ -108,8 +108,9 @@ function* register({ suites, applications }: Newcomers): Work<Newcomers> {
 function withoutTwins(applications: readonly NewApplication[]): NewApplication[] {
   const ids = new Set<string>()
   const names = new Set<string>()
-  return applications.filter(({ clientId, name, developerEmail, skipNamesake }) => {
-    const both = JSON.stringify([name, developerEmail])
+  return applications.filter((application) => {
+    const { clientId, skipNamesake } = application
+    const both = nameAndDeveloper(application)
     const isTwin = ids.has(clientId) || (skipNamesake && names.has(both))
     if (!ids.has(clientId)) names.add(both)
     ids.add(clientId)
