@@ -7,16 +7,15 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Does many things in one round trip to the database: what comes while one is under way is the next batch. Returns a
- * function that adds an item; it resolves to the item's result when the round trip has ended, or rejects with what that
- * threw. For writes and for reads: no item is answered by a round trip that began before it came.
+ * Returns a function that adds an item to a batch and resolves to that item's result, or rejects with the error of the whole
+ * batch. Each batch is one round trip to the database; items that arrive during it form the next batch, so no item is
+ * answered by a round trip that began before the item arrived.
  *
- * A batch waits for as long as every turn of the event loop brings more items, `maxTurns` at most: the more a round trip
- * costs, the more turns are worth it (docs/performance). `roundTrip` takes the items when it begins, and again whenever it
- * begins anew because the database was locked: those that came meanwhile are then among them, and share its end. It
- * returns a result for each item, in their order.
+ * A batch waits while every turn of the event loop brings more items, at most `maxTurns`: the more a round trip costs, the
+ * more turns are worth it (docs/performance). `roundTrip` calls `take` when it begins, and again at each retry because the
+ * database was locked: items that have arrived since then join the batch. It returns the results in the order of the items.
  *
- * At most `maxItems` wait for an answer; a further one is refused at once with StoreUnavailable, and is never done.
+ * At most `maxItems` may be unanswered. Another one is rejected at once with StoreUnavailable and never executed.
  */
 export function createBatch<Item, Result>(
   roundTrip: (take: () => Item[]) => Promise<Result[]>,
@@ -59,7 +58,7 @@ export function createBatch<Item, Result>(
       for (const { reject } of batch) reject(error)
     }
     unanswered -= batch.length
-    // After those who were answered have gone on: where a batch waits for one turn only, what they ask next is done at once.
+    // After the answered callers have continued: with one turn per batch, what they ask next starts a batch at once.
     process.nextTick(() => {
       isUnderWay = false
       if (waiting.length > 0 && maxTurns > 1) startSoon()

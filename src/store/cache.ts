@@ -1,14 +1,11 @@
-/** This many entries are kept at least, twice as many at most. A token takes 300 bytes. */
+/** A cache keeps at least this many entries and at most twice as many. A token takes 300 bytes. */
 const CAPACITY = 25_000
 
-/** The same for misses. Small, for anybody can ask for names that do not exist; longer ones than any are not kept. */
+/** The same for misses. Small, because anyone can ask for names that do not exist. */
 export const MISS_CAPACITY = 1000
-const LONGEST_NAME = 256
 
-export interface CachedLookup<Key, Value> {
-  (key: Key): Value | undefined
-  clear(): void
-}
+/** Longer than any stored name. Misses of longer keys are not cached. */
+const LONGEST_NAME = 256
 
 export interface CacheOptions {
   capacity?: number
@@ -16,11 +13,11 @@ export interface CacheOptions {
   missCapacity?: number
 }
 
-/** Caches what a look-up finds, and that it finds nothing, until it is cleared. */
+/** Caches the results of a look-up, misses included, until `clear` is called. */
 export function cacheLookup<Key, Value>(
   lookUp: (key: Key) => Value | undefined,
-  { capacity = CAPACITY, missCapacity = MISS_CAPACITY }: CacheOptions = {},
-): CachedLookup<Key, Value> {
+  { capacity, missCapacity = MISS_CAPACITY }: CacheOptions = {},
+) {
   const found = createCache<Key, Value>(capacity)
   const missing = createCache<Key, true>(missCapacity)
 
@@ -29,7 +26,7 @@ export function cacheLookup<Key, Value>(
     // Misses are cached too, so that timing does not reveal whether a name exists.
     if (value !== undefined || missing.get(key)) return value
     const looked = lookUp(key)
-    // Where misses are kept, keys are names that strangers send.
+    // Where misses are cached, keys are names from requests.
     const kept = missCapacity > 0 ? onItsOwn(key) : key
     if (looked !== undefined) found.set(kept, looked)
     else if (missCapacity > 0 && !isLong(key)) missing.set(kept, true)
@@ -43,7 +40,7 @@ export function cacheLookup<Key, Value>(
   return cached
 }
 
-/** A map that drops what was not read lately: when there are `capacity` recent entries, they become the old ones. */
+/** A map in two generations: when the recent one has `capacity` entries it becomes the old one, and the old one is dropped. */
 export function createCache<Key, Value>(capacity = CAPACITY) {
   let recent = new Map<Key, Value>()
   let old = new Map<Key, Value>()
@@ -76,7 +73,7 @@ export function isLong(key: unknown): boolean {
   return typeof key === 'string' && key.length > LONGEST_NAME
 }
 
-/** A text that is part of a longer one, such as the body of a request, would keep all of that in memory. */
+/** Copies a string: a slice of a longer one, such as a request's body, would keep all of it in memory. */
 export function onItsOwn<Key>(key: Key): Key {
   return typeof key === 'string' ? (Buffer.from(key).toString() as Key) : key
 }

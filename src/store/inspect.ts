@@ -2,29 +2,29 @@ import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
 import * as sql from './shared/statements/figures.ts'
 
-/** How large SQLite's write-ahead log may be, in bytes: from the first on it is larger than where checkpoints work. */
+/** Bytes of SQLite's write-ahead log from which it is larger than with working checkpoints. */
 export const LARGE_LOG = 64 * 1024 ** 2
 
-/** From here on nothing is written: 64 times a normal log; a start has to read it all. */
+/** Bytes of the log from which nothing is written: 64 times a normal log. A start has to read all of it. */
 export const FULL_LOG = 1024 ** 3
 
 /**
- * A store as one looks at it who changes nothing: nothing is made, migrated or locked, so it may be of another version, too.
- * Times are milliseconds since the epoch. Its methods reject with StoreUnavailable, or what the driver says.
+ * A read-only view of a store: it creates, migrates and locks nothing, and works with other versions' schemas too. Times are
+ * milliseconds since the epoch. Its methods reject with StoreUnavailable or the driver's error.
  */
 export interface Inspector {
-  /** What keeps the store, with its version: `SQLite 3.54.1`. */
+  /** The database and its version: `SQLite 3.54.1`. */
   software(): Promise<string>
   schema(): Promise<Schema>
-  /** Where the store was copied to; undefined: it was not. */
+  /** Undefined: the store was not copied. */
   move(): Promise<Move | undefined>
   /** By how many milliseconds the store's clock is ahead of this process's. */
   clockOffset(): Promise<number>
-  /** When the oldest and the newest token that are still stored were issued; undefined: there is none. */
+  /** When the oldest and the newest stored token were issued; undefined: there are no tokens. */
   tokens(): Promise<{ oldestAt: number; newestAt: number } | undefined>
-  /** The applications that are not suspended, and the suites, that have no secret from this time on, by their ids. */
+  /** Suites, and applications that are not suspended, without an active secret from this time on; ordered by id. */
   ownersWithoutSecret(at: number): Promise<SecretOwner[]>
-  /** The operators and their keys. Requires the schema of this program. */
+  /** Requires this program's schema. */
   operators(): Promise<OperatorKeys[]>
   /** When `token-server backup` last made a backup; undefined: never. */
   lastBackupAt(): Promise<number | undefined>
@@ -34,16 +34,17 @@ export interface Inspector {
 export interface Schema {
   /** 0: there is none yet. */
   version: number
-  /** The version that this program migrates it to. */
+  /** The version that this program migrates to. */
   latest: number
-  /** Why this program may not run on it; undefined: it may. */
+  /** Why this program may not use it; undefined: it may. */
   refusal: string | undefined
 }
 
+/** A copy of the store to another location. Times are milliseconds since the epoch. */
 export interface Move {
   place: string
   beganAt: number
-  /** Null: the copy has not ended yet, or never will. */
+  /** Null: the copy is not complete. */
   copiedAt: number | null
 }
 
@@ -52,41 +53,40 @@ export interface SecretOwner {
   /** The client id, or the id of the suite. */
   id: string
   name: string
-  /** When the last of its secrets ends or has ended; null: it has none. */
+  /** When the last of its secrets ends or ended; null: it has none. */
   endsAt: number | null
 }
 
 export interface OperatorKeys {
   name: string
-  /** The latest end among admin keys that were not revoked; null: there is none. */
+  /** The latest end of the admin keys that were not revoked; null: there are none. */
   lastKeyEndsAt: number | null
 }
 
-/** A file or a folder, as it is. */
+/** A file or a folder; sizes in bytes. */
 export interface LookedAt {
   path: string
-  /** In bytes. */
   size: number
   uid: number
   gid: number
-  /** The permissions, as chmod has them. */
+  /** The permissions, as in chmod. */
   mode: number
   isFolder: boolean
 }
 
-/** The files of a SQLite store; undefined: there is no such file. */
+/** The files of a SQLite store; undefined: the file does not exist. */
 export interface StoreFiles {
   folder: LookedAt | undefined
   database: LookedAt | undefined
   /** The write-ahead log. */
   log: LookedAt | undefined
-  /** The index of the log, which is there while a process has the database open. */
+  /** The index of the log, which exists while a process has the database open. */
   index: LookedAt | undefined
-  /** Whether an fsync of the log has failed, and what it lost is not brought to the disk yet. */
+  /** Whether an fsync of the log failed, and its data has not been recovered yet. */
   isUnsound: boolean
 }
 
-/** What there is to say of a schema of this version; `theirs`: there are tables, and none of them is this program's. */
+/** Whether this program may use a schema; `theirs`: the tables are another program's. */
 export function judgeSchema(
   found: { version: number; latest: number; oldestProgram: string | undefined },
   { theirs }: { theirs: boolean },
@@ -101,10 +101,10 @@ export function judgeSchema(
   }
 }
 
-/** Sends a statement of the shared half, whose values are `$1`, `$2` and so on. Resolves to its rows as arrays. */
+/** Runs a statement with the values `$1`, `$2` … Resolves to its rows as arrays. */
 type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
 
-/** What is looked at in the same way in every store. */
+/** The methods that are the same for every store. */
 export function createSharedInspector(ask: Ask): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators'> {
   return {
     async tokens() {

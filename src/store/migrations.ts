@@ -1,14 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { OperatorError } from '../domain/operator-error.ts'
 
-/** One step of a schema: a file NNNN_name.sql, never edited after a release. */
-export interface Migration {
-  name: string
-  sql: string
-}
-
-/** The migrations in a folder, in order. The version of a schema is how many of them it has. */
-export function readMigrations(folder: URL): Migration[] {
+/** The migrations in a folder, NNNN_name.sql, in order. Their number is the version of the schema they make. */
+export function readMigrations(folder: URL): { name: string; sql: string }[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
     .sort()
@@ -18,15 +12,15 @@ export function readMigrations(folder: URL): Migration[] {
 interface NewerSchema {
   /** The version of the database's schema. */
   version: number
-  /** The version that this program would migrate it to; lower. */
+  /** The latest version that this program knows; lower. */
   latest: number
-  /** What the table `compatibility` of the database says; undefined: it has none. */
+  /** From the database's table `compatibility`; undefined: there is no such table. */
   oldestProgram: string | undefined
   /** This program's version. */
   program: string
 }
 
-/** Throws OperatorError where a database with a newer schema than this program knows does not allow the program. */
+/** Throws OperatorError if the program is too old for a database whose schema is newer than the program. */
 export function assertMayRun({ version, latest, oldestProgram, program }: NewerSchema): void {
   if (oldestProgram === undefined) {
     throw new OperatorError(
@@ -39,10 +33,10 @@ export function assertMayRun({ version, latest, oldestProgram, program }: NewerS
   )
 }
 
-/** The first SQLite that does not lose commits when one process writes while another one checkpoints. */
+/** The first SQLite that does not lose commits when one process writes during another's checkpoint. */
 export const OLDEST_SQLITE = '3.51.3'
 
-/** Whether a version x.y.z is as new as another one, or newer. What is no such version is not. */
+/** Compares versions x.y.z. Anything else is not at least any version. */
 export function isAtLeast(version: string, oldest: string): boolean {
   const [numbers, oldestNumbers] = [version, oldest].map((text) => text.split('.').map(Number)) as [number[], number[]]
   const at = oldestNumbers.findIndex((number, at) => numbers[at] !== number)

@@ -1,23 +1,25 @@
-import { closeSync, createReadStream, openSync, renameSync, statSync } from 'node:fs'
+import { closeSync, createReadStream, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import Database from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import type { BackupTarget, CopyContents } from '../opened.ts'
-import { isExpected } from './connection.ts'
-import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
-import { assertNotMissing, belongsTo, isUnsound, realPlace } from './files.ts'
-import { isMigrated } from './migrate.ts'
+import { newestTokenAt } from '../shared/statements/figures.ts'
+import { countApplications } from '../shared/statements/registry.ts'
+import { withDatabase } from './connection.ts'
+import { isExpected, toOperatorError } from './explain.ts'
+import { assertNotMissing, belongsTo, isUnsound, resolveLinks } from './files.ts'
+import { latestVersion, versionOf } from './migrate.ts'
 import * as sql from './statements/database.ts'
 import { openSqlite } from './store.ts'
 
-/** How long the beginning of a backup waits for a process that is opening or closing the database, in milliseconds. */
+/** How long a backup waits for a process that is opening or closing the database, in milliseconds. */
 const LOCK_TIMEOUT_MS = 10_000
 
 /**
- * Copies a database, which others may be writing to, as it is at one moment. The connection reads only: nothing is
- * migrated, and nothing of the database is written. A file appears under its name when it is whole and on disk, and
- * replaces the one that was there; what goes elsewhere is first written beside the database. Throws OperatorError.
+ * Copies a database, which may be in use, as of one moment. The connection is read-only and migrates nothing. A file appears
+ * under its name, replacing an earlier one, when it is complete and on disk; for other targets the copy is first written
+ * beside the database. Throws OperatorError.
  */
 export async function backUpSqlite(
   path: string,
@@ -28,41 +30,43 @@ export async function backUpSqlite(
   if (typeof target === 'string') assertReplaceable(target, database)
   const beside = typeof target === 'string' ? resolve(target) : path
   try {
-    const { contents, descriptor } = await inTemporaryFolder(`${beside}.partial-`, async (folder) => {
+    const { contents, stream } = await inTemporaryFolder(`${beside}.partial-`, async (folder) => {
       const copy = join(folder, 'copy.db')
-      // SQLite writes into an empty file that exists, and leaves it to its owner only.
+      // SQLite writes into an existing empty file and keeps its permissions.
       closeSync(openSync(copy, 'wx', 0o600))
-      copyDatabase(path, copy, withoutTokens)
-      const contents = inspectCopy(copy)
-      if (typeof target !== 'string') return { contents, descriptor: openSync(copy, 'r') }
+      withDatabase(path, { readonly: true, timeout: LOCK_TIMEOUT_MS }, (db) => {
+        // One read transaction. SQLite's incremental backup would restart at every commit of another process.
+        if (withoutTokens) copyRegistry(db, copy)
+        else db.prepare('VACUUM INTO ?').run(copy)
+      })
+      const contents = inspectBackup(copy)
+      if (typeof target !== 'string') return { contents, stream: createReadStream('', { fd: openSync(copy, 'r') }) }
       syncToDisk(copy)
       renameSync(copy, target)
       syncToDisk(dirname(beside))
       return { contents }
     })
-    // The file has no name by now, so nothing stays behind however this ends.
-    if (typeof target !== 'string') {
-      for await (const chunk of createReadStream('', { fd: descriptor as number })) await target(chunk)
-    }
+    // The file is deleted by now, so nothing is left behind however this ends.
+    if (stream && typeof target !== 'string') for await (const chunk of stream) await target(chunk)
     return contents
   } catch (error) {
-    throw withSentence(`The database ${path} could not be backed up`, error, beside)
+    throw toOperatorError(`The database ${path} could not be backed up`, error, beside)
   }
 }
 
-/** The real path of a database that there is. */
+/** The real path of an existing database. */
 function locate(path: string): string {
   try {
-    const file = realPlace(path)
+    const file = resolveLinks(path)
     assertNotMissing(file)
     if (statSync(file, { throwIfNoEntry: false })) return file
   } catch (error) {
-    throw withSentence(`The database ${path} could not be backed up`, error, path)
+    throw toOperatorError(`The database ${path} could not be backed up`, error, path)
   }
   throw new OperatorError(`There is no database at ${path}.`)
 }
 
-/** A backup takes the place of an earlier one, but not of a device, nor of the database. */
+/** A backup may replace an earlier one, but not a device or the database. */
 function assertReplaceable(target: string, database: string): void {
   const existing = statSync(target, { throwIfNoEntry: false })
   if (existing === undefined) return
@@ -72,57 +76,78 @@ function assertReplaceable(target: string, database: string): void {
   }
 }
 
-function copyDatabase(path: string, copy: string, withoutTokens: boolean): void {
-  const db = new Database(path, { readonly: true, timeout: LOCK_TIMEOUT_MS })
-  try {
-    // One read transaction. SQLite's backup by steps would begin anew at every commit of another process.
-    if (withoutTokens) copyRegistry(db, copy)
-    else db.prepare('VACUUM INTO ?').run(copy)
-  } finally {
-    db.close()
-  }
-}
-
-/** All rows but the tokens', which may be gigabytes. */
-function copyRegistry(source: Database.Database, file: string): void {
-  const copy = new Database(file)
-  try {
+/** Copies all rows except the tokens, which may be gigabytes. */
+function copyRegistry(source: Database, file: string): void {
+  withDatabase(file, {}, (copy) => {
     copy.pragma('foreign_keys = OFF')
     const copyAll = copy.transaction(() => {
       const schema = source.prepare(sql.listSchema).all() as { type: string; name: string; sql: string }[]
-      const isTable = ({ type }: { type: string }) => type === 'table'
-      for (const table of schema.filter(isTable)) copy.exec(table.sql)
-      // The keys that were used are kept too, so that none is used twice.
-      const names = [...schema.filter(isTable).map(({ name }) => name), 'sqlite_sequence']
+      const { tables = [], others = [] } = Object.groupBy(schema, ({ type }) =>
+        type === 'table' ? 'tables' : 'others',
+      )
+      for (const table of tables) copy.exec(table.sql)
+      // `sqlite_sequence` has the keys that were used, so that none is used twice.
+      const names = [...tables.map(({ name }) => name), 'sqlite_sequence']
       for (const name of names.filter((name) => name !== 'tokens')) copyRows(source, copy, name)
-      // Indexes, and triggers, which the rows are not to set off.
-      for (const other of schema.filter((entry) => !isTable(entry))) copy.exec(other.sql)
-      copy.pragma(`user_version = ${source.pragma('user_version', { simple: true })}`)
+      // Indexes, and triggers, which the copied rows must not fire.
+      for (const other of others) copy.exec(other.sql)
+      copy.pragma(`user_version = ${versionOf(source)}`)
     })
     source.transaction(copyAll)()
-  } finally {
-    copy.close()
-  }
+  })
 }
 
-function copyRows(source: Database.Database, copy: Database.Database, table: string): void {
+function copyRows(source: Database, copy: Database, table: string): void {
   const rows = source.prepare(`SELECT * FROM "${table}"`).raw().safeIntegers()
   const insert = copy.prepare(`INSERT INTO "${table}" VALUES (${rows.columns().map(() => '?')})`)
   if (table === 'sqlite_sequence') copy.exec('DELETE FROM sqlite_sequence')
   for (const row of rows.iterate()) insert.run(row)
 }
 
+/** Throws OperatorError if the backup is damaged or another program's. */
+export function inspectBackup(file: string): CopyContents {
+  const bytes = statSync(file).size
+  if (bytes === 0) throw new OperatorError('it is empty')
+  return withDatabase(file, { readonly: true }, (db) => {
+    const problem = db.pragma('integrity_check(1)', { simple: true })
+    if (problem !== 'ok') throw new OperatorError(`it is damaged: ${problem}`)
+    if (versionOf(db) === 0) throw new OperatorError('it is not of this program')
+    return {
+      bytes,
+      applications: db.prepare(countApplications).pluck().get() as number,
+      newestTokenAt: db.prepare(newestTokenAt).pluck().get() as number | undefined,
+    }
+  })
+}
+
+/** Calls `work` with a new folder that only its owner can read, and deletes the folder afterwards. */
+export async function inTemporaryFolder<Result>(
+  prefix: string,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(prefix)
+  return work(folder).finally(() => rmSync(folder, { recursive: true }))
+}
+
+/** Waits until a file, or the names in a folder, are on disk. */
+export function syncToDisk(path: string): void {
+  const descriptor = openSync(path, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}
+
 /** How long others may keep the database locked. Milliseconds. */
 const RECORD_LOCK_TIMEOUT_MS = 2000
 
 /**
- * Notes in a database when a backup of it was made. Where that is not possible nothing is noted: the backup is there. Nor is
- * it where opening would do more: migrate the database, or bring to the disk what an fsync has left behind.
+ * Records in a database when a backup of it was made, if possible: the backup exists either way. Skips a database that
+ * opening would change further, by a migration or by recovery from a failed fsync.
  */
 export async function recordBackup(path: string, madeAt: number): Promise<void> {
   try {
-    const file = realPlace(path)
-    if (isUnsound(file) || !isMigrated(file)) return
+    const file = resolveLinks(path)
+    if (isUnsound(file)) return
+    if (withDatabase(file, { readonly: true }, versionOf) < latestVersion()) return
     const store = openSqlite(file, { lockTimeout: RECORD_LOCK_TIMEOUT_MS, create: false })
     await store.recordBackup(madeAt).finally(store.close)
   } catch (error) {

@@ -1,15 +1,14 @@
 import type { Database } from 'better-sqlite3'
 import type { Application, ApplicationKey } from '../../domain/application.ts'
-import type { Registry } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { createBatch } from '../batch.ts'
-import { type CachedLookup, type CacheOptions, cacheLookup } from '../cache.ts'
+import { cacheLookup } from '../cache.ts'
 import type { RetryLocked } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
 import * as hot from './statements/tokens.ts'
 
-/** What is cached: of the registry (applications, suites, secrets, approvals), or tokens. */
-export type Subject = 'registry' | 'tokens'
+/** What is cached: tokens, or the registry (applications, suites, secrets, approvals). */
+type Subject = 'registry' | 'tokens'
 
 /** The row of the table `changes`. */
 interface Counts {
@@ -20,9 +19,8 @@ interface Counts {
 export type ChangeDetector = ReturnType<typeof createChangeDetector>
 
 /**
- * Caches look-ups for as long as nobody changes what they found (docs/adr/0009). The caches are right as of the last
- * `refresh`: read them by a `Reader`, which begins with one. This connection's own changes are not noticed there:
- * `invalidate` what they touch.
+ * Caches look-ups until their results change (docs/adr/0009). The caches are current as of the last `refresh`, so read them
+ * through a `Reader`, which refreshes first. A refresh does not see this connection's own changes: call `invalidate`.
  */
 export function createChangeDetector(db: Database, { assertUsable }: { assertUsable: () => void }) {
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
@@ -32,8 +30,8 @@ export function createChangeDetector(db: Database, { assertUsable }: { assertUsa
   let counts = selectCounts.get() as Counts
 
   /**
-   * Asks SQLite whether another connection has committed since the last time and, if so, the table `changes` what has to
-   * be looked up again. Throws what `assertUsable` throws, or an SqliteError where the database cannot be read.
+   * Clears the caches of what other connections have changed. Reads the table `changes` only if another connection has
+   * committed since the last call. Throws the error of `assertUsable`, or an SqliteError if the database cannot be read.
    */
   function refresh(): void {
     assertUsable()
@@ -46,53 +44,29 @@ export function createChangeDetector(db: Database, { assertUsable }: { assertUsa
     version = versionNow
   }
 
-  /** A look-up that is cached. Misses too, but for tokens: one that is not there may be issued at any moment. */
-  function cached<Key, Value>(
-    subject: Subject,
-    lookUp: (key: Key) => Value | undefined,
-    { capacity }: Pick<CacheOptions, 'capacity'> = {},
-  ): (key: Key) => Value | undefined {
-    const options = { ...(capacity && { capacity }), ...(subject === 'tokens' && { missCapacity: 0 }) }
-    const lookup: CachedLookup<Key, Value> = cacheLookup(lookUp, options)
+  /** Caches a look-up. Misses too, except for tokens: a missing one may be issued at any moment. */
+  function cached<Key, Value>(subject: Subject, lookUp: (key: Key) => Value | undefined) {
+    const lookup = cacheLookup(lookUp, subject === 'tokens' ? { missCapacity: 0 } : {})
     caches[subject].push(lookup)
     return lookup
-  }
-
-  /** One value that is cached. */
-  function cachedValue<Value>(subject: Subject, read: () => Value): () => Value {
-    let cache: { value: Value } | undefined
-    caches[subject].push({
-      clear() {
-        cache = undefined
-      },
-    })
-    return () => {
-      cache ??= { value: read() }
-      return cache.value
-    }
   }
 
   function invalidate(subject: Subject): void {
     for (const cache of caches[subject]) cache.clear()
   }
 
-  return { refresh, cached, cachedValue, invalidate }
+  return { refresh, cached, invalidate }
 }
 
-/** Makes a read of what may be cached keep the promise of the port. Rejects with StoreUnavailable. */
+/** Turns a cached look-up into a method of the store. It rejects with StoreUnavailable. */
 export type Reader = <Key, Result>(read: (key: Key) => Result) => (key: Key) => Promise<Result>
 
-interface Read {
-  read: (key: never) => unknown
-  key: unknown
-}
-
 /**
- * Cached reads of one turn of the event loop are made together at its end, after one look at what other processes have
- * changed. Each of them, and so the request that it is for, began before that look (docs/adr/0009).
+ * Runs the cached reads of one turn of the event loop together at its end, after one refresh. Each of them, and its request,
+ * began before that refresh (docs/adr/0009).
  */
 export function createReader(changes: ChangeDetector, retryLocked: RetryLocked): Reader {
-  const add = createBatch<Read, unknown>(
+  const add = createBatch<{ read: (key: never) => unknown; key: unknown }, unknown>(
     (take) =>
       retryLocked(() => {
         changes.refresh()
@@ -107,16 +81,8 @@ export function createReader(changes: ChangeDetector, retryLocked: RetryLocked):
   return reader
 }
 
-/** What requests for tokens and checks need of the registry, from a cache. */
-export function createCachedRegistry({
-  db,
-  changes,
-  reader,
-}: {
-  db: Database
-  changes: ChangeDetector
-  reader: Reader
-}) {
+/** The registry as token requests and checks need it, from a cache. */
+export function createCachedRegistry(db: Database, changes: ChangeDetector, reader: Reader) {
   const find = <Row>(statement: string) => {
     const select = db.prepare<[string], string>(statement).pluck()
     return changes.cached('registry', (id: string): Row | undefined => {
@@ -125,21 +91,20 @@ export function createCachedRegistry({
     })
   }
   const findApplication = find<Application>(hot.findApplication)
-  const findSuite = find<Suite>(hot.findSuite)
   const findClientId = db.prepare<[ApplicationKey], string>(hot.findClientId).pluck()
-  const applicationOf = changes.cached('registry', (key: ApplicationKey) => {
-    const clientId = findClientId.get(key)
-    return clientId === undefined ? undefined : findApplication(clientId)
-  })
   const selectImportedSecrets = db.prepare<[], number>(hot.mostImportedSecrets).pluck()
-  const mostImportedSecrets = changes.cachedValue('registry', () => selectImportedSecrets.get() as number)
-  const readImportedSecrets = reader((_: undefined) => mostImportedSecrets())
+  const mostImportedSecrets = reader(changes.cached('registry', (_: undefined) => selectImportedSecrets.get()))
 
-  const registry: Pick<Registry, 'findApplication' | 'findSuite' | 'mostImportedSecrets'> = {
-    findApplication: reader(findApplication),
-    findSuite: reader(findSuite),
-    mostImportedSecrets: () => readImportedSecrets(undefined),
+  return {
+    registry: {
+      findApplication: reader(findApplication),
+      findSuite: reader(find<Suite>(hot.findSuite)),
+      mostImportedSecrets: () => mostImportedSecrets(undefined) as Promise<number>,
+    },
+    /** Finds an application by the key in its tokens; throws an SqliteError. */
+    applicationOf: changes.cached('registry', (key: ApplicationKey) => {
+      const clientId = findClientId.get(key)
+      return clientId === undefined ? undefined : findApplication(clientId)
+    }),
   }
-  /** `applicationOf` finds an application by the key that its tokens have; throws an SqliteError. */
-  return { registry, applicationOf }
 }

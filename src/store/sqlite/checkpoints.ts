@@ -1,17 +1,17 @@
 import Database from 'better-sqlite3'
 import { type Backlog, StoreUnavailable } from '../../domain/store.ts'
 import { FULL_LOG, LARGE_LOG } from '../inspect.ts'
+import { isFsyncFailure } from './explain.ts'
 import { logSize } from './files.ts'
-import { isFsyncFailure } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
 
-/** How many commits there are between two looks at the log. */
+/** How many commits there are between two checks of the log. */
 const COMMITS = 16
 
-/** How long the log may be kept from others to empty it, in milliseconds. */
+/** How long emptying the log may block other processes, in milliseconds. */
 const EMPTYING_MS = 50
 
-/** What a checkpoint answers: whether somebody was in its way; the pages in the log, and those of them that are copied. */
+/** The result of a checkpoint: whether it was blocked, the pages in the log, and how many of them are copied. */
 interface Answer {
   busy: number
   log: number
@@ -19,24 +19,21 @@ interface Answer {
 }
 
 interface Options {
-  /** Is told of an fsync that failed. */
+  /** Called when an fsync fails. */
   distrust: (cause: unknown) => void
-  /** Throws StoreUnavailable where nothing may be written. */
+  /** Throws StoreUnavailable if nothing may be written. */
   assertWritable: () => void
   /**
-   * After how many pages they are copied: 16 MB. It blocks the event loop for some milliseconds: four times as long as by
-   * SQLite's default and a quarter as often, so that less than one request in a hundred meets one. What a reader has kept
-   * from being copied is copied at once when it has gone: 0.44 s for 206 MB.
+   * The number of uncopied pages that are copied at once: 16 MB. That blocks the event loop for some milliseconds: four times
+   * as long as SQLite's default and a quarter as often, so that it delays less than one request in a hundred. What a reader
+   * has blocked is copied at once when the reader ends: 0.44 s for 206 MB.
    */
   pages?: number
   large?: number
   full?: number
 }
 
-/**
- * Copies what is in the log of a database into the database, from time to time. Not by SQLite's own `wal_autocheckpoint`,
- * which says nothing of a checkpoint that failed.
- */
+/** Copies the write-ahead log into the database. SQLite's own `wal_autocheckpoint` would not report a failed checkpoint. */
 export function createCheckpoints(
   db: Database.Database,
   { distrust, assertWritable, pages = 4000, large = LARGE_LOG, full = FULL_LOG }: Options,
@@ -45,36 +42,35 @@ export function createCheckpoints(
   const copy = db.prepare<[], Answer>(sql.copyLog)
   const empty = db.prepare<[], Answer>(sql.emptyLog)
   const bytesPerPage = (db.pragma('page_size', { simple: true }) as number) + 24
-  const attempt = attemptWith(distrust)
   let commits = 0
   let isFull = false
   db.pragma('wal_autocheckpoint = 0')
 
-  /** To be called after each commit. */
+  /** Call it after each commit. */
   function countCommit(): void {
     commits++
   }
 
-  /** To be called only when the disk has just answered: a checkpoint waits for it, and blocks. */
+  /** Call it only when the disk has just answered: a checkpoint waits for the disk, and blocks. */
   function copyNowAndThen(): void {
     if (commits < COMMITS) return
     commits = 0
-    attempt(copyWhatIsDue)
+    attempt(copyIfDue)
   }
 
-  function copyWhatIsDue(): undefined {
+  function copyIfDue(): undefined {
     const { log, checkpointed } = look.get() as Answer
     if (log - checkpointed >= pages) copy.get()
     isFull = log * bytesPerPage >= full
   }
 
   /**
-   * Copies what is due, and empties the log where it is large. Returns how large it is and why, where that could not be done.
-   * To be called only when the disk has just answered.
+   * Copies what is due, and empties a large log. Returns its size and the cause if that failed. Call it only when the disk has
+   * just answered.
    */
   function backlog(): Backlog | undefined {
-    // Also where nobody waits for a commit: in the leader, which purges.
-    attempt(copyWhatIsDue)
+    // Needed in the leader, which purges and never waits for a commit.
+    attempt(copyIfDue)
     const bytes = logSize(db.name)
     if (bytes < large) return undefined
     db.pragma(`busy_timeout = ${EMPTYING_MS}`)
@@ -83,28 +79,24 @@ export function createCheckpoints(
     return cause === undefined ? undefined : { bytes, cause }
   }
 
-  /** Returns what was in the way. The copying takes long, so it is done first, beside the others. */
+  /** Returns the cause if that failed. Copying takes long, so it is done first, without blocking other processes. */
   function emptyLog(): string | undefined {
     const { log, checkpointed } = copy.get() as Answer
     if (checkpointed < log) return 'a reader does not let go of an old state'
     return empty.get()?.busy ? 'there is always a reader or a writer' : undefined
   }
 
-  /** Throws StoreUnavailable where the log is full. Not within a transaction: there every checkpoint fails. */
+  /** Throws StoreUnavailable if the log is full. Not within a transaction, where every checkpoint fails. */
   function assertRoom(): void {
     if (!isFull) return
     assertWritable()
     const cause = attempt(emptyLog)
-    attempt(copyWhatIsDue)
+    attempt(copyIfDue)
     if (isFull) throw new StoreUnavailable(`the log of the database has reached its limit: ${cause}`)
   }
 
-  return { countCommit, copyNowAndThen, backlog, assertRoom }
-}
-
-/** Returns a function that returns what an action returns, or the message of SQLite's error. */
-function attemptWith(distrust: Options['distrust']) {
-  return (action: () => string | undefined): string | undefined => {
+  /** Returns the action's result, or the message of SQLite's error. */
+  function attempt(action: () => string | undefined): string | undefined {
     try {
       return action()
     } catch (error) {
@@ -113,4 +105,6 @@ function attemptWith(distrust: Options['distrust']) {
       return `${error.message} (${error.code})`
     }
   }
+
+  return { countCommit, copyNowAndThen, backlog, assertRoom }
 }

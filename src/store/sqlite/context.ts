@@ -1,48 +1,45 @@
 import type { Database as Connection, Statement } from 'better-sqlite3'
 import type { Database, Work } from '../shared/work.ts'
-import type { ChangeDetector, Reader } from './changes.ts'
+import { createChangeDetector, createReader } from './changes.ts'
 import type { RetryLocked } from './retry-locked.ts'
 
-/** What the parts of the SQLite store work with. */
-export interface Context {
-  db: Connection
-  changes: ChangeDetector
-  reader: Reader
+interface Guards {
   retryLocked: RetryLocked
-  /** Reads what is not cached. */
-  read: RetryLocked
-  /** Makes a write that nobody waits for. No checkpoint follows: nobody knows whether the disk answers. */
-  write: RetryLocked
-  /** Throws StoreUnavailable where nothing may be written. Right before each commit. */
+  /** Throws StoreUnavailable if data read from the database cannot be trusted. */
+  assertUsable: () => void
+  /** Throws StoreUnavailable if nothing may be written. Call it right before each commit. */
   assertWritable: () => void
-  /** Throws StoreUnavailable where the log is full. Before each transaction that writes, not within it. */
+  /** Throws StoreUnavailable if the log is full. Call it before each transaction that writes, not within it. */
   assertRoom: () => void
-  /** Right after each commit that is answered: resolves when it is on disk; rejects with StoreUnavailable. */
+  /** Call it right after each commit whose result is not awaited on disk. */
+  countCommit: () => void
+  /** Call it right after every other commit: resolves when it is on disk; rejects with StoreUnavailable. */
   committed: () => Promise<void>
 }
 
-interface AccessOptions extends Pick<Context, 'retryLocked' | 'assertWritable' | 'assertRoom'> {
-  /** Throws StoreUnavailable where nothing that is read can be trusted. */
-  assertUsable: () => void
-  /** Right after each commit. */
-  countCommit: () => void
-}
+export type Context = ReturnType<typeof createContext>
 
-/** The ways to the database that need no cache and no waiting for the disk. */
-export function createAccess({
-  retryLocked,
-  assertUsable,
-  assertWritable,
-  assertRoom,
-  countCommit,
-}: AccessOptions): Pick<Context, 'read' | 'write'> {
+/** What the parts of the SQLite store share: a connection, caches and the ways to read and write. */
+export function createContext(db: Connection, guards: Guards) {
+  const { retryLocked, assertUsable, assertWritable, assertRoom, countCommit, committed } = guards
+  const changes = createChangeDetector(db, guards)
+
   return {
-    read: (action) =>
+    ...guards,
+    db,
+    changes,
+    reader: createReader(changes, retryLocked),
+    runner: createRunner(db),
+
+    /** Runs a read that is not cached. */
+    read: <Result>(action: () => Result): Promise<Result> =>
       retryLocked(() => {
         assertUsable()
         return action()
       }),
-    write: (action) =>
+
+    /** Runs a write without waiting for the disk. No checkpoint follows, since the disk may not be answering. */
+    write: <Result>(action: () => Result): Promise<Result> =>
       retryLocked(() => {
         assertRoom()
         assertWritable()
@@ -50,37 +47,27 @@ export function createAccess({
         countCommit()
         return result
       }),
+
+    /** Runs a change of the registry in one transaction. Resolves when it is on disk; rejects with StoreUnavailable. */
+    async change<Result>(action: () => Result): Promise<Result> {
+      const transact = db.transaction(action).immediate
+      const result = await retryLocked(() => {
+        assertRoom()
+        assertWritable()
+        changes.invalidate('registry')
+        return transact()
+      })
+      await committed()
+      return result
+    },
   }
 }
-
-/** Makes one change, in one transaction. Resolves when it is on disk; rejects with StoreUnavailable. */
-export type Change = <Result>(action: () => Result) => Promise<Result>
-
-/** A `Change` of what is cached with the registry. */
-export function createChange({ db, changes, retryLocked, committed, assertWritable, assertRoom }: Context): Change {
-  return async (action) => {
-    const transact = db.transaction(action).immediate
-    const result = await retryLocked(() => {
-      assertRoom()
-      assertWritable()
-      changes.invalidate('registry')
-      return transact()
-    })
-    await committed()
-    return result
-  }
-}
-
-export type Runner = ReturnType<typeof createRunner>
 
 /** Runs the statements that all stores share on a connection. Each is prepared once. */
 export function createRunner(db: Connection) {
   const statements = new Map<string, Statement>()
   // As in PostgreSQL (0006_shared.sql): one row for each element of a JSON array.
-  for (const [name, toValue] of [
-    ['rows_of', JSON.stringify],
-    ['texts_of', String],
-  ] as const) {
+  for (const [name, toValue] of Object.entries({ rows_of: JSON.stringify, texts_of: String })) {
     db.table(name, {
       columns: ['value'],
       parameters: ['array'],
@@ -117,20 +104,13 @@ export function createRunner(db: Connection) {
   return { ask, run, isRead: (sql: string) => prepare(sql).readonly }
 }
 
-/** The driver takes neither undefined nor booleans. */
+/** The driver accepts neither undefined nor booleans. */
 function storable(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : (value ?? null)
 }
 
-interface SharedOptions extends Pick<Context, 'db' | 'read' | 'write'> {
-  runner: Runner
-  change: Change
-  /** Throws OperatorError once the store has moved. */
-  assertNotMoved: () => void
-}
-
-/** The database as the parts that all stores share use it. */
-export function createShared({ db, runner, read, write, change, assertNotMoved }: SharedOptions): Database {
+/** The database for the code that all stores share. `assertNotMoved` throws OperatorError once the store has moved. */
+export function createShared({ db, runner, read, write, change }: Context, assertNotMoved: () => void): Database {
   const ask: Database['ask'] = (sql, values) =>
     read(() => runner.isRead(sql)).then((isRead) => (isRead ? read : write)(() => runner.ask(sql, values)))
   return {

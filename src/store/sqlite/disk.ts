@@ -3,8 +3,8 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { leaveOpen } from '../opened.ts'
+import { explain, isLocked } from './explain.ts'
 import { isUnsound, logSize, MARK, sideFilesOf } from './files.ts'
-import { explain, isLocked } from './retry-locked.ts'
 
 /** How long the disk may take to answer. Milliseconds. */
 const TIMEOUT_MS = 2000
@@ -13,21 +13,21 @@ const NO_ANSWER = `the disk has not answered for ${TIMEOUT_MS / 1000} seconds`
 
 interface Options {
   fsync: () => Promise<unknown>
-  /** Throws StoreUnavailable where another process's fsync has failed. */
+  /** Throws StoreUnavailable if another process's fsync has failed. */
   assertSound: () => void
-  /** Tells other processes that this one's has failed. */
+  /** Reports this process's failure to the others. */
   mark: () => void
 }
 
 /**
- * Brings what was written to the disk. Once that has failed it fails from then on: the system may have dropped what it
- * could not write, so nothing that was written after it is safe. While the disk does not answer nothing is to be written.
+ * Flushes writes to disk. After one failure every flush fails: the kernel may have dropped pages, so nothing written after
+ * them is safe. Nothing may be written while the disk does not answer.
  */
 export function createDisk({ fsync, assertSound, mark }: Options) {
   let failure: StoreUnavailable | undefined
   let overdue = 0
 
-  /** Resolves when all that was written before is on disk; rejects with StoreUnavailable, after two seconds at most. */
+  /** Resolves when all earlier writes are on disk; rejects with StoreUnavailable, after two seconds at most. */
   function toDisk(): Promise<void> {
     return new Promise((resolve, reject) => {
       let isOverdue = false
@@ -42,7 +42,7 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
         if (isOverdue) overdue--
         try {
           assertTrusted()
-          // Where another process's fsync has failed, this one's success means nothing.
+          // After another process's failed fsync, this one's success means nothing.
           assertSound()
           resolve()
         } catch (error) {
@@ -53,21 +53,21 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
     })
   }
 
-  /** From now on the disk is not trusted, by any process. */
+  /** From now on no process trusts the disk. */
   function distrust(cause: unknown): void {
     failure ??= new StoreUnavailable('fsync failed; the disk cannot be trusted with what was written', { cause })
     mark()
   }
 
-  /** Throws StoreUnavailable when an fsync of this process has failed. */
+  /** Throws StoreUnavailable if an fsync of this process has failed. */
   function assertTrusted(): void {
     if (!failure) return
-    // Again: at the first time the file system may have been read-only.
+    // Again, because the file system may have been read-only the first time.
     mark()
     throw failure
   }
 
-  /** Throws StoreUnavailable while an fsync has not returned for too long. */
+  /** Throws StoreUnavailable while an fsync is overdue. */
   function assertAnswering(): void {
     if (overdue > 0) throw new StoreUnavailable(NO_ANSWER)
   }
@@ -75,17 +75,16 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
   return { toDisk, distrust, assertTrusted, assertAnswering }
 }
 
-// When an fsync has failed, the kernel takes for written what it could not write: the next fsync succeeds, also another
-// process's, and a power cut loses what was written before it. Only the process whose fsync failed knows. So it marks the
-// database for all, in the mode of the write-ahead log: that needs no space, outlives every process, and is seen by the
-// system call that looks whether the file is still the same (docs/adr/0015).
+// After a failed fsync the kernel treats the lost pages as written: the next fsync succeeds, in other processes too, and a
+// power cut loses what was written before it. Only the process whose fsync failed knows. So it marks the database for all
+// processes, in the mode of the write-ahead log: that needs no space, outlives every process, and is read by the system call
+// that checks whether the file is still the same (docs/adr/0015).
 
-/** Marks a database, if that is possible: where nothing can be changed, nothing can be written behind a gap either. */
+/** Marks a database, if possible: where no mode can be changed, nothing can be written after the gap either. */
 export function markUnsound(file: string): void {
   changeMode(file, (mode) => mode | MARK)
 }
 
-/** Takes the mark away: all of the log is on the disk. */
 function markSound(file: string): void {
   changeMode(file, (mode) => mode & ~MARK)
 }
@@ -95,15 +94,15 @@ function changeMode(file: string, change: (mode: number) => number): void {
   try {
     chmodSync(wal, change(statSync(wal).mode) & 0o7777)
   } catch {
-    // There is none, or the file system is read-only. A process that does not trust the disk tries again.
+    // There is no log, or the file system is read-only. A process that distrusts the disk tries again.
   }
 }
 
 const CHUNK_BYTES = 1024 * 1024
 
 /**
- * Writes a log over itself, so that the kernel knows again that all of it has to go to the disk: the next fsync tells the
- * truth. Nobody may be writing to it meanwhile.
+ * Writes a log over itself, so that the kernel sees all of it as unwritten and the next fsync is true. No other process may
+ * be writing to it.
  */
 export function rewriteLog(file: string): void {
   const descriptor = openSync(sideFilesOf(file)[0], 'r+')
@@ -119,17 +118,16 @@ export function rewriteLog(file: string): void {
   }
 }
 
-/** How long a process that ends may still have a database that is to be recovered. Milliseconds. */
+/** How long recovery waits for a process that is ending. Milliseconds. */
 const RECOVERY_TIMEOUT_MS = 2000
 
 /**
- * Brings all of a database's log to the disk, and empties it, while no other process has the database open: what an fsync
- * that failed has left in memory only is then as safe as the rest. Where another process has it open nothing is done,
- * unless the database is marked as unsound: then it throws OperatorError. So it does where the disk does not take it; the
- * database is then marked.
+ * Writes all of a database's log to disk and empties it, while no other process has the database open: what a failed fsync
+ * has left only in memory is then safe. If another process has it open this does nothing, or throws OperatorError if the
+ * database is marked as unsound. If the disk fails it marks the database and throws OperatorError.
  *
- * Alone, because SQLite then reads the log anew, as it is in the file, and copies all of it: beside others it would trust
- * what they believe to be in it, and skip what they had copied without an fsync.
+ * It must be alone because SQLite then reads the whole log from the file and copies all of it. With other processes it would
+ * trust their index of the log, and skip what they had copied without an fsync.
  */
 export function recoverLog(file: string): void {
   const isRequired = isUnsound(file)
@@ -138,21 +136,24 @@ export function recoverLog(file: string): void {
     return
   }
 
+  const warning = `Until that has succeeded do not delete ${file}-wal, do not unmount the disk, and do not restart the machine.`
   const db = new Database(file, { fileMustExist: true, timeout: isRequired ? RECOVERY_TIMEOUT_MS : 0 })
   try {
     db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('synchronous = FULL')
-    // The first statement takes the lock that all others share.
+    // The first statement takes the lock that all other connections share.
     db.pragma('schema_version')
   } catch (error) {
     db.close()
     if (!isLocked(error)) throw error
-    if (isRequired) throw new OperatorError(needsToBeAlone(file), { cause: error })
-    return
+    if (!isRequired) return
+    const cause = 'what is not on the disk can only be brought there while no other process has the database open'
+    const fix = 'End every process that has it (token-server, sqlite3, a backup), then start again.'
+    throw new OperatorError(`an fsync has failed, and ${cause}. ${fix} ${warning}`, { cause: error })
   }
 
   try {
-    // First of all: while the log has a gap, a power cut amid the copying would leave a database of two halves.
+    // First of all: with a gap in the log, a power cut amid the checkpoint would leave a half-copied database.
     rewriteLog(file)
     db.pragma('wal_checkpoint(TRUNCATE)')
     markSound(file)
@@ -160,16 +161,9 @@ export function recoverLog(file: string): void {
   } catch (error) {
     markUnsound(file)
     leaveOpen(db)
-    throw new OperatorError(cannotBeWritten(explain(error as Error, file), file), { cause: error })
+    const cause = explain(error as Error, file)
+    throw new OperatorError(`its log cannot be brought to the disk: ${cause} Then start again. ${warning}`, {
+      cause: error,
+    })
   }
 }
-
-const needsToBeAlone = (file: string) =>
-  'an fsync has failed, and what is not on the disk can only be brought there while no other process has the database ' +
-  `open. End every process that has it (token-server, sqlite3, a backup), then start again. ${untilThen(file)}`
-
-const cannotBeWritten = (cause: string, file: string) =>
-  `its log cannot be brought to the disk: ${cause} Then start again. ${untilThen(file)}`
-
-const untilThen = (file: string) =>
-  `Until that has succeeded do not delete ${file}-wal, do not unmount the disk, and do not restart the machine.`

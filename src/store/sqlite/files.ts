@@ -19,63 +19,54 @@ import { StoreUnavailable } from '../../domain/store.ts'
 import type { LookedAt, StoreFiles } from '../inspect.ts'
 import { NoStore } from '../opened.ts'
 
-/** A file of an open database, and which one it was when it was opened. */
-export interface DatabaseFile {
-  file: string
-  inode: number | undefined
-}
-
-/** The files that SQLite keeps beside a database while it is open: the write-ahead log, and the index of it. */
+/** The files that SQLite keeps beside an open database: the write-ahead log and its index. */
 export function sideFilesOf(file: string): [wal: string, shm: string] {
   return [`${file}-wal`, `${file}-shm`]
 }
 
-/** The files of an open database; none where it is in memory. */
-export function filesOf({ name, memory }: Database): DatabaseFile[] {
-  return memory ? [] : [name, ...sideFilesOf(name)].map(fileNow)
+/** The files of an open database; none if it is in memory. */
+export function filesOf({ name, memory }: Database) {
+  return memory ? [] : [name, ...sideFilesOf(name)].map(identify)
 }
 
-/** A file as it is now. */
-export function fileNow(file: string): DatabaseFile {
-  return { file, inode: look(file)?.ino }
+export function identify(file: string) {
+  return { file, inode: statIfVisible(file)?.ino }
 }
 
 /**
- * Throws StoreUnavailable when one of these files was removed or replaced, cannot be seen, or is marked as unsound. SQLite
- * would go on with removed ones: what it commits would be lost, and what others commit would not be seen. One system call
- * per file.
+ * Throws StoreUnavailable if one of these files was removed or replaced, is not visible, or is marked as unsound. SQLite
+ * would continue with removed files: its commits would be lost, and those of others unseen. One system call per file.
  */
-export function assertFilesUnchanged(files: DatabaseFile[]): void {
+export function assertFilesUnchanged(files: ReturnType<typeof identify>[]): void {
   for (const { file, inode } of files) {
-    const stat = look(file)
+    const stat = statIfVisible(file)
     if (stat?.ino !== inode) throw new StoreUnavailable(`the file ${file} was removed or replaced`)
     if (stat !== undefined && isMarked(stat)) throw unsound()
   }
 }
 
 /**
- * The mark of a database whose disk failed (disk.ts has what it is for), on its write-ahead log. It is the sticky bit:
- * for a file that has no meaning, and no file system gives it to one by itself.
+ * The mark of a database whose fsync failed (see disk.ts), on its write-ahead log. It is the sticky bit, which has no meaning
+ * for a file and is never set by the file system.
  */
 export const MARK = 0o1000
 
-/** Whether the log of a database is marked. Throws StoreUnavailable where it cannot be seen. */
+/** Whether the log of a database is marked. Throws StoreUnavailable if it is not visible. */
 export function isUnsound(file: string): boolean {
-  const stat = look(sideFilesOf(file)[0])
-  return stat !== undefined && isMarked(stat)
+  return isMarked(statIfVisible(sideFilesOf(file)[0]))
 }
 
-function isMarked({ mode }: Stats): boolean {
-  return (mode & MARK) !== 0
+function isMarked(file: { mode: number } | undefined): boolean {
+  return file !== undefined && (file.mode & MARK) !== 0
 }
 
-/** What is said where another process has marked the database. */
+/** The error for a database that another process has marked. */
 export function unsound(): StoreUnavailable {
-  const mend = 'end every process that has the database open, then start the server'
-  return new StoreUnavailable(`an fsync has failed in another process: ${mend}`)
+  const fix = 'end every process that has the database open, then start the server'
+  return new StoreUnavailable(`an fsync has failed in another process: ${fix}`)
 }
 
-/** Whether this is a file, and one of this database, by whatever name. */
+/** Whether a path leads to a file of this database. */
 export function belongsTo(database: string, file: string): boolean {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat === undefined) return false
@@ -85,18 +76,18 @@ export function belongsTo(database: string, file: string): boolean {
   })
 }
 
-/** The size of a database, in bytes; 0: it is in memory. Throws StoreUnavailable where it cannot be seen. */
+/** The size in bytes; 0: it is in memory. Throws StoreUnavailable if it is not visible. */
 export function databaseSize(file: string): number {
-  return look(file)?.size ?? 0
+  return statIfVisible(file)?.size ?? 0
 }
 
-/** The size of a database's log, in bytes; 0: there is none. Throws StoreUnavailable where it cannot be seen. */
+/** The size of a database's log in bytes; 0: there is none. Throws StoreUnavailable if it is not visible. */
 export function logSize(file: string): number {
-  return look(sideFilesOf(file)[0])?.size ?? 0
+  return databaseSize(sideFilesOf(file)[0])
 }
 
-/** A folder without permission and an I/O error are no bugs of this program. */
-function look(file: string): Stats | undefined {
+/** Throws StoreUnavailable for a folder without permission or an I/O error. */
+function statIfVisible(file: string): Stats | undefined {
   try {
     return statSync(file, { throwIfNoEntry: false })
   } catch (cause) {
@@ -104,15 +95,15 @@ function look(file: string): Stats | undefined {
   }
 }
 
-/** Looks at the files of a database, and opens none. Rejects with the file system's error. */
-export async function lookAtFiles(path: string): Promise<StoreFiles> {
+/** Describes the files of a database without opening any. Rejects with the file system's error. */
+export async function describeFiles(path: string): Promise<StoreFiles> {
   const file = await realpath(path).catch(() => resolve(path))
   const [wal, shm] = sideFilesOf(file)
-  const [folder, database, log, index] = await Promise.all([dirname(file), file, wal, shm].map(lookAt))
-  return { folder, database, log, index, isUnsound: log !== undefined && (log.mode & MARK) !== 0 }
+  const [folder, database, log, index] = await Promise.all([dirname(file), file, wal, shm].map(describeFile))
+  return { folder, database, log, index, isUnsound: isMarked(log) }
 }
 
-async function lookAt(path: string): Promise<LookedAt | undefined> {
+async function describeFile(path: string): Promise<LookedAt | undefined> {
   try {
     const stats = await stat(path)
     const { size, uid, gid, mode } = stats
@@ -125,17 +116,16 @@ async function lookAt(path: string): Promise<LookedAt | undefined> {
 
 const { R_OK, W_OK, X_OK } = constants
 
-/** What group and others may do. */
+/** The permissions of group and others. */
 const NOT_THE_OWNER = 0o077
 
 /**
- * Makes sure that the file of a database can be used, and makes it and its folders where there is none, for their owner
- * only. Returns its real path: SQLite keeps the side files beside that, not beside a link to it. Changes nothing that is
- * there: it may be anything. Throws OperatorError where it is no file, or is none and not to be made, or is missing beside
- * its log; or the file system's error.
+ * Checks that a database's file can be used. Creates a missing file and its folders, for their owner only, and changes nothing
+ * that exists. Returns the real path, because SQLite keeps the side files beside that, not beside a link to it. Throws the
+ * file system's error, or OperatorError if it is not a file, is missing and may not be created, or its log is there without it.
  */
-export function preparePlace(path: string, { create }: { create: boolean }): string {
-  assertNotMissing(realPlace(path))
+export function prepareFile(path: string, { create }: { create: boolean }): string {
+  assertNotMissing(resolveLinks(path))
   if (!create && !isDatabase(path)) throw new NoStore(`There is no database at ${resolve(path)}`)
   if (!exists(path)) {
     makeFolder(dirname(resolve(path)))
@@ -144,44 +134,41 @@ export function preparePlace(path: string, { create }: { create: boolean }): str
   const file = realpathSync(path)
   if (!statSync(file).isFile()) throw new OperatorError('it is not a file.')
   accessSync(file, R_OK | W_OK)
-  for (const one of sideFilesOf(file)) ifThere(() => accessSync(one, R_OK | W_OK))
+  for (const one of sideFilesOf(file)) ignoreMissing(() => accessSync(one, R_OK | W_OK))
   accessSync(dirname(file), R_OK | W_OK | X_OK)
   return file
 }
 
-/** Whether there is a database: an empty file is none yet. */
+/** Whether something other than an empty file exists. */
 export function isDatabase(path: string): boolean {
   const stat = statSync(path, { throwIfNoEntry: false })
   return stat !== undefined && !(stat.isFile() && stat.size === 0)
 }
 
-/** The real path of a file, also where a link leads to one that there is not. Throws the file system's error. */
-export function realPlace(path: string): string {
+/** The real path, even of a link to a missing file. Throws the file system's error. */
+export function resolveLinks(path: string): string {
   if (exists(path)) return realpathSync(path)
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
-  return isLink ? realPlace(resolve(realpathSync(dirname(path)), readlinkSync(path))) : resolve(path)
+  return isLink ? resolveLinks(resolve(realpathSync(dirname(path)), readlinkSync(path))) : resolve(path)
 }
 
-/**
- * Throws OperatorError where a log is there and its database is not: SQLite would make an empty one and delete the log, with
- * changes that are nowhere else.
- */
+/** Throws OperatorError if a log exists without its database: SQLite would delete it, with changes that are nowhere else. */
 export function assertNotMissing(file: string): void {
   if (!isLogAlone(file)) return
   const [log] = sideFilesOf(file)
   throw new OperatorError(`${file} is missing, but its log ${log} is there: put it back, or move the log away.`)
 }
 
-/** Whether there is a log with something in it, and its database is missing or empty. */
+/** Whether there is a log that is not empty, and its database is missing or empty. */
 export function isLogAlone(file: string): boolean {
   return logSize(file) > 0 && !statSync(file, { throwIfNoEntry: false })?.size
 }
 
 /**
- * Does something with a side file, if there is one. Not after a look whether there is: another process that closes the
- * database deletes them, between a look and anything. Throws the file system's error.
+ * Runs an action on a file that may be missing. Checking first would be a race: another process deletes the side files when
+ * it closes the database. Throws the file system's other errors.
  */
-export function ifThere(action: () => void): void {
+export function ignoreMissing(action: () => void): void {
   try {
     action()
   } catch (error) {
@@ -193,30 +180,27 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Not by Node's `recursive`, which never ends under /proc and takes a read-only file system for a missing folder. */
+/** Node's `recursive` never ends under /proc and takes a read-only file system for a missing folder. */
 function makeFolder(folder: string): void {
   if (exists(folder)) return
   makeFolder(dirname(folder))
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
-    // Another process that starts at the same time has made it.
+    // Another process may have made it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
-/**
- * Takes away what others than the owner may do with the files of a database of this program's: they have hashes of secrets,
- * and personal data.
- */
-export function tighten(file: string): void {
+/** Removes the permissions of group and others from the files of a database, which have hashes of secrets and personal data. */
+export function restrictToOwner(file: string): void {
   for (const one of [file, ...sideFilesOf(file)]) {
     const { mode } = statSync(one, { throwIfNoEntry: false }) ?? { mode: 0 }
     if ((mode & NOT_THE_OWNER) === 0) continue
     try {
       chmodSync(one, mode & 0o7777 & ~NOT_THE_OWNER)
     } catch {
-      // Another user's file, which it may give to a group; or a file system without permissions.
+      // Another user's file, which may be shared with a group, or a file system without permissions.
     }
   }
 }

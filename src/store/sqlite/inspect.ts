@@ -7,21 +7,21 @@ import { createSharedInspector, type Inspector, judgeSchema, type Move } from '.
 import { NoStore } from '../opened.ts'
 import { lastBackupAt } from '../shared/statements/figures.ts'
 import { libraryVersion } from './connection.ts'
-import { withSentence } from './copy.ts'
-import { assertNotMissing, isDatabase, realPlace, sideFilesOf } from './files.ts'
+import { toOperatorError } from './explain.ts'
+import { assertNotMissing, isDatabase, resolveLinks, sideFilesOf } from './files.ts'
 import { latestVersion } from './migrate.ts'
 import * as sql from './statements/database.ts'
 
-/** How long it waits for a process that has locked the database, blocking. Milliseconds. */
+/** How long it waits, blocking, for a process that has locked the database. Milliseconds. */
 const LOCK_TIMEOUT_MS = 1000
 
-/** What both drivers have. */
+/** The methods that both drivers have. */
 interface Connection {
   prepare(statement: string): { get(...values: unknown[]): unknown; all(...values: unknown[]): unknown[] }
   close(): unknown
 }
 
-/** Opens a database to look at it. Throws OperatorError where it cannot be read. */
+/** Opens a read-only view of a database. Throws OperatorError if it cannot be read. */
 export function inspectSqlite(path: string, access = accessSync): Inspector {
   const db = openToRead(path, access)
   const row = <Row>(statement: string, ...values: unknown[]) => db.prepare(statement).get(...values) as Row | undefined
@@ -46,10 +46,7 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
       return rows.map((row) => Object.values(row as object) as Row)
     }),
 
-    async lastBackupAt() {
-      return has('backups') ? row<{ made_at: number }>(lastBackupAt)?.made_at : undefined
-    },
-
+    lastBackupAt: async () => (has('backups') ? row<{ made_at: number }>(lastBackupAt)?.made_at : undefined),
     close: () => void db.close(),
   }
 }
@@ -57,7 +54,7 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
 function openToRead(path: string, access: typeof accessSync): Connection {
   let db: Connection | undefined
   try {
-    const file = realPlace(path)
+    const file = resolveLinks(path)
     assertNotMissing(file)
     if (!isDatabase(file)) throw new NoStore(`There is no database at ${file}`)
     assertReadable(file, access)
@@ -66,9 +63,11 @@ function openToRead(path: string, access: typeof accessSync): Connection {
     return db
   } catch (error) {
     db?.close()
-    throw error instanceof NoStore
-      ? error
-      : withSentence(`The database ${path} cannot be read`, asExpected(error), path)
+    if (error instanceof NoStore) throw error
+    // A driver error is expected, too; Node.js's own driver has another class for it.
+    const { code, message } = error as NodeJS.ErrnoException
+    const expected = code === 'ERR_SQLITE_ERROR' ? new OperatorError(message, { cause: error }) : error
+    throw toOperatorError(`The database ${path} cannot be read`, expected, path)
   }
 }
 
@@ -76,7 +75,7 @@ function versionOf(db: Connection): number {
   return (db.prepare(sql.schemaVersion).get() as { user_version: number }).user_version
 }
 
-/** SQLite alone would say that it cannot open the file. */
+/** SQLite's own error would only say that it cannot open the file. */
 function assertReadable(file: string, access: typeof accessSync): void {
   try {
     access(file, constants.R_OK)
@@ -87,17 +86,11 @@ function assertReadable(file: string, access: typeof accessSync): void {
 }
 
 /**
- * While nobody has the database open there is no index of its log, which every other way to open it would make: by this one
- * the file alone is read, as it is. The driver of the store cannot do that.
+ * A database that no process has open has no index of its log, and the store's driver would create one. Node.js's own driver
+ * can open the file as immutable and create nothing.
  */
 function connect(file: string): Connection {
   const [, index] = sideFilesOf(file)
   if (existsSync(index)) return new Database(file, { readonly: true, timeout: LOCK_TIMEOUT_MS })
   return new DatabaseSync(`${pathToFileURL(file)}?immutable=1`, { readOnly: true }) as Connection
-}
-
-/** The errors of Node.js's own driver are no bugs, either. */
-function asExpected(error: unknown): unknown {
-  const { code, message } = error as NodeJS.ErrnoException
-  return code === 'ERR_SQLITE_ERROR' ? new OperatorError(message, { cause: error }) : error
 }

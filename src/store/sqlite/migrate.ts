@@ -1,22 +1,18 @@
-import Database from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
-import { NoStore } from '../opened.ts'
+import { NoStore, type Opened } from '../opened.ts'
 import * as sql from './statements/database.ts'
 
 const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
 
 /**
- * Brings a database to this program's version: each migrations/sqlite/NNNN_name.sql once, in order, all in one
- * transaction. The lock comes first, so of several processes one migrates and the others find it done. A database that a
- * newer program has migrated stays as it is. Throws OperatorError where that needs a newer program than this one, where it
- * is another program's, and where it is empty and nothing is to be made.
+ * Brings a database to this program's version: runs each new migration in order, all in one transaction. The lock comes
+ * first, so that only one of several processes migrates. A database that a newer program has migrated stays as it is. Throws
+ * OperatorError if the schema needs a newer program, belongs to another program, or is missing and may not be created.
  */
-export function migrate(
-  db: Database.Database,
-  { folder = FOLDER, program = VERSION, create = true } = {},
-): { from: number; to: number } {
+export function migrate(db: Database, { folder = FOLDER, program = VERSION, create = true } = {}): Opened['migrated'] {
   const migrations = readMigrations(folder)
   const latest = migrations.length
   const found = versionOf(db)
@@ -27,7 +23,7 @@ export function migrate(
 
   return db
     .transaction(() => {
-      // Another process may have been faster, also a newer one.
+      // Another process, perhaps of a newer program, may have migrated it meanwhile.
       const current = versionOf(db)
       assertAllowed(current)
       if (current === 0 && db.prepare(sql.findTable).get()) {
@@ -46,27 +42,17 @@ export function migrate(
   }
 }
 
-/** Whether a database is at this program's version, or at a newer one. Throws an SqliteError. */
-export function isMigrated(file: string): boolean {
-  const db = new Database(file, { readonly: true })
-  try {
-    return versionOf(db) >= latestVersion()
-  } finally {
-    db.close()
-  }
-}
-
-/** The version that this program migrates a database to. */
+/** The version that this program migrates to. */
 export function latestVersion(): number {
   return readMigrations(FOLDER).length
 }
 
-function versionOf(db: Database.Database): number {
+export function versionOf(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number
 }
 
-/** The oldest program that may run on a database; undefined: its schema is from before that was recorded. */
-function oldestProgramOf(db: Database.Database): string | undefined {
+/** The oldest program that may use the database; undefined: its schema is older than that record. */
+function oldestProgramOf(db: Database): string | undefined {
   const isRecorded = db.prepare(sql.findCompatibility).get() !== undefined
   return isRecorded ? (db.prepare(sql.oldestProgram).pluck().get() as string) : undefined
 }

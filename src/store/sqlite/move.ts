@@ -1,91 +1,79 @@
 import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import type { ReadPage, Row, Table } from '../copy.ts'
+import type { ReadPage, Row } from '../copy.ts'
+import type { Move } from '../inspect.ts'
 import { databaseEntry, record } from '../shared/audit.ts'
-import type { Change, Context, Runner } from './context.ts'
+import type { Context } from './context.ts'
 import * as sql from './statements/database.ts'
 
-/** That a store is being copied to another one, or was. */
-interface Move {
-  /** Where it has moved, for people. */
-  place: string
-  /** Milliseconds since the epoch. */
-  beganAt: number
-  /** Null: the copy has not ended yet, or never will. */
-  copiedAt: number | null
-}
-
 /**
- * The mark of a store that moves to another one. Triggers refuse every change of the registry while it is there; what this
- * program says of that has the place.
+ * The mark of a store that is being copied to another location, or was. While it exists, triggers refuse every change of the
+ * registry; this program's own error names the location. Times are milliseconds since the epoch.
  */
-export function createMove({ db, read }: Pick<Context, 'db' | 'read'>, change: Change, { run }: Runner) {
+export function createMove({ db, read, change, runner }: Context) {
   const find = db.prepare<[], Move>(sql.findMove)
   const begin = db.prepare(sql.beginMove)
   const complete = db.prepare(sql.completeMove)
   const abandon = db.prepare(sql.abandonMove)
   const forget = db.prepare(sql.forgetMove)
 
+  function assertNotCopied(): void {
+    const move = find.get()
+    if (move && move.copiedAt !== null) throw hasMoved(move)
+  }
+
   return {
-    /** Where the store has moved, if it has. Throws an SqliteError. */
+    /** The location in the mark, if there is one. Throws an SqliteError. */
     movedTo: () => find.get()?.place,
 
-    /** Whether it has moved, and that has ended. Throws an SqliteError. */
+    /** Whether a copy was completed. Throws an SqliteError. */
     isCopied: () => (find.get()?.copiedAt ?? null) !== null,
 
-    /** Throws OperatorError where the registry must not change. In a transaction. */
+    /** Throws OperatorError if the registry is frozen. Call it in a transaction. */
     assertNotMoved(): void {
       const move = find.get()
       if (move) throw hasMoved(move)
     },
 
-    /** Throws OperatorError where the store has moved already. */
-    assertNotCopied: (): Promise<void> =>
-      read(() => {
-        const move = find.get()
-        if (move && move.copiedAt !== null) throw hasMoved(move)
-      }),
+    /** Rejects with OperatorError if a copy was completed. */
+    assertNotCopied: (): Promise<void> => read(assertNotCopied),
 
-    /** Marks the store. Throws OperatorError where it has moved already; a copy that did not end is no obstacle. */
+    /** Sets the mark, in place of that of an unfinished copy. Rejects with OperatorError if a copy was completed. */
     begin: (place: string, at: number): Promise<void> =>
       change(() => {
-        const move = find.get()
-        if (move && move.copiedAt !== null) throw hasMoved(move)
+        assertNotCopied()
         forget.run()
         begin.run(place, at)
       }),
 
-    /** Throws OperatorError where this mark is there no more, so that the registry may have changed. */
+    /** Rejects with OperatorError if this mark no longer exists, so that the registry may have changed. */
     assertBegun: (place: string, at: number): Promise<void> =>
       read(() => {
         const move = find.get()
-        if (move?.place === place && move.beganAt === at) return
-        throw markIsGone()
+        if (move?.place !== place || move.beganAt !== at) throw markIsGone()
       }),
 
     /** Records that the copy is complete, and its author. Rejects with OperatorError if this mark no longer exists. */
     complete: (place: string, beganAt: number, audit: Audit): Promise<void> =>
       change(() => {
         if (complete.run(audit.at, place, beganAt).changes === 0) throw markIsGone()
-        run(record(audit, [moveEntry('database copied', undefined, place)]))
+        const entry = databaseEntry('database copied', db.name, { moved_to: null }, { moved_to: place })
+        runner.run(record(audit, [entry]))
       }),
 
-    /** Takes this mark away. */
+    /** Removes this mark. */
     abandon: (place: string, at: number): Promise<void> => change(() => void abandon.run(place, at)),
 
-    /** Takes any mark away. Resolves to where the store had moved, if it had. */
+    /** Removes any mark. Resolves to its location; undefined: there was none. */
     reopen: (audit: Audit): Promise<string | undefined> =>
       change(() => {
-        const move = find.get()
-        if (!move) return undefined
+        const place = find.get()?.place
+        if (place === undefined) return undefined
         forget.run()
-        run(record(audit, [moveEntry('database reopened', move.place, undefined)]))
-        return move.place
+        const entry = databaseEntry('database reopened', db.name, { moved_to: place }, { moved_to: null })
+        runner.run(record(audit, [entry]))
+        return place
       }),
-  }
-
-  function moveEntry(action: 'database copied' | 'database reopened', before?: string, after?: string) {
-    return databaseEntry(action, db.name, { moved_to: before ?? null }, { moved_to: after ?? null })
   }
 }
 
@@ -102,24 +90,19 @@ function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {
   return new OperatorError(`${sentence} "token-server store reopen" makes it possible again to change it here.`)
 }
 
-/** The highest key that a table ever had: no key is used twice, so also of a row that is there no more. */
-export interface LastKey {
-  name: string
-  seq: number
-}
-
 /** Reads what is copied to another store. */
-export function createPages({ db, read }: Pick<Context, 'db' | 'read'>) {
-  const selectLastKeys = db.prepare<[], LastKey>(sql.lastKeys)
+export function createPages({ db, read }: Context) {
+  const selectLastKeys = db.prepare<[], { name: string; seq: number }>(sql.lastKeys)
 
-  const readPage: ReadPage = (table: Table, after, limit) =>
-    read(
-      () =>
-        db
-          .prepare(sql.copyPage(table))
-          .raw()
-          .all(...after, limit) as Row[],
-    )
+  const readPage: ReadPage = (table, after, limit) =>
+    read(() => {
+      const select = db.prepare(sql.copyPage(table)).raw()
+      return select.all(...after, limit) as Row[]
+    })
 
-  return { readPage, lastKeys: () => read(() => selectLastKeys.all()) }
+  return {
+    readPage,
+    /** The highest key that each table has ever had, so that none is used twice. */
+    lastKeys: () => read(() => selectLastKeys.all()),
+  }
 }

@@ -6,7 +6,7 @@ import { hourOf } from '../../domain/usage.ts'
 import type { Context } from './context.ts'
 
 export const PURGES: Record<Purgeable, string[]> = {
-  tokens: ['DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT $2)'],
+  tokens: [`DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT $2)`],
   'token counts': [
     `DELETE FROM token_counts
       WHERE (hour, application_id) IN (
@@ -17,21 +17,21 @@ export const PURGES: Record<Purgeable, string[]> = {
       WHERE rowid IN (SELECT rowid FROM refusals WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,
   ],
   'audit events': [
-    'DELETE FROM audit_events WHERE id IN (SELECT id FROM audit_events WHERE at < $1 ORDER BY at LIMIT $2)',
+    `DELETE FROM audit_events WHERE id IN (SELECT id FROM audit_events WHERE at < $1 ORDER BY at LIMIT $2)`,
   ],
   'idempotency records': [
     `DELETE FROM idempotency_keys
       WHERE digest IN (SELECT digest FROM idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT $2)`,
   ],
   'sign-ins': [
-    'DELETE FROM login_codes WHERE digest IN (SELECT digest FROM login_codes WHERE ends_at <= $1 LIMIT $2)',
+    `DELETE FROM login_codes WHERE digest IN (SELECT digest FROM login_codes WHERE ends_at <= $1 LIMIT $2)`,
     `DELETE FROM sessions
       WHERE id IN (SELECT id FROM sessions WHERE ends_at <= $1 OR last_seen_at > $1 + ${CLOCKS_APART} LIMIT $2)`,
   ],
 }
 
-/** Deletes old rows. They are not brought to the disk: the next change takes that there. */
-export function createPurge({ db, write }: Pick<Context, 'db' | 'write'>): Store['purge'] {
+/** Purges are not flushed to disk: the next change does that. */
+export function createPurge({ db, write }: Context): Store['purge'] {
   const prepared = Object.fromEntries(
     Object.entries(PURGES).map(([what, statements]) => [what, statements.map((sql) => db.prepare(sql))]),
   ) as Record<Purgeable, Statement[]>

@@ -16,17 +16,18 @@ import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { CopyContents, Restored, RestoreOptions } from '../opened.ts'
 import { databaseEntry, record } from '../shared/audit.ts'
+import { inspectBackup, inTemporaryFolder, syncToDisk } from './backup.ts'
+import { withDatabase } from './connection.ts'
 import { createRunner } from './context.ts'
-import { inspectCopy, inTemporaryFolder, syncToDisk, withSentence } from './copy.ts'
 import { recoverLog } from './disk.ts'
-import { belongsTo, ifThere, isLogAlone, logSize, preparePlace, realPlace, sideFilesOf } from './files.ts'
+import { isLocked, toOperatorError } from './explain.ts'
+import { belongsTo, ignoreMissing, isLogAlone, logSize, prepareFile, resolveLinks, sideFilesOf } from './files.ts'
 import { migrate } from './migrate.ts'
-import { isLocked } from './retry-locked.ts'
 
 /**
- * Puts a copy in the place of a database that nobody uses, and keeps what was there under another name. Until the last
- * rename the old database is in its place, whole; after it the new one is. Throws OperatorError, which says whether that has
- * happened; if not, nothing has changed.
+ * Replaces a database that is not in use with a backup, and keeps the old one under another name. The last rename switches
+ * from the whole old database to the whole new one. Throws OperatorError, which tells whether that has happened; if not,
+ * nothing has changed.
  */
 export async function restoreSqlite(
   path: string,
@@ -36,23 +37,23 @@ export async function restoreSqlite(
   let restored: Restored | undefined
   let putLogBack: (() => void) | undefined
   try {
-    const place = realPlace(path)
+    const place = resolveLinks(path)
     if (typeof source === 'string') assertBackup(source, place)
     const isNew = !existsSync(place)
     const aside = nameAside(place, now())
     putLogBack = moveLogAside(place, aside)
-    // Where there was no database, there is something to lock now, so that no server starts on a new one meanwhile.
-    const database = preparePlace(path, { create: true })
+    // Creates a missing database, so that it can be locked: no server may start on a new one meanwhile.
+    const database = prepareFile(path, { create: true })
     return await inTemporaryFolder(`${database}.restore-`, async (folder) => {
       const wal = join(folder, 'wal')
-      ifThere(() => copyFileSync(`${database}-wal`, wal))
-      const lock = keepOthersOut(database, join(folder, 'lock.db'))
+      ignoreMissing(() => copyFileSync(`${database}-wal`, wal))
+      const lock = lockDatabase(database, join(folder, 'lock.db'))
       try {
         const copy = join(folder, 'copy.db')
         const bytes = typeof source === 'string' ? createReadStream(source) : source
         await pipeline(bytes, createWriteStream(copy, { mode: 0o600 }))
         const audit = { author, at: now() }
-        const contents = prepare(copy, { source, database, revokeAllTokens, audit })
+        const contents = prepareCopy(copy, { source, database, revokeAllTokens, audit })
         chownSync(copy, statSync(database).uid, -1)
         syncToDisk(copy)
         if (!isNew) moveAside(database, lock ? undefined : wal, aside)
@@ -62,7 +63,7 @@ export async function restoreSqlite(
         syncToDisk(dirname(database))
         return restored
       } finally {
-        // Only what was made for the lock.
+        // Deletes only the file that was created for the lock.
         if (isNew && !restored && statSync(database, { throwIfNoEntry: false })?.size === 0) rmSync(database)
         lock?.close()
       }
@@ -70,16 +71,16 @@ export async function restoreSqlite(
   } catch (error) {
     if (restored) {
       const before = restored.replaced ? ` (what was there before is ${restored.replaced})` : ''
-      throw withSentence(`Restored${before}, but then something failed`, error, path)
+      throw toOperatorError(`Restored${before}, but then something failed`, error, path)
     }
     putLogBack?.()
-    throw withSentence('Nothing was restored', error, path)
+    throw toOperatorError('Nothing was restored', error, path)
   }
 }
 
 /**
- * Throws OperatorError where this is the database itself, whose locks the reading would drop, or was copied file by file and
- * lacks what is in the other file.
+ * Throws OperatorError if the file is the database itself, whose locks reading it would drop, or was copied without its
+ * write-ahead log.
  */
 function assertBackup(file: string, database: string): void {
   if (belongsTo(database, file)) throw new OperatorError(`${file} belongs to the database itself`)
@@ -87,7 +88,7 @@ function assertBackup(file: string, database: string): void {
   throw new OperatorError(`a part of ${file} is in ${file}-wal: make a backup of it, with DATABASE_URL=sqlite:${file}`)
 }
 
-/** The name that what is replaced now gets: one that nothing has yet, also where this is the second time in a second. */
+/** An unused name for the old database, even for the second restore in a second. */
 function nameAside(database: string, now: number): string {
   const name = `${database}.replaced-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
   let unused = name
@@ -95,7 +96,7 @@ function nameAside(database: string, now: number): string {
   return unused
 }
 
-/** Gives a log whose database is missing another name: SQLite would delete it. Returns what undoes that. */
+/** Renames a log whose database is missing, which SQLite would delete. Returns a function that undoes that. */
 function moveLogAside(database: string, aside: string): (() => void) | undefined {
   if (!isLogAlone(database)) return undefined
   const [[log], [logAside]] = [sideFilesOf(database), sideFilesOf(aside)]
@@ -104,17 +105,23 @@ function moveLogAside(database: string, aside: string): (() => void) | undefined
 }
 
 /**
- * Locks a database for as long as the connection that is returned is open. Throws OperatorError where any process has it
- * open. Returns undefined where it is too damaged to be locked; a server that runs then notices that it was replaced.
+ * Locks a database until the returned connection is closed. Throws OperatorError if any process has it open. Returns
+ * undefined if it is too damaged to be locked; a server that has it open then notices the replacement.
  */
-function keepOthersOut(database: string, link: string): Database.Database | undefined {
+function lockDatabase(database: string, link: string): Database.Database | undefined {
+  let db: Database.Database | undefined
   try {
-    // What is in the -wal file goes into the database, so that one rename replaces all of it.
+    // Moves the log into the database, so that one rename replaces all of it.
     recoverLog(database)
-    // By another name, because a connection deletes the -wal file beside its own when it is closed.
+    // Under another name, because a connection deletes the -wal file beside its own when it closes.
     linkSync(database, link)
-    return lockedConnection(link)
+    db = new Database(link, { fileMustExist: true, timeout: 0 })
+    // In exclusive mode SQLite asks for the lock that every other connection shares.
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.exec('BEGIN EXCLUSIVE')
+    return db
   } catch (error) {
+    db?.close()
     if (isLocked(error)) {
       throw new OperatorError(`${database} is in use: stop the server, and let no command run`, { cause: error })
     }
@@ -123,61 +130,40 @@ function keepOthersOut(database: string, link: string): Database.Database | unde
   }
 }
 
-/** A connection that nobody can be beside: in exclusive mode it asks for the lock that all others share. */
-function lockedConnection(file: string): Database.Database {
-  const db = new Database(file, { fileMustExist: true, timeout: 0 })
-  try {
-    db.pragma('locking_mode = EXCLUSIVE')
-    db.exec('BEGIN EXCLUSIVE')
-    return db
-  } catch (error) {
-    db.close()
-    throw error
-  }
-}
-
 interface Preparation {
   source: unknown
-  /** Where the copy will be moved to. */
+  /** The path that the copy will get. */
   database: string
   revokeAllTokens: boolean
   audit: Audit
 }
 
-/** Prepares the copy of a backup. What is wrong with it is said of the backup, by its name. */
-function prepare(copy: string, preparation: Preparation): CopyContents {
-  try {
-    return prepareCopy(copy, preparation)
-  } catch (error) {
-    const { source } = preparation
-    const name = typeof source === 'string' ? source : 'from standard input'
-    throw withSentence(`the backup ${name} cannot be used`, error, copy)
-  }
-}
-
+/** Checks and migrates the copy of a backup, and records the restore in it. Errors name the backup. */
 function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }: Preparation): CopyContents {
-  const found = inspectCopy(copy)
-  const db = new Database(copy)
+  const file = typeof source === 'string' ? source : undefined
   try {
-    db.pragma('journal_mode = DELETE')
-    migrate(db)
-    const after = { file: typeof source === 'string' ? source : '-', revoke_all_tokens: revokeAllTokens }
-    db.transaction(() => {
-      createRunner(db).run(record(audit, [databaseEntry('database restored', database, {}, after)]))
-      // A session in the backup may have been ended since.
-      db.exec('DELETE FROM sessions; DELETE FROM login_codes')
-      // Not marked as revoked but gone: that needs no clock.
-      if (revokeAllTokens) db.exec('DELETE FROM tokens')
-    })()
+    const found = inspectBackup(copy)
+    withDatabase(copy, {}, (db) => {
+      db.pragma('journal_mode = DELETE')
+      migrate(db)
+      const after = { file: file ?? '-', revoke_all_tokens: revokeAllTokens }
+      db.transaction(() => {
+        createRunner(db).run(record(audit, [databaseEntry('database restored', database, {}, after)]))
+        // A session in the backup may have been ended since.
+        db.exec('DELETE FROM sessions; DELETE FROM login_codes')
+        // Deleted rather than marked as revoked, which would depend on the clock.
+        if (revokeAllTokens) db.exec('DELETE FROM tokens')
+      })()
+    })
     return revokeAllTokens ? { ...found, newestTokenAt: undefined } : found
-  } finally {
-    db.close()
+  } catch (error) {
+    throw toOperatorError(`the backup ${file ?? 'from standard input'} cannot be used`, error, copy)
   }
 }
 
 /**
- * Gives the old database another name. Until it is replaced it has both names. `wal` is the -wal file of one that SQLite could
- * not read, as it was.
+ * Gives the old database a second name, which it keeps when it is replaced. `wal`: a copy of the log of a database that SQLite
+ * could not read.
  */
 function moveAside(database: string, wal: string | undefined, aside: string): void {
   linkSync(database, aside)

@@ -7,41 +7,28 @@ import { createBatch } from '../batch.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/tokens.ts'
 
-interface Options extends Context {
-  /** The application that a token was issued to; undefined where it was removed. */
-  applicationOf: (key: ApplicationKey) => Application | undefined
-  observe: Observer
-}
-
 /** How many turns of the event loop a commit waits for more writes: it costs as much as dozens of them. */
 const COMMIT_TURNS = 9
 
-/** How many writes may wait for an answer: at 1 ms per fsync, 50 ms of work. */
+/** How many writes may be unanswered: at 1 ms per fsync, 50 ms of work. */
 const MAX_WRITES = 1024
 
-/** One of the writes that are made in batches. */
 type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
 
-/** The tokens in SQLite: issued, looked up, revoked. */
-export function createTokens({
-  db,
-  changes,
-  reader,
-  retryLocked,
-  assertWritable,
-  assertRoom,
-  committed,
-  applicationOf,
-  observe,
-}: Options): Tokens {
+/** `applicationOf` returns undefined for an application that was removed. */
+export function createTokens(
+  { db, changes, reader, retryLocked, assertWritable, assertRoom, committed }: Context,
+  applicationOf: (key: ApplicationKey) => Application | undefined,
+  observe: Observer,
+): Tokens {
   const insertToken = db.prepare(sql.insertToken)
   const selectToken = db.prepare(sql.findToken)
   const revokeToken = db.prepare(sql.revokeToken)
 
-  // The key is the id as text, for no two buffers are the same key; the hash is text too, which takes half the memory.
+  // The key is the id as text, because two buffers are never the same key; the hash as text takes half the memory.
   const rowOf = changes.cached('tokens', (id: string) => {
-    const row = selectToken.get(Buffer.from(id, 'latin1')) as TokenRow | undefined
-    return row && { ...row, secret_hash: row.secret_hash.toString('latin1') }
+    const row = selectToken.get(Buffer.from(id, 'latin1')) as Omit<StoredToken, 'id'> | undefined
+    return row && { ...row, secretHash: row.secretHash.toString('latin1') }
   })
 
   /** Group commit (docs/adr/0002): the writes of a batch are one transaction, and are answered after one fsync. */
@@ -81,31 +68,16 @@ export function createTokens({
 
     findToken: reader((id: Buffer) => {
       const row = rowOf(id.toString('latin1'))
-      return row && { stored: toToken(id, row), application: applicationOf(row.application_id) }
+      if (!row) return undefined
+      const { secretHash, applicationKey, generation, issuedAt, revokedAt } = row
+      const hash = Buffer.from(secretHash, 'latin1')
+      const stored = { id, secretHash: hash, applicationKey, generation, issuedAt, revokedAt }
+      return { stored, application: applicationOf(applicationKey) }
     }),
   }
 }
 
-interface TokenRow {
-  secret_hash: Buffer
-  application_id: ApplicationKey
-  generation: number
-  issued_at: number
-  revoked_at: number | null
-}
-
-function toToken(id: Buffer, row: Omit<TokenRow, 'secret_hash'> & { secret_hash: string }): StoredToken {
-  return {
-    id,
-    secretHash: Buffer.from(row.secret_hash, 'latin1'),
-    applicationKey: row.application_id,
-    generation: row.generation,
-    issuedAt: row.issued_at,
-    revokedAt: row.revoked_at,
-  }
-}
-
-/** What is known of use, in SQLite. It is not brought to the disk: the next change takes it there. */
+/** Usage is not flushed to disk: the next change does that. */
 export function createUsage({ db, read, write }: Context): Usage {
   const addTokenCount = db.prepare(sql.addTokenCount)
   const recordApplicationUse = db.prepare(sql.recordApplicationUse)
@@ -121,7 +93,7 @@ export function createUsage({ db, read, write }: Context): Usage {
     }),
   ).immediate
   const recordAll = db.transaction((uses: readonly SecretUse[]) => {
-    for (const one of uses) recordSecretUse.run(one)
+    for (const use of uses) recordSecretUse.run(use)
   }).immediate
 
   return {

@@ -4,15 +4,9 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createChanges } from '../../../src/store/shared/changes.ts'
-import { createCachedRegistry, createChangeDetector, createReader } from '../../../src/store/sqlite/changes.ts'
+import { createCachedRegistry } from '../../../src/store/sqlite/changes.ts'
 import { createCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
-import {
-  type Context,
-  createAccess,
-  createChange,
-  createRunner,
-  createShared,
-} from '../../../src/store/sqlite/context.ts'
+import { createContext, createShared } from '../../../src/store/sqlite/context.ts'
 import { createPurge } from '../../../src/store/sqlite/purge.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { createTokens, createUsage } from '../../../src/store/sqlite/tokens.ts'
@@ -141,23 +135,21 @@ t.test('Checkpoints: where one fails the reason is kept; where an fsync failed t
 
 t.test('Full log: whether there is room again is looked at outside of a transaction, before every write', async (t) => {
   const db = openTables(t, newFile(t))
-  const changes = createChangeDetector(db, { assertUsable() {} })
   const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust() {} })
   const looks: boolean[] = []
-  const rules = { assertWritable() {}, assertRoom: () => void looks.push(db.inTransaction) }
-  const context: Context = {
-    db,
-    changes,
-    reader: createReader(changes, retryLocked),
+  const assertRoom = () => void looks.push(db.inTransaction)
+  const guards = {
     retryLocked,
-    ...rules,
-    ...createAccess({ retryLocked, ...rules, assertUsable() {}, countCommit() {} }),
+    assertUsable() {},
+    assertWritable() {},
+    assertRoom,
+    countCommit() {},
     async committed() {},
   }
-  const change = createChange(context)
-  const shared = createShared({ ...context, runner: createRunner(db), change, assertNotMoved() {} })
-  const { applicationOf } = createCachedRegistry(context)
-  const tokens = createTokens({ ...context, applicationOf, observe() {} })
+  const context = createContext(db, guards)
+  const shared = createShared(context, () => {})
+  const { applicationOf } = createCachedRegistry(db, context.changes, context.reader)
+  const tokens = createTokens(context, applicationOf, () => {})
   const usage = createUsage(context)
   const token = newToken()
   await tokens.addToken(token)

@@ -3,8 +3,8 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { OperatorError } from '../../../src/domain/operator-error.ts'
 import { assertSqliteVersion } from '../../../src/store/sqlite/connection.ts'
-import { withSentence } from '../../../src/store/sqlite/copy.ts'
-import { createRetryLocked, explain } from '../../../src/store/sqlite/retry-locked.ts'
+import { explain, toOperatorError } from '../../../src/store/sqlite/explain.ts'
+import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const error = (code: string) => Object.assign(new Error('disk I/O error'), { code })
@@ -61,7 +61,7 @@ t.test('Explain: what is not allowed, by whom and to whom', async (t) => {
 
 t.test('Copies: what an operator can mend is one sentence, and a bug stays a bug', async (t) => {
   const folder = temporaryFolder(t)
-  const say = (error: unknown) => withSentence('Nothing was done', error, `${folder}/copy.db`)
+  const say = (error: unknown) => toOperatorError('Nothing was done', error, `${folder}/copy.db`)
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { syscall: 'write', code: 'ENOSPC' })
   for (const [cause, sentence] of [
     [full, `the disk is full. Free some space on the file system of ${folder}.`],

@@ -13,7 +13,7 @@ import fs, {
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { backUpSqlite } from '../../../src/store/sqlite/backup.ts'
-import { belongsTo, ifThere, preparePlace, tighten } from '../../../src/store/sqlite/files.ts'
+import { belongsTo, ignoreMissing, prepareFile, restrictToOwner } from '../../../src/store/sqlite/files.ts'
 import { restoreSqlite } from '../../../src/store/sqlite/restore.ts'
 import { AUTHOR } from '../../support/on.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -75,12 +75,12 @@ t.test(
   'Place: side files that another process deletes amid opening, tightening or a restore are not missed',
   async (t) => {
     const opened = await leftOpen(t)
-    t.equal(await closedAmid('accessSync', () => t.equal(preparePlace(opened, { create: false }), opened)), 2)
+    t.equal(await closedAmid('accessSync', () => t.equal(prepareFile(opened, { create: false }), opened)), 2)
 
     const file = await leftOpen(t)
     for (const one of [file, `${file}-wal`, `${file}-shm`]) chmodSync(one, 0o644)
-    t.equal(await closedAmid('statSync', () => tighten(file)), 2)
-    t.doesNotThrow(() => tighten(file))
+    t.equal(await closedAmid('statSync', () => restrictToOwner(file)), 2)
+    t.doesNotThrow(() => restrictToOwner(file))
     t.equal(statSync(file).mode & 0o777, 0o600)
 
     const restored = await leftOpen(t)
@@ -89,7 +89,7 @@ t.test(
     const options = { revokeAllTokens: false, now: Date.now, author: AUTHOR }
     t.equal(await closedAmid('copyFileSync', () => restoreSqlite(restored, backup, options)), 1)
     t.notOk(belongsTo(restored, `${restored}-wal`), 'what is not there belongs to nobody')
-    t.throws(() => ifThere(() => mkdirSync('/')), { code: 'EEXIST' }, 'all else is an error')
+    t.throws(() => ignoreMissing(() => mkdirSync('/')), { code: 'EEXIST' }, 'all else is an error')
   },
 )
 
@@ -100,7 +100,7 @@ t.test('Place: a file or a folder that this process may not change is refused', 
       if (one === path) throw Object.assign(new Error(`denied: ${path}`), { code: 'EACCES' })
     }
     await replacing('accessSync', deny, () =>
-      t.throws(() => preparePlace(file, { create: true }), { message: `denied: ${path}` }),
+      t.throws(() => prepareFile(file, { create: true }), { message: `denied: ${path}` }),
     )
   }
 })
@@ -164,5 +164,5 @@ t.test('Place: what nobody can make or change ends in a sentence, or stays as it
   const message =
     /^The database \/proc\/token-server\/store\.db cannot be opened: ENOENT: .* mkdir '\/proc\/token-server'\.$/
   t.match(await refusal('/proc/token-server/store.db'), message)
-  t.doesNotThrow(() => tighten('/proc/self/stat'))
+  t.doesNotThrow(() => restrictToOwner('/proc/self/stat'))
 })

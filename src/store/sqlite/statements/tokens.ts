@@ -1,15 +1,16 @@
-// Tokens.
-
 export const insertToken = `
   INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at) VALUES (?, ?, ?, ?, ?)`
 
 export const findToken = `
-  SELECT secret_hash, application_id, generation, issued_at, revoked_at FROM tokens WHERE id = ?`
+  SELECT secret_hash AS secretHash, application_id AS applicationKey, generation,
+         issued_at AS issuedAt, revoked_at AS revokedAt
+    FROM tokens
+   WHERE id = ?`
 
 export const revokeToken = `
   UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`
 
-// What requests for tokens and checks need of the registry.
+// The registry, as token requests and checks need it.
 
 export const findApplication = `
   SELECT json FROM applications_as_json WHERE client_id = ?`
@@ -27,7 +28,7 @@ export const mostImportedSecrets = `
            WHERE digest GLOB '$scrypt$*'
            GROUP BY application_id)`
 
-// What was used, and how often.
+// Usage.
 
 export const addTokenCount = `
   INSERT INTO token_counts (hour, application_id, issued, refused)

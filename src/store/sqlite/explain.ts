@@ -1,0 +1,68 @@
+import { type Stats, statfsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import Database from 'better-sqlite3'
+import { OperatorError } from '../../domain/operator-error.ts'
+import { withPeriod } from '../../domain/text.ts'
+
+export function isLocked(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
+}
+
+export function isFsyncFailure(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_IOERR_FSYNC'
+}
+
+/** Whether the error comes from SQLite, the file system or this program's rules. Any other is a bug. */
+export function isExpected(error: unknown): error is Error {
+  if (error instanceof OperatorError || error instanceof Database.SqliteError) return true
+  return error instanceof Error && 'syscall' in error
+}
+
+/** Returns an expected error as one sentence for the operator, and any other unchanged. */
+export function toOperatorError(beginning: string, error: unknown, file: string): unknown {
+  if (!isExpected(error)) return error
+  const cause = error instanceof OperatorError ? withPeriod(error.message) : explain(error, file)
+  return new OperatorError(`${beginning}: ${cause}`, { cause: error })
+}
+
+/** With less free space than this a disk counts as full: SQLite needs some pages in each of three files. */
+const LITTLE_BYTES = 256 * 1024
+
+/** Codes of the file system and SQLite for a full disk, among many other causes. */
+const MAYBE_FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_CANTOPEN|SQLITE_IOERR)/
+const SURELY_FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)/
+
+/** Why a database failed, and how to fix it. SQLite's own `disk I/O error` may mean a full disk or a broken one. */
+export function explain(error: Error & { code?: string; path?: string }, file: string, statfs = statfsSync): string {
+  const { code = '', message } = error
+  if (code === 'EACCES' || code === 'EPERM') return explainPermission(...nearestExisting(resolve(error.path ?? file)))
+  if (code === 'EROFS') return 'its file system is read-only. Mount it writable, or name another place in DATABASE_URL.'
+  if (code.startsWith('SQLITE_BUSY')) return 'another program has locked it. End that program.'
+  if (MAYBE_FULL.test(code)) {
+    const [folder] = nearestExisting(dirname(resolve(file)))
+    const { bavail, bsize, files, ffree } = statfs(folder)
+    if (files > 0 && ffree === 0) return `the file system of ${folder} has no inode left. Delete some files there.`
+    if (SURELY_FULL.test(code) || bavail * bsize < LITTLE_BYTES) {
+      return `the disk is full. Free some space on the file system of ${folder}.`
+    }
+  }
+  return code.startsWith('SQLITE_') ? `${message} (${code}).` : `${message}.`
+}
+
+function explainPermission(path: string, { uid, mode }: Stats): string {
+  const user = process.getuid?.()
+  const fix = uid === user ? `Make it writable (chmod u+rwX ${path})` : `Give it to that user (chown ${user} ${path})`
+  return (
+    `${path} belongs to uid ${uid} (mode ${(mode & 0o777).toString(8)}), and this process, uid ${user}, may not write there. ` +
+    `${fix}, or name another place in DATABASE_URL.`
+  )
+}
+
+/** The path itself or its nearest folder that exists and is visible. */
+function nearestExisting(path: string): [path: string, stats: Stats] {
+  try {
+    return [path, statSync(path)]
+  } catch {
+    return nearestExisting(dirname(path))
+  }
+}
