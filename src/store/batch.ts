@@ -7,13 +7,14 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Returns a function that adds an item to a batch and resolves to that item's result, or rejects with the error of the whole
- * batch. Each batch is one round trip to the database; items that arrive during it form the next batch, so no item is
- * answered by a round trip that began before the item arrived.
+ * Returns a function that adds an item to a batch and resolves to that item's result, or rejects with the error of the
+ * whole batch. Each batch is one round trip to the database; items that arrive during it form the next batch, so no
+ * item is answered by a round trip that began before the item arrived.
  *
- * A batch waits while every turn of the event loop brings more items, at most `maxTurns`: the more a round trip costs, the
- * more turns are worth it (docs/performance). `roundTrip` calls `take` when it begins, and again at each retry because the
- * database was locked: items that have arrived since then join the batch. It returns the results in the order of the items.
+ * A batch waits while every turn of the event loop brings more items, at most `maxTurns`: the more a round trip costs,
+ * the more turns are worth it (docs/performance). `roundTrip` calls `take` when it begins, and again at each retry
+ * because the database was locked: items that have arrived since then join the batch. It returns the results in the
+ * order of the items.
  *
  * At most `maxItems` may be unanswered. Another one is rejected at once with StoreUnavailable and never executed.
  */

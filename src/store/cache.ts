@@ -25,12 +25,12 @@ export function cacheLookup<Key, Value>(
     const value = found.get(key)
     // Misses are cached too, so that timing does not reveal whether a name exists.
     if (value !== undefined || missing.get(key)) return value
-    const looked = lookUp(key)
+    const result = lookUp(key)
     // Where misses are cached, keys are names from requests.
     const kept = missCapacity > 0 ? onItsOwn(key) : key
-    if (looked !== undefined) found.set(kept, looked)
+    if (result !== undefined) found.set(kept, result)
     else if (missCapacity > 0 && !isLong(key)) missing.set(kept, true)
-    return looked
+    return result
   }
 
   cached.clear = () => {
@@ -40,7 +40,7 @@ export function cacheLookup<Key, Value>(
   return cached
 }
 
-/** A map in two generations: when the recent one has `capacity` entries it becomes the old one, and the old one is dropped. */
+/** A map in two generations: a recent one with `capacity` entries becomes the old one, and the old one is dropped. */
 export function createCache<Key, Value>(capacity = CAPACITY) {
   let recent = new Map<Key, Value>()
   let old = new Map<Key, Value>()

@@ -49,10 +49,10 @@ export interface CopyOptions {
 }
 
 /**
- * Copies a store into an empty one, all or nothing, and compares the rows afterwards. First it marks the source as moving,
- * which freezes the registry: the pages are consistent without a long read transaction, which would let the source's log
- * grow. Tokens may still change meanwhile; `withPrevious` looks those up. Throws OperatorError, and then removes the mark
- * unless the copy may have been committed.
+ * Copies a store into an empty one, all or nothing, and compares the rows afterwards. First it marks the source as
+ * moving, which freezes the registry: the pages are consistent without a long read transaction, which would let the
+ * source's log grow. Tokens may still change meanwhile; `withPrevious` looks those up. Throws OperatorError, and then
+ * removes the mark unless the copy may have been committed.
  */
 export async function copy(source: Source, openTarget: () => Promise<Target>, options: CopyOptions): Promise<Copied> {
   try {

@@ -9,8 +9,8 @@ export const LARGE_LOG = 64 * 1024 ** 2
 export const FULL_LOG = 1024 ** 3
 
 /**
- * A read-only view of a store: it creates, migrates and locks nothing, and works with other versions' schemas too. Times are
- * milliseconds since the epoch. Its methods reject with StoreUnavailable or the driver's error.
+ * A read-only view of a store: it creates, migrates and locks nothing, and works with other versions' schemas too.
+ * Times are milliseconds since the epoch. Its methods reject with StoreUnavailable or the driver's error.
  */
 export interface Inspector {
   /** The database and its version: `SQLite 3.54.1`. */

@@ -18,8 +18,8 @@ import type { Previous } from './previous.ts'
 // A database's code and driver are loaded only where that database is used.
 
 /**
- * Opens a store and migrates it to this program's version. Throws StoreUnavailable if it cannot be opened, and OperatorError
- * if it does not exist and may not be created.
+ * Opens a store and migrates it to this program's version. Throws StoreUnavailable if it cannot be opened, and
+ * OperatorError if it does not exist and may not be created.
  */
 export async function openStore(location: DatabaseLocation, options: OpenOptions): Promise<Opened> {
   if (location.kind === 'sqlite') return openSqliteStore(location, options)
@@ -44,11 +44,11 @@ export async function openPrevious(location: SqliteLocation, options: OpenOption
   })
   if (store.move.isCopied()) return store
   await store.close()
-  throw new OperatorError(
+  const problem =
     store.movedTo === undefined
-      ? `PREVIOUS_DATABASE_URL: ${store.database} was not copied to another database: "token-server store copy" does that.`
-      : `PREVIOUS_DATABASE_URL: ${store.database} is being copied to ${store.movedTo}, or that did not end: wait, or copy it again.`,
-  )
+      ? 'was not copied to another database: "token-server store copy" does that.'
+      : `is being copied to ${store.movedTo}, or that did not end: wait, or copy it again.`
+  throw new OperatorError(`PREVIOUS_DATABASE_URL: ${store.database} ${problem}`)
 }
 
 /** Copies a store, which may be in use, to an empty one. Throws OperatorError. */

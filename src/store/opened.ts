@@ -11,7 +11,7 @@ export interface OpenOptions {
   create?: boolean
   /**
    * Whether to flush the whole store to disk first, unless another process has it open; false by default. For the first
-   * process of a server. After a failed fsync this is always done, and opening fails if another process has the store open.
+   * process of a server. After a failed fsync this is always done, and opening fails if another process has it open.
    */
   recover?: boolean
   /** Receives durations, and when the connection to the store is lost and restored. */
@@ -72,7 +72,7 @@ export function leaveOpen(connection: object): void {
   connections.push(connection)
 }
 
-/** Whether the process must be killed rather than exit, because at exit the driver closes connections that were left open. */
+/** Whether the process must be killed: at a normal exit the driver would close the connections that were left open. */
 export function isAnyLeftOpen(): boolean {
   return connections.length > 0
 }

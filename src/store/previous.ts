@@ -24,9 +24,9 @@ interface Options {
 const CHECKS_PER_LIFETIME = 60
 
 /**
- * A store that also looks up tokens in the previous store, whose server may go on issuing and revoking until it ends. A token
- * exists if either store has it, and is revoked if it is revoked in either; its application always comes from the present
- * store. The previous store is closed when a token's lifetime has passed and its last token has expired.
+ * A store that also looks up tokens in the previous store, whose server may go on issuing and revoking until it ends. A
+ * token exists if either store has it, and is revoked if it is revoked in either; its application always comes from the
+ * present store. The previous store is closed when a token's lifetime has passed and its last token has expired.
  */
 export function withPrevious(store: Opened, previous: Previous, options: Options): Opened {
   const { ask, isOpen, close } = closeWhenExpired(previous, options)

@@ -17,9 +17,9 @@ import { openSqlite } from './store.ts'
 const LOCK_TIMEOUT_MS = 10_000
 
 /**
- * Copies a database, which may be in use, as of one moment. The connection is read-only and migrates nothing. A file appears
- * under its name, replacing an earlier one, when it is complete and on disk; for other targets the copy is first written
- * beside the database. Throws OperatorError.
+ * Copies a database, which may be in use, as of one moment. The connection is read-only and migrates nothing. A file
+ * appears under its name, replacing an earlier one, when it is complete and on disk; for other targets the copy is
+ * first written beside the database. Throws OperatorError.
  */
 export async function backUpSqlite(
   path: string,

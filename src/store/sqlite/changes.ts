@@ -19,8 +19,8 @@ interface Counts {
 export type ChangeDetector = ReturnType<typeof createChangeDetector>
 
 /**
- * Caches look-ups until their results change (docs/adr/0009). The caches are current as of the last `refresh`, so read them
- * through a `Reader`, which refreshes first. A refresh does not see this connection's own changes: call `invalidate`.
+ * Caches look-ups until their results change (docs/adr/0009). The caches are current as of the last `refresh`, so read
+ * them through a `Reader`, which refreshes first. This connection's own changes are not detected: call `invalidate`.
  */
 export function createChangeDetector(db: Database, { assertUsable }: { assertUsable: () => void }) {
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
@@ -31,7 +31,7 @@ export function createChangeDetector(db: Database, { assertUsable }: { assertUsa
 
   /**
    * Clears the caches of what other connections have changed. Reads the table `changes` only if another connection has
-   * committed since the last call. Throws the error of `assertUsable`, or an SqliteError if the database cannot be read.
+   * committed since the last call. Throws the error of `assertUsable`, or an SqliteError.
    */
   function refresh(): void {
     assertUsable()
@@ -62,8 +62,8 @@ export function createChangeDetector(db: Database, { assertUsable }: { assertUsa
 export type Reader = <Key, Result>(read: (key: Key) => Result) => (key: Key) => Promise<Result>
 
 /**
- * Runs the cached reads of one turn of the event loop together at its end, after one refresh. Each of them, and its request,
- * began before that refresh (docs/adr/0009).
+ * Runs the cached reads of one turn of the event loop together at its end, after one refresh. Each of them, and its
+ * request, began before that refresh (docs/adr/0009).
  */
 export function createReader(changes: ChangeDetector, retryLocked: RetryLocked): Reader {
   const add = createBatch<{ read: (key: never) => unknown; key: unknown }, unknown>(

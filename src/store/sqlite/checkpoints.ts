@@ -12,7 +12,7 @@ const COMMITS = 16
 const EMPTYING_MS = 50
 
 /** The result of a checkpoint: whether it was blocked, the pages in the log, and how many of them are copied. */
-interface Answer {
+interface CheckpointResult {
   busy: number
   log: number
   checkpointed: number
@@ -24,23 +24,23 @@ interface Options {
   /** Throws StoreUnavailable if nothing may be written. */
   assertWritable: () => void
   /**
-   * The number of uncopied pages that are copied at once: 16 MB. That blocks the event loop for some milliseconds: four times
-   * as long as SQLite's default and a quarter as often, so that it delays less than one request in a hundred. What a reader
-   * has blocked is copied at once when the reader ends: 0.44 s for 206 MB.
+   * The number of uncopied pages that are copied at once: 16 MB. That blocks the event loop for some milliseconds: four
+   * times as long as SQLite's default and a quarter as often, so that it delays less than one request in a hundred.
+   * What a reader has blocked is copied at once when the reader ends: 0.44 s for 206 MB.
    */
   pages?: number
   large?: number
   full?: number
 }
 
-/** Copies the write-ahead log into the database. SQLite's own `wal_autocheckpoint` would not report a failed checkpoint. */
+/** Copies the write-ahead log into the database. SQLite's own `wal_autocheckpoint` would not report failures. */
 export function createCheckpoints(
   db: Database.Database,
   { distrust, assertWritable, pages = 4000, large = LARGE_LOG, full = FULL_LOG }: Options,
 ) {
-  const look = db.prepare<[], Answer>(sql.lookAtLog)
-  const copy = db.prepare<[], Answer>(sql.copyLog)
-  const empty = db.prepare<[], Answer>(sql.emptyLog)
+  const measure = db.prepare<[], CheckpointResult>(sql.measureLog)
+  const copy = db.prepare<[], CheckpointResult>(sql.copyLog)
+  const empty = db.prepare<[], CheckpointResult>(sql.emptyLog)
   const bytesPerPage = (db.pragma('page_size', { simple: true }) as number) + 24
   let commits = 0
   let isFull = false
@@ -52,21 +52,21 @@ export function createCheckpoints(
   }
 
   /** Call it only when the disk has just answered: a checkpoint waits for the disk, and blocks. */
-  function copyNowAndThen(): void {
+  function checkpointIfDue(): void {
     if (commits < COMMITS) return
     commits = 0
     attempt(copyIfDue)
   }
 
   function copyIfDue(): undefined {
-    const { log, checkpointed } = look.get() as Answer
+    const { log, checkpointed } = measure.get() as CheckpointResult
     if (log - checkpointed >= pages) copy.get()
     isFull = log * bytesPerPage >= full
   }
 
   /**
-   * Copies what is due, and empties a large log. Returns its size and the cause if that failed. Call it only when the disk has
-   * just answered.
+   * Copies what is due, and empties a large log. Returns its size and the cause if that failed. Call it only when the
+   * disk has just answered.
    */
   function backlog(): Backlog | undefined {
     // Needed in the leader, which purges and never waits for a commit.
@@ -81,13 +81,13 @@ export function createCheckpoints(
 
   /** Returns the cause if that failed. Copying takes long, so it is done first, without blocking other processes. */
   function emptyLog(): string | undefined {
-    const { log, checkpointed } = copy.get() as Answer
+    const { log, checkpointed } = copy.get() as CheckpointResult
     if (checkpointed < log) return 'a reader does not let go of an old state'
     return empty.get()?.busy ? 'there is always a reader or a writer' : undefined
   }
 
   /** Throws StoreUnavailable if the log is full. Not within a transaction, where every checkpoint fails. */
-  function assertRoom(): void {
+  function assertLogNotFull(): void {
     if (!isFull) return
     assertWritable()
     const cause = attempt(emptyLog)
@@ -106,5 +106,5 @@ export function createCheckpoints(
     }
   }
 
-  return { countCommit, copyNowAndThen, backlog, assertRoom }
+  return { countCommit, checkpointIfDue, backlog, assertLogNotFull }
 }

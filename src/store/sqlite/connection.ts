@@ -14,8 +14,8 @@ const OPEN_TIMEOUT_MS = 10_000
 
 /**
  * Opens a SQLite file or `:memory:`, migrates it, and hands the connection to `use`. If any of that fails it closes the
- * connection and throws: OperatorError if the file does not exist and may not be created, else StoreUnavailable with the
- * path, the cause and how to fix it. A bug's error stays as it is.
+ * connection and throws: OperatorError if the file does not exist and may not be created, else StoreUnavailable with
+ * the path, the cause and how to fix it. A bug's error stays as it is.
  */
 export function openDatabase<Result>(
   path: string,

@@ -10,7 +10,7 @@ interface Guards {
   /** Throws StoreUnavailable if nothing may be written. Call it right before each commit. */
   assertWritable: () => void
   /** Throws StoreUnavailable if the log is full. Call it before each transaction that writes, not within it. */
-  assertRoom: () => void
+  assertLogNotFull: () => void
   /** Call it right after each commit whose result is not awaited on disk. */
   countCommit: () => void
   /** Call it right after every other commit: resolves when it is on disk; rejects with StoreUnavailable. */
@@ -21,7 +21,7 @@ export type Context = ReturnType<typeof createContext>
 
 /** What the parts of the SQLite store share: a connection, caches and the ways to read and write. */
 export function createContext(db: Connection, guards: Guards) {
-  const { retryLocked, assertUsable, assertWritable, assertRoom, countCommit, committed } = guards
+  const { retryLocked, assertUsable, assertWritable, assertLogNotFull, countCommit, committed } = guards
   const changes = createChangeDetector(db, guards)
 
   return {
@@ -41,7 +41,7 @@ export function createContext(db: Connection, guards: Guards) {
     /** Runs a write without waiting for the disk. No checkpoint follows, since the disk may not be answering. */
     write: <Result>(action: () => Result): Promise<Result> =>
       retryLocked(() => {
-        assertRoom()
+        assertLogNotFull()
         assertWritable()
         const result = action()
         countCommit()
@@ -52,7 +52,7 @@ export function createContext(db: Connection, guards: Guards) {
     async change<Result>(action: () => Result): Promise<Result> {
       const transact = db.transaction(action).immediate
       const result = await retryLocked(() => {
-        assertRoom()
+        assertLogNotFull()
         assertWritable()
         changes.invalidate('registry')
         return transact()

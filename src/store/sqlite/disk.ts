@@ -20,15 +20,15 @@ interface Options {
 }
 
 /**
- * Flushes writes to disk. After one failure every flush fails: the kernel may have dropped pages, so nothing written after
- * them is safe. Nothing may be written while the disk does not answer.
+ * Flushes writes to disk. After one failure every flush fails: the kernel may have dropped pages, so nothing written
+ * after them is safe. Nothing may be written while the disk does not answer.
  */
 export function createDisk({ fsync, assertSound, mark }: Options) {
   let failure: StoreUnavailable | undefined
   let overdue = 0
 
   /** Resolves when all earlier writes are on disk; rejects with StoreUnavailable, after two seconds at most. */
-  function toDisk(): Promise<void> {
+  function flush(): Promise<void> {
     return new Promise((resolve, reject) => {
       let isOverdue = false
       const timer = setTimeout(() => {
@@ -72,13 +72,13 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
     if (overdue > 0) throw new StoreUnavailable(NO_ANSWER)
   }
 
-  return { toDisk, distrust, assertTrusted, assertAnswering }
+  return { flush, distrust, assertTrusted, assertAnswering }
 }
 
-// After a failed fsync the kernel treats the lost pages as written: the next fsync succeeds, in other processes too, and a
-// power cut loses what was written before it. Only the process whose fsync failed knows. So it marks the database for all
-// processes, in the mode of the write-ahead log: that needs no space, outlives every process, and is read by the system call
-// that checks whether the file is still the same (docs/adr/0015).
+// After a failed fsync the kernel treats the lost pages as written: the next fsync succeeds, in other processes too,
+// and a power cut loses what was written before it. Only the process whose fsync failed knows. So it marks the database
+// for all processes, in the mode of the write-ahead log: that needs no space, outlives every process, and is read by
+// the system call that checks whether the file is still the same (docs/adr/0015).
 
 /** Marks a database, if possible: where no mode can be changed, nothing can be written after the gap either. */
 export function markUnsound(file: string): void {
@@ -101,8 +101,8 @@ function changeMode(file: string, change: (mode: number) => number): void {
 const CHUNK_BYTES = 1024 * 1024
 
 /**
- * Writes a log over itself, so that the kernel sees all of it as unwritten and the next fsync is true. No other process may
- * be writing to it.
+ * Writes a log over itself, so that the kernel sees all of it as unwritten and the next fsync is true. No other process
+ * may be writing to it.
  */
 export function rewriteLog(file: string): void {
   const descriptor = openSync(sideFilesOf(file)[0], 'r+')
@@ -122,12 +122,12 @@ export function rewriteLog(file: string): void {
 const RECOVERY_TIMEOUT_MS = 2000
 
 /**
- * Writes all of a database's log to disk and empties it, while no other process has the database open: what a failed fsync
- * has left only in memory is then safe. If another process has it open this does nothing, or throws OperatorError if the
- * database is marked as unsound. If the disk fails it marks the database and throws OperatorError.
+ * Writes all of a database's log to disk and empties it, while no other process has the database open: what a failed
+ * fsync has left only in memory is then safe. If another process has it open this does nothing, or throws OperatorError
+ * if the database is marked as unsound. If the disk fails it marks the database and throws OperatorError.
  *
- * It must be alone because SQLite then reads the whole log from the file and copies all of it. With other processes it would
- * trust their index of the log, and skip what they had copied without an fsync.
+ * It must be alone because SQLite then reads the whole log from the file and copies all of it. With other processes it
+ * would trust their index of the log, and skip what they had copied without an fsync.
  */
 export function recoverLog(file: string): void {
   const isRequired = isUnsound(file)
@@ -136,7 +136,8 @@ export function recoverLog(file: string): void {
     return
   }
 
-  const warning = `Until that has succeeded do not delete ${file}-wal, do not unmount the disk, and do not restart the machine.`
+  const until = `Until that has succeeded do not delete ${file}-wal, do not unmount the disk`
+  const warning = `${until}, and do not restart the machine.`
   const db = new Database(file, { fileMustExist: true, timeout: isRequired ? RECOVERY_TIMEOUT_MS : 0 })
   try {
     db.pragma('locking_mode = EXCLUSIVE')

@@ -52,10 +52,9 @@ export function explain(error: Error & { code?: string; path?: string }, file: s
 function explainPermission(path: string, { uid, mode }: Stats): string {
   const user = process.getuid?.()
   const fix = uid === user ? `Make it writable (chmod u+rwX ${path})` : `Give it to that user (chown ${user} ${path})`
-  return (
-    `${path} belongs to uid ${uid} (mode ${(mode & 0o777).toString(8)}), and this process, uid ${user}, may not write there. ` +
-    `${fix}, or name another place in DATABASE_URL.`
-  )
+  const owner = `uid ${uid} (mode ${(mode & 0o777).toString(8)})`
+  const problem = `${path} belongs to ${owner}, and this process, uid ${user}, may not write there.`
+  return `${problem} ${fix}, or name another place in DATABASE_URL.`
 }
 
 /** The path itself or its nearest folder that exists and is visible. */

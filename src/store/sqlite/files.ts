@@ -34,20 +34,20 @@ export function identify(file: string) {
 }
 
 /**
- * Throws StoreUnavailable if one of these files was removed or replaced, is not visible, or is marked as unsound. SQLite
- * would continue with removed files: its commits would be lost, and those of others unseen. One system call per file.
+ * Throws StoreUnavailable if one of these files was removed or replaced, is not visible, or is marked as unsound.
+ * SQLite would continue with removed files, lose its commits and miss those of others. One system call per file.
  */
 export function assertFilesUnchanged(files: ReturnType<typeof identify>[]): void {
   for (const { file, inode } of files) {
     const stat = statIfVisible(file)
     if (stat?.ino !== inode) throw new StoreUnavailable(`the file ${file} was removed or replaced`)
-    if (stat !== undefined && isMarked(stat)) throw unsound()
+    if (stat !== undefined && isMarked(stat)) throw unsoundError()
   }
 }
 
 /**
- * The mark of a database whose fsync failed (see disk.ts), on its write-ahead log. It is the sticky bit, which has no meaning
- * for a file and is never set by the file system.
+ * The mark of a database whose fsync failed (see disk.ts), on its write-ahead log. It is the sticky bit, which has no
+ * meaning for a file and is never set by the file system.
  */
 export const MARK = 0o1000
 
@@ -61,7 +61,7 @@ function isMarked(file: { mode: number } | undefined): boolean {
 }
 
 /** The error for a database that another process has marked. */
-export function unsound(): StoreUnavailable {
+export function unsoundError(): StoreUnavailable {
   const fix = 'end every process that has the database open, then start the server'
   return new StoreUnavailable(`an fsync has failed in another process: ${fix}`)
 }
@@ -120,9 +120,9 @@ const { R_OK, W_OK, X_OK } = constants
 const NOT_THE_OWNER = 0o077
 
 /**
- * Checks that a database's file can be used. Creates a missing file and its folders, for their owner only, and changes nothing
- * that exists. Returns the real path, because SQLite keeps the side files beside that, not beside a link to it. Throws the
- * file system's error, or OperatorError if it is not a file, is missing and may not be created, or its log is there without it.
+ * Checks that a database's file can be used. Creates a missing file and its folders, for their owner only, and changes
+ * nothing that exists. Returns the real path, because SQLite keeps the side files beside that, not beside a link to it.
+ * Throws the file system's error, or OperatorError if it is no file, or is missing and may not be created.
  */
 export function prepareFile(path: string, { create }: { create: boolean }): string {
   assertNotMissing(resolveLinks(path))
@@ -152,7 +152,7 @@ export function resolveLinks(path: string): string {
   return isLink ? resolveLinks(resolve(realpathSync(dirname(path)), readlinkSync(path))) : resolve(path)
 }
 
-/** Throws OperatorError if a log exists without its database: SQLite would delete it, with changes that are nowhere else. */
+/** Throws OperatorError if a log exists without its database: SQLite would delete it, and its changes with it. */
 export function assertNotMissing(file: string): void {
   if (!isLogAlone(file)) return
   const [log] = sideFilesOf(file)
@@ -165,8 +165,8 @@ export function isLogAlone(file: string): boolean {
 }
 
 /**
- * Runs an action on a file that may be missing. Checking first would be a race: another process deletes the side files when
- * it closes the database. Throws the file system's other errors.
+ * Runs an action on a file that may be missing. Checking first would be a race: another process deletes the side files
+ * when it closes the database. Throws the file system's other errors.
  */
 export function ignoreMissing(action: () => void): void {
   try {
@@ -192,7 +192,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Removes the permissions of group and others from the files of a database, which have hashes of secrets and personal data. */
+/** Removes the permissions of group and others: a database has hashes of secrets, and personal data. */
 export function restrictToOwner(file: string): void {
   for (const one of [file, ...sideFilesOf(file)]) {
     const { mode } = statSync(one, { throwIfNoEntry: false }) ?? { mode: 0 }

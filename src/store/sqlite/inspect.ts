@@ -86,8 +86,8 @@ function assertReadable(file: string, access: typeof accessSync): void {
 }
 
 /**
- * A database that no process has open has no index of its log, and the store's driver would create one. Node.js's own driver
- * can open the file as immutable and create nothing.
+ * A database that no process has open has no index of its log, and the store's driver would create one. Node.js's own
+ * driver can open the file as immutable and create nothing.
  */
 function connect(file: string): Connection {
   const [, index] = sideFilesOf(file)

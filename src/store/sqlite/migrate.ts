@@ -9,8 +9,8 @@ const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
 
 /**
  * Brings a database to this program's version: runs each new migration in order, all in one transaction. The lock comes
- * first, so that only one of several processes migrates. A database that a newer program has migrated stays as it is. Throws
- * OperatorError if the schema needs a newer program, belongs to another program, or is missing and may not be created.
+ * first, so that only one of several processes migrates. A database that a newer program has migrated stays as it is.
+ * Throws OperatorError if the schema needs a newer program, is another program's, or is missing and may not be made.
  */
 export function migrate(db: Database, { folder = FOLDER, program = VERSION, create = true } = {}): Opened['migrated'] {
   const migrations = readMigrations(folder)

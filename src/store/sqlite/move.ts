@@ -7,8 +7,8 @@ import type { Context } from './context.ts'
 import * as sql from './statements/database.ts'
 
 /**
- * The mark of a store that is being copied to another location, or was. While it exists, triggers refuse every change of the
- * registry; this program's own error names the location. Times are milliseconds since the epoch.
+ * The mark of a store that is being copied to another location, or was. While it exists, triggers refuse every change
+ * of the registry; this program's own error names the location. Times are milliseconds since the epoch.
  */
 export function createMove({ db, read, change, runner }: Context) {
   const find = db.prepare<[], Move>(sql.findMove)

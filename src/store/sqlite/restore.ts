@@ -25,9 +25,9 @@ import { belongsTo, ignoreMissing, isLogAlone, logSize, prepareFile, resolveLink
 import { migrate } from './migrate.ts'
 
 /**
- * Replaces a database that is not in use with a backup, and keeps the old one under another name. The last rename switches
- * from the whole old database to the whole new one. Throws OperatorError, which tells whether that has happened; if not,
- * nothing has changed.
+ * Replaces a database that is not in use with a backup, and keeps the old one under another name. The last rename
+ * switches from the whole old database to the whole new one. Throws OperatorError, which tells whether that has
+ * happened; if not, nothing has changed.
  */
 export async function restoreSqlite(
   path: string,
@@ -162,8 +162,8 @@ function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }:
 }
 
 /**
- * Gives the old database a second name, which it keeps when it is replaced. `wal`: a copy of the log of a database that SQLite
- * could not read.
+ * Gives the old database a second name, which it keeps when it is replaced. `wal`: a copy of the log of a database that
+ * SQLite could not read.
  */
 function moveAside(database: string, wal: string | undefined, aside: string): void {
   linkSync(database, aside)

@@ -15,7 +15,7 @@ import { openDatabase } from './connection.ts'
 import { createContext, createShared } from './context.ts'
 import { createDisk, markUnsound } from './disk.ts'
 import { createOwnFigures } from './figures.ts'
-import { assertFilesUnchanged, filesOf, isUnsound, unsound } from './files.ts'
+import { assertFilesUnchanged, filesOf, isUnsound, unsoundError } from './files.ts'
 import { createMove, createPages } from './move.ts'
 import { createPurge } from './purge.ts'
 import { createRetryLocked } from './retry-locked.ts'
@@ -38,8 +38,8 @@ function createStore(db: Database, lockTimeout: number, observe: Observer) {
   const log = db.memory ? undefined : openSync(`${db.name}-wal`, 'r+')
   // `retryLocked` waits for locks; SQLite would block.
   db.pragma('busy_timeout = 0')
-  // A commit goes to the write-ahead log and is answered after an fsync of the log. With FULL SQLite would fsync inside the
-  // commit, holding the lock and blocking the event loop (docs/adr/0007).
+  // A commit goes to the write-ahead log and is answered after an fsync of the log. With FULL SQLite would fsync inside
+  // the commit, holding the lock and blocking the event loop (docs/adr/0007).
   db.pragma('synchronous = NORMAL')
   const disk = createDiskOf(db, log, observe)
   const { context, ping, backlog } = guard(db, disk, lockTimeout)
@@ -76,7 +76,7 @@ function createStore(db: Database, lockTimeout: number, observe: Observer) {
     try {
       // Closing makes a checkpoint, which waits for the disk, blocking, and builds on what is there.
       disk.assertAnswering()
-      await disk.toDisk()
+      await disk.flush()
     } catch {
       return leaveOpen(db)
     }
@@ -100,17 +100,17 @@ function createDiskOf(db: Database, log: number | undefined, observe: Observer):
       }
     },
     assertSound() {
-      if (isUnsound(db.name)) throw unsound()
+      if (isUnsound(db.name)) throw unsoundError()
     },
     mark: () => markUnsound(db.name),
   })
 }
 
 /** Adds to a connection the checks and retries that every use of it needs. */
-function guard(db: Database, { toDisk, distrust, assertTrusted, assertAnswering }: Disk, lockTimeout: number) {
+function guard(db: Database, { flush, distrust, assertTrusted, assertAnswering }: Disk, lockTimeout: number) {
   const files = filesOf(db)
   const checkpoints = createCheckpoints(db, { distrust, assertWritable })
-  const { countCommit, assertRoom } = checkpoints
+  const { countCommit, assertLogNotFull } = checkpoints
   /** Whether an operation has failed since the last test write: the disk may be full. */
   let hasFailed = false
   const onError = () => {
@@ -132,13 +132,13 @@ function guard(db: Database, { toDisk, distrust, assertTrusted, assertAnswering 
 
   async function committed(): Promise<void> {
     countCommit()
-    await toDisk()
-    checkpoints.copyNowAndThen()
+    await flush()
+    checkpoints.checkpointIfDue()
   }
 
   const ping = () =>
     retryLocked(() => {
-      assertRoom()
+      assertLogNotFull()
       assertWritable()
       if (hasFailed) tryToWrite.run()
       else select.get()
@@ -149,13 +149,13 @@ function guard(db: Database, { toDisk, distrust, assertTrusted, assertAnswering 
     // Also for the leader, which purges and waits for the disk at no other time. But never a second time while the disk
     // hangs: each fdatasync keeps one of libuv's four threads, which the log and scrypt need.
     assertWritable()
-    await toDisk()
+    await flush()
     return retryLocked(() => {
       assertWritable()
       return checkpoints.backlog()
     })
   }
 
-  const guards = { retryLocked, assertUsable, assertWritable, assertRoom, countCommit, committed }
+  const guards = { retryLocked, assertUsable, assertWritable, assertLogNotFull, countCommit, committed }
   return { context: createContext(db, guards), ping, backlog }
 }

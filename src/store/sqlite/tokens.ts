@@ -17,7 +17,7 @@ type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer;
 
 /** `applicationOf` returns undefined for an application that was removed. */
 export function createTokens(
-  { db, changes, reader, retryLocked, assertWritable, assertRoom, committed }: Context,
+  { db, changes, reader, retryLocked, assertWritable, assertLogNotFull, committed }: Context,
   applicationOf: (key: ApplicationKey) => Application | undefined,
   observe: Observer,
 ): Tokens {
@@ -35,7 +35,7 @@ export function createTokens(
   const write = createBatch<Write, void>(
     async (take) => {
       const results = await retryLocked(() => {
-        assertRoom()
+        assertLogNotFull()
         const writes = take()
         const begin = performance.now()
         const results = writeAll(writes)

@@ -43,7 +43,7 @@ function createDatabase(t: Test) {
   const commits = (count: number) => {
     for (let n = 0; n < count; n++) {
       checkpoints.countCommit()
-      checkpoints.copyNowAndThen()
+      checkpoints.checkpointIfDue()
     }
   }
   /** A process that reads an old state of the database until it is told to stop. */
@@ -58,7 +58,7 @@ function createDatabase(t: Test) {
 }
 
 t.test('Checkpoints: the log is copied when it has some pages, and looked at after some commits only', async (t) => {
-  const { backlog, countCommit, copyNowAndThen, write, inTheLog, commits } = createDatabase(t)
+  const { backlog, countCommit, checkpointIfDue, write, inTheLog, commits } = createDatabase(t)
   write(4096)
   commits(16)
   t.ok(inTheLog() > 0, 'too little to be copied')
@@ -71,7 +71,7 @@ t.test('Checkpoints: the log is copied when it has some pages, and looked at aft
   write(LARGE / 2)
   for (let n = 0; n < 40; n++) countCommit()
   t.ok(inTheLog() > 20, 'a commit alone copies nothing, for nobody knows whether the disk answers')
-  copyNowAndThen()
+  checkpointIfDue()
   t.equal(inTheLog(), 0)
 
   write(LARGE / 2)
@@ -97,21 +97,21 @@ t.test('Checkpoints: a log that a reader keeps from being copied or emptied is s
 })
 
 t.test('Checkpoints: a full log takes nothing until it could be emptied', async (t) => {
-  const { assertRoom, write, commits, startReader, disk } = createDatabase(t)
+  const { assertLogNotFull, write, commits, startReader, disk } = createDatabase(t)
   const stop = startReader()
   write(FULL)
-  t.doesNotThrow(assertRoom, 'it is looked at after some commits only')
+  t.doesNotThrow(assertLogNotFull, 'it is looked at after some commits only')
   commits(16)
-  t.throws(assertRoom, { name: 'StoreUnavailable', message: /reached its limit: a reader does not let go/ })
-  t.throws(assertRoom)
+  t.throws(assertLogNotFull, { name: 'StoreUnavailable', message: /reached its limit: a reader does not let go/ })
+  t.throws(assertLogNotFull)
   stop()
   disk.isAnswering = false
-  t.throws(assertRoom, { message: 'no answer' }, 'nor is it copied while the disk does not answer')
+  t.throws(assertLogNotFull, { message: 'no answer' }, 'nor is it copied while the disk does not answer')
   disk.isAnswering = true
-  t.doesNotThrow(assertRoom)
+  t.doesNotThrow(assertLogNotFull)
   write(4096)
   commits(16)
-  t.doesNotThrow(assertRoom)
+  t.doesNotThrow(assertLogNotFull)
 })
 
 t.test('Checkpoints: where one fails the reason is kept; where an fsync failed the disk is not trusted', async (t) => {
@@ -137,12 +137,12 @@ t.test('Full log: whether there is room again is looked at outside of a transact
   const db = openTables(t, newFile(t))
   const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust() {} })
   const looks: boolean[] = []
-  const assertRoom = () => void looks.push(db.inTransaction)
+  const assertLogNotFull = () => void looks.push(db.inTransaction)
   const guards = {
     retryLocked,
     assertUsable() {},
     assertWritable() {},
-    assertRoom,
+    assertLogNotFull,
     countCommit() {},
     async committed() {},
   }

@@ -16,7 +16,7 @@ import { connect, newFile, newToken, openFile } from './databases.ts'
 
 t.test('Disk: after an fsync that failed nothing is on disk, and the mark is set until it stays', async (t) => {
   const faulty = { error: undefined as Error | undefined, isSound: true, calls: 0, marks: 0 }
-  const { toDisk, assertTrusted, assertAnswering } = createDisk({
+  const { flush, assertTrusted, assertAnswering } = createDisk({
     fsync: async () => {
       faulty.calls++
       if (faulty.error) throw faulty.error
@@ -26,20 +26,20 @@ t.test('Disk: after an fsync that failed nothing is on disk, and the mark is set
     },
     mark: () => faulty.marks++,
   })
-  await Promise.all([toDisk(), toDisk()])
+  await Promise.all([flush(), flush()])
   t.match(faulty, { calls: 2, marks: 0 })
   t.doesNotThrow(assertTrusted)
   t.doesNotThrow(assertAnswering)
   faulty.isSound = false
-  await t.rejects(toDisk(), { message: 'marked' }, "what is not on another process's disk is not on this one's")
+  await t.rejects(flush(), { message: 'marked' }, "what is not on another process's disk is not on this one's")
   faulty.isSound = true
 
   faulty.error = new Error('EIO')
   const error = { name: 'StoreUnavailable', cause: { message: 'EIO' } }
-  await t.rejects(toDisk(), error)
+  await t.rejects(flush(), error)
   t.ok(faulty.marks > 0)
   faulty.error = undefined
-  await t.rejects(toDisk(), error)
+  await t.rejects(flush(), error)
   const { marks } = faulty
   t.throws(assertTrusted, error)
   t.equal(faulty.marks, marks + 1)

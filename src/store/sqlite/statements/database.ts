@@ -11,7 +11,7 @@ export const findCompatibility = `SELECT 1 FROM sqlite_schema WHERE name = 'comp
 export const oldestProgram = `SELECT oldest_program FROM compatibility`
 export const listSchema = `
   SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
-export const lookAtLog = `PRAGMA wal_checkpoint(NOOP)`
+export const measureLog = `PRAGMA wal_checkpoint(NOOP)`
 export const copyLog = `PRAGMA wal_checkpoint(PASSIVE)`
 export const emptyLog = `PRAGMA wal_checkpoint(TRUNCATE)`
 
