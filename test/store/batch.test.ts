@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { createBatch } from '../../src/store/batch.ts'
 
-/** A database whose lock and disk are waited for until the test lets go. A result is its item in upper case. */
+/** A database whose lock and disk the test holds. A result is its item in upper case. */
 function createDatabase(options: { maxTurns: number; maxItems?: number } = { maxTurns: 9 }) {
   const lock = Promise.withResolvers<void>()
   const disk = Promise.withResolvers<void>()
@@ -23,7 +23,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn()
 }
 
-t.test('Batch: it waits for a turn that brings no more, and what comes before the lock joins it', async (t) => {
+t.test('Batch: it waits for a turn without new items, and items that arrive before the lock join it', async (t) => {
   const { add, lock, disk, roundTrips } = createDatabase()
   const first = [add('a'), add('b')]
   await turns(1)
@@ -46,7 +46,7 @@ t.test('Batch: it waits for a turn that brings no more, and what comes before th
   t.strictSame(roundTrips.slice(1), [['e', 'f']])
 })
 
-t.test('Batch: it does not wait forever where every turn brings more', async (t) => {
+t.test('Batch: it does not wait forever if every turn brings more items', async (t) => {
   const { add, lock, disk, roundTrips } = createDatabase()
   lock.resolve()
   disk.resolve()
@@ -60,22 +60,29 @@ t.test('Batch: it does not wait forever where every turn brings more', async (t)
   await Promise.all(all)
 })
 
-t.test('Batch: when a round trip fails, all that it took are told, also who came before the lock', async (t) => {
-  const { add, lock, disk, roundTrips } = createDatabase()
-  const lost = [add('a')]
-  await turns(4)
-  lost.push(add('b'), add('c'))
-  lock.resolve()
-  await turns(1)
-  const next = add('d')
-  disk.reject(new Error('EIO'))
-  const failed = { status: 'rejected', reason: { message: 'EIO' } }
-  t.match(await Promise.allSettled(lost), [failed, failed, failed])
-  await t.rejects(next, { message: 'EIO' })
-  t.strictSame(roundTrips, [['a', 'b', 'c'], ['d']], 'nobody waits for a lock twice, and the next batch is its own')
-})
+t.test(
+  'Batch: when a round trip fails, all its items are rejected, including those that joined before the lock',
+  async (t) => {
+    const { add, lock, disk, roundTrips } = createDatabase()
+    const lost = [add('a')]
+    await turns(4)
+    lost.push(add('b'), add('c'))
+    lock.resolve()
+    await turns(1)
+    const next = add('d')
+    disk.reject(new Error('EIO'))
+    const failed = { status: 'rejected', reason: { message: 'EIO' } }
+    t.match(await Promise.allSettled(lost), [failed, failed, failed])
+    await t.rejects(next, { message: 'EIO' })
+    t.strictSame(
+      roundTrips,
+      [['a', 'b', 'c'], ['d']],
+      'no item waits for a lock twice, and the next one gets its own batch',
+    )
+  },
+)
 
-t.test('Batch: one that fails before it took anything fails those that it was made for', async (t) => {
+t.test('Batch: a round trip that fails before it takes items rejects those that it was started for', async (t) => {
   const roundTrip = () => Promise.reject(new Error('gone'))
   const add = createBatch<string, string>(roundTrip, { maxTurns: 1 })
   const failed = { status: 'rejected', reason: { message: 'gone' } }
@@ -83,7 +90,7 @@ t.test('Batch: one that fails before it took anything fails those that it was ma
   await t.rejects(add('c'), { message: 'gone' })
 })
 
-t.test('Batch: where it waits for one turn only, what is asked on an answer is done in the same turn', async (t) => {
+t.test('Batch: if it waits for one turn only, what is asked after an answer is done in the same turn', async (t) => {
   const { add, lock, disk, roundTrips } = createDatabase({ maxTurns: 1 })
   lock.resolve()
   disk.resolve()
@@ -93,7 +100,7 @@ t.test('Batch: where it waits for one turn only, what is asked on an answer is d
   await all
 })
 
-t.test('Batch: when as many wait as may, the next one is refused at once, and is never done', async (t) => {
+t.test('Batch: when the maximum is waiting, the next item is refused at once and never executed', async (t) => {
   const { add, lock, disk, roundTrips } = createDatabase({ maxTurns: 1, maxItems: 3 })
   lock.resolve()
   const first = [add('a'), add('b')]

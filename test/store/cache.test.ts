@@ -12,7 +12,7 @@ function createLookup(options?: CacheOptions) {
   return { find, looked }
 }
 
-t.test('Cache: what was found is not looked up again until the cache is cleared', async (t) => {
+t.test('Cache: a result is not looked up again until the cache is cleared', async (t) => {
   const { find, looked } = createLookup()
   t.strictSame(find('a'), { key: 'a' })
   t.equal(find('a'), find('a'), 'it is the same object')
@@ -36,7 +36,7 @@ t.test('Cache: a miss is cached like a hit, so that timing does not reveal wheth
   }
 })
 
-t.test('Cache: it is bounded, and drops what was not read lately', async (t) => {
+t.test('Cache: it is bounded, and drops entries that were not read recently', async (t) => {
   const { find, looked } = createLookup({ capacity: 2, missCapacity: 2 })
   for (const key of ['a', 'b', 'c', 'a', 'd', 'a', 'b']) find(key)
   t.strictSame(looked, ['a', 'b', 'c', 'd', 'b'])
@@ -49,7 +49,7 @@ t.test('Cache: it is bounded, and drops what was not read lately', async (t) => 
   t.strictSame(looked, ['nobody 1'])
 })
 
-t.test('Cache: of what strangers send it keeps the names that were looked up, and not the requests', async (t) => {
+t.test('Cache: it keeps the names that requests look up, not the whole requests', async (t) => {
   const nothing = cacheLookup((_: string): string | undefined => undefined)
   const all = cacheLookup((name: string) => name.length)
   const ofPostgres = createRegistryCache()

@@ -46,7 +46,7 @@ async function openBoth(
   return { previous, present, store, closed, issue }
 }
 
-t.test('Previous store: a token that it alone has is found, with the application of the present store', async (t) => {
+t.test('Previous store: a token that only it has is found, with the application of the present store', async (t) => {
   const { previous, present, store, closed, issue } = await openBoth(t)
   await store.ping()
   const token = await issue(previous)
@@ -62,18 +62,18 @@ t.test('Previous store: a token that it alone has is found, with the application
   const orphan = { stored: token, application: undefined }
   t.match(await store.findToken(token.id), orphan, 'it was removed since')
   await newKey(present, 'a')
-  t.match(await store.findToken(token.id), orphan, 'a namesake is another one')
+  t.match(await store.findToken(token.id), orphan, 'a new application of that client id is another one')
   t.strictSame(closed, [], 'it is asked for at least a lifetime, also where it had no token yet')
 })
 
-t.test('Previous store: a token whose application it does not know itself has none', async (t) => {
+t.test('Previous store: a token whose application it does not have has no application', async (t) => {
   const { previous, store, issue } = await openBoth(t)
   const token = await issue(previous)
   await on(previous).removeApplication('a')
   t.match(await store.findToken(token.id), { stored: token, application: undefined })
 })
 
-t.test('Previous store: a token that is revoked in one of the two is revoked', async (t) => {
+t.test('Previous store: a token that is revoked in either store is revoked', async (t) => {
   const { previous, present, store, issue } = await openBoth(t)
   const token = await issue(previous, present)
   const other = await issue(previous, present)
@@ -87,18 +87,21 @@ t.test('Previous store: a token that is revoked in one of the two is revoked', a
   }
 })
 
-t.test('Previous store: a token that it alone has is revoked in the present store, also by several', async (t) => {
-  const { previous, present, store, issue } = await openBoth(t)
-  const token = await issue(previous)
-  await Promise.all([1, 2, 3].map(() => store.revokeToken(token.id, NOW + 1)))
-  t.match(await present.findToken(token.id), { stored: { ...token, revokedAt: NOW + 1 } })
-  t.match(await previous.findToken(token.id), { stored: token }, 'it is only read')
-  await store.revokeToken(token.id, NOW + 2)
-  await store.revokeToken((await issue()).id, NOW + 2)
-  t.match(await store.findToken(token.id), { stored: { revokedAt: NOW + 1 } })
-})
+t.test(
+  'Previous store: a token that only it has is revoked in the present store, even by concurrent calls',
+  async (t) => {
+    const { previous, present, store, issue } = await openBoth(t)
+    const token = await issue(previous)
+    await Promise.all([1, 2, 3].map(() => store.revokeToken(token.id, NOW + 1)))
+    t.match(await present.findToken(token.id), { stored: { ...token, revokedAt: NOW + 1 } })
+    t.match(await previous.findToken(token.id), { stored: token }, 'it is only read')
+    await store.revokeToken(token.id, NOW + 2)
+    await store.revokeToken((await issue()).id, NOW + 2)
+    t.match(await store.findToken(token.id), { stored: { revokedAt: NOW + 1 } })
+  },
+)
 
-t.test('Previous store: that another process has added a token meanwhile is no failure, all else is', async (t) => {
+t.test('Previous store: another process may have added the token; any other error is a failure', async (t) => {
   let isTaken = true
   const { previous, present, store, issue } = await openBoth(t, {
     ofPresent: (present) => ({
@@ -116,7 +119,7 @@ t.test('Previous store: that another process has added a token meanwhile is no f
   t.match(await store.findToken(other.id), { stored: { revokedAt: null } })
 })
 
-t.test('Previous store: where it cannot be read, only what is revoked in the present store is answered', async (t) => {
+t.test('Previous store: if it cannot be read, only tokens revoked in the present store are answered', async (t) => {
   const gone = () => Promise.reject(new StoreUnavailable('gone'))
   const { present, store, issue } = await openBoth(t, { ofPrevious: () => ({ findToken: gone, ping: gone }) })
   const [token, revoked, missing] = [await issue(present), await issue(present), await issue()]
@@ -157,7 +160,7 @@ t.test('Previous store: it is closed when a lifetime has passed and its last tok
   await store.ping()
 })
 
-t.test('Previous store: it stays open while its last token cannot be looked for', async (t) => {
+t.test('Previous store: it stays open while its last token cannot be read', async (t) => {
   let looks = 0
   const { previous, store, closed, issue } = await openBoth(t, {
     lifetime: 60,
@@ -175,7 +178,7 @@ t.test('Previous store: it stays open while its last token cannot be looked for'
   t.equal(await store.findToken(token.id), undefined, 'where closing it fails, the server goes on without it')
 })
 
-t.test('Previous store: what is being looked up when it is closed is answered first', async (t) => {
+t.test('Previous store: pending look-ups are answered before it is closed', async (t) => {
   const order: string[] = []
   const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const { previous, present, store, issue, closed } = await openBoth(t, {

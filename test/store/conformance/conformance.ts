@@ -10,7 +10,7 @@ import { applicationConformance, secretConformance, suiteConformance } from './r
 import { sharingConformance } from './sharing.ts'
 import { tokenConformance } from './tokens.ts'
 
-/** What every store must pass: a test for every promise of domain/store.ts. */
+/** Tests every promise of domain/store.ts. */
 export function storeConformance(t: Test, harness: Harness): void {
   applicationConformance(t, harness)
   secretConformance(t, harness)

@@ -81,7 +81,7 @@ export function callsOf(
   }
 }
 
-/** A store that cannot keep its promises says so, answers nothing, and goes on when it can. */
+/** A store that cannot keep its promises rejects every call, and works again when it can. */
 export function failureConformance(t: Test, { openFragile }: Harness): void {
   const skip = !openFragile && 'it cannot be made to fail here'
   t.test('Failure: every method rejects, changes nothing, and works again later', { skip }, async (t) => {
@@ -108,7 +108,7 @@ export function failureConformance(t: Test, { openFragile }: Harness): void {
       await t.rejects(call(), StoreUnavailable, name)
     const together = [store.addToken(late), store.addToken(late), store.revokeToken(token.id, 1)]
     const outcomes = (await Promise.allSettled(together)).map(({ status }) => status)
-    t.strictSame(outcomes, Array(3).fill('rejected'), 'nobody who waits together is left without an answer')
+    t.strictSame(outcomes, Array(3).fill('rejected'), 'every one of the waiting calls is answered')
 
     await recover()
     await until(() => isReady(store))

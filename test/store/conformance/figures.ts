@@ -10,7 +10,7 @@ import { findStored, type Harness, newKey, onEmptyStore, register, SECRET, secre
 export function figuresConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
-  test('Store: when the oldest token was issued is known, also after a purge', async (t, store) => {
+  test('Store: the issue time of the oldest token is known, even after a purge', async (t, store) => {
     t.equal(await store.oldestTokenAt(), undefined)
     const key = await newKey(store)
     const tokens = [2, 1, 3].map((n) => mintToken(key, START + n).stored)
@@ -22,7 +22,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     t.strictSame(found, [tokens[0], undefined, tokens[2]])
   })
 
-  test('Store: who has an active secret now and soon none is counted and listed', async (t, store) => {
+  test('Store: applications and suites whose last active secret ends soon are counted and listed', async (t, store) => {
     const NOW = START + 1000
     const SOON = NOW + 1000
     const owners: [name: string, isEnding: boolean, ...ends: (number | null)[]][] = [
@@ -115,7 +115,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     t.equal(await store.countLiveTokens(from, 300), 1)
   })
 
-  test('Store: what it takes up is known, that no backup was made, and that nothing is left to tidy up', async (t, store) => {
+  test('Store: its size is known, and it reports no backup and no backlog', async (t, store) => {
     const { database, log } = await store.size()
     t.type(database, 'number')
     t.ok(log === undefined || log >= 0)

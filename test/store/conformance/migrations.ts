@@ -15,7 +15,7 @@ export interface EmptyDatabase {
   tables: () => Promise<unknown[]>
 }
 
-/** Migrations as a release has them, that may follow each other. */
+/** Migrations of consecutive releases. */
 export const FIRST = { '0001_a.sql': 'CREATE TABLE a (n INTEGER)' }
 export const RECORDED = {
   ...FIRST,
@@ -28,7 +28,7 @@ const CONTRACTED = {
   '0004_c.sql': "ALTER TABLE a DROP COLUMN n; UPDATE compatibility SET oldest_program = '0.10.0'",
 }
 
-/** What holds of the migrations of every store. */
+/** The rules for the migrations of every store. */
 export function migrationConformance(t: Test, open: (t: Test) => EmptyDatabase | Promise<EmptyDatabase>): void {
   t.test('Migrations: each is applied once, in order; other files are ignored', async (t) => {
     const { migrate, query } = await open(t)

@@ -9,7 +9,7 @@ const KEY = { digest: 'x', createdAt: START, endsAt: START }
 export function operatorConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
-  test('Store: an operator is found with every field of its type, also by keys, sessions and codes', async (t, store) => {
+  test('Store: an operator is found with every field of its type, by name, key, session or code', async (t, store) => {
     t.equal(await store.findOperator('anna'), undefined)
     t.strictSame(await store.listOperators(), [])
     t.equal(await on(store).addOperator({ name: 'anna', role: 'viewer', createdAt: START }), true)
@@ -33,7 +33,7 @@ export function operatorConformance(t: Test, harness: Harness): void {
       for (const digest of ['nothing', '']) t.equal(await find(digest), undefined)
   })
 
-  test('Store: a key is revoked and a session is ended only once, and by nobody else', async (t, store) => {
+  test('Store: a key is revoked and a session is ended only once, and only by its operator', async (t, store) => {
     const { keyId, sessionId } = await addOperator(store, 'anna')
     await on(store).addOperator({ name: 'bert', role: 'viewer', createdAt: START })
     const before = await store.findOperator('anna')

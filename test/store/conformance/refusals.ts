@@ -12,7 +12,7 @@ const at = (clientId: string, time: number, more: Partial<RefusalCount> = {}) =>
 export function refusalConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
-  test('Store: refusals are listed as they were recorded, the newest first', async (t, store) => {
+  test('Store: refusals are listed as they were recorded, newest first', async (t, store) => {
     await register(store, 'a', 'b')
     const ofSuite = { reason: 'expired token', suite: 'store', requestId: 'r-1', traceId: 'f'.repeat(32) }
     const old = refusal('a', { ...ofSuite, firstAt: START - 9, count: 7 })
@@ -24,7 +24,7 @@ export function refusalConformance(t: Test, harness: Harness): void {
     await store.recordRefusals([])
   })
 
-  test('Store: the same refusal counts, and what is known of the last one stays', async (t, store) => {
+  test('Store: repeated refusals are counted, with the details of the last one', async (t, store) => {
     await register(store, 'a')
     const known = (time: number, requestId?: string) => at('a', time, { requestId, traceId: requestId })
     await store.recordRefusals([known(5, 'five'), known(7, 'seven'), known(6, 'six')])
@@ -76,7 +76,7 @@ export function refusalConformance(t: Test, harness: Harness): void {
     t.equal((await store.listRefusals('other')).length, 1)
   })
 
-  test('Store: refusals go with their application or suite, and its namesake has none', async (t, store) => {
+  test('Store: refusals are deleted with their owner, and a new one of that id has none', async (t, store) => {
     await registerSuites(store, 's')
     await register(store, 'a', 'b')
     await store.recordRefusals([refusal('a'), refusal('s')])
@@ -89,7 +89,7 @@ export function refusalConformance(t: Test, harness: Harness): void {
     t.strictSame(await left(), [[], [], [refusal('b')]])
   })
 
-  test('Store: of an application the newest 20 refusals stay, of unknown client ids 100 in all', async (t, store) => {
+  test('Store: 20 refusals of an application are kept, and 100 of all unknown client ids', async (t, store) => {
     await register(store, 'a', 'b')
     const many = (clientId: string, length: number, more: Partial<RefusalCount> = {}) =>
       Array.from({ length }, (_, n) => at(clientId, n, { ...more, remoteAddress: `192.0.2.${n}` }))
@@ -108,7 +108,7 @@ export function refusalConformance(t: Test, harness: Harness): void {
     t.equal((await store.listRefusals('y')).length, 15)
   })
 
-  test('Store: those that were refused last are listed once each, with their last reason', async (t, store) => {
+  test('Store: the most recently refused clients are listed once each, with their last reason', async (t, store) => {
     await registerSuites(store, 's')
     await register(store, 'a', 'b', 'c')
     const ofA = Array.from({ length: 20 }, (_, n) => at('a', 10 + n, { reason: `reason ${n}` }))

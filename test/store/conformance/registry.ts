@@ -74,7 +74,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     t.strictSame(await store.listApplicationsOf([]), [])
   })
 
-  test('Store: an id, and a name where that is asked for, is given once, and applications are added all or none', async (t, store) => {
+  test('Store: ids are unique, and names if requested; applications are added all or none', async (t, store) => {
     const first = application('a')
     const twin = application('a', { name: 'Another name' })
     const namesake = application('b', { name: first.name, skipNamesake: true })
@@ -104,7 +104,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     t.equal(await store.countApplications(), 4)
   })
 
-  test('Store: an application alone is updated, in those fields that are given, and its key is never used again', async (t, store) => {
+  test('Store: only the given fields of one application are updated, and its key is never reused', async (t, store) => {
     await register(store, application('a', { secret: { digest: IMPORTED, createdAt: START } }), 'b')
     const [before, other] = [await store.findApplication('a'), await store.findApplication('b')]
     const steps: [step: () => Promise<boolean>, fields: Partial<Application>][] = [
@@ -131,7 +131,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     t.not((await store.findApplication('a'))?.key, before?.key)
   })
 
-  test('Store: a change of an unknown application or suite changes nothing, is no event, and says so', async (t, store) => {
+  test('Store: a change of an unknown application or suite reports that nothing changed, without an event', async (t, store) => {
     await register(store, 'a')
     await registerSuites(store, 'store')
     const state = async () =>
@@ -209,7 +209,7 @@ export function secretConformance(t: Test, harness: Harness): void {
     t.equal(await on(store).revokeSpareSecret('store', only, START), true)
   })
 
-  test('Store: it knows how many imported secrets an application has at most, unrevoked', async (t, store) => {
+  test('Store: the largest number of unrevoked imported secrets of an application is known', async (t, store) => {
     const imported = { digest: IMPORTED, createdAt: START }
     const steps: [step: () => Promise<unknown>, most: number][] = [
       [() => register(store, 'a'), 0],

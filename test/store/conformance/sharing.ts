@@ -112,7 +112,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
     }
   })
 
-  test('an operator who is refused by one is refused by the other from the next request on', async (t, one, other) => {
+  test('an operator refused by one is refused by the other from the next request on', async (t, one, other) => {
     const { keyId, sessionId } = await addOperator(one, 'anna')
     t.match(await other.findAdminKey('key anna'), { operator: { keys: [{ revokedAt: null }] } })
     await on(one).revokeAdminKey('anna', keyId, START + 5)
@@ -179,7 +179,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
     t.equal((await one.countApplications()) + (await one.listSuites(PAGE)).length, 20)
   })
 
-  test('of a name that both register at once, where one has it already, there is one', async (t, one, other) => {
+  test('a name that both register at once, if names must be unique, is registered once', async (t, one, other) => {
     for (let n = 0; n < 20; n++) {
       const namesake = (side: string) => application(`${side}-${n}`, { name: `name ${n}`, skipNamesake: true })
       await Promise.all([register(one, namesake('one')), register(other, namesake('other'))])
@@ -187,7 +187,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
     t.equal(await one.countApplications(), 20)
   })
 
-  test('counts that both add at once, in whatever order, are all in the sum', async (t, one, other) => {
+  test('counts that both add at once, in any order, are all in the sum', async (t, one, other) => {
     const keys = [await newKey(one, 'a'), await newKey(one, 'b')]
     const counts = keys.map((key) => ({ applicationKey: key, hour: 5, issued: 1, refused: 0, lastTokenAt: null }))
     const adding = Array.from({ length: 40 }, (_, n) =>

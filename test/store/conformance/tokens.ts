@@ -9,7 +9,7 @@ import { findStored, type Harness, newKey, onEmptyStore, register, registerSuite
 export function tokenConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
-  test('Store: a token is found as it was added, also where it was looked for too early', async (t, store) => {
+  test('Store: a token is found as it was added, even after an earlier miss', async (t, store) => {
     const key = await newKey(store)
     const tokens = Array.from({ length: 50 }, (_, n) => mintToken(key, START + n, n % 3).stored)
     const all = async () => Promise.all(tokens.map(({ id }) => findStored(store, id)))
@@ -82,7 +82,7 @@ export function tokenConformance(t: Test, harness: Harness): void {
     t.equal(await lastTokenAt(store, a), START + 5, 'it is known for longer than the counts')
   })
 
-  test('Store: the last use of a secret is recorded, while there is the secret', async (t, store) => {
+  test('Store: the last use of a secret is recorded while the secret exists', async (t, store) => {
     await registerSuites(store, 'store')
     await register(store, 'a')
     const [ofA, ofSuite] = [await secretIdOf(store, 'a'), await secretIdOf(store, 'store')]
@@ -97,7 +97,7 @@ export function tokenConformance(t: Test, harness: Harness): void {
     t.strictSame(await store.listSecretUses(all), [])
   })
 
-  test('Store: counts of an application that was removed do no harm, and its namesake has none', async (t, store) => {
+  test('Store: counts of a removed application do no harm, and a new one of its id has none', async (t, store) => {
     const gone = await newKey(store, 'a')
     const count = { applicationKey: gone, hour: 7, issued: 1, refused: 0, lastTokenAt: START }
     await store.addTokenCounts([count])

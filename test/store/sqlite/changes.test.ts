@@ -31,7 +31,7 @@ function createDatabase(t: Test) {
 
 const REGISTRY = ['of the registry', 'count']
 
-t.test('Changes: what another process changed in the registry is looked up again, and only then', async (t) => {
+t.test('Changes: the registry is looked up again only after another process has changed it', async (t) => {
   const { refresh, invalidate, other, lookedUp } = createDatabase(t)
   t.strictSame(lookedUp(), [...REGISTRY, 'token'])
   t.strictSame(lookedUp(), [])

@@ -46,7 +46,7 @@ function createDatabase(t: Test) {
       checkpoints.checkpointIfDue()
     }
   }
-  /** A process that reads an old state of the database until it is told to stop. */
+  /** Another process that reads an old state of the database until it is stopped. */
   const startReader = () => {
     const reader = connect(t, file, { readonly: true })
     reader.exec('BEGIN')
@@ -57,7 +57,7 @@ function createDatabase(t: Test) {
   return { ...checkpoints, write, inTheLog, commits, startReader, walSize, disk }
 }
 
-t.test('Checkpoints: the log is copied when it has some pages, and looked at after some commits only', async (t) => {
+t.test('Checkpoints: the log is checked after some commits, and copied when it has some pages', async (t) => {
   const { backlog, countCommit, checkpointIfDue, write, inTheLog, commits } = createDatabase(t)
   write(4096)
   commits(16)
@@ -70,7 +70,7 @@ t.test('Checkpoints: the log is copied when it has some pages, and looked at aft
 
   write(LARGE / 2)
   for (let n = 0; n < 40; n++) countCommit()
-  t.ok(inTheLog() > 20, 'a commit alone copies nothing, for nobody knows whether the disk answers')
+  t.ok(inTheLog() > 20, 'a commit alone copies nothing, because the disk may not be answering')
   checkpointIfDue()
   t.equal(inTheLog(), 0)
 
@@ -79,7 +79,7 @@ t.test('Checkpoints: the log is copied when it has some pages, and looked at aft
   t.equal(inTheLog(), 0, 'what is due is copied also where no commit waits for the disk')
 })
 
-t.test('Checkpoints: a log that a reader keeps from being copied or emptied is said with its size', async (t) => {
+t.test('Checkpoints: a log that a reader keeps from being copied or emptied is reported with its size', async (t) => {
   const { backlog, write, startReader, walSize } = createDatabase(t)
   const stop = startReader()
   write(LARGE / 2)
@@ -96,7 +96,7 @@ t.test('Checkpoints: a log that a reader keeps from being copied or emptied is s
   t.strictSame(backlog(), inUse, 'it is copied, but in use')
 })
 
-t.test('Checkpoints: a full log takes nothing until it could be emptied', async (t) => {
+t.test('Checkpoints: nothing is written to a full log until it has been emptied', async (t) => {
   const { assertLogNotFull, write, commits, startReader, disk } = createDatabase(t)
   const stop = startReader()
   write(FULL)
@@ -114,7 +114,7 @@ t.test('Checkpoints: a full log takes nothing until it could be emptied', async 
   t.doesNotThrow(assertLogNotFull)
 })
 
-t.test('Checkpoints: where one fails the reason is kept; where an fsync failed the disk is not trusted', async (t) => {
+t.test('Checkpoints: a failure is reported with its cause; after a failed fsync the disk is not trusted', async (t) => {
   const failures: unknown[] = []
   const create = (error: Error) => {
     const get = () => {
@@ -133,7 +133,7 @@ t.test('Checkpoints: where one fails the reason is kept; where an fsync failed t
   t.throws(() => create(new TypeError('a bug')).backlog(), TypeError)
 })
 
-t.test('Full log: whether there is room again is looked at outside of a transaction, before every write', async (t) => {
+t.test('Full log: the room in the log is checked before every write, outside its transaction', async (t) => {
   const db = openTables(t, newFile(t))
   const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust() {} })
   const looks: boolean[] = []

@@ -10,7 +10,7 @@ import { disk } from '../../support/hanging-disk.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { keyOf, START } from '../../support/world.ts'
 
-/** Where a database of the test's own can be made. */
+/** A path for a new database of the test. */
 export const newFile = (t: Test) => join(temporaryFolder(t), 'store.db')
 
 export const newToken = () => mintToken(keyOf(1), START).stored
@@ -28,7 +28,7 @@ export async function openFile(t: Test, file = newFile(t), options = {}) {
   return store
 }
 
-/** What is said of a file that cannot be opened. */
+/** The message for a file that cannot be opened. */
 export async function refusal(file: string, options = {}): Promise<string> {
   return open(file, { lockTimeout: 0, ...options }).then(
     (store) => store.close().then(() => 'it opened'),

@@ -14,7 +14,7 @@ import { START } from '../../support/world.ts'
 import { findStored, newKey, register, registerSuites, SECRET } from '../conformance/harness.ts'
 import { connect, newFile, newToken, openFile } from './databases.ts'
 
-t.test('Disk: after an fsync that failed nothing is on disk, and the mark is set until it stays', async (t) => {
+t.test('Disk: after a failed fsync nothing counts as on disk, and the mark is set until it stays', async (t) => {
   const faulty = { error: undefined as Error | undefined, isSound: true, calls: 0, marks: 0 }
   const { flush, assertTrusted, assertAnswering } = createDisk({
     fsync: async () => {
@@ -75,7 +75,7 @@ t.test('SQLite: a change is answered when it is on disk, not before', async (t) 
   }
 })
 
-t.test('RFC 7009 §2.2: a revocation is answered when it is on disk, also the second of a token', async (t) => {
+t.test('RFC 7009 §2.2: a revocation is answered when it is on disk, even the second one of a token', async (t) => {
   const file = newFile(t)
   const [one, other] = [await openFile(t, file), await openFile(t, file)]
   await register(one, 'a')
@@ -104,7 +104,7 @@ t.test('RFC 7009 §2.2: a revocation is answered when it is on disk, also the se
   await again[0]
 })
 
-t.test('Hanging disk: changes are refused after some seconds, then at once; reads go on', async (t) => {
+t.test('Hanging disk: changes are refused after some seconds, then at once; reads continue', async (t) => {
   const store = await openFile(t)
   const key = await newKey(store)
   const tokens = [1, 2, 3, 4].map((n) => mintToken(key, START + n).stored)
@@ -166,7 +166,7 @@ t.test('Hanging disk: when many wait, more are refused at once and never written
   t.ok(found.every((token, n) => (token === undefined) === refused.has(tokens[n] as StoredToken)))
 })
 
-t.test('Hanging disk: what nobody waits for makes no checkpoint, which would block', async (t) => {
+t.test('Hanging disk: a write that is not awaited makes no checkpoint, which would block', async (t) => {
   const file = newFile(t)
   const store = await openFile(t, file)
   const other = connect(t, file)

@@ -12,7 +12,7 @@ const disk = (bytes: number, ffree: number) =>
   (() => ({ bsize: 1, bavail: bytes, files: 10, ffree })) as unknown as typeof statfsSync
 const ROOMY = disk(2 ** 30, 5)
 
-t.test('Explain: SQLite says the same of a full disk and of a broken one; the sentence does not', async (t) => {
+t.test('Explain: SQLite has the same error for a full disk and a broken one; the sentence differs', async (t) => {
   const folder = temporaryFolder(t)
   const file = `${folder}/store.db`
   const full = `the disk is full. Free some space on the file system of ${folder}.`
@@ -38,7 +38,7 @@ t.test('Explain: SQLite says the same of a full disk and of a broken one; the se
   await t.rejects(retryLocked(fail), { name: 'StoreUnavailable', message }, 'with the database and the cause')
 })
 
-t.test('Explain: what is not allowed, by whom and to whom', async (t) => {
+t.test('Explain: a permission error names the owner and the user', async (t) => {
   const own = temporaryFolder(t)
   const user = process.getuid?.()
   const denied = (path: string) => explain(Object.assign(new Error('denied'), { code: 'EACCES', path }), '/store.db')
@@ -59,7 +59,7 @@ t.test('Explain: what is not allowed, by whom and to whom', async (t) => {
   t.match(denied(others), `Give it to that user (chown ${user} ${others}), or name another place in DATABASE_URL.`)
 })
 
-t.test('Copies: what an operator can mend is one sentence, and a bug stays a bug', async (t) => {
+t.test('Explain: an error that an operator can fix is one sentence, and a bug stays a bug', async (t) => {
   const folder = temporaryFolder(t)
   const say = (error: unknown) => toOperatorError('Nothing was done', error, `${folder}/copy.db`)
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { syscall: 'write', code: 'ENOSPC' })

@@ -46,7 +46,7 @@ t.test(
   },
 )
 
-t.test('Migrations: an empty database stays empty where nothing is to be made', async (t) => {
+t.test('Migrations: an empty database stays empty if nothing may be created', async (t) => {
   const db = connect(t, ':memory:')
   t.throws(() => migrate(db, { create: false }), { name: 'OperatorError', message: /^The database .* is empty\. / })
   t.equal(db.pragma('user_version', { simple: true }), 0)

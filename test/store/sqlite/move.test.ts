@@ -35,7 +35,7 @@ const CHANGES = [
   ...['addOperator', 'removeOperator', 'addAdminKey', 'revokeAdminKey'],
 ] as (keyof ReturnType<typeof callsOf>)[]
 
-t.test('Moved store: every change of its registry is refused, also in other processes, with where it is', async (t) => {
+t.test('Moved store: every change of its registry is refused in every process, with the new location', async (t) => {
   const { store, open, application } = await openMovable(t)
   const other = open()
   t.equal(other.movedTo, undefined)
@@ -85,7 +85,7 @@ t.test('Moved store: a change by hand, or by a program of an older version, is r
     t.doesNotThrow(() => db.exec(`SAVEPOINT a; ${change}; ROLLBACK TO a; RELEASE a`), change)
 })
 
-t.test('Moved store: tokens are as before, operators can still log in and out, and usage is recorded', async (t) => {
+t.test('Moved store: tokens still work, operators can still log in and out, and usage is recorded', async (t) => {
   const { store, application } = await openMovable(t)
   await store.move.begin(PLACE, START)
   const { stored } = mintToken(application.key, START)
@@ -109,7 +109,7 @@ t.test('Moved store: tokens are as before, operators can still log in and out, a
   t.equal(await on(store).endSession('anna', id as number), true)
 })
 
-t.test('Moved store: a copy that did not end is no obstacle to the next; one that ended is', async (t) => {
+t.test('Moved store: an unfinished copy does not prevent the next one; a finished one does', async (t) => {
   const { store } = await openMovable(t)
   await store.move.begin('elsewhere', START)
   await store.move.begin(PLACE, START + 1)
@@ -133,7 +133,7 @@ t.test('Moved store: a copy that did not end is no obstacle to the next; one tha
   t.equal(store.move.movedTo(), undefined)
 })
 
-t.test('Moved store: what is copied has every column of every table that is not about this store', async (t) => {
+t.test('Moved store: every column of every table is copied, except tables about this store itself', async (t) => {
   const { store, file } = await openMovable(t)
   const db = connect(t, file)
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").pluck()

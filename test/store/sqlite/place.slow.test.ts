@@ -30,7 +30,7 @@ async function mountFileSystem(t: Test, options: string): Promise<string> {
 
 const skip = !canMount() && 'needs to mount file systems'
 
-t.test('Place: a full disk, one without inodes and a read-only one are told apart', { skip }, async (t) => {
+t.test('Place: errors of a full disk, one without inodes and a read-only one differ', { skip }, async (t) => {
   const full = await mountFileSystem(t, 'size=64k')
   writeFileSync(join(full, 'ballast'), Buffer.alloc(40 * 1024))
   t.match(await refusal(join(full, 'store.db')), `the disk is full. Free some space on the file system of ${full}.`)

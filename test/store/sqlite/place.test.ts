@@ -33,7 +33,7 @@ t.test('Place: a database behind a link has its side files beside the real file'
   t.strictSame(readdirSync(folder).sort(), ['link.db', 'real'])
 })
 
-t.test('Place: a database that others may read is theirs no more', async (t) => {
+t.test('Place: opening removes the permissions of others', async (t) => {
   const file = newFile(t)
   await openFile(t, file)
   const files = [file, `${file}-wal`, `${file}-shm`]
@@ -71,27 +71,24 @@ async function leftOpen(t: Test): Promise<string> {
   return leftOf(t, file)
 }
 
-t.test(
-  'Place: side files that another process deletes amid opening, tightening or a restore are not missed',
-  async (t) => {
-    const opened = await leftOpen(t)
-    t.equal(await closedAmid('accessSync', () => t.equal(prepareFile(opened, { create: false }), opened)), 2)
+t.test('Place: another process may delete side files during opening, restricting or a restore', async (t) => {
+  const opened = await leftOpen(t)
+  t.equal(await closedAmid('accessSync', () => t.equal(prepareFile(opened, { create: false }), opened)), 2)
 
-    const file = await leftOpen(t)
-    for (const one of [file, `${file}-wal`, `${file}-shm`]) chmodSync(one, 0o644)
-    t.equal(await closedAmid('statSync', () => restrictToOwner(file)), 2)
-    t.doesNotThrow(() => restrictToOwner(file))
-    t.equal(statSync(file).mode & 0o777, 0o600)
+  const file = await leftOpen(t)
+  for (const one of [file, `${file}-wal`, `${file}-shm`]) chmodSync(one, 0o644)
+  t.equal(await closedAmid('statSync', () => restrictToOwner(file)), 2)
+  t.doesNotThrow(() => restrictToOwner(file))
+  t.equal(statSync(file).mode & 0o777, 0o600)
 
-    const restored = await leftOpen(t)
-    const backup = newFile(t)
-    await backUpSqlite(restored, backup, { withoutTokens: false })
-    const options = { revokeAllTokens: false, now: Date.now, author: AUTHOR }
-    t.equal(await closedAmid('copyFileSync', () => restoreSqlite(restored, backup, options)), 1)
-    t.notOk(belongsTo(restored, `${restored}-wal`), 'what is not there belongs to nobody')
-    t.throws(() => ignoreMissing(() => mkdirSync('/')), { code: 'EEXIST' }, 'all else is an error')
-  },
-)
+  const restored = await leftOpen(t)
+  const backup = newFile(t)
+  await backUpSqlite(restored, backup, { withoutTokens: false })
+  const options = { revokeAllTokens: false, now: Date.now, author: AUTHOR }
+  t.equal(await closedAmid('copyFileSync', () => restoreSqlite(restored, backup, options)), 1)
+  t.notOk(belongsTo(restored, `${restored}-wal`), 'what is not there belongs to nobody')
+  t.throws(() => ignoreMissing(() => mkdirSync('/')), { code: 'EEXIST' }, 'all else is an error')
+})
 
 t.test('Place: a file or a folder that this process may not change is refused', async (t) => {
   const file = await leftOpen(t)
@@ -105,7 +102,7 @@ t.test('Place: a file or a folder that this process may not change is refused', 
   }
 })
 
-t.test('Place: without a database, what only reads says where it looked, and makes nothing', async (t) => {
+t.test('Place: without a database, a reader reports the path and creates nothing', async (t) => {
   const folder = temporaryFolder(t)
   const missing = (file: string) => `There is no database at ${file}. If there should be a store, DATABASE_URL or`
   const file = join(folder, 'deeper', 'store.db')
@@ -117,7 +114,7 @@ t.test('Place: without a database, what only reads says where it looked, and mak
   t.equal(statSync(empty).size, 0)
 })
 
-t.test('Place: a log whose database is missing, or empty, is not deleted, and nothing is made beside it', async (t) => {
+t.test('Place: a log whose database is missing or empty is kept, and nothing is created beside it', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'alone', 'store.db')
   mkdirSync(join(folder, 'alone'))
@@ -137,7 +134,7 @@ t.test('Place: a log whose database is missing, or empty, is not deleted, and no
   t.equal(await refusal(file), 'it opened', 'an empty log is nothing')
 })
 
-t.test('Place: missing folders are made for the owner only, and one that cannot be made is named', async (t) => {
+t.test('Place: missing folders are created for the owner only, and one that cannot be created is named', async (t) => {
   const folder = temporaryFolder(t)
   await openFile(t, join(folder, 'a', 'b', 'c', 'store.db'))
   for (const made of ['a/b', 'a/b/c']) t.equal(statSync(join(folder, made)).mode & 0o777, 0o700)
@@ -148,7 +145,7 @@ t.test('Place: missing folders are made for the owner only, and one that cannot 
   t.match(await refusal(join(folder, 'dangling', 'store.db')), /cannot be opened: ENOENT: .*\.$/)
 })
 
-t.test('Place: what is no database of this program keeps its permissions', async (t) => {
+t.test('Place: a file of another program keeps its permissions', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'letter.txt')
   writeFileSync(file, 'Dear reader, this is no database, however long it may be. '.repeat(100))
@@ -160,7 +157,7 @@ t.test('Place: what is no database of this program keeps its permissions', async
 
 const skip = !existsSync('/proc/self/stat') && 'needs /proc'
 
-t.test('Place: what nobody can make or change ends in a sentence, or stays as it is', { skip }, async (t) => {
+t.test('Place: a path under /proc is refused in one sentence, or stays as it is', { skip }, async (t) => {
   const message =
     /^The database \/proc\/token-server\/store\.db cannot be opened: ENOENT: .* mkdir '\/proc\/token-server'\.$/
   t.match(await refusal('/proc/token-server/store.db'), message)

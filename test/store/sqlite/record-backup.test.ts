@@ -21,7 +21,7 @@ async function createDatabase(t: Test) {
 const lastBackupOf = (t: Test, file: string) =>
   connect(t, file, { readonly: true }).prepare('SELECT made_at FROM backups').pluck().all()
 
-t.test('Last backup: its time is noted in the database, and in the copy is that of the one before', async (t) => {
+t.test('Last backup: its time is recorded in the database; the copy has that of the previous backup', async (t) => {
   const { file, copy, store, backUp } = await createDatabase(t)
   await t.rejects(backUp(START, join(file, 'no/where.db')))
   await t.rejects(backUp(START, () => Promise.reject(new Error('nobody reads'))))
@@ -44,7 +44,7 @@ t.test('Last backup: its time is noted in the database, and in the copy is that 
   t.strictSame(lastBackupOf(t, restored), [START])
 })
 
-t.test('Last backup: where the database cannot be written the backup is made all the same', async (t) => {
+t.test('Last backup: if the database cannot be written, the backup is still made', async (t) => {
   const { file, copy, store, backUp } = await createDatabase(t)
   const other = connect(t, file)
   other.exec('BEGIN IMMEDIATE')
@@ -54,7 +54,7 @@ t.test('Last backup: where the database cannot be written the backup is made all
   await t.rejects(recordBackup(7 as unknown as string, START), TypeError, 'a bug is not taken for that')
 })
 
-t.test('Last backup: what an fsync has left behind is not brought to the disk for its sake', async (t) => {
+t.test('Last backup: recording it does not recover a database after a failed fsync', async (t) => {
   const { file, copy, backUp } = await createDatabase(t)
   await recordBackup(file, START)
   const left = leftOf(t, file)
@@ -65,7 +65,7 @@ t.test('Last backup: what an fsync has left behind is not brought to the disk fo
   t.strictSame(lastBackupOf(t, copy), [START])
 })
 
-t.test('Last backup: a database of an older schema is left as it is', async (t) => {
+t.test('Last backup: a database with an older schema stays as it is', async (t) => {
   const { file, store, backUp } = await createDatabase(t)
   await store.close()
   const hand = connect(t, file)

@@ -10,7 +10,7 @@ import { START } from '../../support/world.ts'
 import { storeConformance } from '../conformance/conformance.ts'
 import { connect, newFile, newToken, open, openFile, openTables, refusal } from './databases.ts'
 
-/** A store in a file, and a connection to that of another program. */
+/** A store in a file, and another program's connection to the file. */
 async function openWithHand(t: Test, observe: Observer = () => {}) {
   const file = newFile(t)
   return { file, store: await openFile(t, file, { observe }), hand: connect(t, file) }
@@ -49,7 +49,7 @@ t.test('SQLite: a commit is on disk before it is answered', async (t) => {
   t.equal(db.pragma('synchronous', { simple: true }), 2, 'FULL')
 })
 
-t.test('SQLite: a locked database is waited for, then unavailable at once for all who came meanwhile', async (t) => {
+t.test('SQLite: requests wait for a locked database, and then all fail at once', async (t) => {
   const { store, hand } = await openWithHand(t)
   hand.exec('BEGIN IMMEDIATE')
   const tokens = [newToken(), newToken(), newToken()]
@@ -86,7 +86,7 @@ t.test(
   },
 )
 
-t.test('SQLite: from a write that failed until one succeeds it is not ready', async (t) => {
+t.test('SQLite: after a failed write it is not ready until a write succeeds', async (t) => {
   const { store, hand } = await openWithHand(t)
   const fail = "BEGIN SELECT RAISE(ABORT, 'no space'); END"
   hand.exec(
@@ -99,11 +99,11 @@ t.test('SQLite: from a write that failed until one succeeds it is not ready', as
   await t.resolves(store.ping())
 })
 
-t.test('SQLite: files that cannot be seen are unavailable, and not a bug', async (t) => {
+t.test('SQLite: files that are not visible are a StoreUnavailable, not a bug', async (t) => {
   const folder = temporaryFolder(t)
   const store = await openFile(t, join(folder, 'real', 'store.db'))
   renameSync(join(folder, 'real'), join(folder, 'gone'))
-  // A folder that may not be searched answers EACCES, but not to root; a link to itself answers everybody.
+  // A folder that may not be searched answers EACCES, but not to root; a link to itself fails for every user.
   symlinkSync('real', join(folder, 'real'))
   const unseen = { name: 'StoreUnavailable', message: /^the file .*\/real\/store\.db cannot be seen: ELOOP/ }
   await t.rejects(store.ping(), unseen)
@@ -114,7 +114,7 @@ t.test('SQLite: files that cannot be seen are unavailable, and not a bug', async
   await t.resolves(store.ping())
 })
 
-t.test('SQLite: a file that is no database of this version is refused with its name', async (t) => {
+t.test('SQLite: a file that is not a database of this version is refused with its name', async (t) => {
   const file = newFile(t)
   await (await open(file)).close()
   connect(t, file).exec('DROP TABLE changes')
@@ -131,7 +131,7 @@ t.test('SQLite: a file that is no database of this version is refused with its n
   await t.rejects(open(7 as unknown as string), TypeError, 'a bug is not taken for such a file')
 })
 
-t.test('Measurements: tokens of one turn are one transaction, which is said, as is each fsync', async (t) => {
+t.test('Measurements: the tokens of one turn are one transaction; it is reported, and so is each fsync', async (t) => {
   const events: Event[] = []
   const { file, store, hand } = await openWithHand(t, (event) => events.push(event))
   const walSize = () => statSync(`${file}-wal`).size

@@ -51,7 +51,7 @@ async function crashed(t: Test, { isMarked = false } = {}) {
   return { file, inTheFile, tokens }
 }
 
-t.test('Unsound: when an fsync has failed, every process of the database refuses, and none opens it', async (t) => {
+t.test('Unsound: after a failed fsync every process refuses requests, and none can open the database', async (t) => {
   const file = newFile(t)
   const events: Event[] = []
   const one = await openFile(t, file, { observe: (event: Event) => events.push(event) })
@@ -81,11 +81,11 @@ t.test('Unsound: when an fsync has failed, every process of the database refuses
   t.ok(isUnsound(file), 'a mark that was lost is set again')
   await one.close()
   await other.close()
-  t.ok(existsSync(`${file}-wal`), 'and nobody made a checkpoint at the end')
+  t.ok(existsSync(`${file}-wal`), 'and no process made a checkpoint at the end')
   t.ok(isUnsound(file))
 })
 
-t.test("Unsound: what a process wrote while another's fsync failed is not answered", async (t) => {
+t.test("Unsound: a write during another process's failed fsync is not acknowledged", async (t) => {
   const file = newFile(t)
   const [one, other] = [await openFile(t, file), await openFile(t, file)]
   const written = other.addToken(newToken())
@@ -95,7 +95,7 @@ t.test("Unsound: what a process wrote while another's fsync failed is not answer
   await failed
 })
 
-t.test('Unsound: a marked database is brought to the disk first, by who has it alone', async (t) => {
+t.test('Unsound: a marked database is first recovered, by a process that has it alone', async (t) => {
   const { file, inTheFile, tokens } = await crashed(t, { isMarked: true })
   const reader = connect(t, file, { readonly: true })
   reader.exec('BEGIN')
@@ -113,7 +113,7 @@ t.test('Unsound: a marked database is brought to the disk first, by who has it a
   await store.addToken(newToken())
 })
 
-t.test('Unsound: a server that starts brings the log to the disk, marked or not; a command does not', async (t) => {
+t.test('Unsound: a starting server flushes the log to disk, marked or not; a command does not', async (t) => {
   const { file, inTheFile } = await crashed(t)
   await openFile(t, file)
   t.equal(inTheFile(), 0)
@@ -131,26 +131,23 @@ t.test('Unsound: a server that starts brings the log to the disk, marked or not;
   writeFileSync(`${empty}-wal`, '', { mode: 0o600 })
   chmodSync(`${empty}-wal`, 0o1600)
   await openFile(t, empty)
-  t.notOk(isUnsound(empty), 'the mark of an empty log is taken away')
+  t.notOk(isUnsound(empty), 'the mark of an empty log is removed')
 })
 
-t.test(
-  'Unsound: before a checkpoint is made of it, the log is written over itself, byte by byte the same',
-  async (t) => {
-    const large = newFile(t)
-    const log = randomBytes(2.5 * 1024 * 1024)
-    writeFileSync(`${large}-wal`, log)
-    t.equal(await writtenBy(() => rewriteLog(large)), log.length)
-    t.ok(readFileSync(`${large}-wal`).equals(log))
+t.test('Unsound: before its checkpoint the log is overwritten with the same bytes', async (t) => {
+  const large = newFile(t)
+  const log = randomBytes(2.5 * 1024 * 1024)
+  writeFileSync(`${large}-wal`, log)
+  t.equal(await writtenBy(() => rewriteLog(large)), log.length)
+  t.ok(readFileSync(`${large}-wal`).equals(log))
 
-    const { file } = await crashed(t, { isMarked: true })
-    const { size } = statSync(`${file}-wal`)
-    t.equal(await writtenBy(() => recoverLog(file)), size)
-    t.notOk(existsSync(`${file}-wal`))
-  },
-)
+  const { file } = await crashed(t, { isMarked: true })
+  const { size } = statSync(`${file}-wal`)
+  t.equal(await writtenBy(() => recoverLog(file)), size)
+  t.notOk(existsSync(`${file}-wal`))
+})
 
-t.test('Unsound: a database whose log the disk does not take is marked, and not opened', async (t) => {
+t.test('Unsound: a database whose log cannot be written to disk is marked, and not opened', async (t) => {
   const { file, inTheFile } = await crashed(t)
   const fail = () => {
     throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
@@ -160,7 +157,7 @@ t.test('Unsound: a database whose log the disk does not take is marked, and not 
     t.rejects(open(file, { recover: true }), { name: 'StoreUnavailable', message }),
   )
   t.ok(isUnsound(file))
-  t.equal(inTheFile(), 0, 'nothing was made of it')
+  t.equal(inTheFile(), 0, 'no checkpoint was made')
 })
 
 t.test("Unsound: an fsync of SQLite's own that fails marks the database too", async (t) => {
