@@ -131,7 +131,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     t.not((await store.findApplication('a'))?.key, before?.key)
   })
 
-  test('Store: a change of an unknown application or suite reports that nothing changed, without an event', async (t, store) => {
+  test('Store: a change of an unknown owner reports that nothing changed, without an event', async (t, store) => {
     await register(store, 'a')
     await registerSuites(store, 'store')
     const state = async () =>
