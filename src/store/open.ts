@@ -107,8 +107,12 @@ function sqliteFileOf(location: DatabaseLocation): string {
 
 /** Opens a read-only view of a store. Throws StoreUnavailable or OperatorError. */
 export async function inspectStore(location: DatabaseLocation): Promise<Inspector> {
-  if (location.kind === 'sqlite') return (await import('./sqlite/inspect.ts')).inspectSqlite(location.file)
-  return (await import('./postgres/inspect.ts')).inspectPostgres(location)
+  if (location.kind === 'postgres') {
+    const { inspectPostgres } = await import('./postgres/inspect.ts')
+    return inspectPostgres(location)
+  }
+  const { inspectSqlite } = await import('./sqlite/inspect.ts')
+  return inspectSqlite(location.file)
 }
 
 /** Describes the files of a store without opening any. Rejects with the file system's error. */
