@@ -81,6 +81,7 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     t.strictSame(await found(), [])
     const inspector = await inspectStore(location)
     t.equal(await inspector.lastBackupAt(), undefined)
+    t.ok(Math.abs(await inspector.clockOffset()) < HOUR)
     inspector.close()
   })
 

@@ -49,6 +49,8 @@ t.test('A name with several addresses that do not answer: the first one says why
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:9'), { code: 'ECONNREFUSED', syscall: 'connect' })
   const error = unavailable({ host: 'two.example', port: 9 }, new AggregateError([refused, refused]))
   t.match(error, { message: 'PostgreSQL at two.example:9: connect ECONNREFUSED ::1:9', isWrong: false })
+  const refusal = (code: string) => unavailable({ host: 'a.example', port: 9 }, Object.assign(new Error('no'), { code }))
+  t.strictSame([refusal('28P01'), refusal('3D000'), refusal('57P03')].map(({ isWrong }) => isWrong), [true, true, false])
 })
 
 t.test('A login that fails leaves no connection behind', async (t) => {

@@ -121,7 +121,7 @@ t.test('Hanging disk: changes are refused after some seconds, then at once; read
   await Promise.all([underWay, ...later].map((promise) => t.rejects(promise, StoreUnavailable)))
 
   const { length } = disk.waiting
-  const noAnswer = { name: 'StoreUnavailable', message: /the disk has not answered/ }
+  const noAnswer = { name: 'StoreUnavailable', message: /the disk has not answered for 2 seconds/ }
   const calls: (() => Promise<unknown>)[] = [
     store.ping,
     store.backlog,
