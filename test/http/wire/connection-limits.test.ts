@@ -36,12 +36,8 @@ t.test('Connections: a process has at most 8,192, and fewer than it may open fil
 t.test('Connections: at a limit, the oldest one on which the server waits makes room, of whom has most', async (t) => {
   const closed: string[] = []
   const server = new EventEmitter()
-  limitConnections(server as Server, {
-    perPrefix: 3,
-    total: 5,
-    isShared: (address) => address === '10.0.0.1',
-    closed: { count: (reason, address) => void closed.push(`${reason}, ${address}`) },
-  })
+  const limits = { perPrefix: 3, total: 5, isShared: (address: string) => address === '10.0.0.1' }
+  limitConnections(server as Server, limits, (reason, address) => void closed.push(`${reason}, ${address}`))
   /** `state`: of its last request. */
   const open = (remoteAddress: string, state: 'answered' | 'arriving' | 'due' = 'answered') => {
     const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress })
@@ -76,7 +72,7 @@ t.test('Log: a reason to close connections is said at once, then how often, and 
   const said: Event[] = []
   const measured: Event[] = []
   const measure = (event: Event) => measured.push(event)
-  const { count, end } = countClosedConnections((event) => said.push(event), { quiet: 20, measure })
+  const { count, end } = countClosedConnections({ observe: (event) => said.push(event), quiet: 20, measure })
   const numbers = () => said.map((event) => 'connections' in event && event.connections)
   for (let one = 0; one < 4; one++) count('too many connections', '192.0.2.1')
   t.strictSame(numbers(), [1])

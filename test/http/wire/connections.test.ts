@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createMalformedAnswers } from '../../../src/http/wire/refuse.ts'
-import { COUNTED } from '../../../src/listener/answer.ts'
-import { endConnection, malformedReason } from '../../../src/listener/malformed.ts'
+import { serverOptions } from '../../../src/listener/answer.ts'
+import { endConnection } from '../../../src/listener/malformed.ts'
 import { pipelineOf } from '../../../src/listener/pipeline.ts'
 import { type ProtectOptions, protect, retire } from '../../../src/listener/protect.ts'
 import { formHead, heard, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
@@ -38,12 +38,9 @@ async function createListeningWorld(t: Test) {
 /** A server with an answer that comes when it is told to, and one that no kernel takes in one piece. */
 async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout' | 'stallTimeout'>) {
   const answerMalformed = createMalformedAnswers({ observe: () => {} })
-  const clientErrorHandler = (error: NodeJS.ErrnoException, socket: Socket) =>
-    answerMalformed(malformedReason(error), socket)
-  const app = fastify({ return503OnClosing: false, http: COUNTED, clientErrorHandler })
-  const { drain, end } = protect(app.server, { observe: () => {}, limits: undefined, answerMalformed, ...options })
+  const app = fastify({ return503OnClosing: false, http: serverOptions(HOUR) })
+  const drain = protect(app.server, { observe: () => {}, limits: undefined, answerMalformed, ...options })
   app.addHook('preClose', async () => drain())
-  app.addHook('onClose', async () => end())
   const waiting: (() => void)[] = []
   app.get('/slow', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
   app.get('/large', async () => 'x'.repeat(LARGE_BYTES))
