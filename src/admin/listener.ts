@@ -12,10 +12,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 /** The umask for a new socket: only its owner may connect. */
 const OWNER_ONLY = 0o177
 
-/**
- * Makes the app listen at an address or the path of a Unix socket. Resolves to its address. Throws OperatorError if it cannot
- * listen.
- */
+/** Makes the app listen. Resolves to its address. Throws OperatorError if it cannot listen. */
 export async function listenForAdmin(
   app: FastifyInstance,
   place: { host: string; port: number } | { socket: string },
@@ -77,9 +74,8 @@ export async function withoutStaleSocket(
       const stale = lstatSync(path)
       if (!stale.isSocket()) throw failure('the file exists and is not a socket')
       // Tried twice, because another server may be starting.
-      if ((await accepts(path)) || (await pause().then(() => accepts(path)))) {
-        throw failure('another server answers there')
-      }
+      const isServed = (await accepts(path)) || (await pause().then(() => accepts(path)))
+      if (isServed) throw failure('another server answers there')
       if (!remove(path, stale)) throw failure('another server has just started there')
       await listen()
     })

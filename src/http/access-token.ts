@@ -34,19 +34,14 @@ export const tokenResponse = jsonSchema(
 export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
   app.post<TokenRequest>(
     ACCESS_TOKEN_PATH,
-    {
-      onRequest: credentialsInForm,
-      schema: { body: tokenRequest, response: { 200: tokenResponse } },
-    },
+    { onRequest: credentialsInForm, schema: { body: tokenRequest, response: { 200: tokenResponse } } },
     async (request) => {
       const { grant_type, client_id, client_secret } = request.body
       if (grant_type !== 'client_credentials') throw new RequestRefused('unsupported grant type')
 
       const requester = requesterOf(request)
-      const { client: application, secretId } = await issuer.authenticate(
-        { clientId: client_id, clientSecret: client_secret },
-        requester.remoteAddress,
-      )
+      const credentials = { clientId: client_id, clientSecret: client_secret }
+      const { client: application, secretId } = await issuer.authenticate(credentials, requester.remoteAddress)
       const { accessToken, tokenId, issuedAt, expiresIn } = await issuer.issue(application)
 
       observe({ type: 'token issued', clientId: client_id, tokenId, secretId, ...requester })

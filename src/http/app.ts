@@ -59,7 +59,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(formbody)
 
   const late = createLateAnswers({ isShared: proxies.isShared, later })
-  app.addHook('preClose', async () => late.giveAll())
+  app.addHook('preClose', async () => late.sendAll())
   app.setErrorHandler((error, request, reply) => refuse({ observe, issuer, late }, error, request, reply))
   const drain = protect(app.server, {
     observe,

@@ -50,11 +50,7 @@ export function introspect(app: FastifyInstance, options: CheckOptions): void {
 
   app.post<IntrospectionRequest>(
     INTROSPECT_PATH,
-    {
-      config,
-      onRequest: formsOnly,
-      schema: { body: introspectionRequest, response: { 200: introspectionResponse } },
-    },
+    { config, onRequest: formsOnly, schema: { body: introspectionRequest, response: { 200: introspectionResponse } } },
     async (request) => {
       const { client: suite } = await issuer.authenticateSuite(credentialsOf(request))
       const { token } = request.body

@@ -20,10 +20,8 @@ export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issu
     async (request, reply) => {
       const { token, client_id, client_secret } = request.body
       const requester = requesterOf(request)
-      const { client: application } = await issuer.authenticate(
-        { clientId: client_id, clientSecret: client_secret },
-        requester.remoteAddress,
-      )
+      const credentials = { clientId: client_id, clientSecret: client_secret }
+      const { client: application } = await issuer.authenticate(credentials, requester.remoteAddress)
       const tokenId = await issuer.revoke(application, token)
       const caller = { clientId: client_id, ...requester }
       observe(tokenId ? { type: 'token revoked', tokenId, ...caller } : { type: 'nothing to revoke', ...caller })

@@ -1,12 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, Server } from 'node:http'
 import net, { type Socket } from 'node:net'
-import {
-  type ClosingOptions,
-  type ConnectionLimits,
-  countClosedConnections,
-  limitConnections,
-} from './connection-limits.ts'
+import { type ClosingOptions, countClosedConnections, limitConnections } from './connection-limits.ts'
 import { endConnection, type MalformedReason, malformedReason } from './malformed.ts'
 import { isFull, pipelineOf } from './pipeline.ts'
 
@@ -24,7 +19,7 @@ const EXCESS_BYTES = 64 * 1024
 
 export interface ProtectOptions extends ClosingOptions {
   /** Undefined: any number of connections. */
-  limits: ConnectionLimits | undefined
+  limits: Parameters<typeof limitConnections>[1] | undefined
   /** Answers input that is not a valid request, and ends the connection. */
   answerMalformed: (reason: MalformedReason, socket: Socket, request?: IncomingMessage) => void
   /** Milliseconds. */

@@ -23,6 +23,8 @@ const ROTATED = object('RotatedSecret', 'A new secret', {
   others_end_at: time('When the other secrets end at the latest'),
 })
 
+type Rotation = { overlap_seconds?: number } | null
+
 const ROTATE = {
   body: jsonSchema(
     object('Rotation', 'When the other secrets end', {
@@ -45,23 +47,19 @@ export function secrets(route: AddRoute): void {
       secrets: (await show(params.owner)).secrets.map(secretView),
     }))
 
-    route<{ overlap_seconds?: number } | null>(
-      'POST',
-      path,
-      ROTATE,
-      async ({ [owners]: { show }, secrets }, request, reply) => {
-        const { overlap_seconds: overlap = DEFAULT_OVERLAP } = request.body ?? {}
-        const { owner } = request.params
-        await show(owner)
-        const rotated = await secrets.rotate(owner, overlap * 1000, repeatable(request, reply))
-        return view(ROTATED, { clientId: owner, ...rotated })
-      },
-    )
+    route<Rotation>('POST', path, ROTATE, async ({ [owners]: { show }, secrets }, request, reply) => {
+      const { overlap_seconds: overlap = DEFAULT_OVERLAP } = request.body ?? {}
+      const { owner } = request.params
+      await show(owner)
+      const rotated = await secrets.rotate(owner, overlap * 1000, repeatable(request, reply))
+      return view(ROTATED, { clientId: owner, ...rotated })
+    })
 
     route('DELETE', `${path}/:id`, REVOKE, async ({ [owners]: { show }, secrets }, { params, query }) => {
       await show(params.owner)
+      const id = idOf(params.id)
       const force = choiceOf('force', ['true', 'false'], query) === 'true'
-      await secrets.revoke(params.owner, idOf(params.id), { force }).catch(withForce)
+      await secrets.revoke(params.owner, id, { force }).catch(withForce)
     })
   }
 }

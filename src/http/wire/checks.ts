@@ -23,15 +23,10 @@ export function reportCheck(
   request: FastifyRequest,
 ): void {
   if (verdict.kind === 'active') {
-    const { application, tokenId } = verdict
+    const { tokenId, application } = verdict
+    const { clientId } = application
     measure?.(CHECK_PASSED)
-    observeDetails?.({
-      type: 'token accepted',
-      suite,
-      clientId: application.clientId,
-      tokenId,
-      ...requesterOf(request),
-    })
+    observeDetails?.({ type: 'token accepted', suite, clientId, tokenId, ...requesterOf(request) })
     return
   }
   const { kind, reason, tokenId, clientId } = verdict

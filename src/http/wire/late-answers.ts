@@ -32,7 +32,7 @@ export function createLateAnswers({
   const waiting = new Map<Socket, { answer: () => void; behind: number }>()
 
   /** Sends an answer later; at capacity at once, and closes the connection if it is a client's own. */
-  function give(request: FastifyRequest, reply: FastifyReply, answer: () => void): void {
+  function delay(request: FastifyRequest, reply: FastifyReply, answer: () => void): void {
     const { socket } = request.raw
     const isOwn = request.ip === socket.remoteAddress && !isShared(request.ip)
     const first = waiting.get(socket)
@@ -64,10 +64,10 @@ export function createLateAnswers({
   }
 
   /** Sends all waiting answers now. */
-  function giveAll(): void {
+  function sendAll(): void {
     for (const { answer } of waiting.values()) answer()
     waiting.clear()
   }
 
-  return { give, giveAll }
+  return { delay, sendAll }
 }

@@ -58,7 +58,7 @@ function createTurnClock(): () => number {
 export function measureRequests(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const name: onRequestHookHandler = (_request, reply, done) => {
-      nameEndpoint(reply.raw, route.url)
+      setEndpoint(reply.raw, route.url)
       done()
     }
     route.onRequest = [name, ...[route.onRequest ?? []].flat()]
@@ -69,6 +69,6 @@ export function measureRequests(app: FastifyInstance): void {
 }
 
 /** Sets the route's pattern of an answer; undefined: it has no route. */
-export function nameEndpoint(answer: ServerResponse & Partial<Measured>, endpoint: string | undefined): void {
+export function setEndpoint(answer: ServerResponse & Partial<Measured>, endpoint: string | undefined): void {
   answer.endpoint = endpoint ?? OTHER
 }

@@ -10,7 +10,7 @@ import { type MalformedReason, sendFinal, unreadRequest } from '../../listener/m
 import { pipelineOf } from '../../listener/pipeline.ts'
 import { basicClientId } from './authorization.ts'
 import type { LateAnswers } from './late-answers.ts'
-import { nameEndpoint, OTHER } from './measured-answers.ts'
+import { OTHER, setEndpoint } from './measured-answers.ts'
 import { requestContext, sendRequestId, traceIdOf } from './request.ts'
 
 /** Headers of every answer: no cache keeps it (RFC 6749 §5.1), and browsers do not guess its type. */
@@ -39,7 +39,7 @@ export function refuse(
   // Read once: Fastify creates this object on every access.
   const { url: endpoint, config } = request.routeOptions
   // The hook that does this may not have run.
-  nameEndpoint(reply.raw, endpoint)
+  setEndpoint(reply.raw, endpoint)
   const event = eventOf(error, { status: answer.status, ...requestContext(request, endpoint) })
   // createMalformedAnswers reports a client that closes the connection within a body.
   if (error !== request.raw.errored) report(event, request, { observe, issuer })
@@ -54,7 +54,7 @@ export function refuse(
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (headers) reply.headers(headers)
   const send = () => sendError(reply, answer, field)
-  if (answer.status === 429 && late) late.give(request, reply, send)
+  if (answer.status === 429 && late) late.delay(request, reply, send)
   else send()
 }
 

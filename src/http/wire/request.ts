@@ -4,9 +4,10 @@ import { addressIn, withoutZone } from '../../domain/address.ts'
 import { RequestRefused } from '../../domain/refusal.ts'
 import { sentId } from '../../domain/request-id.ts'
 
-/** The fields of every event of a request: the client's address, and the ids that identify the request. */
+/** The client's address according to trusted proxies, or else the peer's, and the ids of the request: fields of its events. */
 export function requesterOf(request: FastifyRequest) {
-  return { requestId: request.id, traceId: traceIdOf(request.headers), remoteAddress: remoteAddressOf(request) }
+  const remoteAddress = addressIn(request.ip) ?? withoutZone(String(request.socket.remoteAddress))
+  return { requestId: request.id, traceId: traceIdOf(request.headers), remoteAddress }
 }
 
 /** The same and what was requested. `endpoint`: the route's pattern; without one, what may be logged of the path. */
@@ -20,11 +21,6 @@ export function sendRequestId(request: FastifyRequest, reply: FastifyReply): voi
   reply.header('x-request-id', request.id)
   const correlationId = sentId(request.headers, 'x-correlation-id')
   if (correlationId !== undefined) reply.header('x-correlation-id', correlationId)
-}
-
-/** The client's address according to trusted proxies, or else the peer's. */
-function remoteAddressOf(request: FastifyRequest): string {
-  return addressIn(request.ip) ?? withoutZone(String(request.socket.remoteAddress))
 }
 
 /** VERSION-TRACE-PARENT-FLAGS. Version ff is invalid, later ones than 00 may have more parts. No id may be all zeros. */

@@ -16,7 +16,7 @@ const isAnswered = async (socket: Socket) => {
   return statuses(answer()).length === 1
 }
 
-t.test('Connections: proxies that are trusted, or seen to be some, have as many as they like', async (t) => {
+t.test('Connections: trusted proxies, and addresses that forward for others, have no limit', async (t) => {
   for (const trustProxy of [['10.0.0.0/8', '127.0.0.0/8', '::1'], false as const]) {
     const { app } = await createWorld(t, { connectionLimit: 1, trustProxy })
     const { dial, exchange } = await listening(t, app)
@@ -28,12 +28,12 @@ t.test('Connections: proxies that are trusted, or seen to be some, have as many 
   }
 })
 
-t.test('Connections: a process has at most 8,192, and fewer than it may open files', (t) => {
+t.test('Connections: a process has at most 8,192, and fewer than its limit of open files', (t) => {
   t.strictSame(['unlimited', 1_048_576, 1024, 100].map(maxConnections), [8192, 8192, 896, 128])
   t.end()
 })
 
-t.test('Connections: at a limit, the oldest one on which the server waits makes room, of whom has most', async (t) => {
+t.test('Connections: at a limit, the oldest idle one of the prefix with the most is closed', async (t) => {
   const closed: string[] = []
   const server = new EventEmitter()
   const limits = { perPrefix: 3, total: 5, isShared: (address: string) => address === '10.0.0.1' }
@@ -68,7 +68,7 @@ t.test('Connections: at a limit, the oldest one on which the server waits makes 
   t.equal(ended().length, 1, 'and no other, at both limits')
 })
 
-t.test('Log: a reason to close connections is said at once, then how often, and at the end', async (t) => {
+t.test('Log: closed connections are reported at once, then by their number, and at the end', async (t) => {
   const said: Event[] = []
   const measured: Event[] = []
   const measure = (event: Event) => measured.push(event)

@@ -28,7 +28,7 @@ async function createDoor(t: Test) {
   }
 }
 
-t.test('Measured answers: each is said once, with the pattern of its route, its status and its time', async (t) => {
+t.test('Measured answers: each is reported once, with its route pattern, status and duration', async (t) => {
   const { exchange, requests, seconds } = await createDoor(t)
   const get = (path: string) => CHECK.replace('/v1/oauth/verify', path)
   const noHost = 'GET /v1/oauth/verify HTTP/1.1\r\n\r\n'
@@ -44,7 +44,7 @@ t.test('Measured answers: each is said once, with the pattern of its route, its 
   for (const took of seconds()) t.ok(Number(took) > 0 && Number(took) < 60, String(took))
 })
 
-t.test('Measured answers: what never became a request is not timed; what breaks off in its body is', async (t) => {
+t.test('Measured answers: invalid HTTP has no duration; a request that breaks off in its body has one', async (t) => {
   const { exchange, requests, seconds, measured } = await createDoor(t)
   t.strictSame(statuses(await exchange(`${CHECK}nonsense\r\n\r\n`)), [401, 400])
   t.strictSame(requests().sort(), ['/v1/oauth/verify 401', 'other 400'])
@@ -55,7 +55,7 @@ t.test('Measured answers: what never became a request is not timed; what breaks 
   t.ok(Number(seconds()[0]) > 0)
 })
 
-t.test('Measured answers: a client that is gone before its answer, and not after, abandoned its request', async (t) => {
+t.test('Measured answers: a request is abandoned if the client disconnects before its answer, not after', async (t) => {
   const { app, dial, dialed, requests, seconds, store } = await createDoor(t)
   const { promise, resolve } = Promise.withResolvers<void>()
   Object.assign(store, { ping: () => promise })
@@ -75,7 +75,7 @@ t.test('Measured answers: a client that is gone before its answer, and not after
   t.strictSame(requests(), ['/health/ready abandoned', '/health/live 200', '/v1/oauth/verify 401'], 'each once')
 })
 
-t.test('Measured answers: whatever happens to one is said once', async (t) => {
+t.test('Measured answers: each reports only its first result', async (t) => {
   const said: string[] = []
   const Answer = measuredAnswer(({ type }) => void said.push(type))
   const [first, second] = [0, 1].map(() => new Answer(new IncomingMessage(new Socket())) as unknown as Measured)
@@ -86,7 +86,7 @@ t.test('Measured answers: whatever happens to one is said once', async (t) => {
   t.strictSame(said, ['request abandoned', 'request answered'])
 })
 
-t.test('Measured answers: a check that ends with yes is counted, at the endpoints of CHECKS alone', async (t) => {
+t.test('Measured answers: only checks that pass are counted, at exactly the endpoints of CHECKS', async (t) => {
   const { measured, token, post, basic } = await createWorldOfSuites(t, { counts: true })
   const accessToken = await token()
   for (const url of ENDPOINTS) {
