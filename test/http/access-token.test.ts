@@ -160,5 +160,5 @@ t.test('RFC 9110 §15.6: a failure of the store is a 503, an unexpected error a 
   }
   await store.close()
   refused(t, await post(), 500, 'server_error', /^The server failed$/)
-  t.match(lines.at(-1), /"level":50.*database connection is not open.*stack/, 'the log has it whole')
+  t.match(lines.at(-1), /"level":50.*database connection is not open.*stack/, 'the log has all of it')
 })

@@ -6,7 +6,7 @@ import { createWorld, createWorldOfSuites, createWorldWithFile } from '../suppor
 const HOUR = 3_600_000
 const REVOKE = '/v1/oauth/revoke'
 
-/** Its `fail` sends wrong secrets, one after the other, and resolves to the statuses. */
+/** `fail` sends wrong secrets in sequence, and resolves to the statuses. */
 async function createFailingWorld(t: Test, options?: Parameters<typeof createWorld>[1]) {
   const world = await createWorldOfSuites(t, options)
   const wrong = { ...world.credentials, client_secret: 'wrong' }
@@ -26,10 +26,10 @@ t.test('RFC 6749 §2.3.1: wrong secrets are refused with 401 ten times, and then
   const line = { msg: 'request refused', reason: 'too many failures', status: 429, client_id }
   t.match(JSON.parse(lines.at(-1) as string), line)
   clock.time += HOUR
-  t.strictSame(await fail(), [429], 'a wall clock that is set changes nothing')
+  t.strictSame(await fail(), [429], 'setting the wall clock changes nothing')
   clock.monotonic += 6000
   t.strictSame(await fail(), [401])
-  t.equal((await post()).statusCode, 200, 'and what is right passes all the time')
+  t.equal((await post()).statusCode, 200, 'the correct secret always passes')
 })
 
 t.test('RFC 6749 §2.3.1: no refusal reveals whether a client exists', async (t) => {
@@ -55,7 +55,7 @@ t.test('Failures: a throttled request is answered late, and the next good one is
   })
   t.strictSame([(await post()).statusCode, isAnswered], [200, false])
   await app.close()
-  t.strictSame(await refusal, [429], 'a server that stops gives it at once')
+  t.strictSame(await refusal, [429], 'a server that closes sends it at once')
 })
 
 t.test('Failures: revocation counts them together with the token request', async (t) => {
@@ -84,7 +84,7 @@ t.test('Failures: a correct imported secret passes once it is cached, and is not
   const right = () => fail(1, { ...moved, client_secret: 'legacy-secret' })
   t.strictSame(await fail(10, moved), Array(10).fill(401))
   await registerImported(store, 'moved', 'legacy-secret')
-  t.strictSame(await right(), [429], 'nobody can see yet that it is right')
+  t.strictSame(await right(), [429], 'it is not known yet that it is correct')
   clock.monotonic += 6000
   t.strictSame([...(await right()), ...(await fail(2, moved))], [200, 401, 429])
   t.strictSame(await right(), [200])
@@ -112,7 +112,11 @@ t.test('Quota: it is per application, and limits only tokens', async (t) => {
   const other = await administration.register({ name: 'Other', developerEmail: 'a@b.example' })
   const theirs = { ...credentials, client_id: other.clientId, client_secret: other.clientSecret as string }
   t.equal((await post(theirs)).statusCode, 200)
-  t.equal((await post({ ...credentials, client_secret: 'wrong' })).statusCode, 401, 'only who is authenticated has one')
+  t.equal(
+    (await post({ ...credentials, client_secret: 'wrong' })).statusCode,
+    401,
+    'only authenticated clients have one',
+  )
   t.equal((await post({ ...credentials, token }, {}, REVOKE)).statusCode, 200)
   t.equal((await verify(token)).statusCode, 401)
 })
@@ -157,7 +161,7 @@ t.test('Overload: too many tokens that wait for the store are refused, and check
   t.strictSame(statuses, Array(more).fill(503))
   t.strictSame([(await verify(accessToken)).statusCode, (await introspect(accessToken)).json().active], [200, true])
   t.equal((await app.inject('/health/live')).statusCode, 200)
-  t.equal(statuses.length, more, 'and the others wait still')
+  t.equal(statuses.length, more, 'the others still wait')
   other.exec('COMMIT')
   await Promise.all(requests)
   t.equal(statuses.filter((status) => status === 200).length, waiting)

@@ -8,7 +8,7 @@ const [TOKEN, INTROSPECT, REVOKE] = ['/v1/oauth/accesstoken', '/v1/oauth/introsp
 
 const basicOf = (pair: string) => `Basic ${btoa(pair)}`
 
-/** A world, and the last line of its log once there is one. */
+/** A world, and a function that waits for the last line of its log. */
 async function createLoggedWorld(t: Test, options?: Parameters<typeof createWorldOfSuites>[1]) {
   const world = await createWorldOfSuites(t, options)
   async function line(): Promise<Record<string, unknown>> {
@@ -100,7 +100,7 @@ t.test('Log: it never contains a secret, a token, a query or a body', async (t) 
   await send(marked)
 
   const log = lines.join('')
-  // The first token and the PUT have one, too; two checks pass, and have none.
+  // The first token and the PUT have a line, too; the two checks that pass have none.
   t.equal(lines.length, answers.length, 'one line per request, none for health')
   const tokens = answers.flatMap((answer) => /"access_token":"([^"]+)"/.exec(answer)?.[1] ?? [])
   t.equal(tokens.length, 2)

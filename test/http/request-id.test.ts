@@ -14,7 +14,7 @@ const PARENT = '00f067aa0ba902b7'
 const TRACEPARENT = `00-${TRACE}-${PARENT}-01`
 const NEW = /^[0-9a-f]{20}$/
 
-/** A world, and every kind of answer that it gives; each request says its id where it has one. */
+/** A world, and requests for every kind of answer, with these headers. */
 async function createAnsweringWorld(t: Test, headers: Record<string, string> = {}) {
   const world = await createWorldOfSuites(t, { tokenQuota: 3, logDetails: true })
   const { app, credentials, post, token, store, basic } = world
@@ -26,7 +26,7 @@ async function createAnsweringWorld(t: Test, headers: Record<string, string> = {
   const introspect = (of: string) => post({ token: of }, { ...headers, authorization: basic }, '/v1/oauth/introspect')
   const revoke = () => post({ ...credentials, token: revoked }, headers, '/v1/oauth/revoke')
   const get = (url: string) => app.inject({ url, headers })
-  /** Each with the status that it has, and the line that the log has of it. */
+  /** Each with its status and its line in the log. */
   const requests: [status: number, line: string | undefined, () => Promise<LightMyRequestResponse>][] = [
     [200, 'token accepted', () => check('store', accessToken)],
     [200, 'token accepted', () => introspect(accessToken)],
@@ -51,7 +51,7 @@ async function createAnsweringWorld(t: Test, headers: Record<string, string> = {
   return { requests, lines: world.lines }
 }
 
-/** Whatever the log has is written before the answer, or soon after: the line of a request that was just answered. */
+/** The line of a request that was just answered. It may be written shortly after the answer. */
 async function lineOf(lines: string[]): Promise<Record<string, unknown> | undefined> {
   await new Promise(setImmediate)
   const line = lines.splice(0).at(-1)

@@ -8,7 +8,7 @@ import { createWorldOfSuites, createWorldWithFile, ENDINGS, PUBLIC_URL } from '.
 
 const PATH = '/v1/oauth/verify/store'
 
-/** A world with a token, and a gateway that sends a header as it is. */
+/** A world with a token, and a gateway that forwards the header unchanged. */
 async function createGateway(t: Test) {
   const world = await createWorldOfSuites(t)
   const ask = (authorization: string) => world.app.inject({ url: PATH, headers: { authorization } })
@@ -37,7 +37,7 @@ for (const [token, [end, reason]] of Object.entries(ENDINGS)) {
     lines.length = 0
     refused(t, await verify(accessToken), 401, 'invalid_token', /./)
     const described = await introspect(accessToken)
-    t.strictSame([described.statusCode, described.body], [200, '{"active":false}'], 'and no more is told')
+    t.strictSame([described.statusCode, described.body], [200, '{"active":false}'], 'and nothing else is revealed')
     const line = { msg: 'token refused', suite: 'store', reason }
     t.match(logged(), [line, line])
   })
@@ -49,7 +49,7 @@ t.test('RFC 6750 §3: a request without a token gets a challenge and no error co
   const answers = [
     await verify(undefined),
     await app.inject({ url: `${PATH}?access_token=x`, headers: elsewhere }),
-    // Without a token, as clients send it that got none.
+    // Without a token, as sent by clients that got none.
     ...(await Promise.all(['Basic eDp5', '', 'Bearers x', 'Bearer', 'Bearer ', 'bearer   '].map(ask))),
   ]
   for (const answer of answers) {
@@ -123,7 +123,7 @@ t.test('RFC 9110 §15.6.4: if the store cannot be read, the answer is 503, neith
   t.strictSame(await statusesOf(accessToken), [503, 503])
   other.exec('ALTER TABLE elsewhere RENAME TO tokens; ALTER TABLE changes RENAME TO elsewhere')
   await nextTurn()
-  t.strictSame(await statusesOf(checkedBefore), [503, 503], 'what is cached is not used without a look')
+  t.strictSame(await statusesOf(checkedBefore), [503, 503], 'cached rows are not used without a check')
 })
 
 t.test('Gateways: a check writes nothing, and does not wait for a writer', async (t) => {

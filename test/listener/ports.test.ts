@@ -4,7 +4,7 @@ import { createAdminWorld } from '../support/admin.ts'
 import { dialPort, said, statuses } from '../support/listening.ts'
 import { createWorld } from '../support/world.ts'
 
-// What protects the public port protects the admin and ops ports, too.
+// The same protection on the public, admin and ops ports.
 
 /** A port, and a path that it answers without credentials. */
 interface Port {

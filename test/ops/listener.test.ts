@@ -106,12 +106,12 @@ t.test('Ops listener: connections with endless requests or unread answers are cl
   const partial = said(await dial('GET /page HTTP/1.1\r\nHost: a\r\n'))
   const slow = await askOften('/large')
   for (let n = 2; n < 32; n++) await askOften('/never')
-  t.equal(await isAnswered(ask('/page')), true, 'the one that has not sent a whole request makes room')
+  t.equal(await isAnswered(ask('/page')), true, 'the connection with a partial request makes room')
   await until(() => isAnswered(ask('/page')))
-  t.equal(asked, 31, 'and of each only the first request was looked at')
+  t.equal(asked, 31, 'only the first request of each was handled')
   t.equal(await partial, '')
   t.match(await said(await dial('GET /page HTTP/1.1\r\nHost: a\r\n')), /^HTTP\/1.1 408 /)
-  t.ok((await said(slow.resume())).length < body.length, 'who took no answer has not got it')
+  t.ok((await said(slow.resume())).length < body.length, 'an unread answer is lost')
 })
 
 t.test('Ops listener: closing waits a moment for a pending answer, and not longer', async (t) => {

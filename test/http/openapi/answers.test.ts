@@ -14,7 +14,7 @@ const description = readDescription(join(import.meta.dirname, '../../../docs/ope
 const operations = operationsOf(description)
 const answers = operations.flatMap(answersOf)
 
-/** Fields that are another in every answer. */
+/** Fields that differ in every answer. */
 const VARYING = ['access_token']
 
 t.test('OpenAPI: every example of a request gets the described answer', async (t) => {

@@ -57,9 +57,9 @@ t.test('Connections: at a limit, the oldest idle one of the prefix with the most
 
   open('10.0.0.1')
   open('10.0.0.1')
-  t.strictSame(ended(), [], 'those of a proxy have no limit of their own')
+  t.strictSame(ended(), [], 'a proxy has no limit of its own')
   const stranger = open('198.51.100.7')
-  t.strictSame(ended(), ['too many connections, 192.0.2.1'], 'the prefix that has most')
+  t.strictSame(ended(), ['too many connections, 192.0.2.1'], 'the prefix with the most')
   t.equal(stranger.destroyed, false)
 
   for (let n = 0; n < 3; n++) open('203.0.113.9', 'due')

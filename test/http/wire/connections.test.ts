@@ -35,7 +35,7 @@ async function createListeningWorld(t: Test) {
   }
 }
 
-/** A server with an answer that comes when it is told to, and one that no kernel takes in one piece. */
+/** A server with an answer that the test releases, and one that is too large for a kernel's buffer. */
 async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout' | 'stallTimeout'>) {
   const answerMalformed = createMalformedAnswers({ observe: () => {} })
   const app = fastify({ return503OnClosing: false, http: serverOptions(HOUR) })
@@ -48,7 +48,7 @@ async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout'
   t.teardown(() => app.close())
   const { dialed, ...door } = await listening(t, app)
 
-  /** A connection with slow requests, so many of which have arrived, and all that will be said on it. */
+  /** Sends slow requests and waits for this many to arrive. `received` resolves to all answers of the connection. */
   async function ask(bytes: string, requests: number) {
     const { socket, served } = await dialed()
     socket.write(bytes)
@@ -57,7 +57,7 @@ async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout'
     return { socket, served, received }
   }
 
-  /** Gives the first of the slow answers. */
+  /** Sends the first of the slow answers. */
   const answer = () => waiting.shift()?.()
   const answerAll = () => {
     while (waiting.length > 0) answer()
@@ -129,7 +129,7 @@ t.test('RFC 9112 §2.2, §9.6: pending answers are sent before a connection ends
     ['requests behind 32 unanswered ones', token.repeat(33), Array(32).fill(200)],
   ]
   for (const [what, bytes, expected] of cases) t.strictSame(statuses(await exchange(bytes)), expected, what)
-  t.equal(issued(), 5 + 32, 'a token behind an end is not issued')
+  t.equal(issued(), 5 + 32, 'no token is issued after the end')
   t.equal(lines.filter((line) => line.includes('not HTTP')).length, 3)
 })
 
@@ -215,7 +215,7 @@ t.test('Ending: reads at most one more mebibyte, waits for every answer, and for
     socket.write('nonsense\r\n\r\n')
     const answers = heard(socket)
     socket.write(Buffer.alloc(more))
-    // As many looks are taken at the one that waits for its answers.
+    // The connection that waits for its answers is checked as often.
     await until(() => served.destroyed)
     t.strictSame([statuses(answers()), socket.writableEnded], [[400], false])
     t.ok(served.bytesRead < 2 * MIB)
@@ -225,7 +225,7 @@ t.test('Ending: reads at most one more mebibyte, waits for every answer, and for
   t.equal(
     endConnection(new Socket().destroy(), { finalResponse: 'final' }),
     false,
-    'to one that is gone nothing is said',
+    'nothing is sent to a client that has disconnected',
   )
 })
 

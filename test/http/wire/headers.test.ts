@@ -16,7 +16,7 @@ const requestWith = (authorization: string): Parameters<typeof bearerToken>[0] =
 
 const base64 = (text: string, encoding: BufferEncoding = 'utf8') => Buffer.from(text, encoding).toString('base64')
 
-/** The credentials of a header; undefined where there are none, or it is malformed. */
+/** The credentials of a header; undefined if there are none, or it is malformed. */
 function credentialsOf(authorization: string) {
   try {
     return basicCredentials(authorization)
@@ -90,7 +90,7 @@ t.test('RFC 7617 §2: no header yields credentials that it does not contain', as
       const read = credentialsOf(text)
       if (!read) return
       const { clientId, clientSecret } = read
-      // Taken apart in another way, byte by byte.
+      // Parsed in another way, byte by byte.
       const sent = Buffer.from(text.slice('Basic '.length).trim(), 'base64').toString('latin1')
       const decoded = sent
         .split(/:(.*)/s, 2)

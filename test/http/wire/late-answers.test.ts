@@ -6,7 +6,7 @@ import { until } from '../../support/until.ts'
 
 const FORWARDED = 'X-Forwarded-For: 192.0.2.1\r\n'
 
-/** A server whose answers are late, and the timers that they wait for. */
+/** A server with delayed answers, and their timers. */
 async function createWorld(t: Test, { shared = '', capacity = 10 } = {}) {
   const timers: { delay: number; end: () => void }[] = []
   const later: Later = (end, delay, socket) => void timers.push({ delay, end: () => end(socket) })
@@ -20,7 +20,7 @@ async function createWorld(t: Test, { shared = '', capacity = 10 } = {}) {
   t.teardown(() => app.close())
   const { dialed } = await listening(t, app)
 
-  /** Sends requests on a connection of their own, all at once; they have arrived. */
+  /** Sends requests at once on a new connection, and waits until they have arrived. */
   async function send(count = 1, headers = '') {
     const { socket, served } = await dialed()
     const text = heard(socket)
@@ -34,7 +34,7 @@ async function createWorld(t: Test, { shared = '', capacity = 10 } = {}) {
     return { text, answers, socket, served, more }
   }
 
-  /** Lets the next timer end. */
+  /** Fires the next timer. */
   const wait = () => timers.shift()?.end()
   return { late, timers, wait, send }
 }
@@ -94,13 +94,13 @@ t.test("Late answers: at capacity one is sent at once, and closes a client's con
   wait()
   await until(() => waiting.answers() === 1)
   const gone = await send(30)
-  t.equal(timers.length, 1, 'and then there is place for one')
+  t.equal(timers.length, 1, 'then one more may wait')
   gone.socket.resetAndDestroy()
   await until(() => gone.served.destroyed)
   wait()
   t.equal(timers.length, 0)
   await send()
-  t.equal(timers.length, 1, 'which one that has gone does not keep')
+  t.equal(timers.length, 1, 'a client that has disconnected does not count')
 })
 
 t.test('Late answers: a server that closes sends them at once', async (t) => {

@@ -13,7 +13,7 @@ import { createWorld, createWorldOfSuites } from '../../support/world.ts'
 const CHECK = 'GET /v1/oauth/verify HTTP/1.1\r\nHost: a\r\n\r\n'
 const LAST = 'GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 
-/** A public port, and what is measured of its requests: endpoint and status, or that nobody waited. */
+/** A public port, and what is measured of its requests: endpoint, and status or `abandoned`. */
 async function createDoor(t: Test) {
   const world = await createWorld(t, { counts: true })
   const ofRequests = (event: Event) => event.type === 'request answered' || event.type === 'request abandoned'

@@ -4,7 +4,7 @@ import { createWorld } from '../../support/world.ts'
 
 const FORWARDED = { 'x-forwarded-for': '192.0.2.7' }
 
-/** Its `fail` sends so many wrong secrets, each with another client id, and resolves to the last status. */
+/** `fail` sends this many wrong secrets, each with another client id, and resolves to the last status. */
 async function createFailingWorld(t: Test, trustProxy: string[] | false = false) {
   const { app, post, credentials, lines } = await createWorld(t, { trustProxy })
   async function fail(times: number, headers = {}, clientId?: string) {

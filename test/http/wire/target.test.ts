@@ -7,7 +7,7 @@ import { listening, tokenRequest } from '../../support/listening.ts'
 import { anyText } from '../../support/texts.ts'
 import { createWorld } from '../../support/world.ts'
 
-/** What Node.js lets through as a target: no space, no control character. */
+/** The targets that Node.js accepts: without spaces and control characters. */
 const targetText = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) })
 const suite = fc.stringMatching(/^[A-Za-z0-9._~-]{0,20}$/)
 const VERIFY = '/v1/oauth/verify'
@@ -73,7 +73,7 @@ t.test('Targets: any target gets an answer, and a refusal if it has a fragment',
     fc.asyncProperty(fc.constantFrom('GET', 'POST', 'QUERY'), start, targetText, async (method, prefix, suffix) => {
       const target = prefix + suffix
       const answer = await exchange(first.replace(/^POST \S+/, () => `${method} ${target}`) + rest)
-      // A gateway's may be as malformed as it likes.
+      // The path of a gateway check may be malformed.
       const isRefused = target.includes('#') && !/^(https?:\/\/[^/?#]*)?\/v1\/oauth\/verify([/?#]|$)/i.test(target)
       return isRefused ? /^HTTP\/1\.1 400 /.test(answer) : /^HTTP\/1\.1 [24]\d\d /.test(answer)
     }),
