@@ -1,7 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { requestIdOf } from '../domain/request-id.ts'
-import { COUNTED } from '../listener/answer.ts'
-import { malformedReason } from '../listener/malformed.ts'
+import { serverOptions } from '../listener/answer.ts'
 import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
 import { adminApi } from './api/api.ts'
@@ -9,10 +8,9 @@ import { adminConsole } from './console/console.ts'
 import type { AdminContext } from './context.ts'
 import { limitAccess } from './wire/access.ts'
 import { decorateRequests } from './wire/caller.ts'
-import { ANSWER_HEADERS } from './wire/headers.ts'
 import { createHostCheck } from './wire/host.ts'
-import { answerMalformed, reportError, sendProblem } from './wire/problem.ts'
-import { refuseUnstorable } from './wire/storable.ts'
+import { ANSWER_HEADERS, answerMalformed, reportError, sendProblem } from './wire/problem.ts'
+import { refuseUnstorable } from './wire/routing.ts'
 import { takeTurns } from './wire/turns.ts'
 
 const BODY_LIMIT = 64 * 1024
@@ -27,16 +25,13 @@ const REQUEST_TIMEOUT_MS = 10_000
 const IDLE_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 5000
 
-/** How long open connections get when the server closes. */
+/** How long pending responses may take when the server closes. */
 const CLOSE_MS = 250
 
 /** Fits the longest client id with every character percent-encoded. */
 const MAX_PARAM_LENGTH = 1024
 
-/**
- * Builds the app of the admin listener: the API under /admin/v1, and the console everywhere else. The caller makes it listen.
- * There are no CORS headers, so pages of other sites cannot read its answers.
- */
+/** Builds the app of the admin listener: the API under /admin/v1, and the console everywhere else. */
 export async function buildAdminApp(context: AdminContext): Promise<FastifyInstance> {
   const { observe, trustProxy } = context
   const app = fastify({
@@ -44,12 +39,7 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: IDLE_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: {
-      ...COUNTED,
-      headersTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: 1000,
-      requireHostHeader: false,
-    },
+    http: serverOptions(REQUEST_TIMEOUT_MS),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     trustProxy,
     return503OnClosing: false,
@@ -59,11 +49,10 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
       reply.headers({ ...ANSWER_HEADERS, 'x-request-id': request.id })
       sendProblem(reply, reportError(observe, error, request))
     },
-    clientErrorHandler: (error, socket) => answerMalformed(malformedReason(error), socket),
     genReqId: ({ headers }) => requestIdOf(headers),
     rewriteUrl: ({ url = '' }) => originForm(url),
   })
-  const { drain, end } = protect(app.server, {
+  const drain = protect(app.server, {
     observe,
     listener: 'admin',
     answerMalformed,
@@ -71,7 +60,6 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
     limits: { total: MAX_CONNECTIONS },
   })
   app.addHook('preClose', async () => drain())
-  app.addHook('onClose', async () => end())
   app.removeAllContentTypeParsers()
   app.setErrorHandler((error, request, reply) => sendProblem(reply, reportError(observe, error, request)))
 
@@ -83,7 +71,7 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
     done()
   })
   limitAccess(app)
-  takeTurns(app, { except: ['/live'] })
+  takeTurns(app)
   refuseUnstorable(app)
   await app.register(async (api) => adminApi(api, context), { prefix: '/admin/v1' })
   await app.register(async (console) => adminConsole(console, context))

@@ -6,12 +6,12 @@ import type { StatisticsSource } from '../domain/statistics.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 
-/** What the API and the console need from the server. */
+/** What the server gives to the API and the console. */
 export interface AdminContext {
   store: Store
   now: Clock
   observe: Observer
-  /** The administration on behalf of an author, who is recorded with each change. */
+  /** The administration for an author, who is recorded with each change. */
   administration: (author: Author) => Administration
   signIn: SignIn
   statistics: StatisticsSource
@@ -26,7 +26,7 @@ export interface AdminContext {
   howToSignIn: string | undefined
 }
 
-/** What the server is and how it is configured. */
+/** The program and its configuration. */
 export interface About {
   version: string
   /** The version of Node.js. */

@@ -9,14 +9,14 @@ import type { FastifyInstance } from 'fastify'
 import { hostInUrl } from '../domain/address.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 
-/** An address, or the path of a Unix socket. */
-type ListenAddress = { host: string; port: number } | { socket: string }
-
 /** The umask for a new socket: only its owner may connect. */
 const OWNER_ONLY = 0o177
 
 /** Makes the app listen. Resolves to its address. Throws OperatorError if it cannot listen. */
-export async function listenForAdmin(app: FastifyInstance, place: ListenAddress): Promise<string> {
+export async function listenForAdmin(
+  app: FastifyInstance,
+  place: { host: string; port: number } | { socket: string },
+): Promise<string> {
   await app.ready()
   // Fastify's own listen() opens a second server for `localhost` (IPv4 and IPv6), without the app's event listeners.
   const { server } = app
@@ -46,7 +46,7 @@ function listenOnSocket(server: Server, path: string): void {
   }
 }
 
-/** Rejects if listening fails. Later errors are connections that could not be accepted, and are ignored. */
+/** Rejects if it cannot listen. Later errors are of connections that cannot be accepted, and are ignored. */
 async function listening(server: Server, listen: () => void): Promise<void> {
   const started = once(server, 'listening')
   server.on('error', () => {})
@@ -54,7 +54,7 @@ async function listening(server: Server, listen: () => void): Promise<void> {
   await started
 }
 
-/** A starting server creates its socket this long before it accepts connections, at most. */
+/** The longest time from creating a socket to accepting connections. */
 const STARTUP_MS = 100
 
 /**
@@ -73,7 +73,9 @@ export async function withoutStaleSocket(
       if (cause.code !== 'EADDRINUSE') throw cause
       const stale = lstatSync(path)
       if (!stale.isSocket()) throw failure('the file exists and is not a socket')
-      if (await answers(path, pause)) throw failure('another server answers there')
+      // Tried twice, because another server may be starting.
+      const isServed = (await accepts(path)) || (await pause().then(() => accepts(path)))
+      if (isServed) throw failure('another server answers there')
       if (!remove(path, stale)) throw failure('another server has just started there')
       await listen()
     })
@@ -81,13 +83,6 @@ export async function withoutStaleSocket(
     if (cause instanceof OperatorError) throw cause
     throw failure(existsSync(dirname(path)) ? (cause as Error).message : 'its folder does not exist', cause)
   }
-}
-
-/** Tries twice, because another server may be starting. */
-async function answers(path: string, pause: () => Promise<void>): Promise<boolean> {
-  if (await accepts(path)) return true
-  await pause()
-  return accepts(path)
 }
 
 async function accepts(path: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { RequestRefused } from '../domain/refusal.ts'
 import { constant, jsonSchema, object, text, whole } from '../domain/schema.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { credentialsInForm, formSchema } from './wire/form.ts'
-import { askedBy } from './wire/request.ts'
+import { requesterOf } from './wire/request.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
 
@@ -12,10 +12,9 @@ interface TokenRequest {
   Body: { grant_type: string; client_id: string; client_secret: string }
 }
 
-/** The form of a token request. */
 export const tokenRequest = formSchema(['grant_type', 'client_id', 'client_secret'])
 
-/** The contract's eight fields, in its order; the schema is also the serializer. */
+/** The eight fields of the contract, in its order. Fastify makes the serializer from this schema. */
 export const tokenResponse = jsonSchema(
   object('TokenResponse', 'Exactly these eight fields, in this order', {
     access_token: text('The token, opaque to the client').min(1),
@@ -31,26 +30,21 @@ export const tokenResponse = jsonSchema(
   }),
 )
 
-/** The token endpoint: client credentials in the body for an access token. docs/contract.md; RFC 6749 §4.4. */
+/** The token endpoint: issues an access token for client credentials in the body. docs/contract.md; RFC 6749 §4.4. */
 export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
   app.post<TokenRequest>(
     ACCESS_TOKEN_PATH,
-    {
-      onRequest: credentialsInForm,
-      schema: { body: tokenRequest, response: { 200: tokenResponse } },
-    },
+    { onRequest: credentialsInForm, schema: { body: tokenRequest, response: { 200: tokenResponse } } },
     async (request) => {
       const { grant_type, client_id, client_secret } = request.body
       if (grant_type !== 'client_credentials') throw new RequestRefused('unsupported grant type')
 
-      const asked = askedBy(request)
-      const { client: application, secretId } = await issuer.authenticate(
-        { clientId: client_id, clientSecret: client_secret },
-        asked.remoteAddress,
-      )
+      const requester = requesterOf(request)
+      const credentials = { clientId: client_id, clientSecret: client_secret }
+      const { client: application, secretId } = await issuer.authenticate(credentials, requester.remoteAddress)
       const { accessToken, tokenId, issuedAt, expiresIn } = await issuer.issue(application)
 
-      observe({ type: 'token issued', clientId: client_id, tokenId, secretId, ...asked })
+      observe({ type: 'token issued', clientId: client_id, tokenId, secretId, ...requester })
       return {
         access_token: accessToken,
         token_type: 'bearer',

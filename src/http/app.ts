@@ -2,8 +2,7 @@ import type { Socket } from 'node:net'
 import formbody from '@fastify/formbody'
 import fastify, { type FastifyInstance } from 'fastify'
 import { requestIdOf } from '../domain/request-id.ts'
-import { COUNTED } from '../listener/answer.ts'
-import { malformedReason } from '../listener/malformed.ts'
+import { serverOptions } from '../listener/answer.ts'
 import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
 import { accessToken } from './access-token.ts'
@@ -17,54 +16,42 @@ import { createLateAnswers, type Later } from './wire/late-answers.ts'
 import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
 import { ANSWER_HEADERS, createMalformedAnswers, refuse } from './wire/refuse.ts'
-import { assertTarget, refuseUnknownRoutes, tellRequestId } from './wire/request.ts'
+import { assertTarget, refuseUnknownRoutes, sendRequestId } from './wire/request.ts'
 
 export interface AppOptions extends CheckOptions {
-  /** Is given the connections that are open. */
+  /** Kept up to date with the open connections. */
   connections?: Set<Socket> | undefined
   proxies: Proxies
   /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
   trustProxy: false | string[]
-  /** How many connections one address prefix may have; Infinity: no limits on connections. */
+  /** Connections of one address prefix; Infinity: no limits on connections. */
   connectionLimit: number
-  /** Where people read about this server, if anywhere: the service_documentation of RFC 8414. */
+  /** The documentation for developers: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined
   /** How long a request may take to arrive, in milliseconds. */
   requestTimeout?: number
-  /** What the answers to what is refused for its number wait for. */
+  /** The timer that delays answers of 429. */
   later?: Later
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
 
-/** How often requests that arrive are looked at in that time. */
-const LOOKS = 10
-
-/** The whole public port. The caller calls `listen`. */
+/** Builds the app of the public port. The caller calls `listen`. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { issuer, observe, measure, connections, proxies, trustProxy, connectionLimit } = options
   const { requestTimeout = REQUEST_TIMEOUT_MS, later } = options
-  const answerInvalid = createMalformedAnswers({ observe, measure })
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     requestTimeout,
-    http: {
-      ...COUNTED,
-      ...(measure && { ServerResponse: measuredAnswer(measure) }),
-      headersTimeout: requestTimeout,
-      connectionsCheckingInterval: requestTimeout / LOOKS,
-      // Node.js would answer with a bare 400.
-      requireHostHeader: false,
-    },
+    http: { ...serverOptions(requestTimeout), ...(measure && { ServerResponse: measuredAnswer(measure) }) },
     trustProxy,
-    // Requests that are in flight when the server closes are answered as always.
+    // Requests in flight when the server closes are answered normally.
     return503OnClosing: false,
-    // What happens is said as events. Fastify's own logger, even a silent one, is expensive (docs/adr/0011).
+    // Fastify's own logger, even a silent one, is expensive (docs/adr/0011). Observers log events.
     logger: false,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     schemaErrorFormatter: formRefusal,
     frameworkErrors: (error, request, reply) => refuse({ observe, issuer }, error, request, reply),
-    clientErrorHandler: (error, socket) => answerInvalid(malformedReason(error), socket),
     genReqId: ({ headers }) => requestIdOf(headers),
     rewriteUrl: (request) => withoutForeignPath(originForm(request.url as string)),
   })
@@ -72,20 +59,19 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(formbody)
 
   const late = createLateAnswers({ isShared: proxies.isShared, later })
-  app.addHook('preClose', async () => late.giveAll())
+  app.addHook('preClose', async () => late.sendAll())
   app.setErrorHandler((error, request, reply) => refuse({ observe, issuer, late }, error, request, reply))
-  const { drain, end } = protect(app.server, {
+  const drain = protect(app.server, {
     observe,
     measure,
-    answerMalformed: answerInvalid,
+    answerMalformed: createMalformedAnswers({ observe, measure }),
     connections,
     limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, isShared: proxies.isShared },
   })
   app.addHook('preClose', async () => drain())
-  app.addHook('onClose', async () => end())
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(ANSWER_HEADERS)
-    tellRequestId(request, reply)
+    sendRequestId(request, reply)
     if (request.headers['x-forwarded-for'] !== undefined) proxies.notice(String(request.socket.remoteAddress))
     assertTarget(request.raw)
     done()

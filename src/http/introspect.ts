@@ -1,13 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { RequestRefused } from '../domain/refusal.ts'
 import { constant, flag, jsonSchema, object, text, whole } from '../domain/schema.ts'
-import type { Suite } from '../domain/suite.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
-import type { ActiveToken } from '../issuer/check.ts'
 import { authorizationOf, basicCredentials } from './wire/authorization.ts'
-import { type CheckOptions, reportPassed, reportRefused } from './wire/checks.ts'
+import { type CheckOptions, reportCheck } from './wire/checks.ts'
 import { formSchema, formsOnly } from './wire/form.ts'
-import type { RouteConfig } from './wire/refuse.ts'
 
 export const INTROSPECT_PATH = '/v1/oauth/introspect'
 
@@ -15,7 +12,7 @@ interface IntrospectionRequest {
   Body: { token?: string; client_id?: string; client_secret?: string }
 }
 
-/** The form of an introspection request. Which fields must be there depends on how the suite authenticates. */
+/** The form of an introspection request. Which fields are required depends on how the suite authenticates. */
 export const introspectionRequest = formSchema([])
 
 export const ACTIVE_TOKEN = object(
@@ -41,22 +38,19 @@ export const INACTIVE_TOKEN = object('InactiveToken', 'Any other token', {
   active: constant(false, 'There is no such token for the asking suite'),
 })
 
-/** The serializer of both. */
+/** The schema of both, for the serializer. */
 export const introspectionResponse = jsonSchema(ACTIVE_TOKEN.partial().extend({ active: flag('Whether it is valid') }))
 
-const config: RouteConfig = { challenge: 'Basic realm="suites", charset="UTF-8"' }
+/** The WWW-Authenticate header of its 401s, RFC 9110 §11.6.1. */
+const config = { challenge: 'Basic realm="suites", charset="UTF-8"' }
 
-/** Introspection for suites, RFC 7662: whatever is wrong with a token, the answer is `{"active":false}`. */
+/** Introspection for suites, RFC 7662. The answer for every token that is not valid is `{"active":false}`. */
 export function introspect(app: FastifyInstance, options: CheckOptions): void {
   const { issuer, publicUrl } = options
 
   app.post<IntrospectionRequest>(
     INTROSPECT_PATH,
-    {
-      config,
-      onRequest: formsOnly,
-      schema: { body: introspectionRequest, response: { 200: introspectionResponse } },
-    },
+    { config, onRequest: formsOnly, schema: { body: introspectionRequest, response: { 200: introspectionResponse } } },
     async (request) => {
       const { client: suite } = await issuer.authenticateSuite(credentialsOf(request))
       const { token } = request.body
@@ -64,34 +58,28 @@ export function introspect(app: FastifyInstance, options: CheckOptions): void {
         throw new RequestRefused('field missing', { field: 'token', isKnownField: true, suite: suite.suiteId })
 
       const verdict = await issuer.check(token, { suite: suite.suiteId })
-      if (verdict.kind === 'active') {
-        reportPassed(options, verdict, suite.suiteId, request)
-        return described(verdict, suite)
+      reportCheck(options, verdict, suite.suiteId, request)
+      if (verdict.kind !== 'active') return { active: false }
+      const { application, tokenId, issuedAt, expiresAt } = verdict
+      return {
+        active: true,
+        client_id: application.clientId,
+        sub: application.clientId,
+        aud: suite.suiteId,
+        iss: publicUrl,
+        jti: tokenId,
+        token_type: 'bearer',
+        scope: '',
+        iat: Math.floor(issuedAt / 1000),
+        exp: Math.floor(expiresAt / 1000),
+        application_name: application.name,
+        'developer.email': application.developerEmail,
       }
-      reportRefused(options, verdict, suite.suiteId, INTROSPECT_PATH, request)
-      return { active: false }
     },
   )
-
-  function described({ application, tokenId, issuedAt, expiresAt }: ActiveToken, suite: Suite) {
-    return {
-      active: true,
-      client_id: application.clientId,
-      sub: application.clientId,
-      aud: suite.suiteId,
-      iss: publicUrl,
-      jti: tokenId,
-      token_type: 'bearer',
-      scope: '',
-      iat: Math.floor(issuedAt / 1000),
-      exp: Math.floor(expiresAt / 1000),
-      application_name: application.name,
-      'developer.email': application.developerEmail,
-    }
-  }
 }
 
-/** The credentials of the suite that asks: by HTTP Basic or in the body, never both (RFC 6749 §2.3, RFC 7662 §2.1). */
+/** The credentials of the suite: by HTTP Basic or in the body, never both (RFC 6749 §2.3, RFC 7662 §2.1). */
 function credentialsOf(request: FastifyRequest<IntrospectionRequest>): Credentials {
   const authorization = authorizationOf(request)
   if (authorization instanceof RequestRefused) throw authorization

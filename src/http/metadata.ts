@@ -4,7 +4,7 @@ import { ACCESS_TOKEN_PATH } from './access-token.ts'
 import { INTROSPECT_PATH } from './introspect.ts'
 import { REVOKE_PATH } from './revoke.ts'
 
-/** What clients can find out about this server by themselves, RFC 8414 §2. The only answer that may be cached. */
+/** The metadata that clients can discover, RFC 8414 §2. The only answer that may be cached. */
 export function metadata(
   app: FastifyInstance,
   { publicUrl, docsUrl }: { publicUrl: string; docsUrl?: string | undefined },
@@ -28,7 +28,7 @@ export function metadata(
 
 export const READY_PATH = '/health/ready'
 
-/** Live: the process answers. Ready: the store can be used, too; 503 where it cannot. */
+/** Live: the process answers. Ready: it can use the store, too; otherwise 503. */
 export function health(app: FastifyInstance, { issuer }: { issuer: Issuer }): void {
   app.get('/health/live', async () => ({ status: 'ok' }))
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { credentialsInForm, formSchema } from './wire/form.ts'
-import { askedBy } from './wire/request.ts'
+import { requesterOf } from './wire/request.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
 
@@ -10,26 +10,20 @@ interface RevocationRequest {
   Body: { token: string; client_id: string; client_secret: string }
 }
 
-/** The form of a revocation. */
 export const revocationRequest = formSchema(['client_id', 'client_secret', 'token'])
 
-/** Revocation, RFC 7009: an application revokes a token of its own; any other token is left as it is, with 200. */
+/** Revocation, RFC 7009: an application revokes one of its tokens. Any other token stays valid, and the answer is 200 too. */
 export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
   app.post<RevocationRequest>(
     REVOKE_PATH,
-    {
-      onRequest: credentialsInForm,
-      schema: { body: revocationRequest },
-    },
+    { onRequest: credentialsInForm, schema: { body: revocationRequest } },
     async (request, reply) => {
       const { token, client_id, client_secret } = request.body
-      const asked = askedBy(request)
-      const { client: application } = await issuer.authenticate(
-        { clientId: client_id, clientSecret: client_secret },
-        asked.remoteAddress,
-      )
+      const requester = requesterOf(request)
+      const credentials = { clientId: client_id, clientSecret: client_secret }
+      const { client: application } = await issuer.authenticate(credentials, requester.remoteAddress)
       const tokenId = await issuer.revoke(application, token)
-      const caller = { clientId: client_id, ...asked }
+      const caller = { clientId: client_id, ...requester }
       observe(tokenId ? { type: 'token revoked', tokenId, ...caller } : { type: 'nothing to revoke', ...caller })
       return reply.send()
     },

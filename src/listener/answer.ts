@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { endConnection } from './malformed.ts'
 import { BoundedRequest, pipelineOf } from './pipeline.ts'
 
-/** The rest of a longer body is not read after the response: the connection is closed. Bytes. */
+/** A longer body is not read after the response: the connection is closed. Bytes. */
 const MAX_UNREAD_BYTES = 8 * 1024
 
 /** A response that is counted on its connection. A listener for each would be expensive (docs/performance). */
@@ -16,9 +16,8 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
   }
 
   /**
-   * Closes the connection after this response if the body is too long to be read for nothing, or if the parser has stopped
-   * behind the request. While the server closes, every response has `Connection: close`; it is kept only if no other request
-   * has arrived.
+   * Closes the connection after this response if the body is too long to read and discard, or if the parser has stopped after
+   * the request. While the server closes, every response has `Connection: close`; it is kept only on the last one.
    */
   override writeHead(status: number, message?: unknown, headers?: unknown): this {
     const { req } = this
@@ -42,10 +41,20 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
   }
 }
 
-/** The classes of a server that counts the requests and responses of each connection. */
-export const COUNTED = { IncomingMessage: BoundedRequest, ServerResponse: CountedAnswer }
+/** The options of a server for `protect`. A request, headers and body, must arrive within this many milliseconds. */
+export function serverOptions(timeout: number) {
+  return {
+    IncomingMessage: BoundedRequest,
+    ServerResponse: CountedAnswer,
+    requestTimeout: timeout,
+    headersTimeout: timeout,
+    connectionsCheckingInterval: timeout / 10,
+    // Node.js would answer with a bare 400.
+    requireHostHeader: false,
+  }
+}
 
-/** Whether the body may be longer than what is worth reading. */
+/** Whether the body may be longer than is worth reading. */
 function isLong({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > MAX_UNREAD_BYTES
 }

@@ -10,37 +10,37 @@ const PER_PROCESS = 8192
 /** File descriptors for everything but connections. */
 const OTHER_DESCRIPTORS = 128
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** Connections of one address prefix; any number by default. */
   perPrefix?: number
-  /** Connections of all clients together; by default as many as the process may have files. */
+  /** Connections of all clients together; by default as many as the process may have open files. */
   total?: number
-  /** Whether an address is that of many clients, such as a proxy's, whose connections have no limit of their own; none by default. */
+  /** Whether many clients share an address, such as a proxy's: its connections have no limit of their own. */
   isShared?: (address: string) => boolean
-  closed: Pick<ClosedConnections, 'count'>
 }
 
 /**
- * Limits the connections of an address prefix, and of all. At a limit, a new connection replaces the oldest one on which the
- * server waits for the client: of its prefix, or of the prefix that has most. If there is none, the new one is closed.
+ * Limits the connections of an address prefix, and of all. At a limit, a new connection replaces the oldest idle one: of its
+ * prefix, or of the prefix with the most. If there is none, the new one is closed. `count` is called for each one closed.
  */
 export function limitConnections(
   server: Server,
-  { perPrefix = Infinity, total = maxConnections(openFiles()), isShared = () => false, closed }: ConnectionLimits,
+  { perPrefix = Infinity, total = maxConnections(openFiles()), isShared = () => false }: ConnectionLimits,
+  count: (reason: ClosingReason, remoteAddress: string | undefined) => void,
 ): void {
   /** Oldest first. */
   const byPrefix = new Map<string, Set<Socket>>()
-  let count = 0
+  let connections = 0
 
   server.on('connection', (connection: Socket) => {
     const address = String(connection.remoteAddress)
-    count++
+    connections++
     connection.once('close', () => {
-      count--
+      connections--
     })
     const own = isShared(address) ? undefined : join(connection, prefixOf(address))
     if (own && own.size > perPrefix) makeRoom('too many connections of one address', own, connection)
-    else if (count > total) makeRoom('too many connections', largest(byPrefix.values()), connection)
+    else if (connections > total) makeRoom('too many connections', largest(byPrefix.values()), connection)
   })
 
   function join(connection: Socket, prefix: string): Set<Socket> {
@@ -53,17 +53,14 @@ export function limitConnections(
     return group
   }
 
-  function makeRoom(
-    reason: 'too many connections' | 'too many connections of one address',
-    group: Set<Socket>,
-    newest: Socket,
-  ) {
+  function makeRoom(reason: ClosingReason, group: Set<Socket>, newest: Socket): void {
     const victim = oldestIdle(group) ?? newest
-    closed.count(reason, victim.remoteAddress)
+    count(reason, victim.remoteAddress)
     victim.destroy()
   }
 }
 
+/** A loop, because iterator helpers are several times slower, and this runs for each new connection at the limit. */
 function largest(groups: Iterable<Set<Socket>>): Set<Socket> {
   let found = new Set<Socket>()
   for (const group of groups) if (group.size > found.size) found = group
@@ -83,55 +80,61 @@ function openFiles(): number | string {
   return userLimits.open_files.soft
 }
 
-/** Fewer than file descriptors: without one, the kernel closes connections, and the process does not notice. */
+/** Fewer than file descriptors: when they run out, the kernel closes connections unnoticed. */
 export function maxConnections(descriptors: number | string): number {
   if (typeof descriptors === 'string') return PER_PROCESS
   return Math.min(PER_PROCESS, Math.max(descriptors - OTHER_DESCRIPTORS, OTHER_DESCRIPTORS))
 }
 
-/** Between two reports with the same reason. */
 const QUIET_MS = 60_000
 
-export type ClosedConnections = ReturnType<typeof countClosedConnections>
+export interface ClosingOptions {
+  observe: Observer
+  measure?: Observer | undefined
+  /** Undefined: the public one. */
+  listener?: ListenerName
+  /** Milliseconds between two reports of the same reason. */
+  quiet?: number
+}
 
 /**
- * Counts the connections that are closed because of a limit. They can be thousands in a second, so the first one of a reason
+ * Counts the connections that are closed because of a limit. There can be thousands in a second, so the first one of a reason
  * is reported at once, and then the number of each minute.
  */
-export function countClosedConnections(
-  observe: Observer,
-  {
-    quiet = QUIET_MS,
-    measure,
-    listener,
-  }: { quiet?: number; measure?: Observer | undefined; listener?: ListenerName | undefined } = {},
-) {
-  const counts = new Map<ClosingReason, { connections: number; remoteAddress: string | undefined }>()
-  const timers = new Map<ClosingReason, NodeJS.Timeout>()
+export function countClosedConnections({ observe, measure, listener, quiet = QUIET_MS }: ClosingOptions) {
+  /** What happened since the last report of each reason. */
+  const pending = new Map<ClosingReason, Closed & { timer: NodeJS.Timeout }>()
 
-  /** Counts one; the address is the client's. */
   function count(reason: ClosingReason, remoteAddress: string | undefined): void {
     measure?.({ type: 'connection closed', reason })
-    counts.set(reason, { connections: (counts.get(reason)?.connections ?? 0) + 1, remoteAddress })
-    if (!timers.has(reason)) report(reason)
+    const closed = pending.get(reason)
+    if (closed) Object.assign(closed, { connections: closed.connections + 1, remoteAddress })
+    else report(reason, { connections: 1, remoteAddress })
   }
 
-  function report(reason: ClosingReason): void {
-    timers.delete(reason)
-    const counted = counts.get(reason)
-    if (!counted) return
-    counts.delete(reason)
-    observe({ type: 'connections closed', reason, listener, ...counted })
-    timers.set(reason, setTimeout(report, quiet, reason).unref())
+  function report(reason: ClosingReason, { connections, remoteAddress }: Closed): void {
+    observe({ type: 'connections closed', reason, listener, connections, remoteAddress })
+    const timer = setTimeout(flush, quiet, reason).unref()
+    pending.set(reason, { connections: 0, remoteAddress, timer })
   }
 
-  /** Reports what was not reported yet. */
+  function flush(reason: ClosingReason): void {
+    const closed = pending.get(reason)
+    pending.delete(reason)
+    clearTimeout(closed?.timer)
+    if (closed && closed.connections > 0) report(reason, closed)
+  }
+
+  /** Reports the rest. */
   function end(): void {
-    for (const [reason, timer] of [...timers]) {
-      clearTimeout(timer)
-      report(reason)
-    }
+    for (const reason of [...pending.keys()]) flush(reason)
   }
 
   return { count, end }
+}
+
+interface Closed {
+  connections: number
+  /** Of the last one. */
+  remoteAddress: string | undefined
 }

@@ -2,30 +2,20 @@ import { type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'no
 import type { Socket } from 'node:net'
 import { type Pipeline, pipelineOf } from './pipeline.ts'
 
-/** Why there is no request to answer. */
-export type MalformedReason = 'not HTTP' | 'request too slow' | 'headers too large'
+/** Why input is not a valid request, and the status of the answer. */
+export const MALFORMED_STATUSES = { 'not HTTP': 400, 'request too slow': 408, 'headers too large': 431 }
 
-/** By the error codes of Node.js. */
-const REASONS: Record<string, MalformedReason> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 'request too slow',
-  HPE_HEADER_OVERFLOW: 'headers too large',
-}
-
-/** The status of each answer. */
-export const MALFORMED_STATUSES: Record<MalformedReason, number> = {
-  'not HTTP': 400,
-  'request too slow': 408,
-  'headers too large': 431,
-}
+export type MalformedReason = keyof typeof MALFORMED_STATUSES
 
 /** The reason for an error that Node.js reports to `clientError`. */
-export function malformedReason({ code }: { code?: string | undefined }): MalformedReason {
-  return REASONS[String(code)] ?? 'not HTTP'
+export function malformedReason({ code }: NodeJS.ErrnoException): MalformedReason {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request too slow'
+  return code === 'HPE_HEADER_OVERFLOW' ? 'headers too large' : 'not HTTP'
 }
 
 /**
- * Sends the final response of a connection, behind those that are due, and ends it. Returns false if nothing was sent, because
- * the client has gone or the last response has left.
+ * Sends the final response of a connection, after the pending ones, and ends it. Returns false if nothing was sent, because
+ * the client has disconnected or the last response was sent already.
  */
 export function sendFinal(
   socket: Socket,
@@ -47,9 +37,9 @@ export function unreadRequest(socket: Socket): IncomingMessage | undefined {
 const DISCARDED_BYTES = 1024 * 1024
 
 /**
- * Ends a connection without reading another request (RFC 9112 §9.6): the responses that are due leave in their order, then
- * the final one, if it may follow them. Then the server waits a while for the client to close its side, and reads no more than
- * `discard` bytes. Returns whether the final response was sent.
+ * Ends a connection without reading another request (RFC 9112 §9.6): sends the pending responses in their order, then the
+ * final one, unless the last pending one closes the connection. Then waits a while for the client to close its side, and
+ * reads no more than `discard` bytes. Returns whether the final response is sent.
  */
 export function endConnection(
   socket: Socket,
@@ -69,17 +59,16 @@ export function endConnection(
   discardInput(socket, discard)
 
   const { isMissing, isFinal } = lastOf(pipeline)
-  const finish = () => {
+  pipeline.onAnswer = () => {
     if (pipeline.unanswered > (isMissing ? 1 : 0)) return
     pipeline.onAnswer = undefined
     socket.end(isFinal ? '' : finalResponse)
   }
-  pipeline.onAnswer = finish
-  finish()
+  pipeline.onAnswer()
   return !isFinal
 }
 
-/** Whether the last response will not come, because its request cannot be read, and whether nothing may follow it. */
+/** Whether the last response will not be sent, because its request cannot be read, and whether nothing may follow it. */
 function lastOf({ last }: Pipeline): { isMissing: boolean; isFinal: boolean } {
   if (!last) return { isMissing: false, isFinal: false }
   if (last.req.complete) return { isMissing: false, isFinal: !last.shouldKeepAlive }

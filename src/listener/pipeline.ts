@@ -1,7 +1,7 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Unanswered requests on one connection. The next one ends it. */
+/** Unanswered requests on one connection; one more ends it. */
 const MAX_UNANSWERED = 32
 
 const PIPELINE = Symbol('pipeline')
@@ -10,8 +10,8 @@ const PIPELINE = Symbol('pipeline')
 export interface Measured {
   /** The pattern of its route. */
   endpoint: string
-  report(status: number): void
-  abandon(): void
+  /** Undefined: the client is gone. */
+  report(status?: number): void
 }
 
 /** The requests of a connection that are being handled. A response counts as sent when the kernel has all of it. */
@@ -34,10 +34,8 @@ export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline
 }
 
 /** The number of requests that are being handled on these connections. */
-export function countUnanswered(connections: Iterable<Socket>): number {
-  let count = 0
-  for (const connection of connections) count += pipelineOf(connection).unanswered
-  return count
+export function countUnanswered(connections: Set<Socket>): number {
+  return connections.values().reduce((count, connection) => count + pipelineOf(connection).unanswered, 0)
 }
 
 /** Whether a connection has as many unanswered requests as it may have. */
@@ -45,19 +43,18 @@ export function isFull({ unanswered }: Pipeline): boolean {
   return unanswered >= MAX_UNANSWERED
 }
 
-/** Whether the server waits for the client: no request has arrived whole that is still unanswered. */
+/** Whether the server waits for the client: no complete request is unanswered. */
 export function isIdle({ unanswered, last }: Pipeline): boolean {
   return unanswered === 0 || (unanswered === 1 && last?.req.complete === false)
 }
 
 /**
- * A request that Node.js takes for an upgrade if the connection has too many unanswered requests, if the response before it
- * was the last one, or if its framing is invalid. This is the only way to stop the parser in the middle of a chunk, which
- * may hold thousands of requests: the server emits `upgrade`, and the connection has no parser any more. Real upgrades are
- * ignored (RFC 9110 §7.8).
+ * A request that Node.js treats as an upgrade if the connection has too many unanswered requests, if the previous response
+ * closes the connection, or if its framing is invalid. Nothing else stops the parser in the middle of a chunk, which may hold
+ * thousands of requests: the server emits `upgrade`, and detaches the parser. Real upgrades are ignored (RFC 9110 §7.8).
  */
 export class BoundedRequest extends IncomingMessage {
-  /** Whether the parser stops behind this request: what the client sent in the same chunk is lost. */
+  /** Whether the parser stops after this request: the rest of the chunk is lost. */
   asksForUpgrade = false
   readonly #isExcess: boolean
   #isLast: boolean | undefined
@@ -74,16 +71,16 @@ export class BoundedRequest extends IncomingMessage {
     return this.#isLast
   }
 
-  /** The parser sets what it makes of the headers. */
+  /** The parser sets this from the headers. */
   set upgrade(isUpgrade: boolean) {
     if (isUpgrade) this.asksForUpgrade = true
   }
 }
 
 /**
- * Whether a request that Node.js can parse is refused all the same: another version than HTTP/1 (RFC 9110 §15.6.6), an unknown
- * transfer coding (RFC 9112 §6.1), or two Host headers (RFC 9112 §3.2). A proxy may read such a request in another way, and
- * hand the answer to the wrong client.
+ * Whether a request is refused although Node.js can parse it: a version other than HTTP/1 (RFC 9110 §15.6.6), an unknown
+ * transfer coding (RFC 9112 §6.1), or two Host headers (RFC 9112 §3.2). A proxy may parse such a request differently, and
+ * send the answer to the wrong client.
  */
 function isAmbiguous({ httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
@@ -91,12 +88,15 @@ function isAmbiguous({ httpVersionMajor, httpVersionMinor, headers, rawHeaders }
   return httpVersionMajor !== 1 || httpVersionMinor > 1 || !isKnownCoding || timesGiven('host', rawHeaders) > 1
 }
 
-/** The target of a request as a path and a query: a client may send the whole address (RFC 9112 §3.2.2). */
+/** The path and query of a request target, which may be a whole URL (RFC 9112 §3.2.2). */
 export function originForm(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
 }
 
-/** How often a header of this name, in lower case, is among names and values in turn: Node.js uses the first, a proxy may use the last. */
+/**
+ * How often a request has a header, by its name in lower case. `rawHeaders` alternates names and values. Node.js uses the
+ * first of several, a proxy may use the last.
+ */
 export function timesGiven(name: string, rawHeaders: string[]): number {
   let times = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -1,99 +1,75 @@
 import { once } from 'node:events'
 import type { IncomingMessage, Server } from 'node:http'
 import net, { type Socket } from 'node:net'
-import type { ListenerName, Observer } from '../domain/events.ts'
-import { type ConnectionLimits, countClosedConnections, limitConnections } from './connection-limits.ts'
-import { endConnection, type MalformedReason } from './malformed.ts'
+import { type ClosingOptions, countClosedConnections, limitConnections } from './connection-limits.ts'
+import { endConnection, type MalformedReason, malformedReason } from './malformed.ts'
 import { isFull, pipelineOf } from './pipeline.ts'
 
-/** How long responses may take after the server began to close. */
+/** How long pending responses may take when the server closes. */
 const DRAIN_TIMEOUT_MS = 8000
 
 /** How long a client may leave responses unread. */
 const STALL_TIMEOUT_MS = 10_000
 
-/** How much is still read behind the last request that is answered. A client that sends more waits until the end. */
-const EXCESS_BYTES = 64 * 1024
-
 /** How often connections are checked in that time. */
 const CHECKS_PER_TIMEOUT = 10
 
-export interface ProtectOptions {
-  observe: Observer
-  measure?: Observer | undefined
-  /** Undefined: the public one. */
-  listener?: ListenerName
+/** How much is still read after the last request that is answered. A client that sends more waits until the end. */
+const EXCESS_BYTES = 64 * 1024
+
+export interface ProtectOptions extends ClosingOptions {
   /** Undefined: any number of connections. */
-  limits: Omit<ConnectionLimits, 'closed'> | undefined
-  /** Answers what is not a valid request, and ends the connection. */
+  limits: Parameters<typeof limitConnections>[1] | undefined
+  /** Answers input that is not a valid request, and ends the connection. */
   answerMalformed: (reason: MalformedReason, socket: Socket, request?: IncomingMessage) => void
   /** Milliseconds. */
   drainTimeout?: number
   /** Milliseconds. */
   stallTimeout?: number
-  /** Gets the connections that are open. */
+  /** Kept up to date with the open connections. */
   connections?: Set<Socket> | undefined
 }
 
 /**
- * Protects a server that was created with `COUNTED` against its clients, whose connections are limited:
+ * Protects a server with `serverOptions` against its clients, and limits their connections:
  *
- * - A client that has sent everything (a half-closed connection, RFC 9112 §9.6) still gets its responses.
+ * - A client that has closed its sending side (a half-closed connection, RFC 9112 §9.6) still gets its responses.
  * - A client that has too many unanswered requests, or leaves responses unread, loses its connection.
  * - Requests with invalid framing, and CONNECT, are answered, and their connection is closed.
  *
- * `drain` ends every connection as soon as no response is due on it, and the rest after the timeout; `end`, after that, ends
- * the checks, and reports the closed connections that were not reported yet.
+ * Returns `drain`, for a server that closes: it closes every connection without a pending response now or after its last
+ * one, and the rest after the timeout.
  */
-export function protect(
-  server: Server,
-  {
-    observe,
-    measure,
-    listener,
-    limits,
-    answerMalformed,
-    drainTimeout = DRAIN_TIMEOUT_MS,
-    stallTimeout = STALL_TIMEOUT_MS,
-    connections = new Set<Socket>(),
-  }: ProtectOptions,
-): { drain: () => void; end: () => void } {
-  const closed = countClosedConnections(observe, { measure, listener })
+export function protect(server: Server, options: ProtectOptions): () => void {
+  const { limits, answerMalformed, connections = new Set<Socket>() } = options
+  const { drainTimeout = DRAIN_TIMEOUT_MS, stallTimeout = STALL_TIMEOUT_MS } = options
+  const closed = countClosedConnections(options)
   const checks = setInterval(check, stallTimeout / CHECKS_PER_TIMEOUT).unref()
+  server.once('close', () => {
+    clearInterval(checks)
+    closed.end()
+  })
 
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (connection: Socket) => {
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
   })
+  if (limits) limitConnections(server, limits, closed.count)
   server.on('upgrade', (request: IncomingMessage, connection: Socket) => {
     const pipeline = pipelineOf(connection)
     if (isFull(pipeline)) closed.count('too many unanswered requests', connection.remoteAddress)
     else if (pipeline.last?.shouldKeepAlive !== false) return answerMalformed('not HTTP', connection, request)
     endConnection(connection, { discard: EXCESS_BYTES })
   })
-  if (limits) limitConnections(server, { ...limits, closed })
   // Node.js would close the connection without an answer.
-  server.on('connect', (request: IncomingMessage, connection: Socket) =>
-    answerMalformed('not HTTP', connection, request),
-  )
+  server.on('connect', (request, connection) => answerMalformed('not HTTP', connection as Socket, request))
+  // Replaces Fastify's listener.
+  server.removeAllListeners('clientError').on('clientError', (error: NodeJS.ErrnoException, connection) => {
+    answerMalformed(malformedReason(error), connection as Socket)
+  })
   // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-
-  function drain(): void {
-    for (const connection of connections) {
-      const pipeline = pipelineOf(connection)
-      const isIdle = pipeline.unanswered === 0 && !pipeline.isEnding
-      if (isIdle || connection.writableFinished) {
-        connection.destroy()
-        continue
-      }
-      pipeline.onAnswer ??= () => pipeline.unanswered === 0 && connection.destroySoon()
-      // A client that does not end its side of a connection that ends is not waited for.
-      connection.once('finish', () => connection.destroy())
-    }
-    setTimeout(() => server.closeAllConnections(), drainTimeout).unref()
-  }
 
   function check(): void {
     for (const connection of connections) {
@@ -103,15 +79,23 @@ export function protect(
     }
   }
 
-  function end(): void {
-    clearInterval(checks)
-    closed.end()
+  return function drain(): void {
+    for (const connection of connections) {
+      const pipeline = pipelineOf(connection)
+      const isIdle = pipeline.unanswered === 0 && !pipeline.isEnding
+      if (isIdle || connection.writableFinished) {
+        connection.destroy()
+        continue
+      }
+      pipeline.onAnswer ??= () => pipeline.unanswered === 0 && connection.destroySoon()
+      // Do not wait for the client to close its side of a connection that ends.
+      connection.once('finish', () => connection.destroy())
+    }
+    setTimeout(() => server.closeAllConnections(), drainTimeout).unref()
   }
-
-  return { drain, end }
 }
 
-/** Whether responses, or the end of the connection behind them, have waited for the client for many checks. */
+/** Whether the client has left responses, or the end of the connection, unread for many checks. */
 function isStalled(connection: Socket): boolean {
   const pipeline = pipelineOf(connection)
   const isWaiting = connection.writableEnded || connection.writableLength > 0
@@ -121,8 +105,8 @@ function isStalled(connection: Socket): boolean {
 
 /**
  * Ends a server without dropping a request: it accepts no new connection, and closes each open one after the next response
- * behind which no other request waits. An idle connection is left to the client, or to the server's keep-alive timeout: closing
- * it earlier could hit a request that is on its way. Resolves when the last connection is closed.
+ * that no other request waits for. Idle connections end by the client or the keep-alive timeout: closing them earlier could
+ * hit a request in transit. Resolves when the last connection is closed.
  */
 export async function retire(server: Server): Promise<void> {
   server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))

@@ -3,8 +3,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { hostInUrl } from '../domain/address.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { COUNTED } from '../listener/answer.ts'
-import { MALFORMED_STATUSES, type MalformedReason, malformedReason, sendFinal } from '../listener/malformed.ts'
+import { serverOptions } from '../listener/answer.ts'
+import { MALFORMED_STATUSES, type MalformedReason, sendFinal } from '../listener/malformed.ts'
 import { protect } from '../listener/protect.ts'
 
 export interface Page {
@@ -15,25 +15,21 @@ export interface Page {
   body: string
 }
 
-/** What is at each path. A page that rejects is answered with 500. */
+/** The page at each path. One that throws is answered with 500. */
 export type Pages = Record<string, () => Page | Promise<Page>>
 
-/** A listener for operators that is open. */
 export interface Listener {
   address: string
   close(): Promise<void>
 }
 
-/** Few tools ask, and each asks seldom: one connection for each request. */
-const MAX_CONNECTIONS = 64
+/** Each request is one connection, because few tools send requests, and seldom. */
+const LIMITS = { perPrefix: 32, total: 64 }
 
-/** Connections of one address. */
-const MAX_PER_PREFIX = 32
-
-/** How long a request may take to arrive, and how long its response may take until all of it is sent. */
+/** How long a request may take to arrive, and its response to be sent. */
 const TIMEOUT_MS = 5000
 
-/** How long responses may take after the listener began to close. */
+/** How long pending responses may take when the listener closes. */
 const CLOSE_MS = 250
 
 const METHODS = ['GET', 'HEAD']
@@ -41,7 +37,7 @@ const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosnif
 const TEXT = 'text/plain; charset=utf-8'
 
 /**
- * Answers operators and their tools on a port of its own. Nothing there is secret, and nothing changes anything. Resolves when it
+ * Serves these pages to operators and their tools, on a port of its own. They are public and read-only. Resolves when it
  * listens; throws OperatorError if it cannot. Does not keep the process alive.
  */
 export async function listenForOperators(
@@ -49,43 +45,27 @@ export async function listenForOperators(
   pages: Pages,
   observe: Observer,
 ): Promise<Listener> {
-  const server = http.createServer({
-    ...COUNTED,
-    requestTimeout: TIMEOUT_MS,
-    headersTimeout: TIMEOUT_MS,
-    connectionsCheckingInterval: 1000,
-    requireHostHeader: false,
-  })
-  const { drain, end } = protect(server, {
+  const server = http.createServer(serverOptions(TIMEOUT_MS))
+  const drain = protect(server, {
     observe,
     listener: 'ops',
     answerMalformed,
     drainTimeout: CLOSE_MS,
     stallTimeout: TIMEOUT_MS,
-    limits: { perPrefix: MAX_PER_PREFIX, total: MAX_CONNECTIONS },
+    limits: LIMITS,
   })
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    answerMalformed(malformedReason(error), socket as Socket),
-  )
   server.on('request', async (request, response) => {
-    // The parser stops here: each request behind it would keep its response in memory until it is read.
+    // Stops the parser: further requests would each keep a response in memory until it is read.
     response.shouldKeepAlive = false
     const late = setTimeout(() => request.socket.destroy(), TIMEOUT_MS)
     request.socket.once('close', () => clearTimeout(late))
     const { status = 200, type, headers, body } = await answer(request, pages)
-    const allow = status === 405 ? { allow: METHODS.join(', ') } : {}
-    response.writeHead(status, {
-      ...HEADERS,
-      ...headers,
-      ...allow,
-      connection: 'close',
-      'content-type': type,
-      'content-length': Buffer.byteLength(body),
-    })
-    response.end(body)
+    const length = Buffer.byteLength(body)
+    const own = { connection: 'close', 'content-type': type, 'content-length': length }
+    response.writeHead(status, { ...HEADERS, ...headers, ...own }).end(body)
   })
   await new Promise<void>((resolve, reject) => {
-    // Not once: errors while it listens, of connections that cannot be accepted, would end the process where nobody hears them.
+    // Not once: a later error, of a connection that cannot be accepted, would end the process if nothing handled it.
     server.on('error', (cause) =>
       reject(new OperatorError(`Cannot listen on OPS_ADDRESS, ${host}:${port}: ${cause.message}.`, { cause })),
     )
@@ -99,12 +79,10 @@ export async function listenForOperators(
       const ended = new Promise((resolve) => server.close(resolve))
       drain()
       await ended
-      end()
     },
   }
 }
 
-/** Answers what is not a valid request, and ends the connection. */
 function answerMalformed(reason: MalformedReason, socket: Socket): void {
   const headers = { ...HEADERS, 'content-type': TEXT }
   sendFinal(socket, { status: MALFORMED_STATUSES[reason], headers, body: `Refused: ${reason}.\n` })
@@ -114,7 +92,8 @@ async function answer({ method, url = '' }: http.IncomingMessage, pages: Pages):
   const [path = ''] = url.split('?', 1)
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined
   if (!page) return { status: 404, type: TEXT, body: `Here are ${Object.keys(pages).join(', ')}.\n` }
-  if (!METHODS.includes(String(method))) return { status: 405, type: TEXT, body: 'Use GET.\n' }
+  if (!METHODS.includes(String(method)))
+    return { status: 405, type: TEXT, headers: { allow: METHODS.join(', ') }, body: 'Use GET.\n' }
   try {
     return await page()
   } catch {

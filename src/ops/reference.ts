@@ -4,7 +4,7 @@ import type { Pages } from './listener.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url)
 
-/** The reference page of the endpoints, and the description that it is made from. Read once; without the files: nothing. */
+/** The reference page of the endpoints and its OpenAPI document. Reads them once; no pages if there are no such files. */
 export function referencePages(folder = DOCS): Pages {
   try {
     const page = readFileSync(new URL('reference.html', folder), 'utf8')
@@ -15,12 +15,12 @@ export function referencePages(folder = DOCS): Pages {
       '/openapi.yaml': () => ({ type: 'application/yaml; charset=utf-8', body: description }),
     }
   } catch {
-    // Nobody who asks for a token needs them.
+    // The server works without them.
     return {}
   }
 }
 
-/** A Content-Security-Policy (CSP 3) that lets a page have its one style element, and load and run nothing. */
+/** A Content-Security-Policy (CSP 3) that allows the one style element of a page, and no resources or scripts. */
 function policyOf(page: string): string {
   const style = page.slice(page.indexOf('<style>') + '<style>'.length, page.indexOf('</style>'))
   const only = `style-src 'sha256-${hash('sha256', style, 'base64')}'`

@@ -86,7 +86,7 @@ t.test('API: a body must be JSON of at most 64 KiB', async (t) => {
   }
 })
 
-t.test('Admin listener: who disconnects after a malformed request affects only its own connection', async (t) => {
+t.test('Admin listener: a disconnect after a malformed request affects only its own connection', async (t) => {
   const { app, dial, store, good, ask } = await listening(t)
   const { promise: later, resolve: goOn } = Promise.withResolvers<void>()
   const { findAdminKey } = store

@@ -69,11 +69,11 @@ t.test('Admin listener: a Unix socket is its owner’s only from the start, and 
   })
   const before = process.umask()
   t.equal(await listenForAdmin(app, { socket }), `unix:${socket}`)
-  t.strictSame(modes, [0o600], 'as soon as the file is there')
-  t.equal(process.umask(), before, 'other files are made as before')
+  t.strictSame(modes, [0o600], 'from the start')
+  t.equal(process.umask(), before, 'the umask is restored')
   t.equal(await statusOver(socket, { authorization: `Bearer ${keys.admin}` }), 404)
   t.equal(await statusOver(socket, { 'x-forwarded-for': '192.0.2.1' }), 401)
-  t.match(events.at(-1), { type: 'operator refused', remoteAddress: 'unix socket' }, 'whatever is forwarded')
+  t.match(events.at(-1), { type: 'operator refused', remoteAddress: 'unix socket' }, 'X-Forwarded-For is ignored')
   await app.close()
   t.notOk(existsSync(socket))
 })
@@ -89,7 +89,7 @@ t.test('Admin listener: it replaces the socket file of a killed server, but not 
   await t.rejects(listenForAdmin(second.app, { socket }), {
     message: `Cannot listen on ADMIN_ADDRESS, unix:${socket}: another server answers there.`,
   })
-  t.equal(await statusOver(socket), 401, 'the first goes on')
+  t.equal(await statusOver(socket), 401, 'the first continues')
 })
 
 t.test('Stale socket: it is removed, unless another server or process was faster', async (t) => {

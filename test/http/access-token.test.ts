@@ -9,7 +9,7 @@ import { createWorld, createWorldWithFile } from '../support/world.ts'
 const PATH = '/v1/oauth/accesstoken'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-t.test('Token requests: what a client may send as it likes gets a token, with its name in UTF-8', async (t) => {
+t.test('Token requests: every variation that the contract allows gets a token, with the name in UTF-8', async (t) => {
   const { post, credentials } = await createWorld(t)
   const everyByte = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('')
   const bodyOf = (encode: (text: string) => string) =>
@@ -34,7 +34,7 @@ t.test('Token requests: what a client may send as it likes gets a token, with it
   }
 })
 
-t.test('Token requests: what is wrong is refused, and the answer says what it is', async (t) => {
+t.test('Token requests: each mistake is refused, and the answer names it', async (t) => {
   const { app, post, credentials } = await createWorld(t)
   const ask = (options: InjectOptions) => app.inject({ method: 'POST', url: PATH, ...options })
   const body = String(new URLSearchParams(credentials))
@@ -84,7 +84,7 @@ t.test('Token requests: what is wrong is refused, and the answer says what it is
   }
 })
 
-t.test('RFC 6749 §5.2: whatever of an application or its secret is not valid, the answer is the same', async (t) => {
+t.test('RFC 6749 §5.2: the answer is the same for every invalid application or secret', async (t) => {
   const { post, credentials, administration, clock, logged } = await createWorld(t)
   const unknown = await post({ ...credentials, client_id: 'nobody-of-that-name' })
   const wrong = await post({ ...credentials, client_secret: 'x' })
@@ -114,7 +114,7 @@ t.test('RFC 6749 §5.2: whatever of an application or its secret is not valid, t
   )
 })
 
-t.test('RFC 6749 §2.3.1: a client id that is too long to be one is refused like any unknown one', async (t) => {
+t.test('RFC 6749 §2.3.1: a client id that is too long is refused like any unknown one', async (t) => {
   const { post, store, credentials } = await createWorld(t)
   const asked = t.capture(store, 'findApplication', store.findApplication)
   const ids = ['x'.repeat(200), 'x'.repeat(201)]
@@ -127,7 +127,7 @@ t.test('RFC 6749 §2.3.1: a client id that is too long to be one is refused like
   )
 })
 
-t.test('RFC 9112 §3.2.2: what only bytes can say is read as it should be', async (t) => {
+t.test('RFC 9112 §3.2.2: requests that only raw bytes can express are read correctly', async (t) => {
   const { app, credentials } = await createWorld(t)
   const { exchange } = await listening(t, app)
   const request = tokenRequest(credentials, 'Connection: close')
@@ -146,7 +146,7 @@ t.test('RFC 9112 §3.2.2: what only bytes can say is read as it should be', asyn
   }
 })
 
-t.test('RFC 9110 §15.6: what the store cannot do is a 503, what nobody foresaw a 500 that tells nothing', async (t) => {
+t.test('RFC 9110 §15.6: a failure of the store is a 503, an unexpected error a 500 without details', async (t) => {
   const { post, credentials, store, lines, other } = await createWorldWithFile(t, { lockTimeout: 0 })
   other.exec('BEGIN IMMEDIATE')
   refused(t, await post(), 503, 'temporarily_unavailable', /try again/)
@@ -160,5 +160,5 @@ t.test('RFC 9110 §15.6: what the store cannot do is a 503, what nobody foresaw 
   }
   await store.close()
   refused(t, await post(), 500, 'server_error', /^The server failed$/)
-  t.match(lines.at(-1), /"level":50.*database connection is not open.*stack/, 'the log has it whole')
+  t.match(lines.at(-1), /"level":50.*database connection is not open.*stack/, 'the log has all of it')
 })

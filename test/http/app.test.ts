@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs'
 import t from 'tap'
 import { createWorld, createWorldWithFile, PUBLIC_URL } from '../support/world.ts'
 
-t.test('Health: a server that answers is live; ready is one that can read its store', async (t) => {
+t.test('Health: a server that answers is live, and ready if it can read its store', async (t) => {
   const { app, file } = await createWorldWithFile(t)
   const both = async () =>
     [await app.inject('/health/live'), await app.inject('/health/ready')].map(({ statusCode }) => statusCode)
@@ -11,7 +11,7 @@ t.test('Health: a server that answers is live; ready is one that can read its st
   t.strictSame(await both(), [200, 503])
 })
 
-t.test('RFC 8414 §2: the metadata names endpoints that are there, and where people read, if anywhere', async (t) => {
+t.test('RFC 8414 §2: the metadata has the URLs of existing endpoints, and of the documentation', async (t) => {
   const { app } = await createWorld(t, { docsUrl: 'https://docs.example/tokens?v=1' })
   const metadata = (await app.inject('/.well-known/oauth-authorization-server')).json()
   for (const name of ['token', 'introspection', 'revocation']) {
@@ -21,7 +21,7 @@ t.test('RFC 8414 §2: the metadata names endpoints that are there, and where peo
   t.equal(metadata.service_documentation, 'https://docs.example/tokens?v=1')
 })
 
-t.test('Log: Fastify writes none of its own, where a target or a header could be in it', async (t) => {
+t.test('Log: Fastify logs nothing, because a target or a header could be in it', async (t) => {
   const { app } = await createWorld(t)
   t.equal(app.log.level, undefined)
 })

@@ -6,7 +6,7 @@ const PATH = '/v1/oauth/introspect'
 
 const basicOf = (pair: string) => ({ authorization: `Basic ${btoa(pair)}` })
 
-t.test('RFC 7662 §2.2, §4: only a token is active, to its end, where its application is approved', async (t) => {
+t.test('RFC 7662 §2.2, §4: a token is active until it expires, if its application is approved', async (t) => {
   const { introspect, token, administration, credentials, clock, logged } = await createWorldOfSuites(t)
   const accessToken = await token()
   const forged = accessToken.slice(0, 60) + (accessToken.endsWith('AAAA') ? 'BBBB' : 'AAAA')
@@ -38,7 +38,7 @@ t.test('RFC 7662 §2.1: the suite authenticates by HTTP Basic, form-encoded or n
   refused(t, await post({ token: '' }, { authorization: basic }, PATH), 400, 'invalid_request', /token is missing/)
 })
 
-t.test('RFC 7662 §2.3: anyone else gets 401 with a Basic challenge, and is told nothing of the token', async (t) => {
+t.test('RFC 7662 §2.3: anyone else gets 401 with a Basic challenge, and learns nothing about the token', async (t) => {
   const { post, token, suiteSecret, credentials } = await createWorldOfSuites(t)
   const form = { token: await token() }
   const strangers: [form: Record<string, string>, headers?: Record<string, string>][] = [

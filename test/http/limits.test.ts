@@ -6,7 +6,7 @@ import { createWorld, createWorldOfSuites, createWorldWithFile } from '../suppor
 const HOUR = 3_600_000
 const REVOKE = '/v1/oauth/revoke'
 
-/** Its `fail` sends wrong secrets, one after the other, and resolves to the statuses. */
+/** `fail` sends wrong secrets in sequence, and resolves to the statuses. */
 async function createFailingWorld(t: Test, options?: Parameters<typeof createWorld>[1]) {
   const world = await createWorldOfSuites(t, options)
   const wrong = { ...world.credentials, client_secret: 'wrong' }
@@ -26,13 +26,13 @@ t.test('RFC 6749 §2.3.1: wrong secrets are refused with 401 ten times, and then
   const line = { msg: 'request refused', reason: 'too many failures', status: 429, client_id }
   t.match(JSON.parse(lines.at(-1) as string), line)
   clock.time += HOUR
-  t.strictSame(await fail(), [429], 'a wall clock that is set changes nothing')
+  t.strictSame(await fail(), [429], 'setting the wall clock changes nothing')
   clock.monotonic += 6000
   t.strictSame(await fail(), [401])
-  t.equal((await post()).statusCode, 200, 'and what is right passes all the time')
+  t.equal((await post()).statusCode, 200, 'the correct secret always passes')
 })
 
-t.test('RFC 6749 §2.3.1: a refusal does not tell whether there is such a client, at any time', async (t) => {
+t.test('RFC 6749 §2.3.1: no refusal reveals whether a client exists', async (t) => {
   const { post, credentials, administration, wrong } = await createFailingWorld(t)
   await administration.suspend(credentials.client_id)
   const tries = async (form: Record<string, string>) => {
@@ -46,7 +46,7 @@ t.test('RFC 6749 §2.3.1: a refusal does not tell whether there is such a client
   t.equal(known.at(-1)?.statusCode, 429)
 })
 
-t.test('Failures: what is refused for its number is answered late, and what comes after it is not', async (t) => {
+t.test('Failures: a throttled request is answered late, and the next good one is not', async (t) => {
   const { app, post, fail } = await createFailingWorld(t, { later: () => {} })
   await fail(10)
   let isAnswered = false
@@ -55,7 +55,7 @@ t.test('Failures: what is refused for its number is answered late, and what come
   })
   t.strictSame([(await post()).statusCode, isAnswered], [200, false])
   await app.close()
-  t.strictSame(await refusal, [429], 'a server that stops gives it at once')
+  t.strictSame(await refusal, [429], 'a server that closes sends it at once')
 })
 
 t.test('Failures: revocation counts them together with the token request', async (t) => {
@@ -66,7 +66,7 @@ t.test('Failures: revocation counts them together with the token request', async
   t.equal((await post({ ...credentials, token: 'x' }, {}, REVOKE)).statusCode, 200)
 })
 
-t.test('Failures: checks and introspection never count or meet them: gateways have one address for all', async (t) => {
+t.test('Failures: checks and introspection are not counted or throttled: gateways share an address', async (t) => {
   const { verify, introspect, token, fail } = await createFailingWorld(t)
   for (let n = 0; n < 100; n++) await fail(1, { client_id: `${n}` })
   t.strictSame(await fail(1, { client_id: 'x' }), [429])
@@ -78,19 +78,19 @@ t.test('Failures: checks and introspection never count or meet them: gateways ha
   t.strictSame([(await verify(accessToken)).statusCode, (await introspect(accessToken)).statusCode], [200, 200])
 })
 
-t.test('Failures: a right imported secret passes as soon as it is remembered, and costs nothing before', async (t) => {
+t.test('Failures: a correct imported secret passes once it is cached, and is not counted before', async (t) => {
   const { store, clock, fail } = await createFailingWorld(t)
   const moved = { client_id: 'moved' }
   const right = () => fail(1, { ...moved, client_secret: 'legacy-secret' })
   t.strictSame(await fail(10, moved), Array(10).fill(401))
   await registerImported(store, 'moved', 'legacy-secret')
-  t.strictSame(await right(), [429], 'nobody can see yet that it is right')
+  t.strictSame(await right(), [429], 'it is not known yet that it is correct')
   clock.monotonic += 6000
   t.strictSame([...(await right()), ...(await fail(2, moved))], [200, 401, 429])
   t.strictSame(await right(), [200])
 })
 
-t.test('RFC 6585 §4: over its quota an application gets 429 until the hour of the clock ends', async (t) => {
+t.test('RFC 6585 §4: an application over its quota gets 429 until the clock hour ends', async (t) => {
   const { post, clock } = await createWorld(t, { tokenQuota: 2 })
   t.equal((await post()).statusCode, 200)
   clock.time += 10 * 60_000
@@ -103,7 +103,7 @@ t.test('RFC 6585 §4: over its quota an application gets 429 until the hour of t
   t.equal((await post()).statusCode, 200)
 })
 
-t.test('Quota: it is of each application, and of nothing but tokens', async (t) => {
+t.test('Quota: it is per application, and limits only tokens', async (t) => {
   const { post, credentials, administration, verify, introspect } = await createWorldOfSuites(t, { tokenQuota: 1 })
   const token = (await post()).json().access_token
   t.equal((await post()).statusCode, 429)
@@ -112,12 +112,16 @@ t.test('Quota: it is of each application, and of nothing but tokens', async (t) 
   const other = await administration.register({ name: 'Other', developerEmail: 'a@b.example' })
   const theirs = { ...credentials, client_id: other.clientId, client_secret: other.clientSecret as string }
   t.equal((await post(theirs)).statusCode, 200)
-  t.equal((await post({ ...credentials, client_secret: 'wrong' })).statusCode, 401, 'only who is authenticated has one')
+  t.equal(
+    (await post({ ...credentials, client_secret: 'wrong' })).statusCode,
+    401,
+    'only authenticated clients have one',
+  )
   t.equal((await post({ ...credentials, token }, {}, REVOKE)).statusCode, 200)
   t.equal((await verify(token)).statusCode, 401)
 })
 
-t.test('Quota: requests of one moment share it, and a token that could not be stored does not count', async (t) => {
+t.test('Quota: concurrent requests share it, and a token that could not be stored does not count', async (t) => {
   const { post, other } = await createWorldWithFile(t, { tokenQuota: 5 })
   other.exec("CREATE TRIGGER fails BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'full'); END")
   t.equal((await post()).statusCode, 503)
@@ -126,7 +130,7 @@ t.test('Quota: requests of one moment share it, and a token that could not be st
   t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [...Array(5).fill(200), ...Array(15).fill(429)])
 })
 
-t.test('Quota: the log says once an hour who exceeded it, and not each refusal, which `why` counts', async (t) => {
+t.test('Quota: the log has one line per hour and application over it; `why` counts each refusal', async (t) => {
   const world = await createWorld(t, { tokenQuota: 1 })
   const { post, credentials, logged, clock, flushUsage, flushRefusals, administration } = world
   for (let n = 0; n < 5; n++) await post()
@@ -146,7 +150,7 @@ t.test('Quota: the log says once an hour who exceeded it, and not each refusal, 
   t.strictSame(await flushUsage(), [{ ...about, hour: '2027-01-15T09:00:00.000Z' }])
 })
 
-t.test('Overload: so many tokens wait for the store; more are refused at once, and checks are answered', async (t) => {
+t.test('Overload: too many tokens that wait for the store are refused, and checks are answered', async (t) => {
   const [waiting, more] = [1024, 20]
   const { app, post, token, verify, introspect, other } = await createWorldWithFile(t, { lockTimeout: 30_000 })
   const accessToken = await token()
@@ -157,7 +161,7 @@ t.test('Overload: so many tokens wait for the store; more are refused at once, a
   t.strictSame(statuses, Array(more).fill(503))
   t.strictSame([(await verify(accessToken)).statusCode, (await introspect(accessToken)).json().active], [200, true])
   t.equal((await app.inject('/health/live')).statusCode, 200)
-  t.equal(statuses.length, more, 'and the others wait still')
+  t.equal(statuses.length, more, 'the others still wait')
   other.exec('COMMIT')
   await Promise.all(requests)
   t.equal(statuses.filter((status) => status === 200).length, waiting)

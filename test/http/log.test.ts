@@ -8,7 +8,7 @@ const [TOKEN, INTROSPECT, REVOKE] = ['/v1/oauth/accesstoken', '/v1/oauth/introsp
 
 const basicOf = (pair: string) => `Basic ${btoa(pair)}`
 
-/** A world, and the last line of its log once there is one. */
+/** A world, and a function that waits for the last line of its log. */
 async function createLoggedWorld(t: Test, options?: Parameters<typeof createWorldOfSuites>[1]) {
   const world = await createWorldOfSuites(t, options)
   async function line(): Promise<Record<string, unknown>> {
@@ -18,7 +18,7 @@ async function createLoggedWorld(t: Test, options?: Parameters<typeof createWorl
   return { ...world, line }
 }
 
-t.test('Log: one line per token, with client, secret, caller and the id of the token; never the token', async (t) => {
+t.test('Log: one line per token, with client, secret, address and the id of the token; never the token', async (t) => {
   const { post, store, lines, credentials, administration } = await createLoggedWorld(t)
   await registerImported(store, 'moved', 'legacy-secret')
   const { clientSecret } = await administration.rotateSecret(credentials.client_id, 1000)
@@ -43,7 +43,7 @@ t.test('Log: one line per token, with client, secret, caller and the id of the t
   }
 })
 
-t.test('Log: no secret, no token, no query and no body ever reaches it', async (t) => {
+t.test('Log: it never contains a secret, a token, a query or a body', async (t) => {
   const { app, post, lines, credentials, basic, suiteSecret, store, other } = await createWorldWithFile(t)
   const imported = `imported-${MARK}`
   const answers: string[] = []
@@ -100,7 +100,7 @@ t.test('Log: no secret, no token, no query and no body ever reaches it', async (
   await send(marked)
 
   const log = lines.join('')
-  // The first token and the PUT have one, too; two checks pass, and have none.
+  // The first token and the PUT have a line, too; the two checks that pass have none.
   t.equal(lines.length, answers.length, 'one line per request, none for health')
   const tokens = answers.flatMap((answer) => /"access_token":"([^"]+)"/.exec(answer)?.[1] ?? [])
   t.equal(tokens.length, 2)
@@ -111,7 +111,7 @@ t.test('Log: no secret, no token, no query and no body ever reaches it', async (
   )
 })
 
-t.test('Log: a check that answers yes has a line for those who ask for details only', async (t) => {
+t.test('Log: a check that passes has a line only at the level debug', async (t) => {
   for (const logDetails of [false, true]) {
     const { verify, introspect, token, lines, logged, credentials } = await createWorldOfSuites(t, { logDetails })
     const accessToken = await token()
@@ -125,7 +125,7 @@ t.test('Log: a check that answers yes has a line for those who ask for details o
   }
 })
 
-t.test('Log: a refusal says which method and endpoint; of an unknown path its words, never the query', async (t) => {
+t.test('Log: a refusal has method and endpoint, or words of an unknown path; never the query', async (t) => {
   const { app, line } = await createLoggedWorld(t)
   const cases: [method: 'GET' | 'POST' | 'PUT', url: string, path: string][] = [
     ['POST', '/v1/oauth?client_secret=S3CR3T', '/v1/oauth'],
@@ -142,7 +142,7 @@ t.test('Log: a refusal says which method and endpoint; of an unknown path its wo
   }
 })
 
-t.test('Log: a refusal names the client that was sent, if it is registered, and no other', async (t) => {
+t.test('Log: a refusal has the client id of the request only if it is registered', async (t) => {
   const { post, line, credentials, basic } = await createLoggedWorld(t)
   const { client_id, client_secret } = credentials
   const cases: [form: Record<string, string> | string, named: string | undefined, path?: string, header?: string][] = [
@@ -165,7 +165,7 @@ t.test('Log: a refusal names the client that was sent, if it is registered, and 
   }
 })
 
-t.test('Log: a refusal of a check names the suite, if it is one: an application is none', async (t) => {
+t.test('Log: a refused check has the suite if it exists; an application is not a suite', async (t) => {
   const { app, post, line, basic, credentials } = await createLoggedWorld(t)
   const verify = async (suite: string, authorization: string) => {
     await app.inject({ url: `/v1/oauth/verify/${suite}`, headers: { authorization } })

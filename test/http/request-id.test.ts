@@ -14,7 +14,7 @@ const PARENT = '00f067aa0ba902b7'
 const TRACEPARENT = `00-${TRACE}-${PARENT}-01`
 const NEW = /^[0-9a-f]{20}$/
 
-/** A world, and every kind of answer that it gives; each request says its id where it has one. */
+/** A world, and requests for every kind of answer, with these headers. */
 async function createAnsweringWorld(t: Test, headers: Record<string, string> = {}) {
   const world = await createWorldOfSuites(t, { tokenQuota: 3, logDetails: true })
   const { app, credentials, post, token, store, basic } = world
@@ -26,7 +26,7 @@ async function createAnsweringWorld(t: Test, headers: Record<string, string> = {
   const introspect = (of: string) => post({ token: of }, { ...headers, authorization: basic }, '/v1/oauth/introspect')
   const revoke = () => post({ ...credentials, token: revoked }, headers, '/v1/oauth/revoke')
   const get = (url: string) => app.inject({ url, headers })
-  /** Each with the status that it has, and the line that the log has of it. */
+  /** Each with its status and its line in the log. */
   const requests: [status: number, line: string | undefined, () => Promise<LightMyRequestResponse>][] = [
     [200, 'token accepted', () => check('store', accessToken)],
     [200, 'token accepted', () => introspect(accessToken)],
@@ -51,14 +51,14 @@ async function createAnsweringWorld(t: Test, headers: Record<string, string> = {
   return { requests, lines: world.lines }
 }
 
-/** Whatever the log has is written before the answer, or soon after: the line of a request that was just answered. */
+/** The line of a request that was just answered. It may be written shortly after the answer. */
 async function lineOf(lines: string[]): Promise<Record<string, unknown> | undefined> {
   await new Promise(setImmediate)
   const line = lines.splice(0).at(-1)
   return line === undefined ? undefined : JSON.parse(line)
 }
 
-t.test("Request ids: every answer has one, the caller's own where it sent one, and so has every line", async (t) => {
+t.test("Request ids: every answer and log line has one: the client's own if it sent one", async (t) => {
   for (const headers of [{}, { 'x-request-id': ID, traceparent: TRACEPARENT }]) {
     const { requests, lines } = await createAnsweringWorld(t, headers)
     const isOwn = 'x-request-id' in headers
@@ -76,7 +76,7 @@ t.test("Request ids: every answer has one, the caller's own where it sent one, a
   }
 })
 
-t.test('Request ids: X-Correlation-Id is the id where there is no other, and comes back as it is', async (t) => {
+t.test('Request ids: X-Correlation-Id is the id if there is no other, and is sent back', async (t) => {
   const { app } = await createWorldOfSuites(t)
   const cases: [sent: Record<string, string>, id: string | RegExp, correlationId: string | undefined][] = [
     [{ 'x-request-id': ID, 'x-correlation-id': 'kong#12' }, ID, 'kong#12'],
@@ -90,7 +90,7 @@ t.test('Request ids: X-Correlation-Id is the id where there is no other, and com
   }
 })
 
-t.test('Request ids: usual ones are kept; what is none, or may be a secret, gets another one', async (t) => {
+t.test('Request ids: usual ones are kept; malformed ones, and possible secrets, are replaced', async (t) => {
   const { app, lines, token } = await createWorldOfSuites(t)
   const idOf = async (id: string | string[]) => {
     lines.length = 0
@@ -126,13 +126,13 @@ t.test('Request ids: usual ones are kept; what is none, or may be a secret, gets
   for (const id of refused) t.match(await idOf(id), NEW, String(id))
 })
 
-t.test('Request ids: no two are the same, and what the next ones will be is not told for long', async (t) => {
+t.test('Request ids: no two are the same, and they are hard to predict', async (t) => {
   const ids = Array.from({ length: 1000 }, newRequestId)
   t.equal(new Set(ids).size, 1000)
   t.ok(new Set(ids.map((id) => id.slice(0, 18))).size >= 4)
 })
 
-t.test('Request ids: what never became a request has one, too: its own where its headers could be read', async (t) => {
+t.test('Request ids: invalid HTTP has one, too: its own if its headers could be read', async (t) => {
   const { app, lines } = await createWorldOfSuites(t)
   const { dialed, exchange } = await listening(t, app)
   const known = `X-Request-Id: ${ID}\r\nTraceparent: ${TRACEPARENT}`

@@ -3,7 +3,7 @@ import { createWorldOfSuites, createWorldWithFile } from '../support/world.ts'
 
 const PATH = '/v1/oauth/revoke'
 
-t.test('RFC 7009 §2.1: an application revokes a token of its own, and that one only', async (t) => {
+t.test('RFC 7009 §2.1: an application revokes one of its own tokens, and no other', async (t) => {
   const { post, credentials, token, verify, logged } = await createWorldOfSuites(t)
   const [one, other] = [await token(), await token()]
   const answer = await post({ ...credentials, token: one, token_type_hint: 'anything' }, {}, PATH)
@@ -12,7 +12,7 @@ t.test('RFC 7009 §2.1: an application revokes a token of its own, and that one 
   t.strictSame([(await verify(one)).statusCode, (await verify(other)).statusCode], [401, 200])
 })
 
-t.test("RFC 7009 §2.2: a token that is unknown, gone or another's gets 200, and stays as it is", async (t) => {
+t.test('RFC 7009 §2.2: an unknown, expired or foreign token gets 200, and is not changed', async (t) => {
   const { post, credentials, token, verify, administration, logged } = await createWorldOfSuites(t)
   const mine = await token()
   const stranger = await administration.register({ name: 'Other', developerEmail: 'a@b.example' })
@@ -33,7 +33,7 @@ t.test("RFC 7009 §2.2: a token that is unknown, gone or another's gets 200, and
   }
 })
 
-t.test('RFC 7009 §2.2.1: where the store cannot commit the answer is 503, and the token is still valid', async (t) => {
+t.test('RFC 7009 §2.2.1: if the store cannot commit, the answer is 503, and the token stays valid', async (t) => {
   const { post, credentials, token, verify, other } = await createWorldWithFile(t, { lockTimeout: 0 })
   const accessToken = await token()
   other.exec('BEGIN IMMEDIATE')

@@ -8,14 +8,14 @@ import { createWorldOfSuites, createWorldWithFile, ENDINGS, PUBLIC_URL } from '.
 
 const PATH = '/v1/oauth/verify/store'
 
-/** A world with a token, and a gateway that sends a header as it is. */
+/** A world with a token, and a gateway that forwards the header unchanged. */
 async function createGateway(t: Test) {
   const world = await createWorldOfSuites(t)
   const ask = (authorization: string) => world.app.inject({ url: PATH, headers: { authorization } })
   return { ...world, ask, accessToken: await world.token() }
 }
 
-t.test('RFC 9110 §5.5: the client of a token is named to the gateway in any script, reversibly', async (t) => {
+t.test('RFC 9110 §5.5: the gateway gets the client of a token in any script, reversibly encoded', async (t) => {
   const { post, administration, verify } = await createWorldOfSuites(t)
   const [clientId, name, developerEmail] = ['%41', '日本語 🛒 100 % "Ünï"', 'ü@b.example']
   const { clientSecret } = await administration.register({ clientId, name, developerEmail })
@@ -37,7 +37,7 @@ for (const [token, [end, reason]] of Object.entries(ENDINGS)) {
     lines.length = 0
     refused(t, await verify(accessToken), 401, 'invalid_token', /./)
     const described = await introspect(accessToken)
-    t.strictSame([described.statusCode, described.body], [200, '{"active":false}'], 'and no more is told')
+    t.strictSame([described.statusCode, described.body], [200, '{"active":false}'], 'and nothing else is revealed')
     const line = { msg: 'token refused', suite: 'store', reason }
     t.match(logged(), [line, line])
   })
@@ -49,7 +49,7 @@ t.test('RFC 6750 §3: a request without a token gets a challenge and no error co
   const answers = [
     await verify(undefined),
     await app.inject({ url: `${PATH}?access_token=x`, headers: elsewhere }),
-    // Without a token, as clients send it that got none.
+    // Without a token, as sent by clients that got none.
     ...(await Promise.all(['Basic eDp5', '', 'Bearers x', 'Bearer', 'Bearer ', 'bearer   '].map(ask))),
   ]
   for (const answer of answers) {
@@ -79,7 +79,7 @@ t.test('RFC 9110 §5.3: a doubled header gets 400, whichever comes first; of an 
   }
 })
 
-t.test('Gateways: any method, body, path and query behind the suite is accepted, however malformed', async (t) => {
+t.test('Gateways: any method and body, and path and query after the suite, are accepted', async (t) => {
   const { app, accessToken } = await createGateway(t)
   const { host } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
   const headers = { authorization: `Bearer ${accessToken}` }
@@ -114,7 +114,7 @@ t.test('Gateways: an unknown suite gets 404, with a valid token too, and so does
   refused(t, await verify(accessToken), 404, 'invalid_request', /suite/)
 })
 
-t.test('RFC 9110 §15.6.4: where the store cannot be read the answer is 503, no yes and no no', async (t) => {
+t.test('RFC 9110 §15.6.4: if the store cannot be read, the answer is 503, neither yes nor no', async (t) => {
   const { verify, introspect, token, other } = await createWorldWithFile(t, { lockTimeout: 0 })
   const [accessToken, checkedBefore] = [await token(), await token()]
   const statusesOf = async (token: string) => [(await verify(token)).statusCode, (await introspect(token)).statusCode]
@@ -123,10 +123,10 @@ t.test('RFC 9110 §15.6.4: where the store cannot be read the answer is 503, no 
   t.strictSame(await statusesOf(accessToken), [503, 503])
   other.exec('ALTER TABLE elsewhere RENAME TO tokens; ALTER TABLE changes RENAME TO elsewhere')
   await nextTurn()
-  t.strictSame(await statusesOf(checkedBefore), [503, 503], 'what is cached is not used without a look')
+  t.strictSame(await statusesOf(checkedBefore), [503, 503], 'cached rows are not used without a check')
 })
 
-t.test('Gateways: a check writes nothing, and waits for no writer', async (t) => {
+t.test('Gateways: a check writes nothing, and does not wait for a writer', async (t) => {
   const { verify, introspect, token, other } = await createWorldWithFile(t, { lockTimeout: 0 })
   const accessToken = await token()
   const version = other.pragma('data_version')

@@ -4,7 +4,7 @@ import { createAdminWorld } from '../support/admin.ts'
 import { dialPort, said, statuses } from '../support/listening.ts'
 import { createWorld } from '../support/world.ts'
 
-// What protects the public port protects the admin and ops ports, too.
+// The same protection on the public, admin and ops ports.
 
 /** A port, and a path that it answers without credentials. */
 interface Port {
@@ -75,7 +75,7 @@ for (const { name, path, open } of PORTS) {
     t.strictSame(statuses(await ask(t, port, get('Connection: close\r\n', '1.0'))), [200], 'HTTP/1.0 is answered')
   })
 
-  t.test(`RFC 9110 §7.8 (${name} port): behind a request for an upgrade the connection ends`, async (t) => {
+  t.test(`RFC 9110 §7.8 (${name} port): after a request for an upgrade the connection ends`, async (t) => {
     const { port } = await open(t)
     const answer = await ask(t, port, get('Connection: Upgrade\r\nUpgrade: websocket\r\n') + get())
     t.strictSame(statuses(answer), [200])

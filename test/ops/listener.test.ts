@@ -29,7 +29,7 @@ const isAnswered = (answer: Promise<Response>) =>
     () => false,
   )
 
-t.test('Ops listener: it gives the pages that there are, to GET and HEAD, and no cache keeps them', async (t) => {
+t.test('Ops listener: serves the pages to GET and HEAD, and no cache keeps them', async (t) => {
   const { ask } = await listen(t)
   const page = await ask('/page?a=b')
   t.strictSame([page.status, await page.text()], [200, '<p>ü'])
@@ -44,7 +44,7 @@ t.test('Ops listener: it gives the pages that there are, to GET and HEAD, and no
   t.equal((await ask('/bad')).status, 503)
 })
 
-t.test('Ops listener: other methods and paths are refused, and an error tells nothing', async (t) => {
+t.test('Ops listener: other methods and paths are refused, and an error reveals nothing', async (t) => {
   const { ask } = await listen(t)
   const post = await ask('/page', { method: 'POST', body: 'x' })
   t.strictSame([post.status, post.headers.get('allow')], [405, 'GET, HEAD'])
@@ -56,7 +56,7 @@ t.test('Ops listener: other methods and paths are refused, and an error tells no
   t.strictSame([broken.status, await broken.text()], [500, 'The server failed.\n'])
 })
 
-t.test('Ops listener: an address that is taken is an error of the operator', async (t) => {
+t.test('Ops listener: an address in use is an OperatorError', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   t.teardown(() => other.close())
   await once(other, 'listening')
@@ -84,7 +84,7 @@ t.test('Ops listener: connections that cannot be accepted do not end the process
   t.equal(servers.length, 2)
 })
 
-t.test('Ops listener: connections whose requests or answers do not end, or are not taken, are closed', async (t) => {
+t.test('Ops listener: connections with endless requests or unread answers are closed', async (t) => {
   const body = 'x'.repeat(16 * 1024 ** 2)
   let asked = 0
   function counted<Answer>(answer: Answer): Answer {
@@ -106,15 +106,15 @@ t.test('Ops listener: connections whose requests or answers do not end, or are n
   const partial = said(await dial('GET /page HTTP/1.1\r\nHost: a\r\n'))
   const slow = await askOften('/large')
   for (let n = 2; n < 32; n++) await askOften('/never')
-  t.equal(await isAnswered(ask('/page')), true, 'the one that has not sent a whole request makes room')
+  t.equal(await isAnswered(ask('/page')), true, 'the connection with a partial request makes room')
   await until(() => isAnswered(ask('/page')))
-  t.equal(asked, 31, 'and of each only the first request was looked at')
+  t.equal(asked, 31, 'only the first request of each was handled')
   t.equal(await partial, '')
   t.match(await said(await dial('GET /page HTTP/1.1\r\nHost: a\r\n')), /^HTTP\/1.1 408 /)
-  t.ok((await said(slow.resume())).length < body.length, 'who took no answer has not got it')
+  t.ok((await said(slow.resume())).length < body.length, 'an unread answer is lost')
 })
 
-t.test('Ops listener: closing waits for an answer a moment, and for one that never comes no longer', async (t) => {
+t.test('Ops listener: closing waits a moment for a pending answer, and not longer', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let arrived = 0
   const { ask, close } = await listen(t, {

@@ -13,7 +13,7 @@ async function startListener(t: Test): Promise<string> {
   return address
 }
 
-t.test('Reference: it is at /docs, and the description at /openapi.yaml', async (t) => {
+t.test('Reference: it is at /docs, and the OpenAPI document at /openapi.yaml', async (t) => {
   const address = await startListener(t)
   for (const [path, file, type] of [
     ['/docs', 'reference.html', 'text/html; charset=utf-8'],
@@ -31,11 +31,11 @@ t.test('Reference: the image has the page and the description', async (t) => {
   for (const file of ['openapi.yaml', 'reference.html']) t.ok(read('.dockerignore').includes(`\n!docs/${file}\n`), file)
 })
 
-t.test('Reference: where its files are missing, nothing else is', async (t) => {
+t.test('Reference: without its files there are no such pages', async (t) => {
   t.strictSame(referencePages(pathToFileURL(`${temporaryFolder(t)}/`)), {})
 })
 
-t.test('Reference: it may load nothing and run nothing', async (t) => {
+t.test('Reference: its policy allows no resources and no scripts', async (t) => {
   const { headers } = await fetch(`${await startListener(t)}/docs`)
   t.match(
     headers.get('content-security-policy'),

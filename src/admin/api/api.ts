@@ -1,16 +1,18 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { SignIn } from '../../administration/sign-in.ts'
 import type { AdminContext } from '../context.ts'
+import { isSafe } from '../wire/access.ts'
+import { setCaller } from '../wire/caller.ts'
+import { RefusedOperator } from '../wire/problem.ts'
 import { createNotFoundHandler } from '../wire/routing.ts'
 import { applications } from './applications.ts'
 import { auditEvents } from './audit-events.ts'
-import { authenticateKeys } from './authenticate.ts'
 import { operators } from './operators.ts'
+import { createRoutes } from './routes.ts'
 import { query } from './schemas.ts'
 import { secrets } from './secrets.ts'
 import { statistics } from './statistics.ts'
 import { suites } from './suites.ts'
-
-const RESOURCES = [applications, secrets, suites, operators, auditEvents, statistics]
 
 /** The administration API under /admin/v1: JSON, authenticated by admin keys. */
 export function adminApi(api: FastifyInstance, context: AdminContext): void {
@@ -22,7 +24,30 @@ export function adminApi(api: FastifyInstance, context: AdminContext): void {
   api.addHook('onRoute', (route) => {
     route.schema = { querystring: query(), ...route.schema }
   })
-  for (const resource of RESOURCES) resource(api, context)
+  const addRoute = createRoutes(api, context)
+  for (const resource of [applications, secrets, suites, operators, auditEvents]) resource(addRoute)
+  statistics(api, context)
+}
+
+/**
+ * Requires an admin key (RFC 6750 §2.1) before the body is read. Checks it again before a change: the operator may have been
+ * removed while the body arrived.
+ */
+function authenticateKeys(api: FastifyInstance, { authenticate }: SignIn): void {
+  async function identify(request: FastifyRequest): Promise<void> {
+    const { authorization } = request.headers
+    if (authorization === undefined) throw new RefusedOperator('no credentials')
+    const [, adminKey] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
+    if (adminKey === undefined) throw new RefusedOperator('malformed key')
+    const signedIn = await authenticate(adminKey)
+    if ('reason' in signedIn) throw new RefusedOperator(signedIn.reason, signedIn)
+    setCaller(request, { operator: signedIn.operator, origin: 'API', credential: adminKey })
+  }
+
+  api.addHook('onRequest', identify)
+  api.addHook('preHandler', async (request) => {
+    if (!isSafe(request.method)) await identify(request)
+  })
 }
 
 /**

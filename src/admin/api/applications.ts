@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { aboutSuite, COMMANDS, type Instructions } from '../../administration/remedies.ts'
 import { registrationSchema, updateSchema } from '../../administration/rules.ts'
 import {
@@ -12,15 +11,9 @@ import {
 } from '../../administration/views.ts'
 import { APPLICATION } from '../../domain/application.ts'
 import { camelCased, constant, list, object, text } from '../../domain/schema.ts'
-import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
-import { changes, repeatable, sendCreated } from './changes.ts'
-import { choiceOf, pageOptions, type Query } from './query.ts'
+import { choiceOf, pageOptions } from './query.ts'
+import { type AddRoute, repeatable } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
-
-interface OneApplication {
-  Params: { client_id: string }
-}
 
 const STATUSES = ['active', 'suspended'] as const
 
@@ -31,23 +24,20 @@ const LIST = {
 
 const SHOW = answer(SHOWN_APPLICATION)
 
-const SHAPE = APPLICATION.shape
+const { client_id, ...OTHER_FIELDS } = APPLICATION.omit({ created_at: true, tokens_valid_from: true }).shape
 
 const REGISTERED = object('RegisteredApplication', 'An application with its secret', {
-  client_id: SHAPE.client_id,
+  client_id,
   client_secret: text('The secret. It is shown only once'),
-  name: SHAPE.name,
-  developer_email: SHAPE.developer_email,
-  status: constant('active', 'It can get tokens'),
-  suites: SHAPE.suites,
+  ...OTHER_FIELDS,
+  // Replaces the field's description, and keeps its place.
+  ...{ status: constant('active', 'It can get tokens') },
 })
 
 const REGISTER = {
   body: body('Registration', 'A new application', registrationSchema.omit({ clientSecret: true })),
   ...answer(REGISTERED, 201),
 }
-
-const EXPLAIN = answer(EXPLANATION)
 
 const CHANGE = {
   body: { ...body('ApplicationChanges', 'The fields to change', updateSchema), minProperties: 1 },
@@ -70,47 +60,45 @@ function pathOf(clientId: string): string {
 }
 
 /** /applications, except their secrets. */
-export function applications(api: FastifyInstance, context: AdminContext): void {
-  api.get<{ Querystring: Query }>('/applications', { schema: LIST }, async (request) => {
-    const { applications } = administrationOf(context, request)
-    const { search } = request.query
-    const status = choiceOf('status', STATUSES, request.query)
-    const found = await applications.search({ text: search, status, ...pageOptions(request.query) })
+export function applications(route: AddRoute): void {
+  route('GET', '/applications', LIST, async ({ applications }, { query }) => {
+    const status = choiceOf('status', STATUSES, query)
+    const found = await applications.search({ text: query.search, status, ...pageOptions(query) })
     return { applications: found.applications.map(listedApplicationView), next: found.next ?? null }
   })
 
-  api.post<{ Body: Record<string, unknown> }>('/applications', { schema: REGISTER }, async (request, reply) => {
-    const { applications } = administrationOf(context, request)
+  route<object>('POST', '/applications', REGISTER, async ({ applications }, request, reply) => {
     const registered = await applications.register(camelCased(request.body), repeatable(request, reply))
-    const view = { ...registeredApplicationView(registered), suites: registered.suites }
-    return sendCreated(reply, view, `applications/${encodeURIComponent(registered.clientId)}`)
+    reply.header('location', pathOf(registered.clientId))
+    return { ...registeredApplicationView(registered), suites: registered.suites }
   })
 
   const path = '/applications/:client_id'
-  api.get<OneApplication>(path, { schema: SHOW }, async (request) => {
-    const { applications } = administrationOf(context, request)
-    return shownApplicationView(await applications.show(request.params.client_id))
+  route('GET', path, SHOW, async ({ applications }, { params: { client_id } }) =>
+    shownApplicationView(await applications.show(client_id)),
+  )
+
+  route<object>('PATCH', path, CHANGE, async ({ applications }, { params: { client_id }, body }) => {
+    await applications.update(client_id, camelCased(body))
+    return shownApplicationView(await applications.show(client_id))
   })
 
-  api.patch<OneApplication & { Body: Record<string, unknown> }>(path, { schema: CHANGE }, async (request) => {
-    const { applications } = administrationOf(context, request)
-    const { client_id: clientId } = request.params
-    await applications.update(clientId, camelCased(request.body))
-    return shownApplicationView(await applications.show(clientId))
-  })
+  route('GET', `${path}/diagnosis`, answer(EXPLANATION), async ({ why }, { params: { client_id } }) =>
+    explanationView(await why(client_id, API_INSTRUCTIONS)),
+  )
 
-  api.get<OneApplication>(`${path}/diagnosis`, { schema: EXPLAIN }, async (request) => {
-    const { why } = administrationOf(context, request)
-    return explanationView(await why(request.params.client_id, API_INSTRUCTIONS))
-  })
-
-  const change = changes<{ client_id: string; suite_id: string }>(api, context)
-  change('DELETE', path, ({ applications }, { client_id }) => applications.remove(client_id))
-  change('PUT', `${path}/suspension`, ({ applications }, { client_id }) => applications.suspend(client_id))
-  change('DELETE', `${path}/suspension`, ({ applications }, { client_id }) => applications.resume(client_id))
-  change('DELETE', `${path}/tokens`, ({ applications }, { client_id }) => applications.revokeAllTokens(client_id))
+  route('DELETE', path, {}, ({ applications }, { params }) => applications.remove(params.client_id))
+  route('PUT', `${path}/suspension`, {}, ({ applications }, { params }) => applications.suspend(params.client_id))
+  route('DELETE', `${path}/suspension`, {}, ({ applications }, { params }) => applications.resume(params.client_id))
+  route('DELETE', `${path}/tokens`, {}, ({ applications }, { params }) =>
+    applications.revokeAllTokens(params.client_id),
+  )
 
   const approval = `${path}/suites/:suite_id`
-  change('PUT', approval, ({ applications }, { client_id, suite_id }) => applications.approve(client_id, suite_id))
-  change('DELETE', approval, ({ applications }, { client_id, suite_id }) => applications.withdraw(client_id, suite_id))
+  route('PUT', approval, {}, ({ applications }, { params: { client_id, suite_id } }) =>
+    applications.approve(client_id, suite_id),
+  )
+  route('DELETE', approval, {}, ({ applications }, { params: { client_id, suite_id } }) =>
+    applications.withdraw(client_id, suite_id),
+  )
 }

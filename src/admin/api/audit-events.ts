@@ -1,10 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import { cursorOf, keyOf } from '../../administration/pages.ts'
 import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
 import { list } from '../../domain/schema.ts'
-import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
-import { cursorIn, limitOf, type Query, timeOf } from './query.ts'
+import { cursorIn, limitOf, timeOf } from './query.ts'
+import type { AddRoute } from './routes.ts'
 import { answer, pageOf, query } from './schemas.ts'
 
 const LIST = {
@@ -13,13 +11,12 @@ const LIST = {
 }
 
 /** /audit-events, newest first. */
-export function auditEvents(api: FastifyInstance, context: AdminContext): void {
-  api.get<{ Querystring: Query }>('/audit-events', { schema: LIST }, async (request) => {
-    const { listAuditEvents } = administrationOf(context, request)
-    const { actor, subject } = request.query
-    const since = timeOf('since', request.query)
-    const limit = limitOf(request.query)
-    const cursor = cursorIn('before', request.query)
+export function auditEvents(route: AddRoute): void {
+  route('GET', '/audit-events', LIST, async ({ listAuditEvents }, { query }) => {
+    const { actor, subject } = query
+    const since = timeOf('since', query)
+    const limit = limitOf(query)
+    const cursor = cursorIn('before', query)
     const before = cursor === undefined ? undefined : keyOf<number>(cursor)
     // One extra row shows whether there is a next page.
     const found = await listAuditEvents({ since, actor, subject, before, limit: limit + 1 })

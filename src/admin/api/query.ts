@@ -2,7 +2,6 @@ import { isCursor } from '../../administration/pages.ts'
 import { isDay } from '../../domain/time.ts'
 import { ProblemError } from '../wire/problem.ts'
 
-/** Query parameters by name. */
 export type Query = Record<string, string | undefined>
 
 const DEFAULT_LIMIT = 50
@@ -11,7 +10,7 @@ const MAX_LIMIT = 200
 /** A date-time of RFC 3339 §5.6. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
-/** The page of a list that is asked for. Like all functions here, throws ProblemError (400) for an invalid parameter. */
+/** The requested page of a list. Like all functions here, throws ProblemError (400) for an invalid parameter. */
 export function pageOptions(query: Query): { limit: number; after: string | undefined } {
   return { limit: limitOf(query), after: cursorIn('after', query) }
 }
@@ -28,18 +27,15 @@ export function cursorIn(name: string, { [name]: cursor }: Query): string | unde
   throw wrong(name, 'must be the value of next in the previous page')
 }
 
-/** Whether a parameter is `true`; false by default. */
-export function flagOf(name: string, { [name]: value = 'false' }: Query): boolean {
-  return oneOf(name, ['true', 'false'], value) === 'true'
-}
-
 /** A parameter that must be one of some words. */
 export function choiceOf<Word extends string>(
   name: string,
   words: readonly Word[],
   { [name]: value }: Query,
 ): Word | undefined {
-  return value === undefined ? undefined : oneOf(name, words, value)
+  const found = words.find((word) => word === value)
+  if (value !== undefined && found === undefined) throw wrong(name, `must be ${words.join(' or ')}`)
+  return found
 }
 
 /** A time, in milliseconds since the epoch. */
@@ -49,12 +45,6 @@ export function timeOf(name: string, { [name]: value }: Query): number | undefin
   if (Number.isNaN(time) || !isDay(value.slice(0, 10)))
     throw wrong(name, 'must be a time with its zone, such as 2026-01-31T12:00:00Z')
   return time
-}
-
-function oneOf<Word extends string>(name: string, words: readonly Word[], value: string): Word {
-  const found = words.find((word) => word === value)
-  if (found === undefined) throw wrong(name, `must be ${words.join(' or ')}`)
-  return found
 }
 
 function wrong(name: string, problem: string): ProblemError {

@@ -2,8 +2,6 @@ import type { FastifySchema } from 'fastify'
 import { jsonNamed } from '../../administration/rules.ts'
 import { type JsonSchema, jsonSchema, object, text } from '../../domain/schema.ts'
 
-// JSON schemas of requests and answers.
-
 type Described = Parameters<typeof jsonSchema>[0]
 
 /** The answer of a route, with this status. */
@@ -17,13 +15,13 @@ export function pageOf(title: string, name: string, items: Described): Described
   return object(title, `One page of ${name.replace('_', ' ')}`, { [name]: items, next })
 }
 
-/** Optional query parameters, as text. query.ts checks their values. */
+/** Optional query parameters: text whose form query.ts checks. */
 export function query(...names: string[]): FastifySchema['querystring'] {
   const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
   return { type: 'object', additionalProperties: false, properties }
 }
 
-/** A body with the fields of a rule of administration/rules.ts, which refuses texts in its own words. */
+/** A body with the fields of a schema in administration/rules.ts, which itself checks the form of texts. */
 export function body(title: string, description: string, rule: { shape: Record<string, Described> }): JsonSchema {
   const { properties, ...schema } = jsonSchema(object(title, description, jsonNamed(rule.shape)))
   const fields = Object.entries(properties as Record<string, JsonSchema>)

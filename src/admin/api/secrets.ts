@@ -1,18 +1,11 @@
-import type { FastifyInstance } from 'fastify'
 import { secretView } from '../../administration/views.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { jsonSchema, list, object, text, time, view, whole } from '../../domain/schema.ts'
 import { SECRET } from '../../domain/secret.ts'
-import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
-import { repeatable, sendCreated } from './changes.ts'
-import { flagOf, type Query } from './query.ts'
+import { choiceOf } from './query.ts'
+import { type AddRoute, repeatable } from './routes.ts'
 import { answer, query } from './schemas.ts'
-
-interface OwnedSecret {
-  Params: { owner: string; id: string }
-}
 
 /** How long previous secrets stay valid after a rotation, in seconds: a day by default, a year at most. */
 const DEFAULT_OVERLAP = 86_400
@@ -22,11 +15,15 @@ const LIST = answer(
   object('Secrets', 'All secrets of one application or suite', { secrets: list('The oldest first', SECRET) }),
 )
 
+const REVOKE = { querystring: query('force') }
+
 const ROTATED = object('RotatedSecret', 'A new secret', {
   client_id: text('The application or the suite'),
   client_secret: text('The secret. It is shown only once'),
   others_end_at: time('When the other secrets end at the latest'),
 })
+
+type Rotation = { overlap_seconds?: number } | null
 
 const ROTATE = {
   body: jsonSchema(
@@ -42,42 +39,28 @@ const ROTATE = {
 }
 
 /** /applications/{client_id}/secrets and /suites/{suite_id}/secrets. */
-export function secrets(api: FastifyInstance, context: AdminContext): void {
-  ofOwners('applications')
-  ofOwners('suites')
-
-  function ofOwners(owners: 'applications' | 'suites'): void {
+export function secrets(route: AddRoute): void {
+  for (const owners of ['applications', 'suites'] as const) {
     const path = `/${owners}/:owner/secrets`
 
-    api.get<OwnedSecret>(path, { schema: LIST }, async (request) => {
-      const { show } = administrationOf(context, request)[owners]
-      return { secrets: (await show(request.params.owner)).secrets.map(secretView) }
+    route('GET', path, LIST, async ({ [owners]: { show } }, { params }) => ({
+      secrets: (await show(params.owner)).secrets.map(secretView),
+    }))
+
+    route<Rotation>('POST', path, ROTATE, async ({ [owners]: { show }, secrets }, request, reply) => {
+      const { overlap_seconds: overlap = DEFAULT_OVERLAP } = request.body ?? {}
+      const { owner } = request.params
+      await show(owner)
+      const rotated = await secrets.rotate(owner, overlap * 1000, repeatable(request, reply))
+      return view(ROTATED, { clientId: owner, ...rotated })
     })
 
-    api.post<OwnedSecret & { Body: { overlap_seconds?: number } | null }>(
-      path,
-      { schema: ROTATE },
-      async (request, reply) => {
-        const { [owners]: all, secrets } = administrationOf(context, request)
-        const { overlap_seconds: overlap = DEFAULT_OVERLAP } = request.body ?? {}
-        const { owner } = request.params
-        await all.show(owner)
-        const rotated = await secrets.rotate(owner, overlap * 1000, repeatable(request, reply))
-        return sendCreated(reply, view(ROTATED, { clientId: owner, ...rotated }))
-      },
-    )
-
-    api.delete<OwnedSecret & { Querystring: Query }>(
-      `${path}/:id`,
-      { schema: { querystring: query('force') } },
-      async (request, reply) => {
-        const { [owners]: all, secrets } = administrationOf(context, request)
-        const { owner, id } = request.params
-        await all.show(owner)
-        await secrets.revoke(owner, idOf(id), { force: flagOf('force', request.query) }).catch(withForce)
-        return reply.code(204).send()
-      },
-    )
+    route('DELETE', `${path}/:id`, REVOKE, async ({ [owners]: { show }, secrets }, { params, query }) => {
+      await show(params.owner)
+      const id = idOf(params.id)
+      const force = choiceOf('force', ['true', 'false'], query) === 'true'
+      await secrets.revoke(params.owner, id, { force }).catch(withForce)
+    })
   }
 }
 

@@ -4,26 +4,23 @@ import { type Latency, STATISTICS, type Statistics, type Traffic } from '../../d
 import type { AdminContext } from '../context.ts'
 import { answer } from './schemas.ts'
 
-/** /statistics: the figures of the overview. */
+/** /statistics: the figures of the console's overview. */
 export function statistics(api: FastifyInstance, { statistics }: AdminContext): void {
-  // A serializer made from the schema would refuse a figure that is not finite.
+  // Fastify's serializer would refuse a figure that is not finite.
   const options = { schema: answer(STATISTICS), serializerCompiler: () => JSON.stringify }
   api.get('/statistics', options, async () => statisticsView(await statistics.read()))
 }
 
-function statisticsView(statistics: Statistics) {
+function statisticsView({ lastMinute, lastHour, minutes, ...statistics }: Statistics) {
   return view(STATISTICS, {
     ...statistics,
-    lastMinute: withSeconds(statistics.lastMinute),
-    lastHour: withSeconds(statistics.lastHour),
-    minutes: statistics.minutes.map(({ endedAt, traffic }) => ({ endedAt, traffic: traffic && withSeconds(traffic) })),
+    lastMinute: withSeconds(lastMinute),
+    lastHour: withSeconds(lastHour),
+    minutes: minutes.map(({ endedAt, traffic }) => ({ endedAt, traffic: traffic && withSeconds(traffic) })),
   })
 }
 
 function withSeconds({ tokenLatency, checkLatency, ...traffic }: Traffic) {
+  const inSeconds = (latency?: Latency) => latency && { p50Seconds: latency.p50, p99Seconds: latency.p99 }
   return { ...traffic, tokenLatency: inSeconds(tokenLatency), checkLatency: inSeconds(checkLatency) }
-}
-
-function inSeconds(latency: Latency | undefined) {
-  return latency && { p50Seconds: latency.p50, p99Seconds: latency.p99 }
 }

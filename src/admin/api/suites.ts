@@ -1,18 +1,11 @@
-import type { FastifyInstance } from 'fastify'
 import { suiteSchema, suiteUpdateSchema } from '../../administration/rules.ts'
 import { registeredSuiteView, SHOWN_SUITE, shownSuiteView } from '../../administration/views.ts'
 import { APPLICATION, applicationFields } from '../../domain/application.ts'
 import { list, object, text } from '../../domain/schema.ts'
 import { SUITE, suiteFields } from '../../domain/suite.ts'
-import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
-import { changes, repeatable, sendCreated } from './changes.ts'
-import { pageOptions, type Query } from './query.ts'
+import { pageOptions } from './query.ts'
+import { type AddRoute, repeatable } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
-
-interface OneSuite {
-  Params: { suite_id: string }
-}
 
 const LIST = {
   querystring: query('limit', 'after'),
@@ -38,40 +31,32 @@ const LIST_APPROVED = {
 }
 
 /** /suites, except their secrets. */
-export function suites(api: FastifyInstance, context: AdminContext): void {
-  api.get<{ Querystring: Query }>('/suites', { schema: LIST }, async (request) => {
-    const { suites } = administrationOf(context, request)
-    const { rows, next } = await suites.listPage(pageOptions(request.query))
+export function suites(route: AddRoute): void {
+  route('GET', '/suites', LIST, async ({ suites }, { query }) => {
+    const { rows, next } = await suites.listPage(pageOptions(query))
     return { suites: rows.map(suiteFields), next: next ?? null }
   })
 
-  api.post<{ Body: { id: string; name: string } }>('/suites', { schema: REGISTER }, async (request, reply) => {
-    const { suites } = administrationOf(context, request)
+  route<{ id: string; name: string }>('POST', '/suites', REGISTER, async ({ suites }, request, reply) => {
     const { id: suiteId, name } = request.body
     const registered = await suites.register({ suiteId, name }, repeatable(request, reply))
-    return sendCreated(reply, registeredSuiteView(registered), `suites/${registered.suiteId}`)
+    reply.header('location', `/admin/v1/suites/${registered.suiteId}`)
+    return registeredSuiteView(registered)
   })
 
   const path = '/suites/:suite_id'
-  api.get<OneSuite>(path, { schema: SHOW }, async (request) => {
-    const { suites } = administrationOf(context, request)
-    return shownSuiteView(await suites.show(request.params.suite_id))
+  route('GET', path, SHOW, async ({ suites }, { params }) => shownSuiteView(await suites.show(params.suite_id)))
+
+  route<{ name: string }>('PATCH', path, CHANGE, async ({ suites }, { params: { suite_id }, body }) => {
+    await suites.update(suite_id, body)
+    return shownSuiteView(await suites.show(suite_id))
   })
 
-  api.patch<OneSuite & { Body: { name: string } }>(path, { schema: CHANGE }, async (request) => {
-    const { suites } = administrationOf(context, request)
-    const { suite_id: suiteId } = request.params
-    await suites.update(suiteId, request.body)
-    return shownSuiteView(await suites.show(suiteId))
-  })
+  route('DELETE', path, {}, ({ suites }, { params }) => suites.remove(params.suite_id))
 
-  const change = changes<OneSuite['Params']>(api, context)
-  change('DELETE', path, ({ suites }, { suite_id }) => suites.remove(suite_id))
-
-  api.get<OneSuite & { Querystring: Query }>(`${path}/applications`, { schema: LIST_APPROVED }, async (request) => {
-    const { suites } = administrationOf(context, request)
-    const { suiteId } = await suites.show(request.params.suite_id)
-    const { rows, next } = await suites.listApprovedPage(suiteId, pageOptions(request.query))
+  route('GET', `${path}/applications`, LIST_APPROVED, async ({ suites }, { params, query }) => {
+    const { suiteId } = await suites.show(params.suite_id)
+    const { rows, next } = await suites.listApprovedPage(suiteId, pageOptions(query))
     return { applications: rows.map(applicationFields), next: next ?? null }
   })
 }

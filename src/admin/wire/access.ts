@@ -1,17 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { RefusedOperator } from './problem.ts'
 
-/**
- * Routes with their own rule. Everywhere else any operator may read, and only an admin may make changes.
- */
+/** Routes with their own rule, HEAD like GET. Everywhere else any operator may read, and only an admin may make changes. */
 export const EXCEPTIONS: Record<string, 'anyone' | 'any operator'> = {
   'GET /login': 'anyone',
-  'HEAD /login': 'anyone',
   'POST /login': 'anyone',
   'GET /assets/*': 'anyone',
-  'HEAD /assets/*': 'anyone',
   'GET /signed-in': 'anyone',
-  'HEAD /signed-in': 'anyone',
   'POST /logout': 'anyone',
   'POST /operators/:name/sessions/:id/end': 'any operator',
 }
@@ -19,10 +14,6 @@ export const EXCEPTIONS: Record<string, 'anyone' | 'any operator'> = {
 /** Whether a method is safe (RFC 9110 §9.2.1). */
 export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
-}
-
-function isOpen({ method, routeOptions }: FastifyRequest): boolean {
-  return EXCEPTIONS[`${method} ${routeOptions.url}`] === 'anyone'
 }
 
 /** Checks access before the body is read. API and console have set the caller in `onRequest`. */
@@ -33,11 +24,12 @@ export function limitAccess(app: FastifyInstance): void {
   })
 }
 
-/** Throws RefusedOperator if the caller may not do this. */
+/** Throws RefusedOperator if the caller may not use the route. */
 export function assertAccess(request: FastifyRequest): void {
   const { method, routeOptions, caller } = request
-  if (isOpen(request)) return
+  const exception = EXCEPTIONS[`${method === 'HEAD' ? 'GET' : method} ${routeOptions.url}`]
+  if (exception === 'anyone') return
   if (!caller) throw new RefusedOperator('no credentials')
   if (isSafe(method) || caller.operator.role === 'admin') return
-  if (EXCEPTIONS[`${method} ${routeOptions.url}`] !== 'any operator') throw new RefusedOperator('viewer')
+  if (exception !== 'any operator') throw new RefusedOperator('viewer')
 }

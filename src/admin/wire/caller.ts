@@ -24,8 +24,6 @@ declare module 'fastify' {
   }
 }
 
-const UNIX_SOCKET = 'unix socket'
-
 /** Adds the fields above to requests. API and console authenticate in their own ways and call setCaller. */
 export function decorateRequests(app: FastifyInstance): void {
   let isUnixSocket = false
@@ -36,15 +34,15 @@ export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, _reply, done) => {
     // Now, because a closed connection no longer has an address.
-    request.remoteAddress = isUnixSocket ? UNIX_SOCKET : remoteAddressOf(request)
+    request.remoteAddress = isUnixSocket ? 'unix socket' : remoteAddressOf(request)
     done()
   })
 }
 
-/** The address given by trusted proxies, or else that of the connection. Throws ProblemError if the connection is closed. */
+/** The client's address according to trusted proxies, or the peer's. Throws ProblemError if the connection is closed. */
 function remoteAddressOf(request: FastifyRequest): string {
   const { remoteAddress } = request.socket
-  // Reset before the request was read. Nobody waits for the answer, and a change could not be attributed.
+  // Nobody waits for the answer, and a change could not be attributed.
   if (remoteAddress === undefined) throw new ProblemError({ status: 400, detail: 'The connection is closed.' })
   return addressIn(request.ip) ?? withoutZone(remoteAddress)
 }

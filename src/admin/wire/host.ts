@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { hostInUrl, withoutZone } from '../../domain/address.ts'
+import type { AdminContext } from '../context.ts'
 import { isSafe } from './access.ts'
 import { RefusedOperator } from './problem.ts'
 
-/** Names that always mean this machine. Any port is allowed, because it may be that of a tunnel (ssh -L). */
+/** Names of this machine. Any port is allowed, because it may be that of a tunnel (ssh -L). */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '[::1]']
 
 /** A Host header (RFC 9110 §7.2): a name, an IPv4 address or an IPv6 address in brackets, with an optional port. */
@@ -12,36 +13,22 @@ const HOST = /^(\[[\da-f:.]+\]|[^\s:[\]@/?#]+)(?::\d*)?$/i
 /** The scheme and host of a request target in absolute form (RFC 9112 §3.2.2). */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i
 
-/** Whether a Host header names this machine. */
-function isLocal(host: string): boolean {
-  return LOCAL_NAMES.includes(nameIn(host))
-}
-
 /**
  * Returns a check that throws RefusedOperator unless the request names this listener as its host. Prevents DNS rebinding: the
- * page of an attacker whose domain resolves to this address is same-origin to the browser, but has another Host. The listener has
- * refused a second Host header before.
+ * page of an attacker whose domain resolves to this address is same-origin to the browser, but has another Host. Requests with
+ * two Host headers never get here.
  */
-export function createHostCheck({
-  adminUrl,
-  boundHost,
-}: {
-  adminUrl: string | undefined
-  boundHost: string | undefined
-}) {
-  const names = new Set([...LOCAL_NAMES, ...(boundHost === undefined ? [] : [normalizedHost(boundHost)])])
+export function createHostCheck({ adminUrl, boundHost }: Pick<AdminContext, 'adminUrl' | 'boundHost'>) {
+  // As browsers send it: an IPv6 address in its shortest form (RFC 5952).
+  const bound = URL.parse(`http://${hostInUrl(withoutZone(boundHost ?? ''))}`)?.hostname ?? boundHost
+  const names = [...LOCAL_NAMES, bound]
   const proxied = adminUrl && new URL(adminUrl).host
 
   return function assertHost({ originalUrl, headers }: FastifyRequest): void {
     const hosts = [headers.host ?? '', ...(ABSOLUTE_FORM.exec(originalUrl)?.slice(1) ?? [])]
-    const isKnown = (host: string) => names.has(nameIn(host)) || host.toLowerCase() === proxied
+    const isKnown = (host: string) => names.includes(nameIn(host)) || host.toLowerCase() === proxied
     if (!hosts.every(isKnown)) throw new RefusedOperator('another host')
   }
-}
-
-/** The host as browsers send it: an IPv6 address in its shortest form (RFC 5952). */
-function normalizedHost(host: string): string {
-  return URL.parse(`http://${hostInUrl(withoutZone(host))}`)?.hostname ?? host
 }
 
 /** The host without its port; empty if malformed. */
@@ -51,17 +38,17 @@ function nameIn(host: string): string {
 
 /**
  * Returns a check that throws RefusedOperator for a change from a page of another site (CSRF). Without Sec-Fetch-Site (Fetch
- * Metadata) the Origin must be that of this listener. Plain HTTP counts for local names only, because anyone on the network
- * could forge a page of another name.
+ * Metadata) the Origin must be that of this listener, with plain HTTP for local names only: anyone on the network could forge a
+ * page of another name.
  */
-export function createOriginCheck({ adminUrl }: { adminUrl: string | undefined }) {
+export function createOriginCheck({ adminUrl }: Pick<AdminContext, 'adminUrl'>) {
   const proxied = adminUrl && new URL(adminUrl).host
 
   return function assertSameOrigin({ method, headers }: FastifyRequest): void {
     if (isSafe(method)) return
     const { 'sec-fetch-site': site, origin = 'null', host = '' } = headers
-    const isOwn = origin === adminUrl || (isLocal(host) && host !== proxied && origin === `http://${host}`)
-    if (site !== undefined ? site === 'same-origin' : isOwn) return
-    throw new RefusedOperator('another site')
+    const isLocal = LOCAL_NAMES.includes(nameIn(host)) && host !== proxied
+    const isOwn = origin === adminUrl || (isLocal && origin === `http://${host}`)
+    if (site === undefined ? !isOwn : site !== 'same-origin') throw new RefusedOperator('another site')
   }
 }

@@ -8,15 +8,38 @@ import { Refusal } from '../../domain/refusal.ts'
 import { newRequestId } from '../../domain/request-id.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { MALFORMED_STATUSES, type MalformedReason, sendFinal } from '../../listener/malformed.ts'
-import { ANSWER_HEADERS } from './headers.ts'
+
+/** CSP 3: only resources of this origin, and no inline scripts or styles. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+/** Headers of every answer. Other sites cannot read it (no CORS), embed it, or see its URL as a referrer. */
+export const ANSWER_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
 
 /** An error answer. */
 export interface Problem {
   status: number
   /** A sentence for people. */
   detail: string
-  /** Invalid fields. */
-  errors?: readonly WrongField[] | undefined
+  /** Invalid fields. `pointer`: a JSON Pointer as a URI fragment (RFC 6901 §6), such as `#/name`. */
+  errors?: readonly { detail: string; pointer: string }[] | undefined
   headers?: Record<string, string>
 }
 
@@ -39,8 +62,6 @@ export class RefusedOperator extends Refusal<Exclude<OperatorReason, LoginReason
     this.key = { operator, keyId }
   }
 }
-
-const RETRY_AFTER_SECONDS = '5'
 
 const INVALID_KEY: Problem = {
   status: 401,
@@ -83,10 +104,12 @@ const DETAILS: Record<number, string> = {
 export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem
   if (error instanceof RefusedOperator) return REFUSALS[error.reason]
-  if (error instanceof OperatorError) return ofOperatorError(error)
+  if (error instanceof OperatorError) {
+    const errors = error.fields?.map(({ field, message }) => ({ detail: message, pointer: `#/${field}` }))
+    return { status: STATUSES[error.kind], detail: error.message, errors }
+  }
   if (error instanceof StoreUnavailable) {
-    const headers = { 'retry-after': RETRY_AFTER_SECONDS }
-    return { status: 503, detail: 'The store cannot be used now.', headers }
+    return { status: 503, detail: 'The store cannot be used now.', headers: { 'retry-after': '5' } }
   }
   const { validation, code, statusCode: status = 500 } = error as Partial<FastifyError>
   if (validation) return invalid(error as FastifyError)
@@ -95,27 +118,14 @@ export function problemOf(error: unknown): Problem {
   return { status: 500, detail: 'The server failed.' }
 }
 
-function ofOperatorError({ kind, message, fields }: OperatorError): Problem {
-  const errors = fields?.map(({ field, message }) => ({ detail: message, pointer: `#/${field}` }))
-  return { status: STATUSES[kind], detail: message, errors }
-}
-
-/**
- * Returns the answer to an error. Reports refused operators and failures (5xx) as events. The error handlers of API and console
- * call this.
- */
+/** Returns the answer to an error, for the error handlers of API and console. Reports refused operators and failures (5xx). */
 export function reportError(observe: Observer, error: unknown, request: FastifyRequest): Problem {
   const problem = problemOf(error)
   const { id: requestId, method, remoteAddress, caller } = request
   if (error instanceof RefusedOperator) {
-    observe({
-      type: 'operator refused',
-      reason: error.reason,
-      operator: error.key.operator ?? caller?.operator.name,
-      keyId: error.key.keyId,
-      requestId,
-      remoteAddress,
-    })
+    const { reason, key } = error
+    const operator = key.operator ?? caller?.operator.name
+    observe({ type: 'operator refused', reason, operator, keyId: key.keyId, requestId, remoteAddress })
   } else if (problem.status >= 500) {
     const { status } = problem
     const reason = error instanceof StoreUnavailable ? 'store unavailable' : 'unexpected error'
@@ -133,15 +143,8 @@ export function sendProblem(reply: FastifyReply, { status, detail, errors, heade
   reply.send(problemText({ status, detail, errors }))
 }
 
-/** A problem as JSON. */
 function problemText({ status, detail, errors }: Problem): string {
   return JSON.stringify({ title: STATUS_CODES[status], status, detail, errors })
-}
-
-/** An invalid field. `pointer`: a JSON Pointer (RFC 6901) as a URI fragment, such as `#/name`. */
-interface WrongField {
-  detail: string
-  pointer: string
 }
 
 /** JSON types in words. */
@@ -155,44 +158,31 @@ const TYPES: Record<string, string> = {
 /** The problem for a schema validation error: 422 with each field of the body, or 400 for query parameters. */
 function invalid({ validation = [], validationContext }: FastifyError): Problem {
   const isBody = validationContext === 'body'
-  const problems = validation.map((one) => ({ names: namesOf(one), words: isBody ? bodyWords(one) : queryWords(one) }))
-  const detail = problems.map(({ names, words }) => {
-    if (names.length === 0) return `The body ${words}.`
-    return `The ${isBody ? 'field' : 'parameter'} ${names.join('/')} ${words}.`
+  const errors = validation.map((one) => ({ detail: wordsOf(one, isBody), path: pathOf(one) }))
+  const sentences = errors.map(({ detail, path }) => {
+    const name = path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')
+    return name === '' ? `The body ${detail}.` : `The ${isBody ? 'field' : 'parameter'} ${name} ${detail}.`
   })
-  if (!isBody) return { status: 400, detail: detail.join(' ') }
-  const errors = problems.map(({ names, words }) => ({ detail: words, pointer: pointerOf(names) }))
-  return { status: 422, detail: detail.join(' '), errors }
+  const detail = sentences.join(' ')
+  if (!isBody) return { status: 400, detail }
+  const pointer = (path: string) => `#${path.split('/').map(encodeURIComponent).join('/')}`
+  return { status: 422, detail, errors: errors.map(({ detail, path }) => ({ detail, pointer: pointer(path) })) }
 }
 
-/** The path to the field: the names of the enclosing fields and its own. */
-function namesOf({ instancePath, params }: FastifySchemaValidationError): string[] {
-  const names = instancePath.split('/').slice(1)
+/** The JSON Pointer (RFC 6901) of a field. */
+function pathOf({ instancePath, params }: FastifySchemaValidationError): string {
   const own = params.missingProperty ?? params.additionalProperty
-  return [...names.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~')), ...(own ? [String(own)] : [])]
+  return own ? `${instancePath}/${String(own).replaceAll('~', '~0').replaceAll('/', '~1')}` : instancePath
 }
 
-/** A JSON Pointer as a URI fragment (RFC 6901 §6). */
-function pointerOf(names: string[]): string {
-  const segments = names.map((name) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1')))
-  return ['#', ...segments].join('/')
-}
-
-function bodyWords({ keyword, params }: FastifySchemaValidationError): string {
+function wordsOf({ keyword, params }: FastifySchemaValidationError, isBody: boolean): string {
   if (keyword === 'required') return 'is missing'
   if (keyword === 'additionalProperties') return 'is not known here'
   if (keyword === 'minProperties') return 'must have a field'
-  if (keyword === 'type')
-    return `must be ${[params.type]
-      .flat()
-      .flatMap((type) => TYPES[String(type)] ?? [])
-      .join(' or ')}`
-  const isLeast = params.comparison === '>='
-  return `must be ${params.limit} or ${isLeast ? 'more' : 'less'}`
-}
-
-function queryWords({ keyword }: FastifySchemaValidationError): string {
-  return keyword === 'additionalProperties' ? 'is not known here' : 'must be given once'
+  if (!isBody) return 'must be given once'
+  // The type of an optional one is ['object', 'null'].
+  if (keyword === 'type') return `must be ${TYPES[[params.type].flat()[0] as string]}`
+  return `must be ${params.limit} or ${params.comparison === '>=' ? 'more' : 'less'}`
 }
 
 const MALFORMED: Record<MalformedReason, string> = {
@@ -201,7 +191,7 @@ const MALFORMED: Record<MalformedReason, string> = {
   'headers too large': 'The headers are too large.',
 }
 
-/** Answers what is not a valid request, and ends the connection. */
+/** Answers input that is not a valid request, and ends the connection. */
 export function answerMalformed(reason: MalformedReason, socket: Socket): void {
   const status = MALFORMED_STATUSES[reason]
   const headers = { ...ANSWER_HEADERS, 'x-request-id': newRequestId(), 'content-type': PROBLEM_TYPE }

@@ -6,27 +6,30 @@ import { ProblemError } from './problem.ts'
  * before adding routes.
  */
 export function createNotFoundHandler(app: FastifyInstance): (request: FastifyRequest) => never {
-  const methods = new Map<string, Set<string>>()
+  const routes: { pattern: RegExp; method: string | string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
-    methods.set(url, new Set([...(methods.get(url) ?? []), method].flat()))
+    const pattern = new RegExp(`^${url.replace(/:\w+/g, '[^/]+').replace('*', '.*')}$`)
+    routes.push({ pattern, method })
   })
 
   return function refuse({ url }: FastifyRequest): never {
     const [path = ''] = url.split('?', 1)
-    const allowed = [...methods].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods])
-    if (allowed.length === 0) throw new ProblemError({ status: 404, detail: 'There is nothing here.' })
-    const allow = allowed.join(', ')
+    const matching = routes.filter(({ pattern }) => pattern.test(path))
+    const allow = [...new Set(matching.flatMap(({ method }) => method))].join(', ')
+    if (allow === '') throw new ProblemError({ status: 404, detail: 'There is nothing here.' })
     throw new ProblemError({ status: 405, detail: `The methods that are allowed here: ${allow}.`, headers: { allow } })
   }
 }
 
-/** Whether a path matches the pattern of a route: `:name` is one segment, `*` the rest. */
-function matches(pattern: string, path: string): boolean {
-  const segments = path.split('/')
-  const wanted = pattern.split('/')
-  const isWhole = wanted.at(-1) !== '*'
-  if (isWhole ? segments.length !== wanted.length : segments.length < wanted.length) return false
-  return wanted.every((want, at) => want === '*' || want === segments[at] || (want.startsWith(':') && segments[at]))
+/** Refuses text that PostgreSQL cannot store, NUL and unpaired surrogates, in the path, the query and the body. */
+export function refuseUnstorable(app: FastifyInstance): void {
+  app.addHook('preHandler', ({ params, query, body }, _reply, done) => {
+    // None of them nests deeper than a list.
+    const values = [params, query, body].flatMap((sent) => Object.values(sent ?? {})).flat()
+    if (values.every((value) => typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))))
+      return done()
+    throw new ProblemError({ status: 400, detail: 'A text contains NUL or an unpaired surrogate.' })
+  })
 }
 
 /** The numeric id of a secret, key or session in a path. Throws ProblemError (404) if it is not a number. */

@@ -1,26 +1,19 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from './problem.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Lets the next request start. Null: this one has not started. */
-    endTurn: (() => void) | null
-  }
-}
 
 /** Further requests get 503. A single connection can send any number by pipelining. */
 const MAX_WAITING = 64
 
 /**
- * Handles one request at a time, and yields to the event loop after each. The process may also issue tokens: a token request
- * then waits for one step of one admin request at most, however many there are. `except`: the URLs of routes with almost no work.
+ * Handles one request at a time, and yields to the event loop after each, except for the live overview, which takes almost no
+ * work. The process may also issue tokens: a token request then waits for one step of one admin request at most.
  */
-export function takeTurns(app: FastifyInstance, { except }: { except: readonly string[] }): void {
+export function takeTurns(app: FastifyInstance): void {
+  const turns = new WeakMap<FastifyRequest, () => void>()
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
-  app.decorateRequest('endTurn', null)
   app.addHook('preHandler', async (request) => {
-    if (except.includes(String(request.routeOptions.url))) return
+    if (request.routeOptions.url === '/live') return
     if (waiting >= MAX_WAITING) {
       throw new ProblemError({ status: 503, detail: 'Too many requests are waiting.', headers: { 'retry-after': '1' } })
     }
@@ -30,12 +23,13 @@ export function takeTurns(app: FastifyInstance, { except }: { except: readonly s
     waiting++
     await before
     waiting--
-    request.endTurn = () => setImmediate(resolve)
+    turns.set(request, resolve)
     if (request.socket.destroyed) throw new ProblemError({ status: 400, detail: 'The connection is closed.' })
   })
   // The work is done. A slow client must not hold up the others.
   app.addHook('onSend', (request, _reply, _payload, done) => {
-    request.endTurn?.()
+    const end = turns.get(request)
+    if (end) setImmediate(end)
     done()
   })
 }

@@ -6,8 +6,8 @@ import { timesGiven } from '../../listener/pipeline.ts'
 type Request = Pick<FastifyRequest, 'headers' | 'raw'>
 
 /**
- * The Authorization header; undefined where there is none, a refusal where there are two: Node.js would take the first.
- * It is returned and not thrown, for the caller may have a question that comes first.
+ * The Authorization header. Two of them are a refusal, because Node.js would use the first. It is returned, not thrown,
+ * because another error may take precedence.
  */
 export function authorizationOf(request: Request): string | undefined | RequestRefused {
   const { authorization } = request.headers
@@ -18,22 +18,21 @@ export function authorizationOf(request: Request): string | undefined | RequestR
 }
 
 /**
- * The token of `Authorization: Bearer …`, RFC 6750 §2.1; undefined for no header, another scheme, or nothing behind it, as
- * clients send it that got no token; a refusal where the header is malformed.
+ * The token of `Authorization: Bearer …`, RFC 6750 §2.1. Undefined for a missing header, another scheme, or an empty token,
+ * which clients send that got none. Returns a refusal if the header is malformed.
  */
 export function bearerToken(request: Request): string | undefined | RequestRefused {
   const authorization = authorizationOf(request)
-  if (typeof authorization !== 'string' || !/^bearer +[^ ]/i.test(authorization)) {
-    return authorization instanceof RequestRefused ? authorization : undefined
-  }
+  if (authorization instanceof RequestRefused) return authorization
+  if (authorization === undefined || !/^bearer +[^ ]/i.test(authorization)) return undefined
   const [, token] = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization) ?? []
   return token ?? new RequestRefused('Authorization header malformed')
 }
 
 /**
- * The credentials of `Authorization: Basic …`, RFC 7617 §2, both halves form-encoded (RFC 6749 §2.3.1). Undefined for
- * what is not a scheme and a token68 (RFC 9110 §11.2), and for what is no pair. Throws where the token68 is not canonical
- * base64 (RFC 4648 §3) or where a half has characters that credentials cannot have (RFC 6749 appendix A).
+ * The credentials of `Authorization: Basic …`, RFC 7617 §2, both parts form-encoded (RFC 6749 §2.3.1). Undefined without a
+ * token68 (RFC 9110 §11.2) or a colon in it. Throws RequestRefused if the token68 is not canonical base64 (RFC 4648 §3), or a
+ * part has characters that are invalid in credentials (RFC 6749 appendix A).
  */
 export function basicCredentials(authorization: string): Credentials | undefined {
   const [, encoded] = /^basic +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization) ?? []
@@ -44,14 +43,13 @@ export function basicCredentials(authorization: string): Credentials | undefined
   const pair = bytes.toString()
   const colon = pair.indexOf(':')
   if (colon === -1) return undefined
-  const clientId = formDecode(pair.slice(0, colon))
-  const clientSecret = formDecode(pair.slice(colon + 1))
+  const [clientId, clientSecret] = [pair.slice(0, colon), pair.slice(colon + 1)].map(formDecode)
   if (clientId === undefined || clientSecret === undefined) return undefined
-  if (!VSCHARS.test(clientId) || !VSCHARS.test(clientSecret)) throw new RequestRefused('Authorization header malformed')
+  if (!VSCHARS.test(clientId + clientSecret)) throw new RequestRefused('Authorization header malformed')
   return { clientId, clientSecret }
 }
 
-/** The client id of `Authorization: Basic …`, for the log; undefined for whatever else. */
+/** The client id of `Authorization: Basic …`, for the log. Undefined for any other or malformed header. */
 export function basicClientId(authorization: string | undefined): string | undefined {
   try {
     return authorization === undefined ? undefined : basicCredentials(authorization)?.clientId
@@ -60,10 +58,10 @@ export function basicClientId(authorization: string | undefined): string | undef
   }
 }
 
-/** RFC 6749 appendix A: `VSCHAR = %x20-7E`. Bytes that are not UTF-8 were decoded to U+FFFD, which is none. */
+/** RFC 6749 appendix A: `VSCHAR = %x20-7E`. Bytes that are not UTF-8 were decoded to U+FFFD. */
 const VSCHARS = /^[\x20-\x7e]*$/
 
-/** Undefined where the percent-encoding is wrong. */
+/** Undefined if the percent-encoding is invalid. */
 function formDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

@@ -1,37 +1,34 @@
-import type { FastifyRequest, FastifySchemaValidationError, onRequestHookHandler } from 'fastify'
+import type { FastifySchemaValidationError, onRequestHookHandler } from 'fastify'
 import { RequestRefused } from '../../domain/refusal.ts'
 
 const FORM = /^application\/x-www-form-urlencoded[\t ]*(;|$)/i
 
-/** The longest form. Bytes. */
+/** Bytes. */
 export const BODY_LIMIT = 8 * 1024
 
-/** How much of an unknown field's name its sender is told. Characters. */
+/** How much of an unknown field's name the answer repeats. Characters. */
 const NAME_LENGTH = 40
 
+/** Takes forms, and credentials in the Authorization header. */
+export const formsOnly = formHook({ takesHeader: true })
+
+/** Takes forms, with credentials in the body only: docs/contract.md, against RFC 6749 §2.3.1 (docs/adr/0003). */
+export const credentialsInForm = formHook({ takesHeader: false })
+
 /**
- * Refuses, before a body is read, what is not a form without a query, not even an empty one (docs/contract.md; RFC 6749
- * §3.2). The refusal never repeats the query: it may have a secret in it.
+ * A hook that refuses, before the body is read, a request that is not a form or has a query, even an empty one (docs/contract.md;
+ * RFC 6749 §3.2). The refusal never repeats the query: it may contain a secret.
  */
-function assertForm(request: FastifyRequest): void {
-  if (request.raw.url?.includes('?')) throw new RequestRefused('query in the address')
-  if (!FORM.test(request.headers['content-type'] ?? '')) throw new RequestRefused('not a form')
+function formHook({ takesHeader }: { takesHeader: boolean }): onRequestHookHandler {
+  return ({ raw, headers }, _reply, done) => {
+    if (raw.url?.includes('?')) throw new RequestRefused('query in the address')
+    if (!FORM.test(headers['content-type'] ?? '')) throw new RequestRefused('not a form')
+    if (!takesHeader && headers.authorization !== undefined) throw new RequestRefused('credentials in a header')
+    done()
+  }
 }
 
-/** The hook of an endpoint that takes forms. */
-export const formsOnly: onRequestHookHandler = (request, _reply, done) => {
-  assertForm(request)
-  done()
-}
-
-/** The hook of one whose credentials travel in the body only: docs/contract.md, against RFC 6749 §2.3.1 (docs/adr/0003). */
-export const credentialsInForm: onRequestHookHandler = (request, _reply, done) => {
-  assertForm(request)
-  if (request.headers.authorization !== undefined) throw new RequestRefused('credentials in a header')
-  done()
-}
-
-/** The schema of a form: these fields must be there, once and not empty; any other may be there, once (§3.2). */
+/** The schema of a form: requires these fields, once and not empty, and allows any others, once (§3.2). */
 export function formSchema(required: string[]) {
   return {
     type: 'object',
@@ -41,7 +38,7 @@ export function formSchema(required: string[]) {
   }
 }
 
-/** Says what a form breaks of its schema. */
+/** The refusal for a schema validation error. */
 export function formRefusal(errors: FastifySchemaValidationError[]): RequestRefused {
   const { keyword, instancePath, params, schemaPath } = errors[0] as FastifySchemaValidationError
   if (keyword === 'required') {

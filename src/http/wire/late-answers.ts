@@ -4,11 +4,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** How long an answer waits at least. */
 const DELAY_MS = 1000
 
-/** Answers wait a little longer, each by one of so many steps, so that who is slowed down does not come back all at once. */
+/** Answers wait longer by a random number of steps, so that throttled clients do not return all at once. */
 const STEPS = 100
 const STEP_MS = 10
 
-/** On how many connections answers may wait. */
+/** The connections on which answers may wait. */
 const CAPACITY = 1024
 
 export type LateAnswers = ReturnType<typeof createLateAnswers>
@@ -17,9 +17,8 @@ export type LateAnswers = ReturnType<typeof createLateAnswers>
 export type Later = (end: (socket: Socket) => void, delay: number, socket: Socket) => void
 
 /**
- * Slows down who sends on and on what is refused for its number, for it costs as much as a good request: the answer waits,
- * and on a client's own connection once more for each that comes behind it. A proxy's connection is the way of many
- * clients, so it never waits for longer; `isShared` knows the addresses of proxies.
+ * Delays answers of 429, because a throttled request costs as much as a good one. On a client's own connection an answer waits
+ * once more for each throttled request after it. The connection of a proxy is shared by many clients, and never waits longer.
  */
 export function createLateAnswers({
   isShared,
@@ -32,8 +31,8 @@ export function createLateAnswers({
 }) {
   const waiting = new Map<Socket, { answer: () => void; behind: number }>()
 
-  /** Gives an answer in its time. Where too many wait it is given now, and ends a client's own connection. */
-  function give(request: FastifyRequest, reply: FastifyReply, answer: () => void): void {
+  /** Sends an answer later; at capacity at once, and closes the connection if it is a client's own. */
+  function delay(request: FastifyRequest, reply: FastifyReply, answer: () => void): void {
     const { socket } = request.raw
     const isOwn = request.ip === socket.remoteAddress && !isShared(request.ip)
     const first = waiting.get(socket)
@@ -43,12 +42,12 @@ export function createLateAnswers({
       return
     }
     if (!first && isOwn) reply.header('connection', 'close')
-    // Answers leave in the order of the requests.
+    // Node.js sends it after the waiting one, in the order of the requests.
     if (first && isOwn) first.behind++
     answer()
   }
 
-  /** Timers of few lengths are cheap in Node.js, however many there are. */
+  /** Any number of timers is cheap in Node.js if they have few different delays. */
   function wait(socket: Socket): void {
     later(end, DELAY_MS + Math.floor(Math.random() * STEPS) * STEP_MS, socket)
   }
@@ -64,11 +63,11 @@ export function createLateAnswers({
     }
   }
 
-  /** Gives all answers now. */
-  function giveAll(): void {
+  /** Sends all waiting answers now. */
+  function sendAll(): void {
     for (const { answer } of waiting.values()) answer()
     waiting.clear()
   }
 
-  return { give, giveAll }
+  return { delay, sendAll }
 }

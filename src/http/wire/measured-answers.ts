@@ -5,10 +5,10 @@ import type { Observer } from '../../domain/events.ts'
 import { CountedAnswer } from '../../listener/answer.ts'
 import { type Measured, pipelineOf } from '../../listener/pipeline.ts'
 
-/** The endpoint of what has no route. */
+/** The endpoint of requests without a route. */
 export const OTHER = 'other'
 
-/** The class of answers that are said, each as an event, when all of them has left. */
+/** The class of answers that are each reported when they are sent. */
 export function measuredAnswer(measure: Observer): typeof CountedAnswer {
   const turn = createTurnClock()
 
@@ -25,27 +25,20 @@ export function measuredAnswer(measure: Observer): typeof CountedAnswer {
       this.report(this.statusCode)
     }
 
-    report(status: number): void {
+    report(status?: number): void {
       if (this.#isReported) return
       this.#isReported = true
-      measure({ type: 'request answered', endpoint: this.endpoint, status, seconds: this.#seconds() })
-    }
-
-    abandon(): void {
-      if (this.#isReported) return
-      this.#isReported = true
-      measure({ type: 'request abandoned', endpoint: this.endpoint, seconds: this.#seconds() })
-    }
-
-    #seconds(): number {
-      return (performance.now() - this.#begun) / 1000
+      const { endpoint } = this
+      const seconds = (performance.now() - this.#begun) / 1000
+      if (status === undefined) measure({ type: 'request abandoned', endpoint, seconds })
+      else measure({ type: 'request answered', endpoint, status, seconds })
     }
   }
 }
 
 /**
- * A clock that stands still until the event loop turns: all that has come in one turn has come when it began, and was
- * waiting since. One reading for many requests is cheaper, and closer to what their callers see. Milliseconds.
+ * A clock that stands still during a turn of the event loop, because all its requests were waiting when it began: closer to
+ * what clients measure, and cheaper than a reading for each. Milliseconds.
  */
 function createTurnClock(): () => number {
   let now = 0
@@ -61,21 +54,21 @@ function createTurnClock(): () => number {
   }
 }
 
-/** Lets each answer know its route, and says which requests nobody waited for. To be called before the routes are added. */
+/** Sets the endpoint of each answer, and reports abandoned requests. Call this before adding routes. */
 export function measureRequests(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const name: onRequestHookHandler = (_request, reply, done) => {
-      nameEndpoint(reply.raw, route.url)
+      setEndpoint(reply.raw, route.url)
       done()
     }
     route.onRequest = [name, ...[route.onRequest ?? []].flat()]
   })
   app.server.on('connection', (connection: Socket) => {
-    connection.once('close', () => pipelineOf(connection).last?.abandon?.())
+    connection.once('close', () => pipelineOf(connection).last?.report?.())
   })
 }
 
-/** Tells an answer which route it is of; undefined: none. */
-export function nameEndpoint(answer: ServerResponse & Partial<Measured>, endpoint: string | undefined): void {
+/** Sets the route's pattern of an answer; undefined: it has no route. */
+export function setEndpoint(answer: ServerResponse & Partial<Measured>, endpoint: string | undefined): void {
   answer.endpoint = endpoint ?? OTHER
 }

@@ -2,22 +2,21 @@ import { BlockList, isIP, isIPv4 } from 'node:net'
 import { isPrivate, withoutZone } from '../../domain/address.ts'
 import type { Observer } from '../../domain/events.ts'
 
-/** More proxies than any network has; a bound all the same. */
+/** Untrusted proxies to remember: more than any network has. */
 const CAPACITY = 1024
 
 export type Proxies = ReturnType<typeof createProxies>
 
 /**
- * The proxies in front of this server: those that TRUST_PROXY names, and those that it should name and does not, as far as
- * they are known: private addresses from which an X-Forwarded-For came. All clients behind one of these have its address.
- * Each is said once.
+ * The proxies in front of this server: those that TRUST_PROXY names, and private addresses that sent an X-Forwarded-For, which
+ * it should name. Clients behind the latter all appear under the proxy's address. Each of these is reported once.
  */
 export function createProxies({ trustProxy, observe }: { trustProxy: false | string[]; observe: Observer }) {
   const isTrusted = rangesOf(trustProxy || [])
   const untrusted = new Set<string>()
   let lastOther = ''
 
-  /** Takes note of the other side of a connection on which an X-Forwarded-For came. */
+  /** Records the peer of a connection with an X-Forwarded-For. */
   function notice(peer: string): void {
     const remoteAddress = withoutZone(peer)
     if (remoteAddress === lastOther || untrusted.has(remoteAddress) || untrusted.size >= CAPACITY) return
@@ -27,7 +26,7 @@ export function createProxies({ trustProxy, observe }: { trustProxy: false | str
     } else lastOther = remoteAddress
   }
 
-  /** Whether an address is a proxy's, as far as is known, and so that of many clients. */
+  /** Whether many clients share an address, because it is a known proxy's. */
   function isShared(address: string): boolean {
     const remoteAddress = withoutZone(address)
     return untrusted.has(remoteAddress) || isTrusted(remoteAddress)
@@ -40,12 +39,8 @@ function rangesOf(ranges: string[]): (address: string) => boolean {
   const list = new BlockList()
   for (const range of ranges) {
     const [address = '', bits] = range.split('/')
-    if (bits === undefined) list.addAddress(address, familyOf(address))
-    else list.addSubnet(address, Number(bits), familyOf(address))
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    list.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family)
   }
-  return (address) => isIP(address) !== 0 && list.check(address, familyOf(address))
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv4(address) ? 'ipv4' : 'ipv6'
+  return (address) => isIP(address) !== 0 && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
 }

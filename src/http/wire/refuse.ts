@@ -10,32 +10,23 @@ import { type MalformedReason, sendFinal, unreadRequest } from '../../listener/m
 import { pipelineOf } from '../../listener/pipeline.ts'
 import { basicClientId } from './authorization.ts'
 import type { LateAnswers } from './late-answers.ts'
-import { nameEndpoint, OTHER } from './measured-answers.ts'
-import { askedFor, tellRequestId, traceIdOf } from './request.ts'
+import { OTHER, setEndpoint } from './measured-answers.ts'
+import { requestContext, sendRequestId, traceIdOf } from './request.ts'
 
-/** What every answer says: no cache keeps it (RFC 6749 §5.1), and its type is the one that it has. */
+/** Headers of every answer: no cache keeps it (RFC 6749 §5.1), and browsers do not guess its type. */
 export const ANSWER_HEADERS = { 'cache-control': 'no-store', pragma: 'no-cache', 'x-content-type-options': 'nosniff' }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-const RETRY_AFTER_SECONDS = '5'
-
-/** What a route may say of itself in its `config`. */
-export interface RouteConfig {
-  /** The WWW-Authenticate header of its 401s, RFC 9110 §11.6.1. */
-  challenge?: string
-}
-
-export interface RefuseOptions {
+interface RefuseOptions {
   observe: Observer
-  issuer: Pick<Issuer, 'isRegistered'>
+  issuer: Issuer
   late?: LateAnswers
 }
 
 /**
- * The one error handler: whatever is thrown leaves as an error answer of RFC 6749 §5.2, and is said as one event. What is
- * refused for its number leaves late. Returns nothing: for a returned reply Fastify would wait until it is sent, which is
- * expensive (docs/performance).
+ * The error handler: answers every error as in RFC 6749 §5.2, and reports it as one event. Delays answers of 429. Returns
+ * nothing: for a returned reply Fastify would wait until it is sent, which is expensive (docs/performance).
  */
 export function refuse(
   { observe, issuer, late }: RefuseOptions,
@@ -43,77 +34,58 @@ export function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const answer = answerTo(error)
-  // Read once: Fastify makes this object for every look at it.
+  const answer: ErrorAnswer =
+    error instanceof AuthenticationRefused ? AUTHENTICATION_REASONS[error.reason] : REQUEST_REASONS[reasonOf(error)]
+  // Read once: Fastify creates this object on every access.
   const { url: endpoint, config } = request.routeOptions
-  // It may be refused before its route is looked at.
-  nameEndpoint(reply.raw, endpoint)
-  const event = eventOf(error, { status: answer.status, ...askedFor(request, endpoint) })
-  // Who ends a connection within a body is said where that is seen, if it is said (malformed.ts).
-  if (error !== request.raw.errored) say(event, request, { observe, issuer })
+  // The hook that does this may not have run.
+  setEndpoint(reply.raw, endpoint)
+  const event = eventOf(error, { status: answer.status, ...requestContext(request, endpoint) })
+  // createMalformedAnswers reports a client that closes the connection within a body.
+  if (error !== request.raw.errored) report(event, request, { observe, issuer })
 
-  const { challenge } = config as RouteConfig
+  const { challenge } = config as { challenge?: string }
   // Fastify refuses a malformed path before the hook that sets these for every answer.
   reply.headers(ANSWER_HEADERS)
-  tellRequestId(request, reply)
+  sendRequestId(request, reply)
   if (answer.status === 401 && challenge !== undefined) reply.header('www-authenticate', challenge)
   const { field, headers, retryAfter } = error instanceof RequestRefused ? error.details : {}
-  if (answer.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
+  if (answer.status === 503) reply.header('retry-after', '5')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (headers) reply.headers(headers)
   const send = () => sendError(reply, answer, field)
-  if (answer.status === 429 && late) late.give(request, reply, send)
+  if (answer.status === 429 && late) late.delay(request, reply, send)
   else send()
 }
 
-/** Sends an error answer. */
 export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: string): void {
   reply.code(answer.status).type(JSON_TYPE).send(errorBody(answer, field))
 }
 
-/** The body of RFC 6749 §5.2; what it does not allow in a description becomes `?`. */
+/** The body of RFC 6749 §5.2. Characters that are invalid in a description become `?`. */
 export function errorBody({ code, description }: ErrorAnswer, field = ''): string {
   const text = description.replace('{field}', () => field)
   return JSON.stringify({ error: code, error_description: text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
 }
 
-function say(
-  event: Event,
-  request: FastifyRequest,
-  { observe, issuer }: Pick<RefuseOptions, 'observe' | 'issuer'>,
-): void {
-  const named = event.type === 'request refused' ? withClient(event, request, issuer) : undefined
-  if (named) void named.then(observe)
-  else observe(event)
+/** Reports an event, with the client id of the request if it is registered: another one may be a secret in the wrong field. */
+function report(event: Event, request: FastifyRequest, { observe, issuer }: RefuseOptions): void {
+  const isRefused = event.type === 'request refused'
+  // An event of too many failures has it already.
+  const clientId = isRefused && event.reason !== 'too many failures' ? sentClientId(request) : undefined
+  if (clientId === undefined || !isRefused) observe(event)
+  else {
+    void issuer.isRegistered(clientId).then(
+      (isRegistered) => observe(isRegistered ? { ...event, clientId } : event),
+      () => observe(event),
+    )
+  }
 }
 
-/**
- * The event with the client id that was sent, if there is such a client: what is none may be a secret in the wrong field.
- * Undefined where there is nobody to be looked for. So it is where too many failed: who that was is known by then.
- */
-function withClient(
-  event: Extract<Event, { type: 'request refused' }>,
-  request: FastifyRequest,
-  issuer: RefuseOptions['issuer'],
-): Promise<Event> | undefined {
-  const clientId = event.reason === 'too many failures' ? undefined : sentClientId(request)
-  if (clientId === undefined) return undefined
-  return issuer.isRegistered(clientId).then(
-    (isRegistered) => (isRegistered ? { ...event, clientId } : event),
-    () => event,
-  )
-}
-
-/** In the body; or in a header, where that is what is wrong. */
+/** The client id in the body or, if that has none, in the Authorization header. */
 function sentClientId({ body, headers }: FastifyRequest): string | undefined {
   const { client_id: clientId } = (body ?? {}) as { client_id?: unknown }
   return typeof clientId === 'string' ? clientId : basicClientId(headers.authorization)
-}
-
-function answerTo(error: unknown): ErrorAnswer {
-  return error instanceof AuthenticationRefused
-    ? AUTHENTICATION_REASONS[error.reason]
-    : REQUEST_REASONS[reasonOf(error)]
 }
 
 function reasonOf(error: unknown): RequestReason {
@@ -124,7 +96,7 @@ function reasonOf(error: unknown): RequestReason {
   return statusCode < 500 ? 'request malformed' : 'unexpected error'
 }
 
-function eventOf(error: unknown, answered: { status: number } & ReturnType<typeof askedFor>): Event {
+function eventOf(error: unknown, answered: { status: number } & ReturnType<typeof requestContext>): Event {
   if (error instanceof AuthenticationRefused) {
     const { reason, clientId } = error
     return { type: 'authentication refused', reason, clientId, ...answered }
@@ -138,8 +110,8 @@ function eventOf(error: unknown, answered: { status: number } & ReturnType<typeo
 }
 
 /**
- * Returns a function that answers what is not a valid request, and ends the connection. The event has none of its bytes: they
- * may be a secret. Of a request whose headers could be read it has the id.
+ * Returns a function that answers input that is not a valid request, and ends the connection. The event has none of its bytes,
+ * which may be a secret; only the ids of the request, if its headers could be read.
  */
 export function createMalformedAnswers({ observe, measure }: { observe: Observer; measure?: Observer | undefined }) {
   return (reason: MalformedReason, socket: Socket, request = unreadRequest(socket)): void => {
@@ -149,7 +121,10 @@ export function createMalformedAnswers({ observe, measure }: { observe: Observer
     const requestId = requestIdOf(sentHeaders)
     const headers = { ...ANSWER_HEADERS, 'x-request-id': requestId, 'content-type': JSON_TYPE }
     if (!sendFinal(socket, { status, headers, body: errorBody(answer) })) return
-    measureFinal(measure, status, socket)
+    const { last } = pipelineOf(socket)
+    // If the body of the last request could not be read, this was its response.
+    if (last?.req.complete === false) last.report?.(status)
+    else measure?.({ type: 'request answered', endpoint: OTHER, status, seconds: undefined })
     observe({
       type: 'request refused',
       reason,
@@ -161,11 +136,4 @@ export function createMalformedAnswers({ observe, measure }: { observe: Observer
       remoteAddress: String(socket.remoteAddress),
     })
   }
-}
-
-/** The final response is that to the last request, if that began and could not be read to its end. */
-function measureFinal(measure: Observer | undefined, status: number, socket: Socket): void {
-  const { last } = pipelineOf(socket)
-  if (last?.req.complete === false) last.report?.(status)
-  else measure?.({ type: 'request answered', endpoint: OTHER, status, seconds: undefined })
 }

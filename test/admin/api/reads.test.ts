@@ -8,7 +8,7 @@ import { START } from '../../support/world.ts'
 const NEW = { name: 'Störe', developerEmail: 'dev@partner.example' }
 const AT_START = '2027-01-15T08:00:00.000Z'
 
-/** A list's rows by what names them. Resolves to them and the next cursor. */
+/** Resolves to the names of a list's rows and the next cursor. */
 async function listed({ call }: ApiWorld, path: string) {
   const { next, ...lists } = (await call('GET', path)).body
   const [rows] = Object.values(lists) as { client_id?: string; id?: string; subject?: { id: string } }[][]
@@ -96,7 +96,7 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
   t.match(await call('GET', '/applications/stor/diagnosis'), { status: 404, body: { detail: /no application/ } })
 })
 
-/** Statistics in which the fields have a value that are empty or null in the documented example. */
+/** Statistics with values for the fields that are empty or null in the documented example. */
 const FULL = {
   refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 3 }],
   endingSecrets: { inADay: 1, inAWeek: 2, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },

@@ -90,7 +90,7 @@ t.test('Console: without TLS only the origin of a local name is accepted', async
   for (const host of ['192.0.2.7:8081', 'localhost:8443']) {
     const sent = { host, origin: `http://${host}` }
     t.ok(await isRefused(sent), host)
-    t.notOk(await isRefused({ ...sent, 'sec-fetch-site': 'same-origin' }), 'where the browser says it')
+    t.notOk(await isRefused({ ...sent, 'sec-fetch-site': 'same-origin' }), 'if the browser confirms it')
   }
   for (const host of ['localhost:8081', '127.0.0.1:8081', '[::1]:8081']) {
     t.notOk(await isRefused({ host, origin: `http://${host}` }), host)

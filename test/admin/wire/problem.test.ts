@@ -2,8 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fastify, { type FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { ProblemError, problemOf, sendProblem } from '../../../src/admin/wire/problem.ts'
-import { createNotFoundHandler } from '../../../src/admin/wire/routing.ts'
-import { refuseUnstorable } from '../../../src/admin/wire/storable.ts'
+import { createNotFoundHandler, refuseUnstorable } from '../../../src/admin/wire/routing.ts'
 import { takeTurns } from '../../../src/admin/wire/turns.ts'
 import { OperatorError } from '../../../src/domain/operator-error.ts'
 
@@ -118,7 +117,7 @@ t.test('Texts: characters that a store cannot hold are refused anywhere in a req
 function createQueue(t: Test) {
   const app = fastify()
   t.teardown(() => app.close())
-  takeTurns(app, { except: [] })
+  takeTurns(app)
   return app
 }
 

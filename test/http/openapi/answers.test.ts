@@ -14,10 +14,10 @@ const description = readDescription(join(import.meta.dirname, '../../../docs/ope
 const operations = operationsOf(description)
 const answers = operations.flatMap(answersOf)
 
-/** Fields that are another in every answer. */
+/** Fields that differ in every answer. */
 const VARYING = ['access_token']
 
-t.test('OpenAPI: every example of a request is answered as it is described', async (t) => {
+t.test('OpenAPI: every example of a request gets the described answer', async (t) => {
   for (const operation of operations) {
     const contents = Object.values(operation.requestBody?.content ?? {})
     for (const example of contents.flatMap(({ examples }) => Object.keys(examples))) {
@@ -30,7 +30,7 @@ t.test('OpenAPI: every example of a request is answered as it is described', asy
   }
 })
 
-t.test('OpenAPI: every answer that is described can be provoked, and is as it is described', async (t) => {
+t.test('OpenAPI: every described answer can be provoked, and matches its description', async (t) => {
   const wrong = await provoke(answers, {
     causes: CAUSES,
     createWorld: (options) => createDescribedWorld(t, options),
@@ -45,7 +45,7 @@ t.test('OpenAPI: every route of the public port is described, and no other', asy
   t.strictSame(describedRoutesOf(description).sort(), routesOf(app).sort())
 })
 
-t.test('OpenAPI: every refusal that a caller can see is described, with its status, code and words', async (t) => {
+t.test('OpenAPI: every refusal that clients can see is described, with its status, code and text', async (t) => {
   const refusals = {
     ...REQUEST_REASONS,
     'not authenticated': AUTHENTICATION_REASONS['unknown client'],

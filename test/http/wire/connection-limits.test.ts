@@ -16,7 +16,7 @@ const isAnswered = async (socket: Socket) => {
   return statuses(answer()).length === 1
 }
 
-t.test('Connections: proxies that are trusted, or seen to be some, have as many as they like', async (t) => {
+t.test('Connections: trusted proxies, and addresses that forward for others, have no limit', async (t) => {
   for (const trustProxy of [['10.0.0.0/8', '127.0.0.0/8', '::1'], false as const]) {
     const { app } = await createWorld(t, { connectionLimit: 1, trustProxy })
     const { dial, exchange } = await listening(t, app)
@@ -28,20 +28,16 @@ t.test('Connections: proxies that are trusted, or seen to be some, have as many 
   }
 })
 
-t.test('Connections: a process has at most 8,192, and fewer than it may open files', (t) => {
+t.test('Connections: a process has at most 8,192, and fewer than its limit of open files', (t) => {
   t.strictSame(['unlimited', 1_048_576, 1024, 100].map(maxConnections), [8192, 8192, 896, 128])
   t.end()
 })
 
-t.test('Connections: at a limit, the oldest one on which the server waits makes room, of whom has most', async (t) => {
+t.test('Connections: at a limit, the oldest idle one of the prefix with the most is closed', async (t) => {
   const closed: string[] = []
   const server = new EventEmitter()
-  limitConnections(server as Server, {
-    perPrefix: 3,
-    total: 5,
-    isShared: (address) => address === '10.0.0.1',
-    closed: { count: (reason, address) => void closed.push(`${reason}, ${address}`) },
-  })
+  const limits = { perPrefix: 3, total: 5, isShared: (address: string) => address === '10.0.0.1' }
+  limitConnections(server as Server, limits, (reason, address) => void closed.push(`${reason}, ${address}`))
   /** `state`: of its last request. */
   const open = (remoteAddress: string, state: 'answered' | 'arriving' | 'due' = 'answered') => {
     const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress })
@@ -61,9 +57,9 @@ t.test('Connections: at a limit, the oldest one on which the server waits makes 
 
   open('10.0.0.1')
   open('10.0.0.1')
-  t.strictSame(ended(), [], 'those of a proxy have no limit of their own')
+  t.strictSame(ended(), [], 'a proxy has no limit of its own')
   const stranger = open('198.51.100.7')
-  t.strictSame(ended(), ['too many connections, 192.0.2.1'], 'the prefix that has most')
+  t.strictSame(ended(), ['too many connections, 192.0.2.1'], 'the prefix with the most')
   t.equal(stranger.destroyed, false)
 
   for (let n = 0; n < 3; n++) open('203.0.113.9', 'due')
@@ -72,11 +68,11 @@ t.test('Connections: at a limit, the oldest one on which the server waits makes 
   t.equal(ended().length, 1, 'and no other, at both limits')
 })
 
-t.test('Log: a reason to close connections is said at once, then how often, and at the end', async (t) => {
+t.test('Log: closed connections are reported at once, then by their number, and at the end', async (t) => {
   const said: Event[] = []
   const measured: Event[] = []
   const measure = (event: Event) => measured.push(event)
-  const { count, end } = countClosedConnections((event) => said.push(event), { quiet: 20, measure })
+  const { count, end } = countClosedConnections({ observe: (event) => said.push(event), quiet: 20, measure })
   const numbers = () => said.map((event) => 'connections' in event && event.connections)
   for (let one = 0; one < 4; one++) count('too many connections', '192.0.2.1')
   t.strictSame(numbers(), [1])

@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createMalformedAnswers } from '../../../src/http/wire/refuse.ts'
-import { COUNTED } from '../../../src/listener/answer.ts'
-import { endConnection, malformedReason } from '../../../src/listener/malformed.ts'
+import { serverOptions } from '../../../src/listener/answer.ts'
+import { endConnection } from '../../../src/listener/malformed.ts'
 import { pipelineOf } from '../../../src/listener/pipeline.ts'
 import { type ProtectOptions, protect, retire } from '../../../src/listener/protect.ts'
 import { formHead, heard, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
@@ -35,15 +35,12 @@ async function createListeningWorld(t: Test) {
   }
 }
 
-/** A server with an answer that comes when it is told to, and one that no kernel takes in one piece. */
+/** A server with an answer that the test releases, and one that is too large for a kernel's buffer. */
 async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout' | 'stallTimeout'>) {
   const answerMalformed = createMalformedAnswers({ observe: () => {} })
-  const clientErrorHandler = (error: NodeJS.ErrnoException, socket: Socket) =>
-    answerMalformed(malformedReason(error), socket)
-  const app = fastify({ return503OnClosing: false, http: COUNTED, clientErrorHandler })
-  const { drain, end } = protect(app.server, { observe: () => {}, limits: undefined, answerMalformed, ...options })
+  const app = fastify({ return503OnClosing: false, http: serverOptions(HOUR) })
+  const drain = protect(app.server, { observe: () => {}, limits: undefined, answerMalformed, ...options })
   app.addHook('preClose', async () => drain())
-  app.addHook('onClose', async () => end())
   const waiting: (() => void)[] = []
   app.get('/slow', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
   app.get('/large', async () => 'x'.repeat(LARGE_BYTES))
@@ -51,7 +48,7 @@ async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout'
   t.teardown(() => app.close())
   const { dialed, ...door } = await listening(t, app)
 
-  /** A connection with slow requests, so many of which have arrived, and all that will be said on it. */
+  /** Sends slow requests and waits for this many to arrive. `received` resolves to all answers of the connection. */
   async function ask(bytes: string, requests: number) {
     const { socket, served } = await dialed()
     socket.write(bytes)
@@ -60,7 +57,7 @@ async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout'
     return { socket, served, received }
   }
 
-  /** Gives the first of the slow answers. */
+  /** Sends the first of the slow answers. */
   const answer = () => waiting.shift()?.()
   const answerAll = () => {
     while (waiting.length > 0) answer()
@@ -68,7 +65,7 @@ async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout'
   return { app, ...door, dialed, ask, waiting, answer, answerAll }
 }
 
-t.test('Log: of what is not HTTP that it was refused is said, and nothing of its bytes', async (t) => {
+t.test('Log: invalid HTTP has a line without any of its bytes', async (t) => {
   const { exchange, lines, logged } = await createListeningWorld(t)
   t.match(await exchange('SECRET nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /)
   t.match(await exchange(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'SECRET'.repeat(5000)}\r\n\r\n`), /^HTTP\/1\.1 431 /)
@@ -80,7 +77,7 @@ t.test('Log: of what is not HTTP that it was refused is said, and nothing of its
   ])
 })
 
-t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and what comes afterwards is not read', async (t) => {
+t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and the rest is not read', async (t) => {
   const { dialed, requests } = await createListeningWorld(t)
   const { socket, served } = await dialed()
   const answerMalformed = createMalformedAnswers({ observe: () => {} })
@@ -93,7 +90,7 @@ t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and what come
   t.equal(requests(), 0)
 })
 
-t.test('RFC 9110 §15.5.9: a request that was answered before its body came is not answered again', async (t) => {
+t.test('RFC 9110 §15.5.9: a request that was answered before its body arrived is not answered again', async (t) => {
   const { app, dialed, lines } = await createListeningWorld(t)
   const { socket, served } = await dialed()
   socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n')
@@ -104,7 +101,7 @@ t.test('RFC 9110 §15.5.9: a request that was answered before its body came is n
   t.equal(lines.length, 1)
 })
 
-t.test('RFC 9112 §9.6: a client that has sent all that it will still gets its answers, and then the end', async (t) => {
+t.test('RFC 9112 §9.6: a client that has closed its sending side still gets its answers', async (t) => {
   const { dialed, token, issued } = await createListeningWorld(t)
   const cases: [what: string, bytes: string, answers: number[]][] = [
     ['no request', '', []],
@@ -121,7 +118,7 @@ t.test('RFC 9112 §9.6: a client that has sent all that it will still gets its a
   t.equal(issued(), 20)
 })
 
-t.test('RFC 9112 §2.2, §9.6: the answers that are due come before an end, and nothing comes behind it', async (t) => {
+t.test('RFC 9112 §2.2, §9.6: pending answers are sent before a connection ends, and nothing after it', async (t) => {
   const { exchange, token, lastToken, lines, issued } = await createListeningWorld(t)
   const cases: [what: string, bytes: string, answers: number[]][] = [
     ['nothing follows the last answer', lastToken + LIVE, [200]],
@@ -132,11 +129,11 @@ t.test('RFC 9112 §2.2, §9.6: the answers that are due come before an end, and 
     ['requests behind 32 unanswered ones', token.repeat(33), Array(32).fill(200)],
   ]
   for (const [what, bytes, expected] of cases) t.strictSame(statuses(await exchange(bytes)), expected, what)
-  t.equal(issued(), 5 + 32, 'a token behind an end is not issued')
+  t.equal(issued(), 5 + 32, 'no token is issued after the end')
   t.equal(lines.filter((line) => line.includes('not HTTP')).length, 3)
 })
 
-t.test('Log: who ends a connection within a body, or sends one that cannot be read, is said once', async (t) => {
+t.test('Log: a connection that ends within a body, or a malformed body, is reported once', async (t) => {
   const { dialed, exchange, lastToken, lines } = await createListeningWorld(t)
   for (const bytes of [NOT_A_CHUNK, NOT_A_CHUNK.replace('zz\r\n', '5\r\nab')]) {
     for (const how of ['end', 'destroySoon'] as const) {
@@ -153,7 +150,7 @@ t.test('Log: who ends a connection within a body, or sends one that cannot be re
   }
 })
 
-t.test('Bodies: one that nobody will read is not swallowed; behind a short one the connection goes on', async (t) => {
+t.test('Bodies: an unwanted long one is not read; after a short one the connection continues', async (t) => {
   const { dial, dialed } = await createListeningWorld(t)
   for (const header of ['Content-Length: 1073741824', 'Transfer-Encoding: chunked']) {
     const { socket, served } = await dialed()
@@ -175,7 +172,7 @@ t.test('Bodies: one that nobody will read is not swallowed; behind a short one t
   t.strictSame(statuses(await said(socket)), [200])
 })
 
-t.test('Pipelining: 32 unanswered requests at a time, and any number one after the other', async (t) => {
+t.test('Pipelining: 32 unanswered requests at a time, and any number in turn', async (t) => {
   const { dial } = await createListeningWorld(t)
   const socket = await dial()
   const answers = heard(socket)
@@ -187,7 +184,7 @@ t.test('Pipelining: 32 unanswered requests at a time, and any number one after t
   t.equal(socket.readableEnded, false)
 })
 
-t.test('Pipelining: the answers that are due leave before the end, even if a client sends on and on', async (t) => {
+t.test('Pipelining: pending answers are sent before the end, even if a client keeps sending', async (t) => {
   for (const more of [Buffer.from(SLOW.repeat(7)), Buffer.alloc(16 * MIB)]) {
     const { ask, answerAll } = await createDoor(t)
     const { socket, served, received } = await ask(SLOW.repeat(33), 32)
@@ -200,7 +197,7 @@ t.test('Pipelining: the answers that are due leave before the end, even if a cli
   }
 })
 
-t.test('Unread answers: who takes none for a while loses the connection; an idle one stays', async (t) => {
+t.test('Unread answers: a client that reads none for a while loses its connection; an idle one stays', async (t) => {
   const { dialed } = await createDoor(t, { stallTimeout: 300 })
   const idle = await dialed()
   const deaf = await dialed()
@@ -210,39 +207,36 @@ t.test('Unread answers: who takes none for a while loses the connection; an idle
   t.equal(idle.served.destroyed, false)
 })
 
-t.test(
-  'Ending: at most a mebibyte more is read; no client that does not end, and any answer, is waited for',
-  async (t) => {
-    const { dialed, ask, answerAll } = await createDoor(t, { stallTimeout: 50 })
-    const { received } = await ask(SLOW.repeat(33), 32)
-    for (const more of [0, 16 * MIB, 0]) {
-      const { socket, served } = await dialed()
-      socket.write('nonsense\r\n\r\n')
-      const answers = heard(socket)
-      socket.write(Buffer.alloc(more))
-      // As many looks are taken at the one that waits for its answers.
-      await until(() => served.destroyed)
-      t.strictSame([statuses(answers()), socket.writableEnded], [[400], false])
-      t.ok(served.bytesRead < 2 * MIB)
-    }
-    answerAll()
-    t.equal(statuses(await received).length, 32)
-    t.equal(
-      endConnection(new Socket().destroy(), { finalResponse: 'final' }),
-      false,
-      'to one that is gone nothing is said',
-    )
-  },
-)
+t.test('Ending: reads at most one more mebibyte, waits for every answer, and for no client to close', async (t) => {
+  const { dialed, ask, answerAll } = await createDoor(t, { stallTimeout: 50 })
+  const { received } = await ask(SLOW.repeat(33), 32)
+  for (const more of [0, 16 * MIB, 0]) {
+    const { socket, served } = await dialed()
+    socket.write('nonsense\r\n\r\n')
+    const answers = heard(socket)
+    socket.write(Buffer.alloc(more))
+    // The connection that waits for its answers is checked as often.
+    await until(() => served.destroyed)
+    t.strictSame([statuses(answers()), socket.writableEnded], [[400], false])
+    t.ok(served.bytesRead < 2 * MIB)
+  }
+  answerAll()
+  t.equal(statuses(await received).length, 32)
+  t.equal(
+    endConnection(new Socket().destroy(), { finalResponse: 'final' }),
+    false,
+    'nothing is sent to a client that has disconnected',
+  )
+})
 
-t.test('Closing: a connection that never sent a byte, or half a head, does not delay the end', async (t) => {
+t.test('Closing: a connection without a byte, or with half a request head, does not delay the end', async (t) => {
   const { app, dial } = await createDoor(t, { drainTimeout: HOUR })
   const received = [said(await dial()), said(await dial(LIVE.slice(0, 20)))]
   await app.close()
   for (const all of await Promise.all(received)) t.notMatch(all, 'HTTP')
 })
 
-t.test('Closing: what is asked before the last pending answer is answered, and then the connection ends', async (t) => {
+t.test('Closing: requests before the last pending answer are answered, and then the connection ends', async (t) => {
   for (const [before, after] of [
     [1, 0],
     [2, 0],
@@ -267,7 +261,7 @@ t.test('Closing: what is asked before the last pending answer is answered, and t
   }
 })
 
-t.test('Closing: a body that never comes is waited for until the timeout', async (t) => {
+t.test('Closing: waits for a body that never arrives until the timeout', async (t) => {
   const { app, dial } = await createDoor(t, { drainTimeout: 50 })
   const half = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf'
   const [socket] = await Promise.all([dial(half), once(app.server, 'request')])
@@ -275,7 +269,7 @@ t.test('Closing: a body that never comes is waited for until the timeout', async
   t.notMatch(await said(socket), '200 OK')
 })
 
-t.test('Closing: the last of the answers that are due says that it is', async (t) => {
+t.test('Closing: the last of the pending answers has Connection: close', async (t) => {
   const { app, store, dial } = await createListeningWorld(t)
   const { promise, resolve } = Promise.withResolvers<void>()
   Object.assign(store, { ping: () => promise })
@@ -290,7 +284,7 @@ t.test('Closing: the last of the answers that are due says that it is', async (t
   await closed
 })
 
-t.test('Closing: a client that was told what is wrong, and does not end its side, is not waited for', async (t) => {
+t.test('Closing: does not wait for a client that got an error and does not close its side', async (t) => {
   for (const bytes of [NOT_A_CHUNK.replace('/v1/oauth/revoke', '/'), 'x\r\n\r\n', `${SLOW}x\r\n\r\n`]) {
     const { app, dial, waiting, answerAll } = await createDoor(t, { drainTimeout: HOUR, stallTimeout: HOUR })
     const socket = await dial(bytes)
@@ -305,7 +299,7 @@ t.test('Closing: a client that was told what is wrong, and does not end its side
   }
 })
 
-t.test('Retiring: no new connection; one that is open gets one more answer, which says that it ends', async (t) => {
+t.test('Retiring: no new connection; an open one gets one more answer, with Connection: close', async (t) => {
   const { app, dial } = await createListeningWorld(t)
   const socket = await dial(LIVE)
   const [first] = await once(socket, 'data')
@@ -322,7 +316,7 @@ t.test('Retiring: no new connection; one that is open gets one more answer, whic
   await end
 })
 
-t.test('Retiring: behind an answer that says that it is the last, no other request is read', async (t) => {
+t.test('Retiring: after an answer with Connection: close, no other request is read', async (t) => {
   const { app, ask, answer } = await createDoor(t)
   const { socket, served, received } = await ask(SLOW, 1)
   const retired = retire(app.server)

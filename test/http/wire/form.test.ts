@@ -10,7 +10,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const text = fc.oneof(anyText(0xd7ff), anyText(0x7f))
 const field = fc.oneof(fc.constantFrom('__proto__', 'constructor', 'a[b]', 'client_id.b', 'a/~1b'), text)
 
-t.test('RFC 6749 appendix B: any values are read as they were encoded, whatever other fields there are', async (t) => {
+t.test('RFC 6749 appendix B: any values are decoded, whatever other fields there are', async (t) => {
   const { post, issuer } = await createWorld(t)
   const read: unknown[] = []
   const authenticate = (credentials: unknown) => {
@@ -30,7 +30,7 @@ t.test('RFC 6749 appendix B: any values are read as they were encoded, whatever 
   )
 })
 
-t.test('Forms: whatever bytes a stranger sends, it is a refusal and no failure', async (t) => {
+t.test('Forms: any invalid bytes are refused, and never a server error', async (t) => {
   const { app, lines } = await createWorld(t)
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array)),

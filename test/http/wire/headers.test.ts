@@ -16,7 +16,7 @@ const requestWith = (authorization: string): Parameters<typeof bearerToken>[0] =
 
 const base64 = (text: string, encoding: BufferEncoding = 'utf8') => Buffer.from(text, encoding).toString('base64')
 
-/** The credentials of a header; undefined where there are none, or it is malformed. */
+/** The credentials of a header; undefined if there are none, or it is malformed. */
 function credentialsOf(authorization: string) {
   try {
     return basicCredentials(authorization)
@@ -26,7 +26,7 @@ function credentialsOf(authorization: string) {
   }
 }
 
-t.test('RFC 7617 §2: an id and a secret are read, split at the first colon; what is no pair is none', async (t) => {
+t.test('RFC 7617 §2: an id and a secret are split at the first colon; text without one is ignored', async (t) => {
   t.strictSame(basicCredentials(`Basic ${base64('a:b:c')}`), { clientId: 'a', clientSecret: 'b:c' })
   t.strictSame(basicCredentials(`bASIC   ${base64(':')}`), { clientId: '', clientSecret: '' })
   const pairs = ['', 'no colon', '%zz:secret', 'store:%', 'store:%e', 'store:%ff'].map(
@@ -37,7 +37,7 @@ t.test('RFC 7617 §2: an id and a secret are read, split at the first colon; wha
   }
 })
 
-t.test('RFC 4648 §3.2-3.5, RFC 6749 appendix A: what is not canonical, or not of %x20-7E, is malformed', async (t) => {
+t.test('RFC 4648 §3.2-3.5, RFC 6749 appendix A: credentials must be canonical and of %x20-7E', async (t) => {
   t.strictSame(basicCredentials('Basic YTpiYw=='), { clientId: 'a', clientSecret: 'bc' })
   const cases = {
     'a length that no encoder makes': 'YTpiY',
@@ -60,7 +60,7 @@ t.test('RFC 4648 §3.2-3.5, RFC 6749 appendix A: what is not canonical, or not o
   }
 })
 
-t.test('RFC 6749 §2.3.1: any id and secret of VSCHAR come back, however they were form-encoded', async () => {
+t.test('RFC 6749 §2.3.1: any id and secret of VSCHAR are decoded, however they were form-encoded', async () => {
   const vschars = fc.stringMatching(/^[\x20-\x7e]*$/)
   const encoder = fc.constantFrom(
     encodeURIComponent,
@@ -77,7 +77,7 @@ t.test('RFC 6749 §2.3.1: any id and secret of VSCHAR come back, however they we
   )
 })
 
-t.test('RFC 7617 §2: whatever a stranger sends, no credentials come out that were not in it', async () => {
+t.test('RFC 7617 §2: no header yields credentials that it does not contain', async () => {
   const troublesome = fc.constantFrom(':', '%', '+', '4', '1', 'a', ' ', '\n', '\x7f', 'é')
   const token68 = fc.oneof(
     fc.string({ unit: troublesome, maxLength: 12 }).map((text) => base64(text)),
@@ -90,7 +90,7 @@ t.test('RFC 7617 §2: whatever a stranger sends, no credentials come out that we
       const read = credentialsOf(text)
       if (!read) return
       const { clientId, clientSecret } = read
-      // Taken apart in another way, byte by byte.
+      // Parsed in another way, byte by byte.
       const sent = Buffer.from(text.slice('Basic '.length).trim(), 'base64').toString('latin1')
       const decoded = sent
         .split(/:(.*)/s, 2)
@@ -104,7 +104,7 @@ t.test('RFC 7617 §2: whatever a stranger sends, no credentials come out that we
   )
 })
 
-t.test('RFC 6750 §2.1: any b64token comes back, however the scheme is written, and nothing else does', async () => {
+t.test('RFC 6750 §2.1: any b64token is read, in any case of the scheme, and nothing else is', async () => {
   const scheme = fc.tuple(...[...'bearer'].map((letter) => fc.constantFrom(letter, letter.toUpperCase())))
   const token = fc.stringMatching(/^ {1,3}[A-Za-z0-9._~+/-]{1,100}={0,2}$/)
   const rest = fc.oneof(token, fc.string({ unit: fc.constantFrom(...'aZ9-._~+/=, \t"') }))
@@ -120,7 +120,7 @@ t.test('RFC 6750 §2.1: any b64token comes back, however the scheme is written, 
   )
 })
 
-t.test('RFC 3986 §2.1: any text becomes a legal header value, and decodeURIComponent gives it back', async (t) => {
+t.test('RFC 3986 §2.1: any text becomes a valid header value, which decodeURIComponent decodes', async (t) => {
   t.equal(headerValue('client-1@partner.example'), 'client-1@partner.example', 'printable ASCII stays as it is')
   fc.assert(
     fc.property(fc.oneof(anyText(0xd7ff), anyText(0x7f)), (text) => {

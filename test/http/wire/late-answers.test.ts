@@ -6,7 +6,7 @@ import { until } from '../../support/until.ts'
 
 const FORWARDED = 'X-Forwarded-For: 192.0.2.1\r\n'
 
-/** A server whose answers are late, and the timers that they wait for. */
+/** A server with delayed answers, and their timers. */
 async function createWorld(t: Test, { shared = '', capacity = 10 } = {}) {
   const timers: { delay: number; end: () => void }[] = []
   const later: Later = (end, delay, socket) => void timers.push({ delay, end: () => end(socket) })
@@ -14,13 +14,13 @@ async function createWorld(t: Test, { shared = '', capacity = 10 } = {}) {
   const app = fastify({ trustProxy: '127.0.0.1', forceCloseConnections: true })
   let given = 0
   app.get('/', (request, reply) => {
-    late.give(request, reply, () => void reply.send('late'))
+    late.delay(request, reply, () => void reply.send('late'))
     given++
   })
   t.teardown(() => app.close())
   const { dialed } = await listening(t, app)
 
-  /** Sends requests on a connection of their own, all at once; they have arrived. */
+  /** Sends requests at once on a new connection, and waits until they have arrived. */
   async function send(count = 1, headers = '') {
     const { socket, served } = await dialed()
     const text = heard(socket)
@@ -34,12 +34,12 @@ async function createWorld(t: Test, { shared = '', capacity = 10 } = {}) {
     return { text, answers, socket, served, more }
   }
 
-  /** Lets the next timer end. */
+  /** Fires the next timer. */
   const wait = () => timers.shift()?.end()
   return { late, timers, wait, send }
 }
 
-t.test('Late answers: an answer leaves after one to two seconds, and the connection goes on', async (t) => {
+t.test('Late answers: one is sent after one to two seconds, and the connection continues', async (t) => {
   const { timers, wait, send } = await createWorld(t)
   const sent = await send()
   t.equal(timers.length, 1)
@@ -57,7 +57,7 @@ t.test('Late answers: an answer leaves after one to two seconds, and the connect
   t.ok(delays.size > 3, 'and not all after the same time')
 })
 
-t.test('Late answers: who sends more at a time waits once more for each', async (t) => {
+t.test('Late answers: one waits once more for each throttled request after it', async (t) => {
   const { timers, wait, send } = await createWorld(t)
   const [two, one] = [await send(2), await send()]
   t.equal(timers.length, 2)
@@ -70,7 +70,7 @@ t.test('Late answers: who sends more at a time waits once more for each', async 
   t.equal(timers.length, 0)
 })
 
-t.test('Late answers: on the connection of a proxy, trusted or not, all leave with the first', async (t) => {
+t.test('Late answers: on the connection of a proxy, trusted or not, all are sent with the first', async (t) => {
   for (const [shared, headers] of [
     ['', FORWARDED],
     ['127.0.0.1', ''],
@@ -83,7 +83,7 @@ t.test('Late answers: on the connection of a proxy, trusted or not, all leave wi
   }
 })
 
-t.test('Late answers: where too many wait, an answer leaves at once; a client loses its connection', async (t) => {
+t.test("Late answers: at capacity one is sent at once, and closes a client's connection", async (t) => {
   const { timers, wait, send } = await createWorld(t, { capacity: 1 })
   const waiting = await send()
   const [proxy, client] = [await send(1, FORWARDED), await send()]
@@ -94,20 +94,20 @@ t.test('Late answers: where too many wait, an answer leaves at once; a client lo
   wait()
   await until(() => waiting.answers() === 1)
   const gone = await send(30)
-  t.equal(timers.length, 1, 'and then there is place for one')
+  t.equal(timers.length, 1, 'then one more may wait')
   gone.socket.resetAndDestroy()
   await until(() => gone.served.destroyed)
   wait()
   t.equal(timers.length, 0)
   await send()
-  t.equal(timers.length, 1, 'which one that has gone does not keep')
+  t.equal(timers.length, 1, 'a client that has disconnected does not count')
 })
 
-t.test('Late answers: a server that stops gives them at once', async (t) => {
+t.test('Late answers: a server that closes sends them at once', async (t) => {
   const { late, wait, send } = await createWorld(t)
   const sent = await send(20)
   t.equal(sent.answers(), 0)
-  late.giveAll()
+  late.sendAll()
   await until(() => sent.answers() === 20)
   wait()
 })

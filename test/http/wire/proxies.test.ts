@@ -4,7 +4,7 @@ import { createWorld } from '../../support/world.ts'
 
 const FORWARDED = { 'x-forwarded-for': '192.0.2.7' }
 
-/** Its `fail` sends so many wrong secrets, each with another client id, and resolves to the last status. */
+/** `fail` sends this many wrong secrets, each with another client id, and resolves to the last status. */
 async function createFailingWorld(t: Test, trustProxy: string[] | false = false) {
   const { app, post, credentials, lines } = await createWorld(t, { trustProxy })
   async function fail(times: number, headers = {}, clientId?: string) {
@@ -18,7 +18,7 @@ async function createFailingWorld(t: Test, trustProxy: string[] | false = false)
   return { app, lines, fail }
 }
 
-t.test('TRUST_PROXY: off, a private address that forwards for others is said once', async (t) => {
+t.test('TRUST_PROXY: if off, a private address that forwards for others is reported once', async (t) => {
   const { app, logged } = await createWorld(t)
   const ask = (remoteAddress: string, headers = {}) => app.inject({ url: '/health/live', remoteAddress, headers })
   await ask('10.0.0.1')
@@ -44,7 +44,7 @@ t.test('TRUST_PROXY: failures behind a proxy are limited for each client, not fo
   t.notMatch(trusting.lines.join(), /proxy not trusted/)
 })
 
-t.test('TRUST_PROXY: as many proxies are noticed as any network has, and no client that is gone', async (t) => {
+t.test('TRUST_PROXY: only so many proxies are remembered, and no client that has disconnected', async (t) => {
   let said = 0
   const { notice, isShared } = createProxies({ trustProxy: false, observe: () => said++ })
   for (let n = 0; n < 2000; n++) notice(`10.0.${n >> 8}.${n & 255}`)
@@ -53,7 +53,7 @@ t.test('TRUST_PROXY: as many proxies are noticed as any network has, and no clie
   t.strictSame(['10.1.2.3', '::ffff:10.1.2.3', 'undefined'].map(trusting.isShared), [true, true, false])
 })
 
-t.test('TRUST_PROXY: that names another proxy than the one that forwards, the one that forwards is said', async (t) => {
+t.test('TRUST_PROXY: a forwarding proxy is reported if only another one is trusted', async (t) => {
   const { app, logged } = await createWorld(t, { trustProxy: ['10.0.0.1', 'fe80::1'] })
   for (const remoteAddress of ['10.0.0.1', '10.0.0.2', 'fe80::1%eth0', 'fe80::2%eth0', '10.0.0.1', '10.0.0.2']) {
     await app.inject({ url: '/health/live', remoteAddress, headers: FORWARDED })

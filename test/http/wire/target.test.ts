@@ -7,12 +7,12 @@ import { listening, tokenRequest } from '../../support/listening.ts'
 import { anyText } from '../../support/texts.ts'
 import { createWorld } from '../../support/world.ts'
 
-/** What Node.js lets through as a target: no space, no control character. */
+/** The targets that Node.js accepts: without spaces and control characters. */
 const targetText = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) })
 const suite = fc.stringMatching(/^[A-Za-z0-9._~-]{0,20}$/)
 const VERIFY = '/v1/oauth/verify'
 
-t.test('RFC 9112 §3.2.2: the whole address is read as its path and query, and a path stays as it is', async () => {
+t.test('RFC 9112 §3.2.2: a whole URL is read as its path and query, and a path stays as it is', async () => {
   const authority = fc.stringMatching(/^[A-Za-z0-9.:@[\]-]{0,30}$/)
   fc.assert(
     fc.property(fc.constantFrom('http', 'https', 'HTTP', 'Https'), authority, targetText, (scheme, host, rest) => {
@@ -26,7 +26,7 @@ t.test('RFC 9112 §3.2.2: the whole address is read as its path and query, and a
   )
 })
 
-t.test('Verify: what stands behind the suite is left out, and no other target is touched', async (t) => {
+t.test('Verify: the path after the suite is removed, and no other target is changed', async (t) => {
   t.equal(withoutForeignPath(VERIFY), VERIFY)
   t.equal(withoutForeignPath(`${VERIFY}er/store?a`), `${VERIFY}er/store?a`)
   fc.assert(
@@ -50,7 +50,7 @@ t.test('Verify: what stands behind the suite is left out, and no other target is
   )
 })
 
-t.test('Targets: the path of any target comes back, decoded where it can be, without the query', async () => {
+t.test('Targets: the path of any target is decoded if possible, and has no query', async () => {
   fc.assert(
     fc.property(anyText(0xd7ff), targetText, (path, query) => {
       return pathOf(encodeURIComponent(path)) === path && pathOf(`${encodeURIComponent(path)}?${query}`) === path
@@ -64,7 +64,7 @@ t.test('Targets: the path of any target comes back, decoded where it can be, wit
   )
 })
 
-t.test('Targets: whatever a stranger asks for is answered, and refused where it has a fragment', async (t) => {
+t.test('Targets: any target gets an answer, and a refusal if it has a fragment', async (t) => {
   const { app, lines, credentials } = await createWorld(t)
   const { exchange } = await listening(t, app)
   const [first = '', rest = ''] = tokenRequest(credentials, 'Connection: close').split(/(?<=\r\n)(.*)/s)
@@ -73,7 +73,7 @@ t.test('Targets: whatever a stranger asks for is answered, and refused where it 
     fc.asyncProperty(fc.constantFrom('GET', 'POST', 'QUERY'), start, targetText, async (method, prefix, suffix) => {
       const target = prefix + suffix
       const answer = await exchange(first.replace(/^POST \S+/, () => `${method} ${target}`) + rest)
-      // A gateway's may be as malformed as it likes.
+      // The path of a gateway check may be malformed.
       const isRefused = target.includes('#') && !/^(https?:\/\/[^/?#]*)?\/v1\/oauth\/verify([/?#]|$)/i.test(target)
       return isRefused ? /^HTTP\/1\.1 400 /.test(answer) : /^HTTP\/1\.1 [24]\d\d /.test(answer)
     }),
@@ -84,7 +84,7 @@ t.test('Targets: whatever a stranger asks for is answered, and refused where it 
   t.match(await exchange('GET /health/live HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /, 'RFC 9112 §3.2: without a Host')
 })
 
-t.test('Targets: the log gets words of any of them, a hundred and a half characters at most', async () => {
+t.test('Targets: the log gets only words of a path, at most 150 characters', async () => {
   const segment = fc.oneof(fc.stringMatching(/^[A-Za-z0-9_-]{22,64}$/), targetText, fc.constantFrom('v1', 'oauth', ''))
   fc.assert(
     fc.property(fc.array(segment, { maxLength: 12 }), (segments) => {

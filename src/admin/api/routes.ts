@@ -1,9 +1,40 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import type { Repeatable } from '../../administration/idempotency.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
+import type { Query } from './query.ts'
+
+/** `params`: those in the path of the route. `body`: as the schema of the route describes it. */
+interface ApiRequest<Body> extends FastifyRequest {
+  params: Record<'client_id' | 'suite_id' | 'owner' | 'name' | 'id', string>
+  query: Query
+  body: Body
+}
+
+/** Adds a route. It answers with what `handle` resolves to, or with 204 if the schema has no response. */
+export type AddRoute = <Body>(
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
+  url: string,
+  schema: FastifySchema,
+  handle: (administration: Administration, request: ApiRequest<Body>, reply: FastifyReply) => Promise<unknown>,
+) => void
+
+export function createRoutes(api: FastifyInstance, context: AdminContext): AddRoute {
+  return (method, url, schema, handle) => {
+    const [status = '204'] = Object.keys(schema.response ?? {})
+    api.route({
+      method,
+      url,
+      schema,
+      handler: async (request, reply) => {
+        const view = await handle(administrationOf(context, request), request as Parameters<typeof handle>[1], reply)
+        return reply.code(Number(status)).send(status === '204' ? undefined : view)
+      },
+    })
+  }
+}
 
 /** 1 to 255 printable ASCII characters, without spaces at the ends. A UUID has 36. */
 const KEY = /^[!-~]([ -~]{0,253}[!-~])?$/
@@ -23,29 +54,5 @@ export function repeatable(request: FastifyRequest, reply: FastifyReply): Repeat
   return {
     idempotency: { key, credential: callerOf(request).credential, request: content },
     onRepetition: () => void reply.header('idempotent-replayed', 'true'),
-  }
-}
-
-/** Answers 201 with what was created, including its secret. `path`: the Location, relative to /admin/v1. */
-export function sendCreated(reply: FastifyReply, view: object, path?: string): FastifyReply {
-  if (path !== undefined) reply.header('location', `/admin/v1/${path}`)
-  return reply.code(201).send(view)
-}
-
-/** Adds routes that change something and answer 204. `change` is given what is in the path. */
-export function changes<Params>(api: FastifyInstance, context: AdminContext) {
-  return (
-    method: 'PUT' | 'DELETE',
-    url: string,
-    change: (administration: Administration, params: Params) => Promise<unknown>,
-  ): void => {
-    api.route({
-      method,
-      url,
-      handler: async (request, reply) => {
-        await change(administrationOf(context, request), request.params as Params)
-        return reply.code(204).send()
-      },
-    })
   }
 }
