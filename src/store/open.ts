@@ -150,6 +150,6 @@ export async function sqliteVersion(): Promise<string> {
 
 function ownTools(): OperatorError {
   return new OperatorError(
-    'A store on PostgreSQL is backed up and restored with the tools of PostgreSQL: see docs/operations.md.',
+    'A store on PostgreSQL is backed up and restored with the tools of PostgreSQL: see docs/operations/postgresql.md.',
   )
 }
