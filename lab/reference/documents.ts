@@ -1,3 +1,4 @@
+import { commandsPage } from './commands.ts'
 import { descriptionIn } from './description.ts'
 import { adminDocument } from './openapi/admin.ts'
 import { toYaml } from './openapi/document.ts'
@@ -10,6 +11,7 @@ export async function documents(): Promise<Record<string, string>> {
   return {
     'openapi.yaml': openapi,
     'openapi-admin.yaml': toYaml(await adminDocument()),
+    'operations/commands.md': await commandsPage(),
     'reference.html': referencePage(descriptionIn(openapi), 'openapi.yaml'),
   }
 }

@@ -110,7 +110,7 @@ export async function examineLostDatabase(
   return [
     error(
       `A server runs at ${address}, and there is no database at ${file}: it is gone, or the settings are not the server's.`,
-      'Do not start, restart or migrate: that makes an empty one. Put it back, or restore a backup: docs/operations.md, "Restore".',
+      'Do not start, restart or migrate: that makes an empty one. Put it back, or restore a backup: docs/operations/backup-and-upgrade.md, "Restore".',
     ),
   ]
 }

@@ -55,7 +55,9 @@ export async function examineServer({ HOST, PORT }: Pick<Config, 'HOST' | 'PORT'
   }
   if (status === 200) return [ok(`The server at ${address} is ready.`)]
   if (status === 503)
-    return [error(`The server at ${address} is not ready.`, 'Its log says why: docs/operations.md, "503".')]
+    return [
+      error(`The server at ${address} is not ready.`, 'Its log says why: docs/operations/troubleshooting.md, "503".'),
+    ]
   return [error(`What answers at ${address} is not this server: ${status}.`, 'Look at HOST and PORT.')]
 }
 

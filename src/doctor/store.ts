@@ -110,7 +110,7 @@ async function examinePurge(inspector: Inspector, now: number): Promise<Finding[
 
 async function examineBackup(inspector: Inspector, now: number): Promise<Finding[]> {
   const madeAt = await inspector.lastBackupAt()
-  const advice = 'Make one each day: docs/operations.md, "Backup".'
+  const advice = 'Make one each day: docs/operations/backup-and-upgrade.md, "Backup".'
   if (madeAt === undefined) return [warning('No backup was made by `token-server backup` yet.', advice)]
   const text = `The last backup was made at ${timeText(madeAt)}.`
   return [now - madeAt > BACKUP_OLD_MS ? warning(text, advice) : ok(text)]

@@ -101,7 +101,7 @@ export async function restoreStore(
 function sqliteFileOf(location: DatabaseLocation): string {
   if (location.kind === 'sqlite') return location.file
   throw new OperatorError(
-    'A store on PostgreSQL is backed up and restored with the tools of PostgreSQL: see docs/operations.md.',
+    'A store on PostgreSQL is backed up and restored with the tools of PostgreSQL: see docs/operations/postgresql.md.',
   )
 }
 

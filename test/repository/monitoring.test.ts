@@ -100,11 +100,11 @@ t.test('Prometheus: every rule names series, labels and values that a server has
 })
 
 t.test('Prometheus: every alert says how urgent it is, what happens and where its runbook is', async (t) => {
-  const runbooks = read('docs/operations.md')
+  const runbooks = read('docs/operations/monitoring.md')
   for (const { alert = '', labels = {}, annotations = {} } of ALERTS) {
     t.match(labels.severity, /^(page|ticket)$/, alert)
     t.match(annotations, { summary: /.{20}/, description: /.{20}/ }, alert)
-    t.equal(annotations.runbook, `docs/operations.md#${alert.toLowerCase()}`)
+    t.equal(annotations.runbook, `docs/operations/monitoring.md#${alert.toLowerCase()}`)
     t.match(runbooks, `\n### ${alert}\n`)
   }
 })
