@@ -1,47 +1,66 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { Writable } from 'node:stream'
+import { PassThrough } from 'node:stream'
+import type { ClientConfig } from 'pg'
 import pgpass from 'pgpass'
 import type { PostgresHost, PostgresLocation } from '../../domain/database-location.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 
+const CONNECT_TIMEOUT_MS = 1000
+
+/** A server that vanishes while no statement is under way is noticed 10 s after this. */
+const KEEP_ALIVE_MS = 5000
+
+/** Everything that the driver needs for a connection. Rejects with OperatorError if a file in the settings cannot be used. */
+export async function clientConfig(location: PostgresLocation, { host, port }: PostgresHost): Promise<ClientConfig> {
+  const { database, user, tls } = location
+  const file = tls?.rootCertificateFile
+  // Undefined: the authorities that Node.js trusts.
+  const ca = file === undefined ? undefined : await readSetting('The file of sslrootcert', file)
+  return {
+    ...{ host, port, database, user },
+    password: await passwordFor(location, { host, port }),
+    // Not undefined: the driver would use PGSSLMODE.
+    ssl: tls ? { ca } : false,
+    application_name: 'token-server',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  }
+}
+
 /**
- * The password for a server, read again for every connection, for it may have changed: from DATABASE_PASSWORD_FILE, the URL
- * or PGPASSWORD, or PGPASSFILE. Undefined: there is none. Rejects with OperatorError where a file cannot be used.
+ * The password for a server: from DATABASE_PASSWORD_FILE, the URL or PGPASSWORD, or PGPASSFILE. Files are read again for every
+ * connection, since passwords change. Undefined: there is none. Rejects with OperatorError if a file cannot be used.
  */
 export async function passwordFor(
   { passwordFile, password, database, user }: PostgresLocation,
   { host, port }: PostgresHost,
 ): Promise<string | undefined> {
-  if (passwordFile !== undefined) return readPassword(passwordFile)
+  if (passwordFile !== undefined) {
+    return (await readSetting('DATABASE_PASSWORD_FILE', passwordFile)).replace(/\r?\n$/, '')
+  }
   if (password !== undefined) return password
-  const found = last.then(() => findPassword({ host, port, database, user }))
+  const found = last.then(() => findInPassfile({ host, port, database, user }))
   last = found.catch(() => {})
   return found
 }
 
-/** One after the other: there is one place for the warnings of all. */
+/** One search at a time: pgpass has one stream for all warnings. */
 let last: Promise<unknown> = Promise.resolve()
 
-async function findPassword(server: Parameters<typeof pgpass>[0]): Promise<string | undefined> {
-  const warnings: string[] = []
-  // Its words would go to standard error, where the log is.
-  pgpass.warnTo(
-    new Writable({
-      write(text, _, done) {
-        warnings.push(String(text))
-        done()
-      },
-    }),
-  )
+async function findInPassfile(server: Parameters<typeof pgpass>[0]): Promise<string | undefined> {
+  // Not standard error, where the log goes.
+  const warnings = new PassThrough({ encoding: 'utf8' })
+  pgpass.warnTo(warnings)
   const found = await new Promise<string | undefined>((done) => pgpass(server, done))
-  if (warnings.length > 0) throw new OperatorError(`PGPASSFILE is not used: ${warnings.join(' ').trim()}.`)
+  const text: string | null = warnings.read()
+  if (text !== null) throw new OperatorError(`PGPASSFILE is not used: ${text.trim()}.`)
   return found
 }
 
-async function readPassword(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new OperatorError(`DATABASE_PASSWORD_FILE, ${resolve(file)}, cannot be read: ${cause.code}.`)
+async function readSetting(name: string, file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new OperatorError(`${name}, ${resolve(file)}, cannot be read: ${cause.code}.`)
   })
-  return text.replace(/\r?\n$/, '')
 }

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../domain/store.ts'
 const LOCK_TIMEOUT = '55P03'
 const DEADLOCK = '40P01'
 
-/** What an operator can do about an error, by its SQLSTATE. */
+/** How an operator can fix an error, by its SQLSTATE. */
 const ADVICE: Record<string, string> = {
   '28000': 'look at pg_hba.conf',
   '28P01': 'look at DATABASE_PASSWORD_FILE, PGPASSWORD or PGPASSFILE',
@@ -19,71 +19,69 @@ const ADVICE: Record<string, string> = {
   [LOCK_TIMEOUT]: 'another node or command is changing the same, or a pg_dump uses it: wait until that has ended',
 }
 
-/** In the driver's message where the server asks for a password and there is none. */
+/** Part of the driver's message if the server asks for a password and there is none. */
 const NO_PASSWORD = 'client password must be a string'
 
-/** Data that the program or a stranger has sent: PostgreSQL repeats it in its message, and logs must not. */
+/** The class of errors about data, which PostgreSQL repeats in the message. Logs must not have it. */
 const DATA_EXCEPTION = '22'
 
 /** A server could not do something, and why. */
 export class PostgresUnavailable extends StoreUnavailable {
-  /** Whether it did not answer. It may be at work still. */
+  /** Whether the server did not answer. It may still be working. */
   readonly isSilent: boolean
-  /** Whether to try again is no use: the settings are wrong. */
-  readonly isWrong: boolean
-  /** The SQLSTATE, where the server has answered. */
+  /** Whether the settings are wrong, so that retrying is useless. */
+  readonly isMisconfigured: boolean
+  /** The SQLSTATE, if the server has answered. */
   readonly code: string | undefined
 
-  constructor(message: string, { isSilent = false, code = undefined as string | undefined, isWrong = false } = {}) {
+  constructor(
+    message: string,
+    details: Partial<Pick<PostgresUnavailable, 'isSilent' | 'isMisconfigured' | 'code'>> = {},
+  ) {
     super(message)
-    this.isSilent = isSilent
-    this.code = code
-    this.isWrong = isWrong
+    this.isSilent = details.isSilent ?? false
+    this.isMisconfigured = details.isMisconfigured ?? false
+    this.code = details.code
   }
 }
 
-/** The error for what a server, or the way to it, has answered. */
+/** The error for an answer of a server, or for a failure to reach it. */
 export function unavailable(
   { host, port }: PostgresHost,
   error: Error,
   { isSilent = false } = {},
 ): PostgresUnavailable {
-  // Of a name with several addresses: one for each.
+  // A host name with several addresses fails with one error for each.
   const cause: Error = error instanceof AggregateError ? error.errors[0] : error
   const code = cause instanceof DatabaseError ? cause.code : undefined
-  const text = cause.message
-  const advice = ADVICE[text.includes(NO_PASSWORD) ? '28P01' : (code ?? '')]
-  const message = `PostgreSQL at ${host}:${port}: ${said(text, code)}${advice ? ` (${advice})` : ''}`
-  // The cause is not kept. The message says what it says, and it has details, such as values of rows, that the log would print.
-  return new PostgresUnavailable(message, { isSilent, code, isWrong: isWrong(cause, code) })
+  const lacksPassword = cause.message.includes(NO_PASSWORD)
+  const advice = ADVICE[lacksPassword ? '28P01' : (code ?? '')]
+  const text = lacksPassword ? 'it asks for a password, and there is none' : describe(cause.message, code)
+  const message = `PostgreSQL at ${host}:${port}: ${text}${advice ? ` (${advice})` : ''}`
+  // Without the cause: its details, such as values of rows, would reach the log.
+  return new PostgresUnavailable(message, { isSilent, code, isMisconfigured: isMisconfiguration(cause, code) })
 }
 
-function said(text: string, code: string | undefined): string {
-  if (text.includes(NO_PASSWORD)) return 'it asks for a password, and there is none'
-  if (code === undefined) return text
-  return code.startsWith(DATA_EXCEPTION) ? `error ${code}` : `${code}, ${text}`
+function describe(message: string, code: string | undefined): string {
+  if (code === undefined) return message
+  return code.startsWith(DATA_EXCEPTION) ? `error ${code}` : `${code}, ${message}`
 }
 
-/** Whether a connection is refused for the settings: password, database, certificate. */
-function isWrong(cause: Error, code: string | undefined): boolean {
+/** Whether a connection is refused because of the settings: password, database, certificate. */
+function isMisconfiguration(cause: Error, code: string | undefined): boolean {
   if (code !== undefined) return /^(28|3D)/.test(code)
   if (cause.message.includes('does not support SSL') || cause.message.includes(NO_PASSWORD)) return true
-  // Errors of TLS have a code as those of the network have, but no system call.
+  // Errors of TLS have a code, like those of the network, but no system call.
   return 'code' in cause && !('syscall' in cause)
 }
 
-/** Whether others kept a lock for too long, so that it is worth trying again. */
+/** Whether others held a lock for too long, so that retrying makes sense. */
 export function isLockedOut(error: unknown): boolean {
   return error instanceof PostgresUnavailable && (error.code === LOCK_TIMEOUT || error.code === DEADLOCK)
 }
 
-/**
- * Whether another session may be better than this one after an error: the server ends, is not the primary any more, or it is
- * not known what it did.
- */
+/** Whether to open another session after an error: the server ends or is no longer the primary, or the outcome is unknown. */
 export function endsSession(cause: unknown): boolean {
-  if (!(cause instanceof DatabaseError)) return true
-  // By the code, and not by its severity, which is a word in the server's language.
-  const code = String(cause.code)
-  return code === '25006' || code.startsWith('57P') || code.startsWith('08')
+  // By the code: the severity is a word in the server's language.
+  return !(cause instanceof DatabaseError) || /^(25006|57P|08)/.test(String(cause.code))
 }

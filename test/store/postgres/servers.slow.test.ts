@@ -211,7 +211,7 @@ t.test('Session: while a commit waits for a standby no other one is sent', async
   }
   t.equal(await waiting(), 1)
   pair.standby.resume()
-  const primary = await keepPrimary(location, { timeout: 5000, monotonic: () => performance.now(), observe() {} })
+  const primary = await keepPrimary(location, { timeout: 5000, observe() {} })
   await primary.session()
   primary.close()
   await until(async () => (await waiting()) === 0)

@@ -8,8 +8,8 @@ import { OperatorError } from '../../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { backUpStore, restoreStore } from '../../../src/store/open.ts'
-import { unavailable } from '../../../src/store/postgres/explain.ts'
-import { passwordFor } from '../../../src/store/postgres/password.ts'
+import { passwordFor } from '../../../src/store/postgres/client-config.ts'
+import { unavailable } from '../../../src/store/postgres/errors.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { AUTHOR } from '../../support/on.ts'
@@ -25,8 +25,7 @@ import { newLocation, open } from './stores.ts'
 
 const server = await startDatabases()
 
-const begin = (location: PostgresLocation) =>
-  openSession(location, { monotonic: () => performance.now(), observe() {} })
+const begin = (location: PostgresLocation) => openSession(location, { observe() {} })
 
 t.test(
   'What is written: a warning at its end is no commit, an error leaves the session, and neither tells what was sent',
@@ -48,7 +47,7 @@ t.test(
 t.test('A name with several addresses that do not answer: the first one says why, and it is tried again', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:9'), { code: 'ECONNREFUSED', syscall: 'connect' })
   const error = unavailable({ host: 'two.example', port: 9 }, new AggregateError([refused, refused]))
-  t.match(error, { message: 'PostgreSQL at two.example:9: connect ECONNREFUSED ::1:9', isWrong: false })
+  t.match(error, { message: 'PostgreSQL at two.example:9: connect ECONNREFUSED ::1:9', isMisconfigured: false })
 })
 
 t.test('A login that fails leaves no connection behind', async (t) => {
