@@ -42,7 +42,12 @@ export async function singleValue<Value>(rows: Promise<unknown[][]>): Promise<Va
 
 /** Turns rows into objects. The names are those of the columns, in order. */
 export function toObjects<Item>(rows: readonly unknown[][], ...names: (keyof Item)[]): Item[] {
-  return rows.map((row) => Object.fromEntries(names.map((name, nth) => [name, row[nth]])) as Item)
+  return rows.map((row) => {
+    const item: Partial<Record<keyof Item, unknown>> = {}
+    // Object.fromEntries takes four times as long, which a search of all names would notice.
+    for (const [nth, name] of names.entries()) item[name] = row[nth]
+    return item as Item
+  })
 }
 
 /** Encodes names for `texts_of`. Names with NUL, which PostgreSQL cannot store, are left out: no row has one. */
