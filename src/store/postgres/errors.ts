@@ -10,13 +10,13 @@ const ADVICE: Record<string, string> = {
   '28000': 'look at pg_hba.conf',
   '28P01': 'look at DATABASE_PASSWORD_FILE, PGPASSWORD or PGPASSFILE',
   '3D000': 'create the database',
-  '42501': 'the role needs more rights; tables are made and changed by the owner: run migrate as that',
+  '42501': 'the role needs more rights; only the owner creates and changes tables: run migrate as the owner',
   '42P01': 'a table is missing: run migrate',
   '53100': 'its disk is full',
   '53300':
     'too many connections: raise max_connections, or the CONNECTION LIMIT of the role, or use fewer nodes or workers',
   '25006': 'it is read-only',
-  [LOCK_TIMEOUT]: 'another node or command is changing the same, or a pg_dump uses it: wait until that has ended',
+  [LOCK_TIMEOUT]: 'another node or command is changing the same data, or a pg_dump reads it: wait until that has ended',
 }
 
 /** Part of the driver's message if the server asks for a password and there is none. */

@@ -21,8 +21,6 @@ interface SessionOptions {
   observe: Observer
 }
 
-type RoundTrip = Extract<Measurement, { type: 'round trip' }>
-
 /**
  * A process's connections to the primary, one for each kind of work, all to the same server: when one breaks, all are closed.
  */
@@ -38,7 +36,7 @@ export async function openSession(
   const { promise: over, resolve: end } = Promise.withResolvers<PostgresUnavailable>()
   void over.then(reads.destroy)
   try {
-    // A statement that waits for a standby or a table goes on when its client is gone. One such statement is enough.
+    // A statement that waits for a standby or a locked table stays when its client disconnects. This session adds no other.
     if ((await singleValue(reads.ask(sql.countStuck, [], TIMEOUT_MS))) !== 0) {
       throw newReason('commits wait for a standby that does not answer, or statements for a locked table')
     }
@@ -63,7 +61,7 @@ export async function openSession(
   }
 
   /** Reports how long each answer took, or was waited for in vain. */
-  function timed(connection: Connection, kind: RoundTrip['kind']): Connection {
+  function timed(connection: Connection, kind: Extract<Measurement, { kind: unknown }>['kind']): Connection {
     return {
       ...connection,
       async ask<Row extends unknown[]>(statement: string, values: unknown[], timeout: number): Promise<Row[]> {
@@ -108,7 +106,7 @@ function createSession(
     return rows
   }
 
-  /** Commits nothing. The answer shows whether this is still the same server, and whether its commits are durable. */
+  /** Makes an empty commit. The answer shows whether this is still the same server, and whether its commits are durable. */
   async function prove(): Promise<void> {
     const [row] = await write(sql.heartbeat, [])
     const [, synchronousCommit, serverStartedAt] = row as [unknown, string, string]
@@ -127,7 +125,7 @@ function createSession(
     cache: createRegistryCache(),
     /**
      * Throws StoreUnavailable unless it is certain that this server is still the primary. One that was cut off from the others
-     * still answers reads, without what is revoked on the next primary, but its commits do not return.
+     * still answers reads, without the revocations on the next primary, but its commits do not return.
      */
     assertPrimary(): void {
       if (!isProven()) throw newReason('it is not certain that it is the primary still')
