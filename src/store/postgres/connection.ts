@@ -62,9 +62,14 @@ export async function connect(location: PostgresLocation, host: PostgresHost) {
     const timer = setTimeout(() => {
       immediate = setImmediate(giveUp)
     }, timeout)
+    // Without a name: named statements would need a PgBouncer that supports them (docs/adr/0018).
+    const query = { text, values, rowMode: 'array', types: { getTypeParser: parserOf } } as const
+    const answer = client.query<Row>(query).finally(() => {
+      clearTimeout(timer)
+      clearImmediate(immediate)
+    })
     try {
-      // Without a name: named statements would need a PgBouncer that supports them (docs/adr/0018).
-      const { rows } = await client.query<Row>({ text, values, rowMode: 'array', types: { getTypeParser: parserOf } })
+      const { rows } = await answer
       // An answer with a warning is not a success: its changes may be on this server only.
       if (warning !== undefined) throw new Error(warning)
       return rows
@@ -72,9 +77,6 @@ export async function connect(location: PostgresLocation, host: PostgresHost) {
       const error = brokenBecause ?? unavailable(host, cause as Error)
       if (endsSession(cause)) destroy(error)
       throw error
-    } finally {
-      clearTimeout(timer)
-      clearImmediate(immediate)
     }
   }
 

@@ -45,10 +45,12 @@ export async function migrate(
     await assertEmpty()
     throw new NoStore(`The database ${place} is empty`)
   }
-  for (let tries = 1; ; tries++) {
+  let tries = 0
+  for (;;) {
     try {
       return await migrateOnce()
     } catch (error) {
+      tries++
       if (!isLockedOut(error) || tries === maxTries) throw error
     }
     await ask(sql.rollback)

@@ -27,9 +27,10 @@ export async function keepPrimary(
   let current: Session | undefined
   /** Why there is no session. */
   let reason: unknown
-  /** Settles when calls without a session need not wait any longer. */
+  /** Resolves when the next session is open, or waiting for it takes too long. */
   let replacement: Promise<unknown> | undefined
   const closing = new AbortController()
+  const closed = Promise.withResolvers<PostgresUnavailable>()
 
   const first = await open(performance.now() + timeout)
   // Rejects when the store is closed while there is no session.
@@ -49,30 +50,23 @@ export async function keepPrimary(
   }
 
   async function keep(first: Session): Promise<never> {
-    for (let session = first; ; ) {
+    let session = first
+    for (;;) {
       current = session
-      // The store may have been closed while the session was being opened.
-      if (closing.signal.aborted) session.end(CLOSED)
-      const loss = await session.ended
+      // Also if the store was closed while the session was being opened.
+      const loss = await Promise.race([closed.promise, session.ended])
+      session.end(loss)
       current = undefined
       reason = loss
       closing.signal.throwIfAborted()
       observe({ type: 'database lost', err: loss })
       const next = open()
       // A server that did not answer is rarely back so soon.
-      if (!loss.isSilent) waitFor(next)
+      const tooLong = loss.isSilent ? undefined : sleep(REPLACEMENT_MS, undefined, { signal: closing.signal })
+      replacement = Promise.race([next, tooLong]).catch(() => {})
       session = await next
       observe({ type: 'database found', host: session.host })
     }
-  }
-
-  function waitFor(next: Promise<Session>): void {
-    const tooLong = sleep(REPLACEMENT_MS, undefined, { signal: closing.signal })
-    replacement = Promise.race([next, tooLong])
-      .catch(() => {})
-      .finally(() => {
-        replacement = undefined
-      })
   }
 
   return {
@@ -85,7 +79,7 @@ export async function keepPrimary(
     close(): void {
       reason = CLOSED
       closing.abort()
-      current?.end(CLOSED)
+      closed.resolve(CLOSED)
     },
   }
 }

@@ -38,7 +38,7 @@ function* record(refusals: readonly RefusalCount[]): Work<void> {
   // PostgreSQL refuses to change a row twice in one statement, so the nth refusals of all rows share one.
   const perRow = [...Map.groupBy(refusals.map(toRow), rowKey).values()]
   for (let nth = 0; perRow.some((refusals) => nth in refusals); nth++) {
-    const rows = perRow.flatMap((refusals) => refusals[nth] ?? [])
+    const rows = perRow.flatMap((refusals) => refusals.slice(nth, nth + 1))
     for (const [owner] of yield* ask<[owner: number]>(sql.recordRefusals, [rowsJson(rows)])) owners.add(owner)
   }
   const { known, unknown } = MAX_REFUSALS
