@@ -50,13 +50,11 @@ export function createCommands(primary: Primary, lockTimeout: number) {
       return action(ask)
     })
 
-  const transactBehind =
-    (lock: string) =>
-    <Result>(begin: () => Work<Result>) =>
-      inTransaction(async (ask) => {
-        await ask(lock)
-        return runWork(begin(), ask)
-      })
+  const transactBehind = <Result>(lock: string, begin: () => Work<Result>) =>
+    inTransaction(async (ask) => {
+      await ask(lock)
+      return runWork(begin(), ask)
+    })
 
   return {
     ask: ((statement, values) => enqueue((ask) => ask(statement, values))) as Ask,
@@ -79,9 +77,9 @@ export function createCommands(primary: Primary, lockTimeout: number) {
 
     inTransaction,
     /** Changes the registry or operators in one transaction. Only one node at a time does. */
-    transact: transactBehind(sql.lockRegistry),
+    transact: <Result>(begin: () => Work<Result>) => transactBehind(sql.lockRegistry, begin),
     /** Changes refusals. Only one node at a time does, so that two never wait for each other's rows in a deadlock. */
-    transactInBackground: transactBehind(sql.lockRefusals),
+    transactInBackground: <Result>(begin: () => Work<Result>) => transactBehind(sql.lockRefusals, begin),
   }
 }
 
