@@ -1,46 +1,39 @@
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import { createSharedInspector, type Inspector, judgeSchema } from '../inspect.ts'
-import { PostgresUnavailable } from './explain.ts'
+import { singleValue } from '../shared/work.ts'
+import { askWithin } from './connection.ts'
+import { PostgresUnavailable } from './errors.ts'
 import { findPrimary } from './find-primary.ts'
-import { latestVersion } from './migrate.ts'
+import { latestVersion, schemaVersion } from './migrate.ts'
 import * as sql from './statements/session.ts'
 
-/** How long a statement may take, in milliseconds. */
-const TIMEOUT_MS = 5000
+const STATEMENT_TIMEOUT_MS = 5000
 
-const ENDED = new PostgresUnavailable('the examination has ended')
-
-/** Connects to the primary to look at it. Rejects with StoreUnavailable or OperatorError. */
+/** Connects to the primary for a read-only view. Rejects with StoreUnavailable or OperatorError. */
 export async function inspectPostgres(location: PostgresLocation): Promise<Inspector> {
   const { connection } = await findPrimary(location)
-
-  /** The only value of the only row; undefined: there is no row. */
-  async function value<Value>(statement: string): Promise<Value | undefined> {
-    const [row] = await connection.ask<[Value]>(statement, [], TIMEOUT_MS)
-    return row?.[0]
-  }
+  const ask = askWithin(connection, STATEMENT_TIMEOUT_MS)
 
   return {
-    software: async () => `PostgreSQL ${await value<string>(sql.serverVersion)}`,
+    software: async () => `PostgreSQL ${await singleValue<string>(ask(sql.serverVersion))}`,
 
     async schema() {
-      const isThere = await value<boolean>(sql.findMigrations)
-      const version = isThere ? ((await value<number>(sql.schemaVersion)) as number) : 0
-      const oldestProgram = isThere ? await value<string>(sql.oldestProgram) : undefined
-      const theirs = !isThere && (await value<number>(sql.countTables)) !== 0
-      return judgeSchema({ version, latest: latestVersion(), oldestProgram }, { theirs })
+      const version = await schemaVersion(ask)
+      const oldestProgram = version === undefined ? undefined : await singleValue<string>(ask(sql.oldestProgram))
+      const theirs = version === undefined && (await singleValue(ask(sql.countTables))) !== 0
+      return judgeSchema({ version: version ?? 0, latest: latestVersion(), oldestProgram }, { theirs })
     },
 
     move: async () => undefined,
 
     async clockOffset() {
       const before = Date.now()
-      const theirs = (await value<number>(sql.clock)) as number
-      return theirs - (before + Date.now()) / 2
+      const time = await singleValue<number>(ask(sql.clock))
+      return time - (before + Date.now()) / 2
     },
 
-    ...createSharedInspector((statement, values = []) => connection.ask(statement, values, TIMEOUT_MS)),
+    ...createSharedInspector(ask),
     lastBackupAt: async () => undefined,
-    close: () => connection.destroy(ENDED),
+    close: () => connection.destroy(new PostgresUnavailable('the inspection has ended')),
   }
 }

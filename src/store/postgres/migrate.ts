@@ -3,57 +3,66 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
 import { NoStore } from '../opened.ts'
-import type { Connection } from './connection.ts'
-import { isLockedOut } from './explain.ts'
+import { singleValue } from '../shared/work.ts'
+import { type Ask, askWithin, type Connection } from './connection.ts'
+import { isLockedOut } from './errors.ts'
 import * as sql from './statements/session.ts'
-import { begin, commit, rollback, setLockTimeout } from './statements/session.ts'
 
 const FOLDER = new URL('../../../migrations/postgres/', import.meta.url)
 
-/** How long one of the steps may take: a table may have many rows. */
-const TIMEOUT_MS = 30 * 60_000
+/** Long, for tables with many rows. */
+const STATEMENT_TIMEOUT_MS = 30 * 60_000
 
 /**
- * How long it is waited for those who use a table that is to be changed, such as a pg_dump. All who come later wait behind it:
- * shorter than they wait for an answer, but longer than the second after which an autovacuum makes way.
+ * How long an attempt waits for others that use a table, such as a pg_dump. All later statements on the table wait behind it: so
+ * it is shorter than requests wait for an answer, but longer than the second after which an autovacuum gives way.
  */
 const LOCK_TIMEOUT = '1200ms'
 
-/** How often it is tried to lock the tables that change, and the pause between two tries: all in all a minute. */
+/** How often it tries to lock the tables that change, and the pause in between: about a minute in total. */
 const MAX_TRIES = 12
 const PAUSE_MS = 4000
 
 /**
- * Brings a database to this program's version: each migrations/postgres/NNNN_name.sql once, in order, all in one transaction
- * behind a lock, so of several nodes one migrates and the others find it done. A database that a newer program has migrated
- * stays as it is. Rejects with OperatorError where that needs a newer program than this one, where it is another program's,
- * and where it is empty and nothing is to be made; then the connection may be in a transaction still.
+ * Migrates a database to this program's version: each migrations/postgres/NNNN_name.sql once, in order, all in one transaction
+ * behind a lock, so that one of several nodes migrates and the others find it done. A database that a newer program has migrated
+ * stays as it is. Rejects with OperatorError if it requires a newer program than this one, belongs to another program, or is
+ * empty and `create` is false. The connection may then still be in a transaction.
  */
 export async function migrate(
   connection: Connection,
   { folder = FOLDER, program = VERSION, create = true, place = 'that was opened', maxTries = MAX_TRIES } = {},
 ): Promise<{ from: number; to: number }> {
-  const ask = <Row extends unknown[]>(statement: string, values: unknown[] = []) =>
-    connection.ask<Row>(statement, values, TIMEOUT_MS)
+  const ask = askWithin(connection, STATEMENT_TIMEOUT_MS)
   const migrations = readMigrations(folder)
   const latest = migrations.length
-  const found = await versionOf()
-  if (found < latest) {
-    if (found === 0 && !create) {
-      await assertEmpty()
-      throw new NoStore(`The database ${place} is empty`)
-    }
-    return tryAgain(migrateOnce, () => ask(rollback), maxTries)
+  const found = (await schemaVersion(ask)) ?? 0
+  if (found >= latest) {
+    await assertAllowed(found)
+    return { from: found, to: found }
   }
-  await assertAllowed(found)
-  return { from: found, to: found }
+  if (found === 0 && !create) {
+    await assertEmpty()
+    throw new NoStore(`The database ${place} is empty`)
+  }
+  let tries = 0
+  for (;;) {
+    try {
+      return await migrateOnce()
+    } catch (error) {
+      tries++
+      if (!isLockedOut(error) || tries === maxTries) throw error
+    }
+    await ask(sql.rollback)
+    await sleep(PAUSE_MS)
+  }
 
   async function migrateOnce(): Promise<{ from: number; to: number }> {
-    await ask(begin)
+    await ask(sql.begin)
     await ask(sql.lockMigrations)
-    await ask(setLockTimeout, [LOCK_TIMEOUT])
-    // Another node may have been faster, also a newer one.
-    const current = await versionOf()
+    await ask(sql.setLockTimeout, [LOCK_TIMEOUT])
+    // Another node, maybe a newer one, may have been faster.
+    const current = (await schemaVersion(ask)) ?? 0
     await assertAllowed(current)
     if (current === 0) {
       await assertEmpty()
@@ -64,51 +73,27 @@ export async function migrate(
       await ask(statements)
       await ask(sql.insertMigration, [at + 1, name])
     }
-    await ask(commit)
+    await ask(sql.commit)
     return { from: current, to: Math.max(current, latest) }
-  }
-
-  async function versionOf(): Promise<number> {
-    const isThere = await one<boolean>(sql.findMigrations)
-    return isThere ? one<number>(sql.schemaVersion) : 0
-  }
-
-  async function one<Value>(statement: string): Promise<Value> {
-    const [row] = await ask<[Value]>(statement)
-    return (row as [Value])[0]
   }
 
   async function assertAllowed(version: number): Promise<void> {
     if (version <= latest) return
-    assertMayRun({ version, latest, oldestProgram: await one<string>(sql.oldestProgram), program })
+    assertMayRun({ version, latest, oldestProgram: await singleValue<string>(ask(sql.oldestProgram)), program })
   }
 
   async function assertEmpty(): Promise<void> {
-    if ((await one<number>(sql.countTables)) === 0) return
+    if ((await singleValue(ask(sql.countTables))) === 0) return
     throw new OperatorError('The database has tables of another program: name another database in DATABASE_URL.')
   }
+}
+
+/** The version of a database's schema. Undefined: the database has none. */
+export async function schemaVersion(ask: Ask): Promise<number | undefined> {
+  return (await singleValue<boolean>(ask(sql.findMigrations))) ? singleValue(ask(sql.schemaVersion)) : undefined
 }
 
 /** The version that this program migrates a database to. */
 export function latestVersion(): number {
   return readMigrations(FOLDER).length
-}
-
-/** Tries something until others leave it the locks that it needs. */
-async function tryAgain<Result>(
-  attempt: () => Promise<Result>,
-  rollBack: () => Promise<unknown>,
-  maxTries: number,
-): Promise<Result> {
-  let tries = 0
-  for (;;) {
-    try {
-      return await attempt()
-    } catch (error) {
-      tries++
-      if (!isLockedOut(error) || tries === maxTries) throw error
-    }
-    await rollBack()
-    await sleep(PAUSE_MS)
-  }
 }

@@ -1,10 +1,15 @@
 import { NODE_FORGOTTEN_MS, type ServerNode } from '../../domain/statistics.ts'
 import type { Nodes } from '../../domain/store.ts'
+import { toObjects } from '../shared/work.ts'
 import type { Commands } from './commands.ts'
 
-// The servers that share this database.
+/** The columns of `listNodes`. */
+const COLUMNS = [
+  ...(['id', 'name', 'version', 'startedAt', 'lastSeenAt'] as const),
+  ...(['expected', 'serving', 'tokens', 'checks', 'refusals'] as const),
+]
 
-// Also deletes earlier runs of the node (same name, not seen since this one started), and nodes that were not seen for a day.
+// Also deletes earlier runs of the node (same name, not seen since this one started) and nodes that were not seen for a day.
 const recordNode = `
   WITH forgotten AS (
     DELETE FROM nodes
@@ -28,8 +33,7 @@ const listNodes = `
    ORDER BY last_seen_at DESC
    LIMIT $1`
 
-const deleteNode = `
-  DELETE FROM nodes WHERE id = $1::uuid`
+const deleteNode = 'DELETE FROM nodes WHERE id = $1::uuid'
 
 /** The servers that share the database. Runs in the background, so that no request waits for it. */
 export function createNodes({ askInBackground }: Commands): Nodes {
@@ -40,26 +44,15 @@ export function createNodes({ askInBackground }: Commands): Nodes {
       const values = [id, name, version, startedAt, lastSeenAt, expected, serving, tokens, checks, refusals]
       await askInBackground(recordNode, [...values, lastSeenAt - NODE_FORGOTTEN_MS])
     },
-    list: async (limit) => (await askInBackground<Row>(listNodes, [limit])).map(toNode),
+    async list(limit) {
+      type Row = Omit<ServerNode, 'workers' | 'lastMinute'> & ServerNode['workers'] & ServerNode['lastMinute']
+      const rows = toObjects<Row>(await askInBackground(listNodes, [limit]), ...COLUMNS)
+      return rows.map(({ expected, serving, tokens, checks, refusals, ...rest }) => ({
+        ...rest,
+        workers: { expected, serving },
+        lastMinute: { tokens, checks, refusals },
+      }))
+    },
     remove: async (id) => void (await askInBackground(deleteNode, [id])),
   }
-}
-
-type Row = [
-  id: string,
-  name: string,
-  version: string,
-  startedAt: number,
-  lastSeenAt: number,
-  expected: number,
-  serving: number,
-  tokens: number,
-  checks: number,
-  refusals: number,
-]
-
-function toNode(row: Row): ServerNode {
-  const [id, name, version, startedAt, lastSeenAt, expected, serving, tokens, checks, refusals] = row
-  const lastMinute = { tokens, checks, refusals }
-  return { id, name, version, startedAt, lastSeenAt, workers: { expected, serving }, lastMinute }
 }

@@ -2,132 +2,89 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
-import type { Clock } from '../../domain/time.ts'
-import { PostgresUnavailable } from './explain.ts'
+import { PostgresUnavailable } from './errors.ts'
 import { openSession, type Session } from './session.ts'
 
-/** Between two tries to open a session; with some chance in it, so that many nodes do not come at once. */
+/** The pause between two attempts to open a session; random, so that many nodes do not retry at the same time. */
 const RETRY_MS = 100
 const RETRY_JITTER_MS = 300
 
-/** How long calls wait for the next session when one has broken: most are replaced before anybody notices. */
-const PATIENCE_MS = 400
+/** How long calls wait for the next session after one has broken: most are replaced within that time. */
+const REPLACEMENT_MS = 400
 
 const CLOSED = new PostgresUnavailable('the store is closed')
 
-export interface Primary {
-  /** The session to work with. Rejects with StoreUnavailable where there is none, soon or at once. */
-  session(): Promise<Session>
-  close(): void
-}
-
-interface PrimaryOptions {
-  /** How long the first session is tried to be opened. Milliseconds. */
-  timeout: number
-  monotonic: Clock
-  observe: Observer
-}
+export type Primary = Awaited<ReturnType<typeof keepPrimary>>
 
 /**
- * Keeps a session with the primary: when it has ended, the next one is opened as soon as that is possible. Resolves when the
- * first one is there. Rejects with StoreUnavailable or OperatorError where there is none in time, or where trying again is no
- * use.
+ * Keeps a session with the primary, and replaces it whenever it ends. Resolves when the first session is open. Rejects with
+ * StoreUnavailable or OperatorError if none can be opened within `timeout` milliseconds, or if retrying is useless.
  */
 export async function keepPrimary(
   location: PostgresLocation,
-  { timeout, monotonic, observe }: PrimaryOptions,
-): Promise<Primary> {
+  { timeout, observe }: { timeout: number; observe: Observer },
+) {
   let current: Session | undefined
   /** Why there is no session. */
   let reason: unknown
+  /** Resolves when the next session is open, or waiting for it takes too long. */
+  let replacement: Promise<unknown> | undefined
   const closing = new AbortController()
-  const { promise: closed, resolve: close } = Promise.withResolvers<PostgresUnavailable>()
-  const next = createNext(closed)
+  const closed = Promise.withResolvers<PostgresUnavailable>()
 
-  const deadline = monotonic() + timeout
-  const first = await open((error) => isFinal(error) || monotonic() > deadline)
-  // Rejects when it is closed while there is no session.
+  const first = await open(performance.now() + timeout)
+  // Rejects when the store is closed while there is no session.
   void keep(first).catch(() => {})
 
-  /** Opens a session, however often that has to be tried, unless `isOver` says of an error that it was the last one. */
-  async function open(isOver: (error: unknown) => boolean): Promise<Session> {
+  /** Opens a session, with any number of attempts. With a deadline, also rejects if the settings are wrong. */
+  async function open(deadline?: number): Promise<Session> {
     for (;;) {
       try {
-        return await openSession(location, { monotonic, observe })
+        return await openSession(location, { observe })
       } catch (error) {
         reason = error
-        if (isOver(error)) throw error
+        if (deadline !== undefined && (isFinal(error) || performance.now() > deadline)) throw error
       }
       await sleep(RETRY_MS + Math.random() * RETRY_JITTER_MS, undefined, { signal: closing.signal })
     }
   }
 
   async function keep(first: Session): Promise<never> {
-    for (let session = first; ; ) {
+    let session = first
+    for (;;) {
       current = session
-      next.resolve(session)
-      // Closed: maybe while it was being opened.
-      const loss = await Promise.race([closed, session.ended])
+      // Also if the store was closed while the session was being opened.
+      const loss = await Promise.race([closed.promise, session.ended])
       session.end(loss)
       current = undefined
       reason = loss
       closing.signal.throwIfAborted()
       observe({ type: 'database lost', err: loss })
-      if (!loss.isSilent) next.begin(loss)
-      session = await open(() => false)
+      const next = open()
+      // A server that did not answer is rarely back so soon.
+      const tooLong = loss.isSilent ? undefined : sleep(REPLACEMENT_MS, undefined, { signal: closing.signal })
+      replacement = Promise.race([next, tooLong]).catch(() => {})
+      session = await next
       observe({ type: 'database found', host: session.host })
     }
   }
 
   return {
-    async session() {
+    /** The session to work with. Rejects with StoreUnavailable if there is none, at once or after a short wait. */
+    async session(): Promise<Session> {
+      if (!current) await replacement
       if (current) return current
-      const awaited = next.session()
-      if (awaited) return awaited
       throw reason instanceof StoreUnavailable ? reason : new StoreUnavailable((reason as Error).message)
     },
-    close() {
+    close(): void {
+      reason = CLOSED
       closing.abort()
-      next.end()
-      close(CLOSED)
+      closed.resolve(CLOSED)
     },
   }
 }
 
-/** The next session, while it is worth waiting for. */
-function createNext(closed: Promise<PostgresUnavailable>) {
-  let waiting: PromiseWithResolvers<Session> | undefined
-  let patience: NodeJS.Timeout | undefined
-
-  function end(): void {
-    clearTimeout(patience)
-    waiting = undefined
-  }
-
-  return {
-    /** Undefined: do not wait for one. */
-    session: () => waiting?.promise,
-
-    begin(loss: PostgresUnavailable): void {
-      const started = Promise.withResolvers<Session>()
-      started.promise.catch(() => {})
-      void closed.then(started.reject)
-      waiting = started
-      patience = setTimeout(() => {
-        started.reject(loss)
-        end()
-      }, PATIENCE_MS)
-    },
-
-    resolve(session: Session): void {
-      waiting?.resolve(session)
-      end()
-    },
-    end,
-  }
-}
-
-/** Whether trying again is no use: the settings are wrong, or there is a bug. */
+/** Whether retrying is useless: the settings are wrong, or there is a bug. */
 function isFinal(error: unknown): boolean {
-  return !(error instanceof StoreUnavailable) || (error instanceof PostgresUnavailable && error.isWrong)
+  return !(error instanceof StoreUnavailable) || (error instanceof PostgresUnavailable && error.isMisconfigured)
 }

@@ -2,11 +2,12 @@ import { CLOCKS_APART } from '../../domain/operator.ts'
 import type { Purgeable, Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
 import { hourOf } from '../../domain/usage.ts'
-import { type Commands, numberOf } from './commands.ts'
+import { singleValue } from '../shared/work.ts'
+import type { Commands } from './commands.ts'
 
-// Rows that are being changed are skipped: they are left to the next purge.
+// Rows that are locked are left to the next purge.
 
-// The lock: one node at a time.
+// Behind a lock, so that only one node does it at a time.
 const purgeTokens = `
   WITH expired AS MATERIALIZED (
     SELECT id
@@ -94,8 +95,8 @@ const IN_BACKGROUND: Record<Exclude<Purgeable, 'tokens'>, string> = {
 /** Deletes old rows. */
 export function createPurge({ ask, askInBackground }: Commands): Store['purge'] {
   return (what, before, limit) => {
-    if (what === 'tokens') return numberOf(ask(purgeTokens, [firstTokenIdAt(before).toString('hex'), limit]))
+    if (what === 'tokens') return singleValue(ask(purgeTokens, [firstTokenIdAt(before).toString('hex'), limit]))
     const from = what === 'token counts' ? hourOf(before) : before
-    return numberOf(askInBackground(IN_BACKGROUND[what], [from, limit]))
+    return singleValue(askInBackground(IN_BACKGROUND[what], [from, limit]))
   }
 }

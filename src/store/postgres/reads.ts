@@ -1,7 +1,7 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
-import { type FoundToken, StoreUnavailable } from '../../domain/store.ts'
+import { type FoundToken, type Store, StoreUnavailable } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
-import type { Clock } from '../../domain/time.ts'
+import { CLOCK_TOLERANCE } from '../../domain/time.ts'
 import { tokenIdText } from '../../domain/token.ts'
 import { createBatch } from '../batch.ts'
 import { type Ask, arrayOf } from './connection.ts'
@@ -16,17 +16,9 @@ const READ_TURNS = 9
 /** How many requests may wait for an answer. */
 const MAX_READS = 8192
 
-/** A round trip that took longer says too little about the database's clock. Milliseconds. */
-const SHORT_MS = 500
+/** A longer round trip says too little about the database's clock. */
+const MAX_CLOCK_ROUND_TRIP_MS = 500
 
-export type Reads = ReturnType<typeof createReads>
-
-interface ReadsOptions {
-  primary: Primary
-  now: Clock
-}
-
-/** What can be asked for. */
 type Read =
   | { type: 'token'; id: Buffer; idText: string }
   | { type: 'application'; clientId: string }
@@ -45,15 +37,17 @@ type TokenRow = [
   revokedAt: number | null,
 ]
 
-/** The answer has to be read first. */
-const PENDING = Symbol('pending')
+type Reads = Pick<
+  Store,
+  'findToken' | 'findApplication' | 'findSuite' | 'mostImportedSecrets' | 'ping' | 'backlog' | 'clockOffset'
+>
 
 /**
- * What a check and an authentication read. All that come while a round trip is under way are one statement, the next one: so
- * each of them sees what was answered before it came. Tokens are read each time; applications and suites are cached for as
- * long as the registry has the version that comes with the tokens (docs/adr/0018).
+ * The reads of a check and an authentication. All that arrive while a round trip is under way share the next one, which is one
+ * statement: so each sees what was answered before it arrived. Tokens are read each time. Applications and suites are cached for
+ * as long as the registry has the version that comes with the tokens (docs/adr/0018). `database`: its place, for messages.
  */
-export function createReads({ primary, now }: ReadsOptions) {
+export function createReads(primary: Primary, database: string): Reads {
   /** By how many milliseconds the database's clock is ahead. */
   let clockOffset: number | undefined
 
@@ -66,43 +60,56 @@ export function createReads({ primary, now }: ReadsOptions) {
       const tokens = await readTokens(session, ask, reads)
       if (reads.some(({ type }) => type === 'most imported secrets')) await readMostImportedSecrets(session, ask)
       const answers = reads.map((read) => answer(read, tokens, session.cache))
-      const pending = reads.filter((_, at) => answers[at] === PENDING)
+      const pending = reads.filter((_, at) => answers[at] === undefined)
       if (pending.length > 0) {
         const registry = await readRegistry(session.cache, ask, wantedBy(pending, tokens))
         for (const [at, read] of reads.entries())
-          if (answers[at] === PENDING) answers[at] = answer(read, tokens, registry)
+          if (answers[at] === undefined) answers[at] = answer(read, tokens, registry)
       }
       session.assertPrimary()
-      return answers
+      return answers.map((answer) => answer ?? undefined)
     },
     { maxTurns: READ_TURNS, maxItems: MAX_READS },
   )
 
+  const checkAnswers = () => read({ type: 'nothing' })
+
   async function readTokens({ cache }: Session, ask: Ask, reads: readonly Read[]): Promise<Map<string, TokenRow>> {
     const ids = reads.flatMap((read) => (read.type === 'token' ? [read.idText] : []))
-    const sentAt = now()
+    const sentAt = Date.now()
     const rows =
       ids.length === 0 ? await ask<TokenRow>(sql.readVersion) : await ask<TokenRow>(sql.readTokens, [arrayOf(ids)])
-    const took = now() - sentAt
+    const took = Date.now() - sentAt
     if (!rows[0]) throw new StoreUnavailable('the table changes has no row: was it restored without its contents?')
     const [version, clock] = rows[0]
     cache.moveTo(version)
-    if (took < SHORT_MS) clockOffset = clock - sentAt - took / 2
+    if (took < MAX_CLOCK_ROUND_TRIP_MS) clockOffset = clock - sentAt - took / 2
     return new Map(rows.flatMap((row) => (row[2] === null ? [] : [[row[2], row]])))
   }
 
   return {
-    token: (id: Buffer) => read({ type: 'token', id, idText: tokenIdText(id) }) as Promise<FoundToken | undefined>,
-    application: (clientId: string) => read({ type: 'application', clientId }) as Promise<Application | undefined>,
-    suite: (suiteId: string) => read({ type: 'suite', suiteId }) as Promise<Suite | undefined>,
+    findToken: (id) => read({ type: 'token', id, idText: tokenIdText(id) }) as Promise<FoundToken | undefined>,
+    findApplication: (clientId) => read({ type: 'application', clientId }) as Promise<Application | undefined>,
+    findSuite: (suiteId) => read({ type: 'suite', suiteId }) as Promise<Suite | undefined>,
     mostImportedSecrets: () => read({ type: 'most imported secrets' }) as Promise<number>,
-    /** Resolves when the database answers. */
-    nothing: () => read({ type: 'nothing' }) as Promise<undefined>,
     clockOffset: () => clockOffset,
+
+    async ping() {
+      await checkAnswers()
+      // NaN, and so not too far apart, while the offset is unknown.
+      const apart = Math.round(Math.abs(Number(clockOffset)))
+      if (!(apart > CLOCK_TOLERANCE)) return
+      throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: set them by NTP`)
+    },
+
+    async backlog() {
+      await checkAnswers()
+      return undefined
+    },
   }
 }
 
-/** Sends statements of a batch, which have some milliseconds together. */
+/** Sends the statements of one batch, which share a time-out in milliseconds. */
 function askUntil({ reads }: Session, timeout: number): Ask {
   const deadline = performance.now() + timeout
   return (statement, values = []) => reads.ask(statement, values, Math.max(deadline - performance.now(), 1))
@@ -116,7 +123,7 @@ async function readMostImportedSecrets({ cache }: Session, ask: Ask): Promise<vo
   cache.mostImportedSecrets = most
 }
 
-/** The answer as far as this view of the registry has it. */
+/** The answer if this view of the registry has it. Null: what was asked for does not exist. Undefined: it must be read first. */
 function answer(
   read: Read,
   tokens: Map<string, TokenRow>,
@@ -125,25 +132,21 @@ function answer(
   switch (read.type) {
     case 'token': {
       const row = tokens.get(read.idText)
-      if (!row) return undefined
+      if (!row) return null
       const application = registry.applicationOf(row[4])
       return application === undefined
-        ? PENDING
+        ? undefined
         : { stored: toToken(read.id, row), application: application ?? undefined }
     }
     case 'application':
-      return orPending(registry.application(read.clientId))
+      return registry.application(read.clientId)
     case 'suite':
-      return orPending(registry.suite(read.suiteId))
+      return registry.suite(read.suiteId)
     case 'most imported secrets':
       return registry.mostImportedSecrets
     case 'nothing':
-      return undefined
+      return null
   }
-}
-
-function orPending<Value>(value: Value | null | undefined): Value | undefined | typeof PENDING {
-  return value === undefined ? PENDING : (value ?? undefined)
 }
 
 function wantedBy(reads: readonly Read[], tokens: Map<string, TokenRow>): Wanted {

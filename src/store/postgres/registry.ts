@@ -1,10 +1,10 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { createCache, isLong, MISS_CAPACITY, onItsOwn } from '../cache.ts'
-import { type Ask, arrayOf, textArrayOf } from './connection.ts'
+import { type Ask, arrayOf } from './connection.ts'
 import * as sql from './statements/tokens.ts'
 
-/** A part of the registry as somebody has read it. Null: there is none of this name. Undefined: that was not read. */
+/** What was read of the registry. Null: it does not exist. Undefined: it was not read. */
 export interface RegistryView {
   application(clientId: string): Application | null | undefined
   applicationOf(key: ApplicationKey): Application | null | undefined
@@ -12,18 +12,10 @@ export interface RegistryView {
 }
 
 /** What a session has read of one version of the registry. */
-export interface RegistryCache extends RegistryView {
-  /** Forgets everything, unless it is of this version. */
-  moveTo(version: number): void
-  mostImportedSecrets: number | undefined
-  addApplication(application: Application): void
-  addSuite(suite: Suite): void
-  /** There is no application, or suite, of this name. */
-  addMissing(kind: 'application' | 'suite', name: string): void
-}
+type RegistryCache = ReturnType<typeof createRegistryCache>
 
-/** An empty cache, for one session: what it has of a version is not what another server may call by the same number. */
-export function createRegistryCache(): RegistryCache {
+/** An empty cache for one session: another server may use the same number for another version. */
+export function createRegistryCache() {
   let version: number | undefined
   const applications = createCache<string, Application>()
   const clientIds = createCache<ApplicationKey, string>()
@@ -33,35 +25,35 @@ export function createRegistryCache(): RegistryCache {
     suite: createCache<string, true>(MISS_CAPACITY),
   }
 
-  const cache: RegistryCache = {
-    moveTo(newVersion) {
+  const cache = {
+    mostImportedSecrets: undefined as number | undefined,
+    /** Forgets everything, unless it is of this version. */
+    moveTo(newVersion: number): void {
       if (version === newVersion) return
       version = newVersion
       cache.mostImportedSecrets = undefined
       for (const part of [applications, clientIds, suites, missing.application, missing.suite]) part.clear()
     },
-    application: (clientId) => applications.get(clientId) ?? (missing.application.get(clientId) && null),
-    applicationOf(key) {
+    application: (clientId: string) => applications.get(clientId) ?? (missing.application.get(clientId) && null),
+    applicationOf(key: ApplicationKey): Application | undefined {
       const clientId = clientIds.get(key)
       return clientId === undefined ? undefined : applications.get(clientId)
     },
-    suite: (suiteId) => suites.get(suiteId) ?? (missing.suite.get(suiteId) && null),
-    mostImportedSecrets: undefined,
-    addApplication(application) {
+    suite: (suiteId: string) => suites.get(suiteId) ?? (missing.suite.get(suiteId) && null),
+    addApplication(application: Application): void {
       applications.set(application.clientId, application)
       clientIds.set(application.key, application.clientId)
     },
-    addSuite(suite) {
-      suites.set(suite.suiteId, suite)
-    },
-    addMissing(kind, name) {
-      if (!isLong(name)) missing[kind].set(onItsOwn(name), true)
+    addSuite: (suite: Suite) => suites.set(suite.suiteId, suite),
+    /** Remembers that no application, or suite, has this id. */
+    addMissing(kind: 'application' | 'suite', id: string): void {
+      if (!isLong(id)) missing[kind].set(onItsOwn(id), true)
     },
   }
-  return cache
+  return cache satisfies RegistryView
 }
 
-/** What is to be read of the registry. */
+/** The parts of the registry to read. */
 export interface Wanted {
   clientIds: Set<string>
   keys: Set<ApplicationKey>
@@ -70,9 +62,9 @@ export interface Wanted {
 
 type Row = [kind: 'changes' | 'application' | 'suite', json: string]
 
-/** Reads a part of the registry, and puts it into the cache. Rejects with StoreUnavailable. */
+/** Reads parts of the registry and adds them to the cache. Rejects with StoreUnavailable. */
 export async function readRegistry(cache: RegistryCache, ask: Ask, wanted: Wanted): Promise<RegistryView> {
-  const values = [textArrayOf(wanted.clientIds), arrayOf([...wanted.keys]), textArrayOf(wanted.suiteIds)]
+  const values = [storableNames(wanted.clientIds), arrayOf([...wanted.keys]), storableNames(wanted.suiteIds)]
   const rows = await ask<Row>(sql.readRegistry, values)
   const applications = new Map<string, Application>()
   const byKey = new Map<ApplicationKey, Application>()
@@ -88,11 +80,16 @@ export async function readRegistry(cache: RegistryCache, ask: Ask, wanted: Wante
   }
   for (const application of applications.values()) cache.addApplication(application)
   for (const suite of suites.values()) cache.addSuite(suite)
-  for (const name of wanted.clientIds) if (!applications.has(name)) cache.addMissing('application', name)
-  for (const name of wanted.suiteIds) if (!suites.has(name)) cache.addMissing('suite', name)
+  for (const id of wanted.clientIds) if (!applications.has(id)) cache.addMissing('application', id)
+  for (const id of wanted.suiteIds) if (!suites.has(id)) cache.addMissing('suite', id)
   return {
     application: (clientId) => applications.get(clientId) ?? null,
     applicationOf: (key) => byKey.get(key) ?? null,
     suite: (suiteId) => suites.get(suiteId) ?? null,
   }
+}
+
+/** Without names that contain NUL, which PostgreSQL cannot store: no row has one. */
+function storableNames(names: Iterable<string>): string[] {
+  return [...names].filter((name) => !name.includes('\0'))
 }

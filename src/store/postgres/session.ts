@@ -1,69 +1,50 @@
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import type { Measurement, Observer } from '../../domain/events.ts'
 import type { Clock } from '../../domain/time.ts'
+import { singleValue } from '../shared/work.ts'
 import { type Connection, connect } from './connection.ts'
-import { PostgresUnavailable } from './explain.ts'
+import { PostgresUnavailable } from './errors.ts'
 import { findPrimary, isDurable } from './find-primary.ts'
-import { createRegistryCache, type RegistryCache } from './registry.ts'
+import { createRegistryCache } from './registry.ts'
 import * as sql from './statements/session.ts'
 
 /** How long a request waits for the database, for reads and then for a write. */
 export const TIMEOUT_MS = 1500
 
-/** How often something is committed; and for how long after a commit was sent that came back the server is believed. */
+/** How often the session commits something, and how long a commit proves that the server is the primary. */
 const HEARTBEAT_MS = 1000
-const BELIEVE_MS = 3000
+const PROOF_LIFETIME_MS = 3000
 
-/**
- * A process's connections to the primary, one for each kind of work, all to the same server: when one of them is broken, all
- * are ended.
- */
-export interface Session {
-  /** The server's address. */
-  readonly host: string
-  /** For what many requests wait for: reads. */
-  readonly reads: Connection
-  /** The same for new and revoked tokens: sends a statement that is a transaction. */
-  write(statement: string, values: unknown[]): Promise<void>
-  /** For all else. */
-  readonly commands: Connection
-  /** What was read of the registry. */
-  readonly cache: RegistryCache
-  /**
-   * Throws StoreUnavailable where it is not certain that this is the primary still: one that was cut off from the others answers,
-   * and knows nothing of what is revoked on the next one, but does not commit.
-   */
-  assertPrimary(): void
-  /** Commits something, where that has not been for long. Rejects with StoreUnavailable. */
-  proveIfNeeded(): Promise<void>
-  /** Resolves to why it has ended, when it has. */
-  readonly ended: Promise<PostgresUnavailable>
-  end(reason: PostgresUnavailable): void
-}
-
-type RoundTrip = Extract<Measurement, { type: 'round trip' }>
-
-interface Watch {
-  /** Milliseconds of a clock that nobody sets. */
-  monotonic: Clock
+interface SessionOptions {
+  /** A monotonic clock, in milliseconds. */
+  monotonic?: Clock
   observe: Observer
 }
 
-/** Opens a session with the primary. Rejects with StoreUnavailable; and with OperatorError, see `findPrimary`. */
-export async function openSession(location: PostgresLocation, { monotonic, observe }: Watch): Promise<Session> {
+/**
+ * A process's connections to the primary, one for each kind of work, all to the same server: when one breaks, all are closed.
+ */
+export type Session = ReturnType<typeof createSession>
+
+/** Opens a session with the primary. Rejects with StoreUnavailable or, like `findPrimary`, with OperatorError. */
+export async function openSession(
+  location: PostgresLocation,
+  { monotonic = () => performance.now(), observe }: SessionOptions,
+): Promise<Session> {
   const { connection: reads, startedAt } = await findPrimary(location)
-  // A promise, so that a connection that comes when another one has failed ends, too.
+  // A promise, so that a connection that is made after another one has failed is closed, too.
   const { promise: over, resolve: end } = Promise.withResolvers<PostgresUnavailable>()
   void over.then(reads.destroy)
   try {
-    await assertNothingIsStuck(reads)
-    const [writes, commands] = await Promise.all([another(), another()])
-    const connections = {
-      reads: timed(reads, 'read'),
-      writes: timed(writes, 'write'),
-      commands: timed(commands, 'command'),
+    // A statement that waits for a standby or a locked table stays when its client disconnects. This session adds no other.
+    if ((await singleValue(reads.ask(sql.countStuck, [], TIMEOUT_MS))) !== 0) {
+      throw newReason('commits wait for a standby that does not answer, or statements for a locked table')
     }
-    const session = createSession(connections, { startedAt, end, monotonic })
+    const [writes, commands] = await Promise.all([connectAgain(), connectAgain()])
+    const session = createSession(
+      { reads: timed(reads, 'read'), writes: timed(writes, 'write'), commands: timed(commands, 'command') },
+      { startedAt, end, monotonic },
+    )
     await session.proveIfNeeded()
     return session
   } catch (error) {
@@ -71,16 +52,16 @@ export async function openSession(location: PostgresLocation, { monotonic, obser
     throw error
   }
 
-  async function another(): Promise<Connection> {
+  async function connectAgain(): Promise<Connection> {
     const connection = await connect(location, reads.host)
     void over.then(connection.destroy)
-    const [row] = await connection.ask<unknown[]>(sql.lookAtServer, [], TIMEOUT_MS)
-    if (row?.at(-1) !== startedAt) throw newReason('another server has the address now')
+    const [server] = await connection.ask(sql.describeServer, [], TIMEOUT_MS)
+    if (server?.at(-1) !== startedAt) throw newReason('another server has the address now')
     return connection
   }
 
-  /** The same connection, which says how long each answer took, or was waited for in vain. */
-  function timed(connection: Connection, kind: RoundTrip['kind']): Connection {
+  /** Reports how long each answer took, or was waited for in vain. */
+  function timed(connection: Connection, kind: Extract<Measurement, { kind: unknown }>['kind']): Connection {
     return {
       ...connection,
       async ask<Row extends unknown[]>(statement: string, values: unknown[], timeout: number): Promise<Row[]> {
@@ -95,39 +76,27 @@ export async function openSession(location: PostgresLocation, { monotonic, obser
   }
 }
 
-/** What waits for a standby or a table does so for as long as that takes, whatever its client does: one of them is enough. */
-async function assertNothingIsStuck(connection: Connection): Promise<void> {
-  const [row] = await connection.ask<[number]>(sql.countStuck, [], TIMEOUT_MS)
-  if (row?.[0] !== 0)
-    throw newReason('commits wait for a standby that does not answer, or statements for a locked table')
-}
-
-interface SessionOptions {
-  /** When the server was started, by its own words. */
-  startedAt: string
-  end: (reason: PostgresUnavailable) => void
-  monotonic: Clock
-}
-
+/** `startedAt`: when the server started, as it reports. */
 function createSession(
   { reads, writes, commands }: Record<'reads' | 'writes' | 'commands', Connection>,
-  { startedAt, end, monotonic }: SessionOptions,
-): Session {
+  { startedAt, end, monotonic }: { startedAt: string; end: (reason: PostgresUnavailable) => void; monotonic: Clock },
+) {
   let provenAt = -Infinity
-  let underWay: Promise<unknown[][]> | undefined
+  let pendingWrite: Promise<unknown[][]> | undefined
   const ended = Promise.race([reads.broken, writes.broken, commands.broken])
-  const heart = setInterval(() => void prove().catch(() => {}), HEARTBEAT_MS).unref()
+  const heartbeat = setInterval(() => void prove().catch(() => {}), HEARTBEAT_MS).unref()
   void ended.then((reason) => {
-    clearInterval(heart)
+    clearInterval(heartbeat)
     end(reason)
   })
 
-  async function write(statement: string, values: unknown[] = []): Promise<unknown[][]> {
-    while (underWay) await underWay.catch(() => {})
-    underWay = send(statement, values).finally(() => {
-      underWay = undefined
+  /** Sends a statement that is a transaction, one at a time: new and revoked tokens, heartbeats. */
+  async function write(statement: string, values: unknown[]): Promise<unknown[][]> {
+    while (pendingWrite) await pendingWrite.catch(() => {})
+    pendingWrite = send(statement, values).finally(() => {
+      pendingWrite = undefined
     })
-    return underWay
+    return pendingWrite
   }
 
   async function send(statement: string, values: unknown[]): Promise<unknown[][]> {
@@ -137,28 +106,35 @@ function createSession(
     return rows
   }
 
-  /** By a commit that is empty, which tells whether this is the same server still, and keeps what it commits. */
+  /** Makes an empty commit. The answer shows whether this is still the same server, and whether its commits are durable. */
   async function prove(): Promise<void> {
-    const [row] = await write(sql.heartbeat)
+    const [row] = await write(sql.heartbeat, [])
     const [, synchronousCommit, serverStartedAt] = row as [unknown, string, string]
     if (serverStartedAt !== startedAt) end(newReason('another server has the address now'))
     if (!isDurable(synchronousCommit)) end(newReason(`synchronous_commit is ${synchronousCommit} now`))
   }
 
+  const isProven = () => monotonic() - provenAt <= PROOF_LIFETIME_MS
+
   return {
+    /** The server's address. */
     host: `${reads.host.host}:${reads.host.port}`,
     reads,
-    async write(statement, values) {
-      await write(statement, values)
-    },
+    write,
     commands,
     cache: createRegistryCache(),
-    assertPrimary() {
-      if (monotonic() - provenAt > BELIEVE_MS) throw newReason('it is not certain that it is the primary still')
+    /**
+     * Throws StoreUnavailable unless it is certain that this server is still the primary. One that was cut off from the others
+     * still answers reads, without the revocations on the next primary, but its commits do not return.
+     */
+    assertPrimary(): void {
+      if (!isProven()) throw newReason('it is not certain that it is the primary still')
     },
-    async proveIfNeeded() {
-      if (monotonic() - provenAt > BELIEVE_MS) await prove()
+    /** Commits something if the last proof is too old. Rejects with StoreUnavailable. */
+    async proveIfNeeded(): Promise<void> {
+      if (!isProven()) await prove()
     },
+    /** Resolves to the reason when the session ends. */
     ended,
     end,
   }

@@ -1,6 +1,5 @@
 import { locationText, type PostgresLocation } from '../../domain/database-location.ts'
-import { type Store, StoreUnavailable } from '../../domain/store.ts'
-import { CLOCK_TOLERANCE } from '../../domain/time.ts'
+import type { Store } from '../../domain/store.ts'
 import type { Opened, OpenOptions } from '../opened.ts'
 import { createAuditTrail } from '../shared/audit.ts'
 import { createChanges } from '../shared/changes.ts'
@@ -8,7 +7,8 @@ import { createFigures } from '../shared/figures.ts'
 import { createOperators } from '../shared/operators.ts'
 import { createRefusals } from '../shared/refusals.ts'
 import { createRegistryLists } from '../shared/registry.ts'
-import { type Commands, createCommands, numberOf } from './commands.ts'
+import { singleValue } from '../shared/work.ts'
+import { type Commands, createCommands } from './commands.ts'
 import { migrate } from './migrate.ts'
 import { createNodes } from './nodes.ts'
 import { keepPrimary } from './primary.ts'
@@ -16,7 +16,7 @@ import { createPurge } from './purge.ts'
 import { createReads } from './reads.ts'
 import { databaseSize } from './statements/session.ts'
 import { countLiveTokens } from './statements/tokens.ts'
-import { createTokens, createUsage } from './tokens.ts'
+import { createTokenWrites, createUsage } from './tokens.ts'
 
 /** How long opening waits for a primary. */
 const OPEN_TIMEOUT_MS = 10_000
@@ -27,61 +27,39 @@ export async function openPostgres(
   { lockTimeout, create = true, observe = () => {} }: OpenOptions,
 ): Promise<Opened> {
   const database = locationText(location)
-  const primary = await keepPrimary(location, { timeout: OPEN_TIMEOUT_MS, monotonic: () => performance.now(), observe })
+  const primary = await keepPrimary(location, { timeout: OPEN_TIMEOUT_MS, observe })
   const migrated = await primary
     .session()
-    .then(({ commands }) => migrate(commands, { create, place: database }))
+    .then((session) => migrate(session.commands, { create, place: database }))
     .catch((error) => {
       primary.close()
       throw error
     })
-  const commands = createCommands({ primary, lockTimeout })
-  const reads = createReads({ primary, now: Date.now })
+  const commands = createCommands(primary, lockTimeout)
 
   return {
-    findApplication: reads.application,
-    findSuite: reads.suite,
-    mostImportedSecrets: reads.mostImportedSecrets,
+    ...createReads(primary, database),
     ...createRegistryLists(commands),
     ...createChanges(commands),
     ...createOperators(commands),
     ...createAuditTrail(commands),
-    ...createTokens({ primary, reads, observe }),
+    ...createTokenWrites(primary, observe),
     ...createUsage(commands),
     ...createRefusals(commands),
     ...createFigures(commands),
     ...createOwnFigures(commands),
     nodes: createNodes(commands),
     purge: createPurge(commands),
-
-    async ping() {
-      await reads.nothing()
-      // NaN, and so not too far apart, where that is not known yet.
-      const apart = Math.round(Math.abs(Number(reads.clockOffset())))
-      if (!(apart > CLOCK_TOLERANCE)) return
-      throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: set them by NTP`)
-    },
-
-    clockOffset: reads.clockOffset,
-
-    async backlog() {
-      await reads.nothing()
-      return undefined
-    },
-
-    async close() {
-      primary.close()
-    },
-
+    close: async () => primary.close(),
     database,
     migrated,
   }
 }
 
-/** What is measured of the store by PostgreSQL's own means, in the background. */
+/** Figures that PostgreSQL measures in its own way, in the background. */
 function createOwnFigures({ askInBackground }: Commands): Pick<Store, 'size' | 'countLiveTokens'> {
   return {
-    size: async () => ({ database: await numberOf(askInBackground(databaseSize)), log: undefined }),
+    size: async () => ({ database: await singleValue(askInBackground(databaseSize)), log: undefined }),
 
     async countLiveTokens(fromId, limit) {
       const values = [fromId.toString('hex'), limit + 1]

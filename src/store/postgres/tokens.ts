@@ -1,13 +1,12 @@
-import type { ApplicationKey } from '../../domain/application.ts'
 import type { Observer } from '../../domain/events.ts'
 import type { Tokens, Usage } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
-import type { TokenCount } from '../../domain/usage.ts'
+import type { ApplicationUse, SecretUse, TokenCount } from '../../domain/usage.ts'
 import { createBatch } from '../batch.ts'
+import { toObjects } from '../shared/work.ts'
 import type { Commands } from './commands.ts'
 import { arrayOf } from './connection.ts'
 import type { Primary } from './primary.ts'
-import type { Reads } from './reads.ts'
 import * as sql from './statements/tokens.ts'
 
 /** How many turns of the event loop a round trip waits for more writes: it costs as much as dozens of them. */
@@ -16,19 +15,11 @@ const COMMIT_TURNS = 9
 /** How many writes may wait for an answer. */
 const MAX_WRITES = 4096
 
-interface TokensOptions {
-  primary: Primary
-  reads: Reads
-  observe: Observer
-}
-
-/** One of the writes that are made in batches. */
 type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
 
-/** The tokens in PostgreSQL: issued, looked up, revoked. */
-export function createTokens({ primary, reads, observe }: TokensOptions): Tokens {
-  // Not tried again where the answer was lost: nobody has the token, so it does not matter whether it was written; and a
-  // revocation is asked for again.
+/** Writes new tokens and revocations in batches. */
+export function createTokenWrites(primary: Primary, observe: Observer): Omit<Tokens, 'findToken'> {
+  // Not repeated if the answer is lost: nobody has the new token, and a client repeats its revocation itself.
   const write = createBatch<Write, void>(
     async (take) => {
       const session = await primary.session()
@@ -50,7 +41,6 @@ export function createTokens({ primary, reads, observe }: TokensOptions): Tokens
   return {
     addToken: (token) => write({ type: 'add', token }),
     revokeToken: (id, at) => write({ type: 'revoke', id, at }),
-    findToken: reads.token,
   }
 }
 
@@ -64,38 +54,35 @@ function insertValues(tokens: readonly StoredToken[]): string[] {
   ]
 }
 
-/** Each token once: of two revocations the first one counts. */
+/** Each token once: of two revocations the first counts. */
 function revocationValues(revocations: readonly { id: Buffer; at: number }[]): string[] {
   const times = new Map(revocations.toReversed().map(({ id, at }) => [id.toString('hex'), at]))
   return [arrayOf([...times.keys()]), arrayOf([...times.values()])]
 }
 
-type CountRow = [applicationKey: ApplicationKey, hour: number, issued: number, refused: number]
-
-/** What is known of use, in PostgreSQL. */
+/** When and how often applications and secrets were used. */
 export function createUsage({ ask, inTransaction }: Commands): Usage {
   return {
     async addTokenCounts(changes) {
       const keys = arrayOf(changes.map(({ applicationKey }) => applicationKey))
       const rows = await inTransaction(async (ask) => {
         await ask(sql.recordApplicationUses, [keys, arrayOf(changes.map(({ lastTokenAt }) => lastTokenAt))])
-        return ask<CountRow>(sql.addTokenCounts, [
+        return ask(sql.addTokenCounts, [
           arrayOf(changes.map(({ hour }) => hour)),
           keys,
           arrayOf(changes.map(({ issued }) => issued)),
           arrayOf(changes.map(({ refused }) => refused)),
         ])
       })
-      const sums = new Map(rows.map(toCount).map((sum) => [nameOf(sum), sum]))
-      return changes.map((change) => sums.get(nameOf(change)) as TokenCount)
+      const sums = new Map(toCounts(rows).map((sum) => [keyOf(sum), sum]))
+      return changes.map((change) => sums.get(keyOf(change)) as TokenCount)
     },
 
-    listTokenCounts: async (keys, hours) =>
-      (await ask<CountRow>(sql.listTokenCounts, [arrayOf(keys), arrayOf(hours)])).map(toCount),
+    listTokenCounts: async (keys, hours) => toCounts(await ask(sql.listTokenCounts, [arrayOf(keys), arrayOf(hours)])),
 
     async listApplicationUses(keys) {
-      const rows = await ask<[ApplicationKey, number]>(sql.listApplicationUses, [arrayOf(keys)])
-      return rows.map(([applicationKey, lastTokenAt]) => ({ applicationKey, lastTokenAt }))
+      const rows = await ask(sql.listApplicationUses, [arrayOf(keys)])
+      return toObjects<ApplicationUse>(rows, 'applicationKey', 'lastTokenAt')
     },
 
     async recordSecretUses(uses) {
@@ -105,16 +92,16 @@ export function createUsage({ ask, inTransaction }: Commands): Usage {
     },
 
     async listSecretUses(secretIds) {
-      const rows = await ask<[secretId: number, lastUsedAt: number]>(sql.listSecretUses, [arrayOf(secretIds)])
-      return rows.map(([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
+      const rows = await ask(sql.listSecretUses, [arrayOf(secretIds)])
+      return toObjects<SecretUse>(rows, 'secretId', 'lastUsedAt')
     },
   }
 }
 
-function nameOf({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'applicationKey'>): string {
+function keyOf({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'applicationKey'>): string {
   return `${hour} ${applicationKey}`
 }
 
-function toCount([applicationKey, hour, issued, refused]: CountRow): TokenCount {
-  return { applicationKey, hour, issued, refused }
+function toCounts(rows: unknown[][]): TokenCount[] {
+  return toObjects<TokenCount>(rows, 'applicationKey', 'hour', 'issued', 'refused')
 }

@@ -10,36 +10,30 @@ import { type Suite, suiteFields } from '../../domain/suite.ts'
 import * as sql from './statements/audit.ts'
 import { readOperators } from './statements/operators.ts'
 import { readApplications, readSuites } from './statements/registry.ts'
-import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
+import { ask, type Database, namesJson, rowsJson, singleValue, toObjects, type Work } from './work.ts'
+
+/** The statements that find subjects of each kind by their ids, as JSON. The database itself is a subject without a row. */
+const READ = { application: readApplications, suite: readSuites, operator: readOperators }
+
+type StoredKind = keyof typeof READ
 
 /** Turns a stored subject into its public fields. */
-const FIELDS = {
-  application: (stored: Application): PublicFields => ({
-    ...applicationFields(stored),
-    secrets: stored.secrets.map(secretFields),
-  }),
-  suite: (stored: Suite): PublicFields => ({ ...suiteFields(stored), secrets: stored.secrets.map(secretFields) }),
-  operator: (stored: Operator): PublicFields => operatorFields(stored),
-}
-
-/** The kinds of subjects that are stored as rows, unlike the database itself. */
-type StoredKind = keyof typeof FIELDS
-
-/** The statements that find subjects of each kind by their ids, as JSON. */
-const READ: Record<StoredKind, string> = { application: readApplications, suite: readSuites, operator: readOperators }
-
-type Action = Event['type']
+const PUBLIC_FIELDS = {
+  application: (stored: Application) => ({ ...applicationFields(stored), secrets: stored.secrets.map(secretFields) }),
+  suite: (stored: Suite) => ({ ...suiteFields(stored), secrets: stored.secrets.map(secretFields) }),
+  operator: (stored: Operator) => operatorFields(stored),
+} satisfies Record<StoredKind, (stored: never) => PublicFields>
 
 /** A subject that a change may affect, and the name of the audit event if it does. */
 export interface AuditSubject {
-  action: Action
+  action: Event['type']
   kind: StoredKind
   id: string
 }
 
 /** The part of an audit event that does not depend on the author. */
 export interface AuditEntry {
-  action: Action
+  action: Event['type']
   subjectKind: SubjectKind
   subject: string
   before: PublicFields | null
@@ -63,7 +57,7 @@ export function* audited<Result>(
   const before = yield* snapshots(subjects)
   const result = yield* change
   const after = yield* snapshots(subjects)
-  const entries = subjects.flatMap((one, nth) => entryOf(one, before[nth], after[nth]) ?? [])
+  const entries = subjects.flatMap((subject, nth) => entryOf(subject, before[nth], after[nth]) ?? [])
   if (entries.length > 0) yield* record(audit, entries)
   if (idempotency && entries.length > 0) {
     yield* ask(sql.insertIdempotencyRecord, [idempotency.digest, idempotency.sealed, at])
@@ -74,44 +68,49 @@ export function* audited<Result>(
 /** Adds audit events in the transaction of the change. */
 export function* record({ author, at }: Audit, entries: readonly AuditEntry[]): Work<void> {
   const { actor, origin, remoteAddress, requestId } = author
-  const rows = entries.map(({ before, after, ...rest }) => ({ ...rest, before: toJson(before), after: toJson(after) }))
+  const rows = entries.map(({ before, after, ...rest }) => ({
+    ...rest,
+    before: before && JSON.stringify(before),
+    after: after && JSON.stringify(after),
+  }))
   yield* ask(sql.insertAuditEvents, [rowsJson(rows), at, actor, origin, remoteAddress, requestId])
 }
 
 /** An entry for the database as a whole. `place`: its location. */
-export function databaseEntry(action: Action, place: string, before: PublicFields, after: PublicFields): AuditEntry {
+export function databaseEntry(
+  action: AuditEntry['action'],
+  place: string,
+  before: PublicFields,
+  after: PublicFields,
+): AuditEntry {
   return { action, subjectKind: 'database', subject: place, before, after }
 }
 
-/** A stored subject as JSON, equal if and only if nothing changed. Undefined: it does not exist. */
-type Snapshot = string | undefined
-
-/** The snapshots of these subjects, in their order. */
-function* snapshots(subjects: readonly AuditSubject[]): Work<Snapshot[]> {
+/** The subjects as JSON, in order, equal if and only if nothing changed. Undefined: the subject does not exist. */
+function* snapshots(subjects: readonly AuditSubject[]): Work<(string | undefined)[]> {
   const found = new Map<string, string>()
-  for (const kind of new Set(subjects.map((one) => one.kind))) {
-    const ids = subjects.filter((one) => one.kind === kind).map(({ id }) => id)
-    const rows = yield* ask<[id: string, json: string]>(READ[kind], [namesJson(ids)])
+  for (const [kind, ofKind] of Map.groupBy(subjects, ({ kind }) => kind)) {
+    const rows = yield* ask<[id: string, json: string]>(READ[kind], [namesJson(ofKind.map(({ id }) => id))])
     for (const [id, json] of rows) found.set(`${kind} ${id}`, json)
   }
   return subjects.map(({ kind, id }) => found.get(`${kind} ${id}`))
 }
 
 /** Undefined if the subject did not change. */
-function entryOf({ action, kind, id }: AuditSubject, before: Snapshot, after: Snapshot): AuditEntry | undefined {
-  if (before === after) return undefined
-  const [fieldsBefore, fieldsAfter] = [fieldsOf(kind, before), fieldsOf(kind, after)]
+function entryOf({ action, kind, id }: AuditSubject, jsonBefore?: string, jsonAfter?: string): AuditEntry | undefined {
+  if (jsonBefore === jsonAfter) return undefined
+  const [before, after] = [fieldsOf(kind, jsonBefore), fieldsOf(kind, jsonAfter)]
   return {
     action,
     subjectKind: kind,
     subject: id,
-    before: changedFields(fieldsBefore, fieldsAfter),
-    after: changedFields(fieldsAfter, fieldsBefore),
+    before: changedFields(before, after),
+    after: changedFields(after, before),
   }
 }
 
-function fieldsOf(kind: StoredKind, snapshot: Snapshot): PublicFields | null {
-  return snapshot === undefined ? null : FIELDS[kind](JSON.parse(snapshot))
+function fieldsOf(kind: StoredKind, json: string | undefined): PublicFields | null {
+  return json === undefined ? null : PUBLIC_FIELDS[kind](JSON.parse(json))
 }
 
 /** The fields whose values differ from `others`; all fields if `others` is null. */
@@ -128,23 +127,18 @@ function changedEntries(value: unknown, other: unknown): unknown {
   return value.filter((entry) => !others.has(JSON.stringify(entry)))
 }
 
-function toJson(fields: PublicFields | null): string | null {
-  return fields && JSON.stringify(fields)
-}
-
-type Row = [
-  id: number,
-  at: number,
-  actor: string,
-  origin: AuditEvent['origin'],
-  remoteAddress: string,
-  requestId: string | null,
-  action: string,
-  subjectKind: SubjectKind,
-  subject: string,
-  before: string | null,
-  after: string | null,
+/** The columns of an audit event. */
+const COLUMNS = [
+  ...(['id', 'at', 'actor', 'origin', 'remoteAddress', 'requestId'] as const),
+  ...(['action', 'kind', 'subject', 'before', 'after'] as const),
 ]
+
+interface Row extends Omit<AuditEvent, 'subject' | 'before' | 'after'> {
+  kind: SubjectKind
+  subject: string
+  before: string | null
+  after: string | null
+}
 
 /** The audit events and the idempotency records that were stored with changes. */
 export function createAuditTrail(database: Database): AuditTrail {
@@ -154,25 +148,18 @@ export function createAuditTrail(database: Database): AuditTrail {
       if (subject !== null) return list(sql.listAuditEventsOfSubject, [...page, subject, actor, kind])
       return actor !== null ? list(sql.listAuditEventsOfActor, [...page, actor]) : list(sql.listAuditEvents, page)
     },
-
-    async findSealedAnswer(digest, madeAfter) {
-      const [row] = await database.ask<[sealed: string]>(sql.findSealedAnswer, [digest, madeAfter])
-      return row?.[0]
-    },
+    findSealedAnswer: (digest, madeAfter) => singleValue(database.ask(sql.findSealedAnswer, [digest, madeAfter])),
   }
 
   async function list(statement: string, values: unknown[]): Promise<AuditEvent[]> {
-    return (await database.ask<Row>(statement, values)).map(toEvent)
-  }
-}
-
-function toEvent(row: Row): AuditEvent {
-  const [id, at, actor, origin, remoteAddress, requestId, action, kind, subject, before, after] = row
-  return {
-    ...{ id, at, actor, origin, remoteAddress, action },
-    requestId: requestId ?? undefined,
-    subject: { kind, id: subject },
-    before: before === null ? null : JSON.parse(before),
-    after: after === null ? null : JSON.parse(after),
+    const rows = toObjects<Row>(await database.ask(statement, values), ...COLUMNS)
+    return rows.map(({ kind, subject, requestId, before, after, ...rest }) => ({
+      ...rest,
+      // The database has null.
+      requestId: requestId ?? undefined,
+      subject: { kind, id: subject },
+      before: before && JSON.parse(before),
+      after: after && JSON.parse(after),
+    }))
   }
 }

@@ -7,7 +7,7 @@ import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
 import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
-/** How each change is made at a time. Returns the row of a key or session that was added. */
+/** How each change is made. Returns the row of a key or session that was added. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
   'application updated': ({ clientId, values }) =>
     ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))]),
@@ -42,8 +42,8 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
 }
 
-/** What is not copied when the store moves, so that operators can still log in and out. */
-const OF_LOGINS = new Set<Change['type']>(['login link made', 'operator logged in', 'session ended'])
+/** These changes are not copied when the store moves: operators can still log in and out. */
+const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logged in', 'session ended'])
 
 /** Every change that operators make, each in one transaction with its audit events. */
 export function createChanges(database: Database): Changes {
@@ -51,7 +51,7 @@ export function createChanges(database: Database): Changes {
     async change(change, audit) {
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
-      const { result, entries } = await database.transact(begin, { isCopied: !OF_LOGINS.has(change.type) })
+      const { result, entries } = await database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
       const [entry] = entries
       return { changed: entry !== undefined, fields: Object.keys(entry?.after ?? {}), id: result[0]?.[0] }
     },
@@ -80,58 +80,54 @@ function subjectsOfRegistration({ suites, applications }: Newcomers): AuditSubje
   const suiteIds = new Set(suites.map(({ suiteId }) => suiteId))
   const clientIds = new Set(applications.map(({ clientId }) => clientId))
   return [
-    ...[...suiteIds].map((id): AuditSubject => ({ action: 'suite registered', kind: 'suite', id })),
-    ...[...clientIds].map((id): AuditSubject => ({ action: 'application registered', kind: 'application', id })),
+    ...Array.from(suiteIds, (id): AuditSubject => ({ action: 'suite registered', kind: 'suite', id })),
+    ...Array.from(clientIds, (id): AuditSubject => ({ action: 'application registered', kind: 'application', id })),
   ]
 }
 
 function* register({ suites, applications }: Newcomers): Work<Newcomers> {
-  const asked = withoutTwins(applications)
+  const distinct = withoutDuplicates(applications)
   const suiteIds = yield* ask<[suiteId: string]>(sql.insertSuites, [rowsJson(suites)])
-  const clientIds = yield* ask<[clientId: string]>(sql.insertApplications, [rowsJson(asked.map(rowOf))])
-  const addedSuites = firstOf(suites, suiteIds, ({ suiteId }) => suiteId)
-  const added = firstOf(asked, clientIds, ({ clientId }) => clientId)
+  const clientIds = yield* ask<[clientId: string]>(sql.insertApplications, [rowsJson(distinct.map(rowOf))])
+  const addedSuites = insertedOf(suites, suiteIds, ({ suiteId }) => suiteId)
+  const added = insertedOf(distinct, clientIds, ({ clientId }) => clientId)
   yield* insertSecrets([
     ...addedSuites.map(({ suiteId, secret }) => ({ owner: suiteId, ...secret })),
     ...added.map(({ clientId, secret }) => ({ owner: clientId, ...secret })),
   ])
-  const ofAll = added.filter(({ suites }) => suites === 'all')
+  const forAll = added.filter(({ suites }) => suites === 'all')
   const approvals = added.flatMap(({ clientId, suites }) =>
     suites === 'all' ? [] : suites.map((suite) => ({ clientId, suite })),
   )
-  yield* ask(sql.approveForAll, [namesJson(ofAll.map(({ clientId }) => clientId))])
+  yield* ask(sql.approveForAll, [namesJson(forAll.map(({ clientId }) => clientId))])
   yield* ask(sql.approve, [rowsJson(approvals)])
   return { suites: addedSuites, applications: added }
 }
 
-/** Leaves out those that have the id of one before, or are to be skipped and have the name and developer of one before. */
-function withoutTwins(applications: readonly NewApplication[]): NewApplication[] {
+/** Leaves out applications with the id of an earlier one and, if they skip namesakes, with its name and developer. */
+function withoutDuplicates(applications: readonly NewApplication[]): NewApplication[] {
   const ids = new Set<string>()
   const names = new Set<string>()
   return applications.filter((application) => {
     const { clientId, skipNamesake } = application
-    const both = nameAndDeveloper(application)
-    const isTwin = ids.has(clientId) || (skipNamesake && names.has(both))
-    if (!ids.has(clientId)) names.add(both)
+    const name = nameAndDeveloper(application)
+    const isDuplicate = ids.has(clientId) || (skipNamesake && names.has(name))
+    if (!ids.has(clientId)) names.add(name)
     ids.add(clientId)
-    return !isTwin
+    return !isDuplicate
   })
 }
 
-/** Those that were added: of several with one id the first one. */
-function firstOf<Newcomer>(asked: readonly Newcomer[], rows: [id: string][], idOf: (one: Newcomer) => string) {
-  const added = new Set(rows.map(([id]) => id))
-  return asked.filter((one) => added.delete(idOf(one)))
+/** The items whose ids were inserted: of duplicates the first. */
+function insertedOf<Item>(items: readonly Item[], rows: [id: string][], idOf: (item: Item) => string) {
+  const inserted = new Set(rows.map(([id]) => id))
+  return items.filter((item) => inserted.delete(idOf(item)))
 }
 
 function rowOf(application: NewApplication) {
   const { clientId, createdAt, skipNamesake } = application
-  return {
-    client_id: clientId,
-    created_at: createdAt,
-    skip_namesake: skipNamesake ? 1 : 0,
-    ...columnsOf(application),
-  }
+  const columns = columnsOf(application)
+  return { client_id: clientId, created_at: createdAt, skip_namesake: skipNamesake ? 1 : 0, ...columns }
 }
 
 function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<never[]> {

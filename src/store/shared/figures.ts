@@ -1,25 +1,18 @@
 import type { EndingSecret } from '../../domain/statistics.ts'
 import type { Figures } from '../../domain/store.ts'
 import * as sql from './statements/figures.ts'
-import type { Database } from './work.ts'
+import { type Database, singleValue, toObjects } from './work.ts'
 
-/** What is measured of every store in the same way, in the background. */
+/** The figures that every store measures in the same way, in the background. */
 export function createFigures({ askInBackground }: Database): Omit<Figures, 'size' | 'countLiveTokens'> {
-  /** The number in the only row, if there is one. */
-  async function numberOf(statement: string, values: unknown[] = []): Promise<number | undefined> {
-    const [row] = await askInBackground<[number]>(statement, values)
-    return row?.[0]
-  }
-
   return {
-    oldestTokenAt: () => numberOf(sql.oldestTokenAt),
-    countEndingSecrets: (now, before) => numberOf(sql.countEndingSecrets, [now, before]) as Promise<number>,
+    oldestTokenAt: () => singleValue(askInBackground(sql.oldestTokenAt)),
+    countEndingSecrets: (now, before) => singleValue(askInBackground(sql.countEndingSecrets, [now, before])),
     async listEndingSecrets(now, before, limit) {
-      type Row = [kind: EndingSecret['kind'], id: string, name: string, endsAt: number]
-      const rows = await askInBackground<Row>(sql.listEndingSecrets, [now, before, limit])
-      return rows.map(([kind, id, name, endsAt]) => ({ kind, id, name, endsAt }))
+      const rows = await askInBackground(sql.listEndingSecrets, [now, before, limit])
+      return toObjects<EndingSecret>(rows, 'kind', 'id', 'name', 'endsAt')
     },
-    countIssued: (hour) => numberOf(sql.countIssued, [hour]) as Promise<number>,
-    lastBackupAt: () => numberOf(sql.lastBackupAt),
+    countIssued: (hour) => singleValue(askInBackground(sql.countIssued, [hour])),
+    lastBackupAt: () => singleValue(askInBackground(sql.lastBackupAt)),
   }
 }

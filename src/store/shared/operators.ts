@@ -1,7 +1,7 @@
 import type { Operator } from '../../domain/operator.ts'
 import type { Operators } from '../../domain/store.ts'
 import * as sql from './statements/operators.ts'
-import { type Database, namesJson } from './work.ts'
+import { type Database, namesJson, toObjects } from './work.ts'
 
 /** Operators and their credentials. Nothing is cached, so that a revoked credential is refused from the next request on. */
 export function createOperators({ ask, askPrimary, askInBackground }: Database): Operators {
@@ -19,9 +19,9 @@ export function createOperators({ ask, askPrimary, askInBackground }: Database):
     findAdminKey: (digest) => findCredential(sql.findAdminKey, digest),
     findSession: (digest) => findCredential(sql.findSession, digest),
     async findLoginCode(digest) {
-      type Row = [operator: string, createdAt: number, endsAt: number]
-      const [row] = await askPrimary<Row>(sql.findLoginCode, [digest])
-      return row && { operator: row[0], createdAt: row[1], endsAt: row[2] }
+      type LoginCode = { operator: string; createdAt: number; endsAt: number }
+      const rows = await askPrimary(sql.findLoginCode, [digest])
+      return toObjects<LoginCode>(rows, 'operator', 'createdAt', 'endsAt')[0]
     },
     recordAdminKeyUse: async (id, at) => void (await askInBackground(sql.recordAdminKeyUse, [id, at])),
     recordSessionUse: async ({ id, lastSeenAt, endsAt }) =>

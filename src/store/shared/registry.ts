@@ -1,27 +1,19 @@
-import type { Application, ApplicationKey, ApplicationNames } from '../../domain/application.ts'
+import type { Application, ApplicationNames } from '../../domain/application.ts'
 import type { Registry } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
 import * as sql from './statements/registry.ts'
-import { type Database, namesJson, rowsJson } from './work.ts'
+import { type Database, namesJson, rowsJson, singleValue, toObjects } from './work.ts'
 
-/** Keys that no row has: ids begin with 1. */
+/** Keys outside of all rows: ids begin with 1. */
 const BEFORE_THE_FIRST = 0
 const AFTER_THE_LAST = Number.MAX_SAFE_INTEGER
 
-type NamesRow = [
-  key: ApplicationKey,
-  clientId: string,
-  name: string,
-  developerEmail: string,
-  status: Application['status'],
-]
-
-/** What each store reads by its cache: requests for tokens and checks wait for it. */
+/** The reads that token requests and checks wait for. Each store caches them in its own way. */
 type Cached = 'findApplication' | 'findSuite' | 'mostImportedSecrets'
 
 /** The lists and counts of the registry, for operators. */
 export function createRegistryLists({ ask }: Database): Omit<Registry, Cached> {
-  async function list<Row>(statement: string, values: unknown[]): Promise<Row[]> {
+  async function list<Item>(statement: string, values: unknown[]): Promise<Item[]> {
     const rows = await ask<[json: string]>(statement, values)
     return rows.map(([json]) => JSON.parse(json))
   }
@@ -35,17 +27,12 @@ export function createRegistryLists({ ask }: Database): Omit<Registry, Cached> {
       const asked = rowsJson(suiteIds.map((suiteId) => ({ suiteId })))
       return (await ask<[count: number]>(sql.countApproved, [asked, limit])).map(([count]) => count)
     },
-    listNames: async ({ after = AFTER_THE_LAST, limit }) =>
-      (await ask<NamesRow>(sql.listNames, [after, limit])).map(toNames),
-    findNamesakes: (names) => list<Application>(sql.findNamesakes, [namesJson(names)]),
-    async countApplications() {
-      const [row] = await ask<[count: number]>(sql.countApplications)
-      return (row as [number])[0]
+    async listNames({ after = AFTER_THE_LAST, limit }) {
+      const rows = await ask(sql.listNames, [after, limit])
+      return toObjects<ApplicationNames>(rows, 'key', 'clientId', 'name', 'developerEmail', 'status')
     },
+    findNamesakes: (names) => list<Application>(sql.findNamesakes, [namesJson(names)]),
+    countApplications: () => singleValue(ask(sql.countApplications)),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => list<Suite>(sql.listSuites, [after, limit]),
   }
-}
-
-function toNames([key, clientId, name, developerEmail, status]: NamesRow): ApplicationNames {
-  return { key, clientId, name, developerEmail, status }
 }

@@ -1,47 +1,61 @@
-// What is the same in every store is written once, for both databases. Its SQL is what both understand: `$1` for the first
-// value, and for lists the functions `texts_of` and `rows_of`, which PostgreSQL has by a migration and SQLite by context.ts.
+// What every store does in the same way is written once, with SQL that both databases understand: `$1` is the first value, and
+// the functions `texts_of` and `rows_of` take lists. PostgreSQL has them from a migration, SQLite from context.ts.
 
-/** A statement and its values. */
-export interface Statement {
+interface Statement {
   sql: string
   values: readonly unknown[]
 }
 
 /**
- * Several statements of one transaction: a generator that yields each, and is given its rows. SQLite runs it without a pause,
- * PostgreSQL awaits each answer.
+ * The statements of one transaction: a generator that yields each statement and receives its rows. SQLite runs it without a
+ * pause, PostgreSQL awaits each answer.
  */
 export type Work<Result> = Generator<Statement, Result, unknown[][]>
 
-/** Asks for the rows of one statement, as arrays of its columns. */
+/** Runs one statement. Its rows are arrays of columns. */
 export function* ask<Row extends unknown[]>(sql: string, values: readonly unknown[] = []): Work<Row[]> {
   return (yield { sql, values }) as Row[]
 }
 
 type AskOnce = <Row extends unknown[]>(sql: string, values?: unknown[]) => Promise<Row[]>
 
-/** How the shared parts of a store use its database. All reject with StoreUnavailable. */
+/** How the shared parts of a store use its database. Every method rejects with StoreUnavailable. */
 export interface Database {
   ask: AskOnce
-  /** For permissions: no server answers that may not be the primary any more. */
+  /** For permissions: answered only by a server that is certain to be the primary. */
   askPrimary: AskOnce
-  /** For what no request waits for. What it changes may be lost in a crash. */
+  /** For statements that no request waits for. Changes may be lost in a crash. */
   askInBackground: AskOnce
   /**
    * Makes a change in one transaction, durable when it resolves. Calls `begin` again whenever the database was locked.
-   * `isCopied`: whether it changes what is copied when the store moves; rejects with OperatorError once it has moved.
+   * `isCopied`: whether the change affects data that moves with the store; then it rejects with OperatorError after the move.
    */
   transact<Result>(begin: () => Work<Result>, options: { isCopied: boolean }): Promise<Result>
-  /** The same for what no request waits for, and what may be lost in a crash. */
+  /** Like `transact`, but no request waits for it, and the change may be lost in a crash. */
   transactInBackground<Result>(begin: () => Work<Result>): Promise<Result>
 }
 
-/** Names as one value, for `texts_of`. PostgreSQL cannot hold NUL: no row has a name with one. */
+/** The first value of the first row, such as a count; undefined if there are no rows. */
+export async function singleValue<Value>(rows: Promise<unknown[][]>): Promise<Value> {
+  return (await rows)[0]?.[0] as Value
+}
+
+/** Turns rows into objects. The names are those of the columns, in order. */
+export function toObjects<Item>(rows: readonly unknown[][], ...names: (keyof Item)[]): Item[] {
+  return rows.map((row) => {
+    const item: Partial<Record<keyof Item, unknown>> = {}
+    // Object.fromEntries takes four times as long, which a search of all names would notice.
+    for (const [nth, name] of names.entries()) item[name] = row[nth]
+    return item as Item
+  })
+}
+
+/** Encodes names for `texts_of`. Names with NUL, which PostgreSQL cannot store, are left out: no row has one. */
 export function namesJson(names: readonly string[]): string {
   return JSON.stringify(names.filter((name) => !name.includes('\0')).map((name) => name.toWellFormed()))
 }
 
-/** Rows as one value, for `rows_of`: each has its position among them. */
+/** Encodes rows for `rows_of`, each with its position. */
 export function rowsJson(rows: readonly object[]): string {
   return JSON.stringify(rows.map((row, position) => ({ ...row, position })))
 }

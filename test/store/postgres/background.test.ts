@@ -9,7 +9,7 @@ import { serverNode } from '../../support/server-node.ts'
 import { newKey } from '../conformance/harness.ts'
 import { startStores } from './stores.ts'
 
-// They wait for a lock for longer than the background does.
+// Their lock time-out is longer than that of background statements.
 const openStores = await startStores(1, 5000)
 
 async function open() {
@@ -19,25 +19,25 @@ async function open() {
   return { url, store, events, newToken: () => mintToken(key, Date.now()).stored }
 }
 
-/** What no request is for, and the tables that it needs and tokens do not. */
-const QUESTIONS: [name: string, table: string, ask: (store: Opened) => Promise<unknown> | undefined][] = [
+/** Background work, and a table that it needs and token requests do not. */
+const BACKGROUND: [name: string, table: string, ask: (store: Opened) => Promise<unknown> | undefined][] = [
   ['the last backup', 'backups', (store) => store.lastBackupAt()],
-  ['the secrets that end', 'secrets', (store) => store.countEndingSecrets(0, 1)],
-  ['whose secrets end', 'secrets', (store) => store.listEndingSecrets(0, 1, 1)],
+  ['the number of ending secrets', 'secrets', (store) => store.countEndingSecrets(0, 1)],
+  ['the ending secrets', 'secrets', (store) => store.listEndingSecrets(0, 1, 1)],
   ['the live tokens', 'applications', (store) => store.countLiveTokens(Buffer.alloc(16), 1)],
   ['the tokens of an hour', 'token_counts', (store) => store.countIssued(1)],
   ['the last refusals', 'refusals', (store) => store.listRefusals('a')],
-  ['who was refused last', 'refusals', (store) => store.listLastRefused(1)],
+  ['the clients refused last', 'refusals', (store) => store.listLastRefused(1)],
   ['the list of nodes', 'nodes', (store) => store.nodes?.list(1)],
-  ['what a node tells', 'nodes', (store) => store.nodes?.record(serverNode())],
+  ['the report of a node', 'nodes', (store) => store.nodes?.record(serverNode())],
   ['the end of a node', 'nodes', (store) => store.nodes?.remove(serverNode().id)],
   ['a purge of refusals', 'refusals', (store) => store.purge('refusals', 1, 1)],
   ['a purge of counts', 'token_counts', (store) => store.purge('token counts', 1 * HOUR, 1)],
 ]
 
-t.test('Background: what finds its table locked gives up, and tokens are issued by the same session', async (t) => {
+t.test('Background: work on a locked table is given up, and the same session goes on issuing tokens', async (t) => {
   const { url, store, events, newToken } = await open()
-  for (const [name, table, ask] of QUESTIONS) {
+  for (const [name, table, ask] of BACKGROUND) {
     const end = await holdOpen(t, url, `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
     await t.rejects(async () => ask(store), { name: 'StoreUnavailable', message: /55P03/ }, name)
     await store.addToken(newToken())
@@ -47,7 +47,7 @@ t.test('Background: what finds its table locked gives up, and tokens are issued 
   t.strictSame(logged(events), [])
 })
 
-t.test('Background: what takes long is given up by the server, and tokens are issued', async (t) => {
+t.test('Background: the server ends slow statements, and tokens are issued', async (t) => {
   const { url, store, events, newToken } = await open()
   const view = 'CREATE VIEW backups AS SELECT 1::bigint AS made_at FROM pg_sleep(60)'
   await query(url, `ALTER TABLE backups RENAME TO slow; ${view}`)
@@ -58,7 +58,7 @@ t.test('Background: what takes long is given up by the server, and tokens are is
   await query(url, 'DROP VIEW backups; ALTER TABLE slow RENAME TO backups')
 })
 
-/** Has the database note how each transaction that changes these tables commits. */
+/** Makes the database record the `synchronous_commit` of each transaction that changes these tables. */
 const NOTE_COMMITS = `
   CREATE TABLE noted (how text);
   CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -69,7 +69,7 @@ const NOTE_COMMITS = `
   CREATE TRIGGER note AFTER INSERT OR DELETE ON refusals EXECUTE FUNCTION note();
   CREATE TRIGGER note AFTER INSERT OR DELETE ON token_counts EXECUTE FUNCTION note()`
 
-t.test('Background: refusals and purges wait for no disk, and no standby', async (t) => {
+t.test('Background: refusals and purges wait for neither the disk nor a standby', async (t) => {
   const { url, store } = await open()
   await query(url, NOTE_COMMITS)
   await store.recordRefusals([refusal('x... (9 characters)', { isKnown: false, firstAt: 1, lastAt: 1 })])

@@ -9,7 +9,7 @@ import { connectTo, end, migrateAt } from './stores.ts'
 
 const { createEmptyDatabase } = await startDatabases()
 
-t.test('Migrations: what a node has begun is undone where its machine dies, and another one migrates', async (t) => {
+t.test('Migrations: if a migrating node loses power, its work is undone and another one migrates', async (t) => {
   const url = await createEmptyDatabase()
   await migrateAt(url, { folder: folderOf(t, FIRST) })
   const more = { ...FIRST, '0002_b.sql': 'ALTER TABLE a ADD COLUMN m int; SELECT pg_sleep(1)' }
@@ -22,21 +22,21 @@ t.test('Migrations: what a node has begun is undone where its machine dies, and 
   await t.rejects(dying, { name: 'StoreUnavailable' })
 })
 
-t.test('Migrations: one waits for a long transaction in steps, so that nobody waits long behind it', async (t) => {
+t.test('Migrations: one waits for a long transaction in steps, so that others are not blocked long', async (t) => {
   const url = await createEmptyDatabase()
   await migrateAt(url, { folder: folderOf(t, RECORDED) })
   const dump = await begin(t, url, 'SELECT FROM a')
   const folder = folderOf(t, EXPANDED)
-  const message = /55P03, .*\(another node .*, or a pg_dump uses it: wait until that has ended\)$/
+  const message = /55P03, .*\(another node .*, or a pg_dump reads it: wait until that has ended\)$/
   await t.rejects(migrateAt(url, { folder, maxTries: 1 }), { name: 'StoreUnavailable', message })
   const migrated = migrateAt(url, { folder })
   await untilLocked(url, "relation = 'a'::regclass AND NOT granted")
-  t.strictSame(await query(url, 'SELECT n FROM a'), [], 'the one that came after it is answered before it')
+  t.strictSame(await query(url, 'SELECT n FROM a'), [], 'a later statement is answered first')
   dump.end()
   t.strictSame(await migrated, { from: 2, to: 3 })
 })
 
-t.test('Migrations: one that PostgreSQL ends because of a deadlock tries again', async (t) => {
+t.test('Migrations: one that PostgreSQL ends because of a deadlock is retried', async (t) => {
   const url = await createEmptyDatabase()
   const two = { ...RECORDED, '0003_b.sql': 'CREATE TABLE b (n int)' }
   await migrateAt(url, { folder: folderOf(t, two) })
@@ -49,7 +49,7 @@ t.test('Migrations: one that PostgreSQL ends because of a deadlock tries again',
   t.strictSame(await migrated, { from: 3, to: 4 })
 })
 
-t.test('Migrations: an autovacuum makes way, however long it would take', async (t) => {
+t.test('Migrations: an autovacuum gives way, however long it would take', async (t) => {
   const server = await startPostgres(t, { settings: { autovacuum_naptime: '1s' } })
   const url = await server.createDatabase()
   await migrateAt(url, { folder: folderOf(t, RECORDED) })
@@ -62,7 +62,7 @@ t.test('Migrations: an autovacuum makes way, however long it would take', async 
   t.match(server.log(), /canceling autovacuum task/)
 })
 
-/** A transaction that has sent a statement, and stays open. */
+/** A transaction that has run a statement and stays open. */
 async function begin(t: Test, url: string, statement: string) {
   const connection = await connectTo(url)
   t.teardown(() => end(connection))

@@ -18,7 +18,7 @@ t.test('in PostgreSQL', async (t) =>
   }),
 )
 
-t.test('Migrations: what was applied is noted with its name', async (t) => {
+t.test('Migrations: each one is recorded with its name', async (t) => {
   const url = await createEmptyDatabase()
   await migrateAt(url, { folder: folderOf(t, FIRST) })
   t.strictSame(await query(url, 'SELECT number, name FROM migrations'), [{ number: 1, name: '0001_a.sql' }])
@@ -27,7 +27,7 @@ t.test('Migrations: what was applied is noted with its name', async (t) => {
 const HOT = /\b(ALTER|DROP|TRUNCATE|INDEX|TRIGGER)\b[^;]*\b(applications|suites|approvals|secrets|tokens|changes)\b/i
 const LOCK_FIRST = /^(--[^\n]*\n|\s)*LOCK TABLE changes IN ACCESS EXCLUSIVE MODE;/
 
-t.test('Migrations: what changes a table that checks read begins with the lock that they begin with', async (t) => {
+t.test('Migrations: a change of a table that checks read begins with the lock that checks begin with', async (t) => {
   const [, ...later] = readMigrations(new URL('../../../migrations/postgres/', import.meta.url))
   for (const { name, sql } of later) t.ok(!HOT.test(sql) || LOCK_FIRST.test(sql), name)
   t.match('ALTER TABLE tokens ADD COLUMN n int', HOT)

@@ -23,7 +23,7 @@ async function addTokens(store: Opened, count: number) {
   return tokens
 }
 
-t.test('Many nodes: of five that open an empty database one migrates, and changes are made one by one', async (t) => {
+t.test('Many nodes: one of five that open an empty database migrates, and changes are made one by one', async (t) => {
   for (const level of ['repeatable read', 'serializable']) {
     const url = await createEmptyDatabase()
     await query(url, `ALTER ROLE CURRENT_USER SET default_transaction_isolation = '${level}'`)
@@ -38,7 +38,7 @@ t.test('Many nodes: of five that open an empty database one migrates, and change
   }
 })
 
-t.test('Many nodes: those that revoke the same tokens at once do not stand in their way', async (t) => {
+t.test('Many nodes: those that revoke the same tokens at once do not deadlock', async (t) => {
   const { stores } = await openStores()
   const tokens = await addTokens(stores[0], 200)
   for (let time = 5; time < 15; time++) {
@@ -71,7 +71,7 @@ t.test('Many nodes: those that purge at once, while others revoke, delete each t
   t.notOk(found.includes(undefined))
 })
 
-/** What two nodes know of each other. */
+/** The node lists of two nodes. */
 async function openTwo() {
   const [one, two] = (await openStores()).stores
   return [one.nodes as Nodes, two.nodes as Nodes] as const

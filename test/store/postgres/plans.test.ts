@@ -22,13 +22,13 @@ const REFUSALS = `
   SELECT CASE WHEN n > 20000 THEN 0 ELSE 1 + n % 1000 END, 'c', 'r', '/', '', n, 1, n, n
     FROM generate_series(1, 20100) n`
 
-/** More than PostgreSQL reads from the first to the last for a few of them. */
+/** Too many for PostgreSQL to prefer a sequential scan. */
 const APPLICATIONS = `
   INSERT INTO applications (client_id, name, developer_email, created_at)
   SELECT 'client-id-' || n, 'Name ' || n, 'a@b.example', n FROM generate_series(1, ${ROWS}) n`
 
 t.test(
-  'PostgreSQL: a page of audit events or refusals, or some applications, are read by an index, and little more',
+  'PostgreSQL: an index finds a page of audit events or refusals, or some applications, and few other rows are read',
   async (t) => {
     const url = await createDatabase()
     await query(url, `${EVENTS}; ${REFUSALS}; ${APPLICATIONS}; ANALYZE audit_events, refusals, applications`)

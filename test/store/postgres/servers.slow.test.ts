@@ -21,13 +21,13 @@ import { keyOf, START } from '../../support/world.ts'
 import { newKey } from '../conformance/harness.ts'
 import { newLocation, open } from './stores.ts'
 
-t.test('Changes: one that waits for another says so in the end, and the session lives on', async (t) => {
+t.test('Changes: one that waits too long for another is refused, and the session goes on', async (t) => {
   const { url, location } = await newLocation()
   const events: Event[] = []
-  // As long as a command waits.
+  // The lock time-out of commands.
   const store = await open(t, location, { lockTimeout: 10_000, observe: (event) => events.push(event) })
   const end = await holdOpen(t, url, 'SELECT registry FROM changes FOR UPDATE')
-  const message = /55P03, .*\(another node or command is changing the same, or a pg_dump uses it: wait until/
+  const message = /55P03, .*\(another node or command is changing the same data, or a pg_dump reads it: wait until/
   const newcomers = { suites: [suite('s')], applications: [] }
   await t.rejects(store.register(newcomers, AUDIT), { name: 'StoreUnavailable', message })
   await end()
@@ -35,14 +35,14 @@ t.test('Changes: one that waits for another says so in the end, and the session 
   t.match(await store.register(newcomers, AUDIT), { suites: [{ suiteId: 's' }] })
 })
 
-t.test('PostgreSQL: where nothing answers the start ends after some seconds, with the reason', async (t) => {
+t.test('PostgreSQL: if nothing answers, the start fails after some seconds, with the reason', async (t) => {
   const { location } = await newLocation()
   const hosts = [{ host: '127.0.0.1', port: 1 }]
   const message = /PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/
   await t.rejects(open(t, { ...location, hosts }), { name: 'StoreUnavailable', message })
 })
 
-t.test('A locked table: what waits for it does not become more', async (t) => {
+t.test('A locked table: the number of statements that wait for it does not grow', async (t) => {
   const { url, location } = await newLocation()
   const store = await open(t, location)
   const key = await newKey(store, 'a')
@@ -71,7 +71,7 @@ t.test('A locked table: what waits for it does not become more', async (t) => {
 })
 
 t.test(
-  'A server of its own: an answer that never comes took its time, and one that syncs no more is used no more',
+  'A dedicated server: a missing answer is measured, and a server that no longer syncs is no longer used',
   async (t) => {
     const own = await startPostgres(t)
     const events: Event[] = []
@@ -81,7 +81,7 @@ t.test(
     await t.rejects(store.addToken(mintToken(keyOf(1), START).stored), { name: 'StoreUnavailable' })
     own.resume()
     const isSlowWrite = (event: Event) => event.type === 'round trip' && event.kind === 'write' && event.seconds > 1
-    t.ok(events.some(isSlowWrite), 'else it would be missing when the database is slowest')
+    t.ok(events.some(isSlowWrite), 'otherwise measurements would miss the slowest answers')
 
     await until(() => isReady(store))
     await own.query('ALTER SYSTEM SET synchronous_commit = off')
@@ -93,7 +93,7 @@ t.test(
 
 const skip = needs('openssl')
 
-t.test('PostgreSQL with TLS: the server has to prove who it is', { skip }, async (t) => {
+t.test('PostgreSQL with TLS: the server has to prove its identity', { skip }, async (t) => {
   const secure = await startPostgres(t)
   const { uid, gid } = statSync(secure.data)
   const [certificate, key] = [join(temporaryFolder(t), 'server.crt'), join(secure.data, 'server.key')]
@@ -120,7 +120,7 @@ t.test('PostgreSQL with TLS: the server has to prove who it is', { skip }, async
   await t.rejects(open(t, { ...location, tls: { rootCertificateFile: certificate } }), /IP: 127\.0\.0\.1/)
 })
 
-// The last test makes a primary of its standby.
+// The last test promotes its standby.
 const pair = await startPair(t)
 
 /** A store on a primary that waits for its standby, with an application. */
@@ -135,7 +135,7 @@ async function createWorld(t: Test) {
     store,
     known,
     newToken: () => mintToken(key, Date.now()).stored,
-    /** How many commits of these statements wait for the standby. */
+    /** The processes whose commits of these statements wait for the standby. */
     waiting: async (statements: string) => {
       const text = `SELECT pid FROM pg_stat_activity WHERE usename = $1 AND wait_event = 'SyncRep' AND query ~ $2`
       return pair.primary.query(text, [role, statements])
@@ -146,7 +146,7 @@ async function createWorld(t: Test) {
 
 type World = Awaited<ReturnType<typeof createWorld>>
 
-/** Every kind of change that somebody is answered, and the statement whose end makes it so. */
+/** Every kind of change that is acknowledged, and the statement that commits it. */
 const CHANGES: [name: string, statement: string, make: (world: World) => Promise<unknown>][] = [
   ['a new token', 'INSERT INTO tokens', ({ store, newToken }) => store.addToken(newToken())],
   ['a revocation', 'UPDATE tokens', ({ store, known }) => store.revokeToken(known.id, 5)],
@@ -181,7 +181,7 @@ async function startSession(t: Test) {
   return { location, clock, session }
 }
 
-t.test('Session: a server is believed for three seconds after a commit was sent that came back', async (t) => {
+t.test('Session: a server is trusted for three seconds after a successful commit was sent', async (t) => {
   const { clock, session } = await startSession(t)
   session.assertPrimary()
   clock.time = 3000
@@ -199,7 +199,7 @@ t.test('Session: a server is believed for three seconds after a commit was sent 
   pair.standby.resume()
 })
 
-t.test('Session: while a commit waits for a standby no other one is sent', async (t) => {
+t.test('Session: while a commit waits for a standby, no other is sent', async (t) => {
   const { location, clock, session } = await startSession(t)
   pair.standby.suspend()
   await t.rejects(session.write("SELECT pg_logical_emit_message(true, 'test', '')", []), StoreUnavailable)
@@ -211,13 +211,13 @@ t.test('Session: while a commit waits for a standby no other one is sent', async
   }
   t.equal(await waiting(), 1)
   pair.standby.resume()
-  const primary = await keepPrimary(location, { timeout: 5000, monotonic: () => performance.now(), observe() {} })
+  const primary = await keepPrimary(location, { timeout: 5000, observe() {} })
   await primary.session()
   primary.close()
   await until(async () => (await waiting()) === 0)
 })
 
-t.test('Session: of several hosts the primary is taken, and of two primaries the later one', async (t) => {
+t.test('Session: the primary among several hosts is used, and of two primaries the later one', async (t) => {
   const { location } = await startSession(t)
   const ports = { standby: pair.standby.port, nobody: 1, primary: pair.primary.port }
   const begin = (...names: (keyof typeof ports)[]) => {
@@ -226,7 +226,7 @@ t.test('Session: of several hosts the primary is taken, and of two primaries the
   }
   const portOf = async (...names: (keyof typeof ports)[]) => {
     const session = await begin(...names)
-    session.end(new StoreUnavailable('enough') as never)
+    session.end(new StoreUnavailable('not needed') as never)
     return session.reads.host.port
   }
   t.equal(await portOf('standby', 'nobody', 'primary'), ports.primary)
@@ -235,7 +235,7 @@ t.test('Session: of several hosts the primary is taken, and of two primaries the
   await t.rejects(begin('standby', 'nobody'), /ECONNREFUSED/)
 
   await pair.promote()
-  // The old one, which was not told, takes writes again.
+  // The old primary does not know, and accepts writes again.
   await pair.primary.query("ALTER SYSTEM SET synchronous_standby_names = ''")
   await pair.primary.query('SELECT pg_reload_conf()')
   t.equal(await portOf('primary', 'standby'), ports.standby)

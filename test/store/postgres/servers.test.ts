@@ -8,8 +8,8 @@ import { OperatorError } from '../../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { backUpStore, restoreStore } from '../../../src/store/open.ts'
-import { unavailable } from '../../../src/store/postgres/explain.ts'
-import { passwordFor } from '../../../src/store/postgres/password.ts'
+import { passwordFor } from '../../../src/store/postgres/client-config.ts'
+import { unavailable } from '../../../src/store/postgres/errors.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { AUTHOR } from '../../support/on.ts'
@@ -25,11 +25,10 @@ import { newLocation, open } from './stores.ts'
 
 const server = await startDatabases()
 
-const begin = (location: PostgresLocation) =>
-  openSession(location, { monotonic: () => performance.now(), observe() {} })
+const begin = (location: PostgresLocation) => openSession(location, { observe() {} })
 
 t.test(
-  'What is written: a warning at its end is no commit, an error leaves the session, and neither tells what was sent',
+  'A write: a warning is not a commit, an error does not end the session, and neither repeats the values',
   async (t) => {
     const session = await begin((await newLocation()).location)
     t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
@@ -38,19 +37,17 @@ t.test(
     t.match(error, { name: 'StoreUnavailable', message: /error 22P02/ })
     t.notMatch(inspect(error, { depth: null, showHidden: true }), /hunter2/)
     await session.write("DO $$ BEGIN RAISE NOTICE 'all is well'  USING ERRCODE = '00000'; END $$", [])
-    // As a German server says it: the severity is a word, and the code is the same everywhere.
+    // From a German server: the severity is a word, and the code is the same everywhere.
     const warning = "DO $$ BEGIN RAISE NOTICE 'WARNUNG: breche Warten ab' USING ERRCODE = '01000'; END $$"
     await t.rejects(session.write(warning, []), { name: 'StoreUnavailable', message: /breche Warten ab/ })
-    await t.rejects(session.write('SELECT 1', []), StoreUnavailable, 'and the connection is used no more')
+    await t.rejects(session.write('SELECT 1', []), StoreUnavailable, 'and the connection is not used again')
   },
 )
 
-t.test('A name with several addresses that do not answer: the first one says why, and it is tried again', async (t) => {
+t.test('A host name with several silent addresses: the first error is reported, and it is retried', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:9'), { code: 'ECONNREFUSED', syscall: 'connect' })
   const error = unavailable({ host: 'two.example', port: 9 }, new AggregateError([refused, refused]))
-  t.match(error, { message: 'PostgreSQL at two.example:9: connect ECONNREFUSED ::1:9', isWrong: false })
-  const refusal = (code: string) => unavailable({ host: 'a.example', port: 9 }, Object.assign(new Error('no'), { code }))
-  t.strictSame([refusal('28P01'), refusal('3D000'), refusal('57P03')].map(({ isWrong }) => isWrong), [true, true, false])
+  t.match(error, { message: 'PostgreSQL at two.example:9: connect ECONNREFUSED ::1:9', isMisconfigured: false })
 })
 
 t.test('A login that fails leaves no connection behind', async (t) => {
@@ -58,10 +55,11 @@ t.test('A login that fails leaves no connection behind', async (t) => {
   const proxy = await startProxy(t, Number(new URL(url).port))
   const location = locationOf(proxy.through(url))
   await t.rejects(open(t, { ...location, password: undefined }), /there is none/)
+  await t.rejects(open(t, { ...location, database: 'missing' }), { code: '3D000', isMisconfigured: true })
   await until(() => proxy.connections() === 0)
 })
 
-t.test('Settings of a role, or PGSSLMODE, do not change what is read, or how', async (t) => {
+t.test('Settings of a role, or PGSSLMODE, change neither what is read nor the connection', async (t) => {
   const { location } = await newLocation()
   const settings = { bytea_output: 'escape', default_transaction_isolation: 'serializable', timezone: 'Asia/Kolkata' }
   for (const [name, value] of Object.entries(settings))
@@ -75,7 +73,7 @@ t.test('Settings of a role, or PGSSLMODE, do not change what is read, or how', a
   await store.ping()
 })
 
-t.test('The row of changes: without it nothing is answered, and no other database ever has the same', async (t) => {
+t.test('The row of changes: without it nothing is answered, and each database has its own version', async (t) => {
   const versions: string[] = []
   for (let time = 0; time < 2; time++) {
     const { url, location } = await newLocation()
@@ -87,7 +85,7 @@ t.test('The row of changes: without it nothing is answered, and no other databas
   t.not(versions[0], versions[1])
 })
 
-/** A database whose role has a function of its own in the place of one of PostgreSQL's. */
+/** A database whose role has its own version of a function of PostgreSQL. */
 async function newLocationWith(definition: string) {
   const { url, location } = await newLocation()
   await server.query(`ALTER ROLE ${location.user} SET search_path = public, pg_catalog`)
@@ -95,7 +93,7 @@ async function newLocationWith(definition: string) {
   return { url, location }
 }
 
-t.test('A session with two servers is none, and it ends when its connections lead to another', async (t) => {
+t.test('A session needs one server for all connections, and ends when the server is replaced', async (t) => {
   const startedAt = 'CREATE FUNCTION pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS'
   const two = await newLocationWith(`${startedAt} 'SELECT pg_catalog.clock_timestamp()'`)
   const another = /another server has the address now/
@@ -108,7 +106,7 @@ t.test('A session with two servers is none, and it ends when its connections lea
   t.match(await session.ended, { message: another })
 })
 
-t.test('A node whose clock is not that of the database is not ready', async (t) => {
+t.test('A node whose clock differs from that of the database is not ready', async (t) => {
   const { location } = await newLocationWith(
     "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT pg_catalog.clock_timestamp() + interval '1 hour'$$",
   )
@@ -118,7 +116,7 @@ t.test('A node whose clock is not that of the database is not ready', async (t) 
   t.ok((store.clockOffset() as number) > 3_500_000)
 })
 
-t.test('Settings that are wrong later are 503, and the reason is said until they are right again', async (t) => {
+t.test('Settings that become wrong cause 503, with the reason, until they are fixed', async (t) => {
   const { url, location } = await newLocation()
   const passwordFile = join(temporaryFolder(t), 'password')
   writeFileSync(passwordFile, location.password as string)
@@ -134,10 +132,10 @@ t.test('Settings that are wrong later are 503, and the reason is said until they
   await until(() => isReady(store))
 })
 
-t.test('Measurements: each statement is said with its kind, each transaction of tokens, and the size', async (t) => {
+t.test('Measurements: each statement with its kind, each transaction of tokens, and the size', async (t) => {
   const events: Event[] = []
   const store = await open(t, (await newLocation()).location, { observe: (event) => events.push(event) })
-  /** What an action causes, but for the heartbeats that come meanwhile. */
+  /** The events of an action, without the heartbeats. */
   async function causedBy(action: () => Promise<unknown>) {
     events.length = 0
     await action()
@@ -157,10 +155,10 @@ t.test('Measurements: each statement is said with its kind, each transaction of 
   t.equal(log, undefined)
 })
 
-/** Where a new database is, with no tables. */
+/** The location of a new database without tables. */
 const emptyLocation = async () => locationOf(await server.createEmptyDatabase())
 
-/** The rest of a test has this PGPASSFILE in its environment. */
+/** Sets PGPASSFILE for the rest of a test. */
 function withPassfile(t: Test, file: string): void {
   process.env.PGPASSFILE = file
   t.teardown(() => delete process.env.PGPASSFILE)
@@ -181,7 +179,7 @@ t.test('PostgreSQL: the password comes from a file, the URL, or PGPASSFILE, and 
   await open(t, { ...withoutPassword, password: undefined })
 })
 
-t.test('PostgreSQL: a wrong password, role or database is said at once, with no secret in it', async (t) => {
+t.test('PostgreSQL: a wrong password, role or database is reported at once, without any secret', async (t) => {
   const location = await emptyLocation()
   const wrong: [change: Partial<PostgresLocation>, message: RegExp][] = [
     [{ password: 'hunter2' }, /28P01, password authentication failed .* \(look at DATABASE_PASSWORD_FILE/],
@@ -196,7 +194,7 @@ t.test('PostgreSQL: a wrong password, role or database is said at once, with no 
   }
 })
 
-t.test('PostgreSQL: a server that does not keep what it commits is refused', async (t) => {
+t.test('PostgreSQL: a server that may lose commits is refused', async (t) => {
   for (const synchronousCommit of ['off', 'local']) {
     const location = await emptyLocation()
     await server.query(`ALTER ROLE ${location.user} SET synchronous_commit = ${synchronousCommit}`)
@@ -211,7 +209,7 @@ t.test('PostgreSQL: a server that does not keep what it commits is refused', asy
   await t.rejects(open(t, { ...location, database }), { name: 'OperatorError', message: /encoding LATIN1/ })
 })
 
-t.test("PostgreSQL: another program's database is left alone, and an empty one no store by mistake", async (t) => {
+t.test("PostgreSQL: another program's database is left alone, and so is an empty one by default", async (t) => {
   const location = await emptyLocation()
   const isEmpty = { name: 'OperatorError', message: /^The database postgres:\S+ is empty\. / }
   await t.rejects(open(t, location, { create: false }), isEmpty)

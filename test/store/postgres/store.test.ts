@@ -8,7 +8,7 @@ import { newLocation, open } from './stores.ts'
 const OPTIONS = { lockTimeout: 2000 }
 
 t.test('in PostgreSQL', async (t) => {
-  // All rules are tested on one database with two stores: a new one would take longer than most of them.
+  // All tests share one database and two stores: a new database would take longer than most of them.
   const { url, location } = await newLocation()
   const [one, other] = [await open(t, location, OPTIONS), await open(t, location, OPTIONS)]
   const change = async (how: string) => void (await query(url, `ALTER TABLE audit_events ${how}`))

@@ -4,7 +4,7 @@ import type { Event } from '../../../src/domain/events.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Opened, OpenOptions } from '../../../src/store/opened.ts'
 import { type Connection, connect } from '../../../src/store/postgres/connection.ts'
-import { PostgresUnavailable } from '../../../src/store/postgres/explain.ts'
+import { PostgresUnavailable } from '../../../src/store/postgres/errors.ts'
 import { migrate } from '../../../src/store/postgres/migrate.ts'
 import { emptyDatabase } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
@@ -23,7 +23,7 @@ export async function open(t: Test, location: PostgresLocation, options: Partial
   return store
 }
 
-/** Migrates a database on a connection of its own, as a node that starts. */
+/** Migrates a database on its own connection, like a node that starts. */
 export async function migrateAt(url: string, options: Parameters<typeof migrate>[1]) {
   const connection = await connectTo(url)
   try {
@@ -43,8 +43,8 @@ export function end(connection: Connection): void {
 }
 
 /**
- * Opens some stores on one database when they are needed first. Resolves to a function that empties the database for a test
- * and tells what the stores say from then on: a new database would take longer than most tests.
+ * Opens some stores on one database when they are first needed. Resolves to a function that empties the database for a test
+ * and collects the events from then on: a new database would take longer than most tests.
  */
 export async function startStores(count: number, lockTimeout = 10_000) {
   let opened: Promise<{ url: string; stores: Opened[] }> | undefined

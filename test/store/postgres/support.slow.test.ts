@@ -9,7 +9,7 @@ import { query } from '../../support/postgres/databases.ts'
 import { isAlive } from '../../support/postgres/processes.ts'
 import { until } from '../../support/until.ts'
 
-/** A process that runs a program with the modules of the test servers, and the first line that it writes. */
+/** Runs a program with the modules of the test servers. Resolves to the process and its first line of output. */
 async function runProgram(t: Test, program: string): Promise<[child: ChildProcess, line: string]> {
   const support = join(import.meta.dirname, '../../support/postgres')
   const modules = `
@@ -24,7 +24,7 @@ async function runProgram(t: Test, program: string): Promise<[child: ChildProces
   return [child, line]
 }
 
-t.test('A test server: it and its data end with the process that started it, also when that is killed', async (t) => {
+t.test('A test server: it and its data are gone when its parent process ends, even if killed', async (t) => {
   const tell = 'console.log(JSON.stringify({ pid: server.pid(), data: server.data }))'
   const [child, line] = await runProgram(t, `const server = await runPostgres(); server.suspend(); ${tell}`)
   const { pid, data } = JSON.parse(line)
@@ -33,7 +33,7 @@ t.test('A test server: it and its data end with the process that started it, als
   await until(() => !isAlive(pid) && !existsSync(data))
 })
 
-t.test('A test server: the shared one ends with the run that it was started for, and nothing is left', async (t) => {
+t.test('A test server: the shared one ends with its test run and leaves nothing behind', async (t) => {
   const program = 'const urls = await Promise.all([sharedServer(), sharedServer()]); console.log(urls.join(" "))'
   const [child, line] = await runProgram(t, program)
   const [url, again] = line.split(' ') as [string, string]

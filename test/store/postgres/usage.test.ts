@@ -23,7 +23,7 @@ const countOf = ({ key }: Application, lastTokenAt = 7) => ({
   ...{ applicationKey: key, hour: 5, issued: 1, refused: 0, lastTokenAt },
 })
 
-t.test('Usage: what somebody is removing is left out, and nobody waits for it', async (t) => {
+t.test('Usage: rows that are being removed are skipped, without waiting for them', async (t) => {
   const { url, events, stores } = await openStores()
   const [store] = stores
   const [one, two] = (await registerAll(store, 's', ['a', 'b'])) as [Application, Application]
@@ -40,7 +40,7 @@ t.test('Usage: what somebody is removing is left out, and nobody waits for it', 
   t.strictSame(logged(events), [])
 })
 
-t.test('Usage: where somebody keeps a lock it is refused whole, and checks go on', async (t) => {
+t.test('Usage: while rows are locked it is refused as a whole, and checks go on', async (t) => {
   const { url, events, stores } = await openStores()
   const [store] = stores
   const [application] = (await registerAll(store, 's', ['a'])) as [Application]
@@ -74,14 +74,14 @@ t.test('Usage: refusals are recorded by one node at a time', async (t) => {
   t.strictSame(logged(events), [])
 })
 
-t.test('Usage: it does not stand in the way of a removal, nor a removal in its way', async (t) => {
+t.test('Usage: it does not deadlock with removals', async (t) => {
   const { events, stores } = await openStores()
   const [first, second, third, fourth] = stores as unknown as [Store, Store, Store, Store]
   for (let round = 0; round < 20; round++) {
     const clientIds = Array.from({ length: 8 }, (_, n) => `a-${round}-${n}`)
     const suiteId = `s-${round}`
     const applications = await registerAll(first, suiteId, clientIds)
-    // Rows that were changed are found in another order than that of their ids.
+    // Changed rows are no longer stored in the order of their ids.
     for (const owner of [suiteId, ...clientIds]) await on(first).revokeSecret(owner, await secretIdOf(first, owner), 5)
     const secrets = [await secretsOf(first, suiteId), ...applications.map(({ secrets }) => secrets)].flat()
     const uses = secrets.map(({ id }) => ({ secretId: id, lastUsedAt: round }))

@@ -1,4 +1,4 @@
-// Changes of tokens. One statement for a batch is one transaction and one round trip.
+// Changes of tokens: one statement per batch, which is one transaction and one round trip.
 
 export const insertTokens = `
   INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at)
@@ -6,8 +6,8 @@ export const insertTokens = `
     FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
       AS new (id, secret_hash, application_id, generation, issued_at)`
 
-// Also what is revoked already: whoever did that may not have been answered, and then no standby may have it yet. In the order
-// of their ids, so that two nodes that revoke the same tokens wait for each other and not in a circle.
+// Also writes tokens that are revoked already: that commit may still wait for a standby, and this one must, too. Rows are
+// locked in the order of their ids, so that two nodes that revoke the same tokens do not deadlock.
 export const revokeTokensById = `
   UPDATE tokens t SET revoked_at = coalesce(t.revoked_at, asked.at)
     FROM (SELECT locked.id, revoked.at
@@ -17,7 +17,7 @@ export const revokeTokensById = `
              FOR UPDATE OF locked) asked
    WHERE t.id = asked.id`
 
-// Reads that are made for many requests at once.
+// Reads for many requests at once.
 
 export const readTokens = `
   SELECT c.registry, extract(epoch FROM clock_timestamp()) * 1000,
@@ -25,7 +25,7 @@ export const readTokens = `
     FROM changes c
     LEFT JOIN tokens t ON t.id = ANY ($1::uuid[])`
 
-// The same for no token: planning it costs a fifth.
+// The same without tokens: planning it costs a fifth.
 export const readVersion = `
   SELECT registry, extract(epoch FROM clock_timestamp()) * 1000, NULL
     FROM changes`
@@ -48,9 +48,9 @@ export const mostImportedSecrets = `
                   GROUP BY application_id) n)
     FROM changes c`
 
-// Usage. In the order of the keys, so that two nodes that count the same wait for each other and not in a circle. What is used
-// is kept from being removed first, for the use refers to it. One that is being removed is left out: a removal takes its rows
-// in an order of its own, so whoever waits for one of them may wait in a circle.
+// Usage. Rows are locked in the order of their keys, so that two nodes do not deadlock. The rows that uses refer to are locked
+// first, so that they cannot be removed meanwhile. Rows that are being removed are skipped: a removal locks in another order,
+// and waiting for it could deadlock.
 
 export const addTokenCounts = `
   INSERT INTO token_counts AS old (hour, application_id, issued, refused)
@@ -92,13 +92,12 @@ export const recordSecretUses = `
    ORDER BY kept.id
       ON CONFLICT (secret_id) DO UPDATE SET last_used_at = greatest(old.last_used_at, excluded.last_used_at)`
 
-export const listSecretUses = `
-  SELECT secret_id, last_used_at FROM secret_uses WHERE secret_id = ANY ($1::bigint[])`
+export const listSecretUses = 'SELECT secret_id, last_used_at FROM secret_uses WHERE secret_id = ANY ($1::bigint[])'
 
 export const listApplicationUses = `
   SELECT application_id, last_token_at FROM application_uses WHERE application_id = ANY ($1::bigint[])`
 
-// A figure, for people.
+// A figure for operators.
 
 export const countLiveTokens = `
   SELECT count(*),

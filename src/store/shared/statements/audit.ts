@@ -23,7 +23,6 @@ const NEWEST = `
    LIMIT $3`
 
 export const listAuditEvents = `${AUDIT_EVENTS} WHERE true ${NEWEST}`
-
 export const listAuditEventsOfActor = `${AUDIT_EVENTS} WHERE actor = $4 ${NEWEST}`
 
 // The addition of '' makes SQLite use the index on subject: a subject has fewer events than an actor.
@@ -33,8 +32,7 @@ export const listAuditEventsOfSubject = `
 
 // Idempotency records.
 
-export const findSealedAnswer = `
-  SELECT sealed FROM idempotency_keys WHERE digest = $1 AND created_at > $2`
+export const findSealedAnswer = 'SELECT sealed FROM idempotency_keys WHERE digest = $1 AND created_at > $2'
 
 // Replaces an expired record.
 export const insertIdempotencyRecord = `

@@ -1,10 +1,7 @@
-// What is measured of the store.
+// Figures of the store.
 
-export const oldestTokenAt = `
-  SELECT issued_at FROM tokens ORDER BY id LIMIT 1`
-
-export const newestTokenAt = `
-  SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1`
+export const oldestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id LIMIT 1'
+export const newestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1'
 
 export const countEndingSecrets = `
   SELECT count(*)
@@ -42,14 +39,11 @@ export const listEndingSecrets = `
    ORDER BY s.ends_at, s.id
    LIMIT $3`
 
-export const countIssued = `
-  SELECT coalesce(sum(issued), 0) FROM token_counts WHERE hour = $1`
+export const countIssued = 'SELECT coalesce(sum(issued), 0) FROM token_counts WHERE hour = $1'
+export const lastBackupAt = 'SELECT made_at FROM backups'
 
-export const lastBackupAt = `
-  SELECT made_at FROM backups`
-
-// For a read-only view of a store (inspect.ts). Of an owner that never had a secret the end is unknown; of one that has a secret
-// without an end it is the highest number.
+// For the read-only view of a store (inspect.ts). The end is null for an owner that never had a secret, and the highest number
+// for one that has a secret without an end.
 export const listOwnersWithoutSecret = `
   SELECT kind, id, name, ends_at
     FROM (SELECT 'application' AS kind, a.client_id AS id, a.name,

@@ -1,10 +1,7 @@
 // Operators and their credentials. Digests never leave the database.
 
-export const readOperators = `
-  SELECT name, json FROM operators_as_json WHERE name IN (SELECT value FROM texts_of($1))`
-
-export const listOperators = `
-  SELECT json FROM operators_as_json ORDER BY id`
+export const readOperators = 'SELECT name, json FROM operators_as_json WHERE name IN (SELECT value FROM texts_of($1))'
+export const listOperators = 'SELECT json FROM operators_as_json ORDER BY id'
 
 export const findAdminKey = `
   SELECT k.id, o.json FROM admin_keys k JOIN operators_as_json o ON o.id = k.operator_id WHERE k.digest = $1`
@@ -18,8 +15,7 @@ export const findLoginCode = `
 export const insertOperator = `
   INSERT INTO operators (name, role, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 
-export const deleteOperator = `
-  DELETE FROM operators WHERE name = $1`
+export const deleteOperator = 'DELETE FROM operators WHERE name = $1'
 
 export const insertAdminKey = `
   INSERT INTO admin_keys (operator_id, digest, created_at, ends_at)

@@ -1,19 +1,17 @@
 import { APPLICATION_COLUMNS } from '../../../domain/application.ts'
 
-// The registry. Reads are of the views of 0010_shared.sql and 0006_shared.sql in migrations/.
+// The registry. The views come from 0010_shared.sql and 0006_shared.sql in migrations/.
 
 // Read before and after a change, for the audit trail.
 
 export const readApplications = `
   SELECT client_id, json FROM applications_as_json WHERE client_id IN (SELECT value FROM texts_of($1))`
 
-export const readSuites = `
-  SELECT suite_id, json FROM suites_as_json WHERE suite_id IN (SELECT value FROM texts_of($1))`
+export const readSuites = 'SELECT suite_id, json FROM suites_as_json WHERE suite_id IN (SELECT value FROM texts_of($1))'
 
-// Lists and counts, for people.
+// Lists and counts for operators.
 
-export const listApplications = `
-  SELECT json FROM applications_as_json WHERE id > $1 ORDER BY id LIMIT $2`
+export const listApplications = 'SELECT json FROM applications_as_json WHERE id > $1 ORDER BY id LIMIT $2'
 
 export const listApplicationsOf = `
   SELECT json
@@ -44,15 +42,12 @@ export const countApproved = `
     LEFT JOIN suites u ON u.suite_id = value ->> 'suiteId'
    ORDER BY CAST(value ->> 'position' AS bigint)`
 
-export const listSuites = `
-  SELECT json FROM suites_as_json WHERE id > $1 ORDER BY id LIMIT $2`
-
-export const countApplications = `
-  SELECT count(*) FROM applications`
+export const listSuites = 'SELECT json FROM suites_as_json WHERE id > $1 ORDER BY id LIMIT $2'
+export const countApplications = 'SELECT count(*) FROM applications'
 
 // Changes.
 
-// Of those with one id the first one is added.
+// Of duplicates the first is inserted.
 export const insertSuites = `
   INSERT INTO suites (suite_id, name, created_at)
   SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint)
@@ -105,23 +100,17 @@ export const withdraw = `
    WHERE application_id = (SELECT id FROM applications WHERE client_id = $1)
      AND suite_id = (SELECT id FROM suites WHERE suite_id = $2)`
 
-export const setStatus = `
-  UPDATE applications SET status = $2 WHERE client_id = $1`
+export const setStatus = 'UPDATE applications SET status = $2 WHERE client_id = $1'
 
-// The values follow in the order of the columns; null: it stays.
+// The values follow in the order of the columns; null keeps the stored one.
 export const updateApplication = `
   UPDATE applications
      SET ${APPLICATION_COLUMNS.map((column, at) => `${column} = coalesce($${at + 2}, ${column})`).join(', ')}
    WHERE client_id = $1`
 
-export const updateSuite = `
-  UPDATE suites SET name = $2 WHERE suite_id = $1`
-
-export const deleteApplication = `
-  DELETE FROM applications WHERE client_id = $1`
-
-export const deleteSuite = `
-  DELETE FROM suites WHERE suite_id = $1`
+export const updateSuite = 'UPDATE suites SET name = $2 WHERE suite_id = $1'
+export const deleteApplication = 'DELETE FROM applications WHERE client_id = $1'
+export const deleteSuite = 'DELETE FROM suites WHERE suite_id = $1'
 
 export const revokeTokens = `
   UPDATE applications SET token_generation = token_generation + 1, tokens_valid_from = $2 WHERE client_id = $1`
@@ -130,13 +119,10 @@ const OWNED = `
   (application_id = (SELECT id FROM applications WHERE client_id = $1)
      OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))`
 
-export const deleteEndedSecrets = `
-  DELETE FROM secrets WHERE ends_at < $2 AND ${OWNED}`
+export const deleteEndedSecrets = `DELETE FROM secrets WHERE ends_at < $2 AND ${OWNED}`
+export const endSecrets = `UPDATE secrets SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END WHERE ${OWNED}`
 
-export const endSecrets = `
-  UPDATE secrets SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END WHERE ${OWNED}`
-
-// Unless that is forced, another secret of the owner must be active.
+// Unless forced, another secret of the owner must be active.
 export const revokeSecret = `
   UPDATE secrets
      SET ends_at = CASE WHEN ends_at < $3 THEN ends_at ELSE $3 END, revoked_at = coalesce(revoked_at, $3)
