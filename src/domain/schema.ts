@@ -6,6 +6,10 @@ import { timestamp } from './time.ts'
 
 export const text = (description: string) => z.string().describe(description)
 
+/** Text that an operator gives. `subject` begins the messages about it. */
+export const textInput = (subject: string) =>
+  z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
+
 export const whole = (description: string) => z.number().meta({ type: 'integer', description })
 
 export const real = (description: string) => z.number().describe(description)
@@ -36,6 +40,9 @@ export const object = <Fields extends z.ZodRawShape>(title: string, description:
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
+
+/** An object with its names in camel case. */
+export type CamelCased<Fields> = { readonly [Name in keyof Fields & string as CamelCase<Name>]: Fields[Name] }
 
 /** Fields in camel case, times in milliseconds since the epoch, undefined or null for what is null in the view. */
 type Source<View> =
@@ -91,7 +98,7 @@ function makeViewer(schema: object): Viewer {
   return isTime ? (value) => timestamp(Number(value)) : (value) => value
 }
 
-/** The same with its names in camel case: `developerEmail` for `developer_email`. */
+/** An object with its names in camel case: `developerEmail` for `developer_email`. */
 export function camelCased<Fields extends object>(json: object): Fields {
   return Object.fromEntries(Object.entries(json).map(([name, value]) => [camelCase(name), value])) as Fields
 }
