@@ -33,3 +33,24 @@ function escaped(character: string): string {
 export function withPeriod(text: string): string {
   return text.replace(/\.?$/, '.')
 }
+
+/**
+ * How many characters must be changed, added, left out or swapped with the next one to make one text the other. Stops counting
+ * above `most`.
+ */
+export function distance(a: string, b: string, most = Number.POSITIVE_INFINITY): number {
+  let previous: number[] = []
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= a.length && Math.min(...row) <= most; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const changed = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const isSwap = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const swapped = isSwap ? (previous[j - 2] as number) + 1 : Number.POSITIVE_INFINITY
+      next.push(Math.min(changed, swapped, (row[j] as number) + 1, (next[j - 1] as number) + 1))
+    }
+    previous = row
+    row = next
+  }
+  return row[b.length] as number
+}

@@ -252,10 +252,10 @@ const CASES: Record<string, Script> = {
   'a suite’s id is told from an application’s': [
     'about the suite',
     'well',
-    /^store is a suite: it asks about tokens, and gets none\. None of .* is refused now\. Who needs tokens/,
+    /^store is a suite: it asks about tokens, and gets none\. None of .* is refused now\. To get tokens/,
     'the id of the suite',
     'doubtful',
-    /A client id like this was refused, once, 0 s ago, from 127\.0\.0\.1\. Who needs/,
+    /A client id like this was refused, once, 0 s ago, from 127\.0\.0\.1\. To get/,
     'wrong secret of the suite',
     'wrong',
     '1 min; question of the suite',
