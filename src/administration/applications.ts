@@ -69,12 +69,12 @@ export function createApplications(context: Context) {
     const [use] = await store.listApplicationUses([application.key])
     return {
       ...application,
-      secrets: await listSecrets({ store, now }, application.secrets),
+      secrets: await listSecrets(context, application.secrets),
       lastTokenAt: use?.lastTokenAt,
     }
   }
 
-  return { register, ...createSearch({ store, now }), show, ...createApplicationChanges(context) }
+  return { register, ...createSearch(context), show, ...createApplicationChanges(context) }
 }
 
 /** Changes of one application. The store makes even one that seems to be made: that of another process may not be durable yet. */

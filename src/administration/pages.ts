@@ -34,22 +34,6 @@ export async function allPages<Row extends Keyed>(list: List<Row>): Promise<Row[
   }
 }
 
-/** Splits rows into pieces of at most this size. */
-export function* chunksOf<Row>(rows: readonly Row[], size: number, weigh: (row: Row) => number = () => 1) {
-  let chunk: Row[] = []
-  let weight = 0
-  for (const row of rows) {
-    if (weight + weigh(row) > size && chunk.length > 0) {
-      yield chunk
-      chunk = []
-      weight = 0
-    }
-    chunk.push(row)
-    weight += weigh(row)
-  }
-  if (chunk.length > 0) yield chunk
-}
-
 /** The opaque cursor of a row, given its numeric key in the store. */
 export function cursorOf(key: unknown): string {
   return Buffer.from(String(key)).toString('base64url')
@@ -76,7 +60,7 @@ export const NAMES_AT_A_TIME = 100
 /** Pause between steps, so that a search takes at most a tenth of the CPU: the same process may be issuing tokens. */
 const PAUSE_MS = 1
 
-/** The names of all applications, newest first, in steps that let other requests run in between. */
+/** The names of all applications, newest first, in steps between which other requests are handled. */
 export async function* stepsOfNames(
   store: Pick<Store, 'listNames'>,
   { after = undefined as ApplicationKey | undefined, size = NAMES_AT_A_TIME } = {},

@@ -1,3 +1,4 @@
+import { chunksOf } from '../domain/in-steps.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
 import {
   applicationRegistered,
@@ -6,7 +7,6 @@ import {
   type Registration,
 } from './applications.ts'
 import type { Context } from './context.ts'
-import { chunksOf } from './pages.ts'
 import { planSeed, type SeedPlan, type Seeds } from './seed-plan.ts'
 import { prepareSuite, type RegisteredSuite } from './suites.ts'
 
