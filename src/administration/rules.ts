@@ -4,48 +4,39 @@ import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { type CamelCased, camelCased, textInput } from '../domain/schema.ts'
 
-/** How hashes of passwords begin: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
+/** The beginnings of password hashes: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
 const HASH =
   /^(\$(2[abxy]?|argon2(id|i|d)|scrypt|7|s0|pbkdf2(-\w+)?|1|5|6|y|sha256)\$|\{(SSHA|SHA|CRYPT|PBKDF2)\w*(-\w+)?\}|pbkdf2[_:]sha|scrypt:|argon2\$|bcrypt(_sha256)?\$)/i
 
 const NO_SEGMENT = 'must not be . or .., which no URL can have as a part of its path'
 
 /** `.` and `..` are removed from the path of a URL (RFC 3986 §5.2.4). */
-function canBeInPath(id: string): boolean {
-  return id !== '.' && id !== '..'
-}
+const canBeInPath = (id: string) => id !== '.' && id !== '..'
 
-const suiteId = textInput('The suite id').regex(
+export const suiteId = textInput('The suite id').regex(
   /^[A-Za-z0-9._~-]{1,100}$/,
   'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~',
 )
 
-/** The rules for what an operator may register, field by field. client_id and client_secret: RFC 6749 appendix A. */
-export const fields = {
+const texts = camelCased<CamelCased<typeof TEXTS>>(TEXTS)
+
+/** client_id and client_secret: RFC 6749 appendix A. */
+export const registrationSchema = z.object({
+  ...texts,
   clientId: textInput('The client id')
     .refine(
       (clientId) => /^[\x21-\x7e]+$/.test(clientId) && clientId.length <= MAX_CLIENT_ID_LENGTH,
       `The client id must be 1 to ${MAX_CLIENT_ID_LENGTH} printable ASCII characters without spaces`,
     )
     .refine(canBeInPath, `The client id ${NO_SEGMENT}`)
+    .optional()
     .describe(
       'A client id that it has already: 1 to 200 printable ASCII characters without spaces. Left out, it gets a new one',
     ),
-  suiteId,
-  newSuiteId: suiteId
-    .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
-    .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
   clientSecret: textInput('The client secret')
     .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters')
-    .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it'),
-}
-
-const texts = camelCased<CamelCased<typeof TEXTS>>(TEXTS)
-
-export const registrationSchema = z.object({
-  ...texts,
-  clientId: fields.clientId.optional(),
-  clientSecret: fields.clientSecret.optional(),
+    .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it')
+    .optional(),
   suites: z
     .array(z.string())
     .optional()
@@ -56,7 +47,12 @@ export const updateSchema = z.object(texts).partial()
 
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
 
-export const suiteSchema = z.object({ suiteId: fields.newSuiteId, name: TEXTS.name })
+export const suiteSchema = z.object({
+  suiteId: suiteId
+    .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
+    .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
+  name: TEXTS.name,
+})
 
 export const suiteUpdateSchema = suiteSchema.pick({ name: true })
 
@@ -69,7 +65,7 @@ export const operatorSchema = z.object({
   role: z.enum(ROLES, { error: 'The role must be admin or viewer' }),
 })
 
-/** What a schema makes of an input. Throws OperatorError with all that is wrong. */
+/** Parses an input. Throws OperatorError with all that is wrong. */
 export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {
   const result = schema.safeParse(input)
   if (result.success) return result.data
@@ -77,7 +73,7 @@ export function valid<Schema extends ZodType>(schema: Schema, input: unknown): o
   throw new OperatorError(`${wrong.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields: wrong })
 }
 
-/** The error of an operator who registers an id that an application or a suite has (RFC 6749 §2.2). */
+/** An id must be unique among applications and suites (RFC 6749 §2.2). */
 export function takenId(id: string): OperatorError {
   return new OperatorError(`The id ${id} is taken already.`, { kind: 'conflict' })
 }

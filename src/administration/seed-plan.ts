@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Application, nameAndDeveloper, TEXTS } from '../domain/application.ts'
+import { type Application, nameAndDeveloper } from '../domain/application.ts'
 import { chunksOf } from '../domain/in-steps.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/schema.ts'
@@ -8,7 +8,7 @@ import type { Store } from '../domain/store.ts'
 import { type Suite, unknownSuite } from '../domain/suite.ts'
 import type { RegisteredApplication, Registration } from './applications.ts'
 import { allPages } from './pages.ts'
-import { fields, jsonNamed, registrationSchema, takenId } from './rules.ts'
+import { jsonNamed, registrationSchema, suiteId, suiteSchema, takenId } from './rules.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 export interface Seeds {
@@ -153,11 +153,11 @@ function isNeverShown({ secrets }: { secrets: readonly Secret[] }): boolean {
 }
 
 const application = z
-  .strictObject({ ...jsonNamed(registrationSchema.shape), suites: z.array(fields.suiteId).optional() })
+  .strictObject({ ...jsonNamed(registrationSchema.shape), suites: z.array(suiteId).optional() })
   .transform((row) => camelCased<Registration>(row))
 
 const suite = z
-  .strictObject({ id: fields.newSuiteId, name: TEXTS.name })
+  .strictObject({ id: suiteSchema.shape.suiteId, name: suiteSchema.shape.name })
   .transform(({ id, name }): SuiteRegistration => ({ suiteId: id, name }))
 
 const seedFile = z.strictObject({

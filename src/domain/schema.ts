@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { timestamp } from './time.ts'
 
-// The described schema of a view makes its JSON (`view`), Fastify's serializer and its part of the OpenAPI document
-// (`jsonSchema`). The names of its fields are the JSON names.
+// The schema of a view, with JSON names and descriptions, is used for its JSON (`view`), for Fastify's serializer, and for the
+// OpenAPI document (`jsonSchema`).
 
 export const text = (description: string) => z.string().describe(description)
 
@@ -24,7 +24,7 @@ export const choice = <const Word extends string>(words: readonly Word[], descri
 
 export const list = <Item extends z.ZodType>(description: string, item: Item) => z.array(item).describe(description)
 
-/** A time: text of RFC 3339 in a view, milliseconds since the epoch in what it is made of. */
+/** RFC 3339 in a view, milliseconds since the epoch in its source. */
 export const time = (description: string) => z.string().brand<'time'>().meta({ format: 'date-time', description })
 
 /** Any fields of an object, or null. */
@@ -44,7 +44,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
 /** An object with its names in camel case. */
 export type CamelCased<Fields> = { readonly [Name in keyof Fields & string as CamelCase<Name>]: Fields[Name] }
 
-/** Fields in camel case, times in milliseconds since the epoch, undefined or null for what is null in the view. */
+/** Names in camel case, times in milliseconds since the epoch, null or undefined for null in the view. */
 type Source<View> =
   View extends z.infer<ReturnType<typeof time>>
     ? number
@@ -56,17 +56,17 @@ type Source<View> =
           ? { readonly [Name in keyof View & string as CamelCase<Name>]: Source<View[Name]> }
           : View
 
-/** What the view of this schema is made of. */
+/** The value from which `view` makes a view. */
 export type SourceOf<Schema extends z.ZodType> = Source<z.infer<Schema>>
 
-/** The view of a value: the fields of the schema in its order, and no others. */
+/** The fields of the schema in its order, and no others. */
 export function view<Schema extends z.ZodType>(schema: Schema, value: SourceOf<Schema>): z.infer<Schema> {
   return viewerOf(schema)(value) as z.infer<Schema>
 }
 
 type Viewer = (value: unknown) => unknown
 
-/** Made once per schema: asking zod for each value is slow. */
+/** One per schema, because reading a zod schema for each value is slow. */
 const VIEWERS = new WeakMap<object, Viewer>()
 
 function viewerOf(schema: object): Viewer {
@@ -109,13 +109,13 @@ function camelCase(name: string): string {
 
 export type JsonSchema = Record<string, unknown>
 
-/** The JSON Schema of a schema, without `$ref`. What may be null has its type and null. */
+/** The JSON Schema of a schema, without `$ref`. The type of a nullable field is a list with null. */
 export function jsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema, ...json } = z.toJSONSchema(schema, { unrepresentable: 'any', override: joinNull })
   return json
 }
 
-/** Joins a schema and null. If the pair has a description of its own, the schema's title is not its name. */
+/** Merges `anyOf` a schema and null. The merged schema keeps the title only if it does not have its own description. */
 function joinNull({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { anyOf: [value, none] = [], ...own } = jsonSchema
   if (none?.type !== 'null') return
