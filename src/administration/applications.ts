@@ -120,9 +120,8 @@ function createApplicationChanges(context: Context) {
 
   /** Resolves to whether anything changed. Throws OperatorError if the application does not exist. */
   async function changeKnown(one: Change & { clientId: string }): Promise<boolean> {
-    const { changed } = await change(one)
-    if (!changed) await find(context, one.clientId)
-    return changed
+    await find(context, one.clientId)
+    return (await change(one)).changed
   }
 
   return {

@@ -1,8 +1,8 @@
-import { type output, type ZodType, z } from 'zod'
-import { MAX_CLIENT_ID_LENGTH, TEXTS } from '../domain/application.ts'
+import { type output, type ZodString, type ZodType, z } from 'zod'
+import { APPLICATION_TEXTS, type ApplicationField, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { type CamelCased, camelCased, textInput } from '../domain/schema.ts'
+import { camelCased, textInput } from '../domain/schema.ts'
 
 /** The beginnings of password hashes: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
 const HASH =
@@ -18,21 +18,22 @@ export const suiteId = textInput('The suite id').regex(
   'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~',
 )
 
-const texts = camelCased<CamelCased<typeof TEXTS>>(TEXTS)
+/** The rules of the texts of an application. */
+export const fields = camelCased<Record<ApplicationField, ZodString>>(APPLICATION_TEXTS)
 
 /** client_id and client_secret: RFC 6749 appendix A. */
 export const registrationSchema = z.object({
-  ...texts,
+  ...fields,
   clientId: textInput('The client id')
     .refine(
       (clientId) => /^[\x21-\x7e]+$/.test(clientId) && clientId.length <= MAX_CLIENT_ID_LENGTH,
       `The client id must be 1 to ${MAX_CLIENT_ID_LENGTH} printable ASCII characters without spaces`,
     )
     .refine(canBeInPath, `The client id ${NO_SEGMENT}`)
-    .optional()
     .describe(
       'A client id that it has already: 1 to 200 printable ASCII characters without spaces. Left out, it gets a new one',
-    ),
+    )
+    .optional(),
   clientSecret: textInput('The client secret')
     .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters')
     .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it')
@@ -43,7 +44,7 @@ export const registrationSchema = z.object({
     .describe('The suites to approve it for; by default, all that exist at this moment'),
 })
 
-export const updateSchema = z.object(texts).partial()
+export const updateSchema = z.object(fields).partial()
 
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
 
@@ -51,7 +52,7 @@ export const suiteSchema = z.object({
   suiteId: suiteId
     .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
     .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
-  name: TEXTS.name,
+  name: fields.name,
 })
 
 export const suiteUpdateSchema = suiteSchema.pick({ name: true })

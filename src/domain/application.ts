@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { type CamelCased, choice, list, object, text, textInput, time, view } from './schema.ts'
+import { choice, list, object, type SourceOf, text, textInput, time, view } from './schema.ts'
 import type { NewSecret, Secret } from './secret.ts'
 import { randomString } from './text.ts'
 
 /** Characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
-/** The texts that operators give an application and may change: each by its name in JSON and as a column, and its rule. */
-export const TEXTS = {
+/** The texts that operators give an application and may change: the name in JSON, which is also the column, and the rule. */
+export const APPLICATION_TEXTS = {
   name: textInput('The name')
     .regex(/\S/, 'The name must not be empty')
     .max(200, 'The name may have 200 characters at most')
@@ -22,22 +22,20 @@ export const TEXTS = {
     .describe('The contact address of its developer'),
 }
 
-const SHOWN_TEXTS = Object.fromEntries(
-  Object.entries(TEXTS).map(([name, { description = '' }]) => [name, text(description)]),
-) as Record<keyof typeof TEXTS, z.ZodString>
+type Column = keyof typeof APPLICATION_TEXTS
 
-type Texts = Record<keyof typeof TEXTS, string>
+export const APPLICATION_COLUMNS = Object.keys(APPLICATION_TEXTS) as readonly Column[]
 
-export type ApplicationValues = CamelCased<Texts>
+const COLUMNS = z.object(APPLICATION_TEXTS)
 
-const COLUMNS = z.object(TEXTS)
-
-export const APPLICATION_COLUMNS = Object.keys(TEXTS)
+export type ApplicationValues = SourceOf<typeof COLUMNS>
+export type ApplicationField = keyof ApplicationValues
+export type ApplicationChanges = { readonly [Field in ApplicationField]?: string | undefined }
 
 /** The texts of an application by their columns. */
-export function columnsOf(application: ApplicationValues): Texts
-export function columnsOf(changes: ApplicationChanges): Partial<Texts>
-export function columnsOf(application: ApplicationChanges): Partial<Texts> {
+export function columnsOf(application: ApplicationValues): Record<Column, string>
+export function columnsOf(changes: ApplicationChanges): Partial<Record<Column, string>>
+export function columnsOf(application: ApplicationChanges): Partial<Record<Column, string>> {
   return view(COLUMNS, application as ApplicationValues)
 }
 
@@ -63,12 +61,18 @@ export type ApplicationKey = Key<'application'>
 /** The view of an application, without its secrets. */
 export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
   client_id: text('The client id'),
-  ...SHOWN_TEXTS,
+  ...shownTexts(),
   status: choice(['active', 'suspended'], 'A suspended application gets no tokens, and its tokens are refused'),
   suites: list('The suites that it is approved for', z.string()),
   created_at: time('When it was registered'),
   tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
 })
+
+/** A view has no rules: its descriptions are those of the rules. */
+function shownTexts() {
+  const shown = Object.entries(APPLICATION_TEXTS).map(([name, { description = '' }]) => [name, text(description)])
+  return Object.fromEntries(shown) as Record<Column, z.ZodString>
+}
 
 export function applicationFields(application: Application) {
   return view(APPLICATION, { ...application, tokensValidFrom: application.tokensValidFrom || null })
@@ -91,8 +95,6 @@ export interface NewApplication extends ApplicationValues {
 export function nameAndDeveloper({ name, developerEmail }: ApplicationValues): string {
   return JSON.stringify([name, developerEmail])
 }
-
-export type ApplicationChanges = { readonly [Field in keyof ApplicationValues]?: string | undefined }
 
 /** A new client identifier (RFC 6749 §2.2): 32 characters that form encoding leaves as they are. */
 export function generateClientId(): string {

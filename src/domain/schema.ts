@@ -41,9 +41,6 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
 
-/** An object with its names in camel case. */
-export type CamelCased<Fields> = { readonly [Name in keyof Fields & string as CamelCase<Name>]: Fields[Name] }
-
 /** Names in camel case, times in milliseconds since the epoch, null or undefined for null in the view. */
 type Source<View> =
   View extends z.infer<ReturnType<typeof time>>
