@@ -95,7 +95,7 @@ function similarText({ clientId, application, similarRefusals, now }: Applicatio
   const [, beginning = '', length] = ABBREVIATED.exec(group.last.clientId) as RegExpExecArray
   const quote = beginning.includes('"') ? "'" : '"'
   return (
-    `Nothing of it is refused, but an unknown client id that looks like it is, ${howOften(group, now)}: ` +
+    `None of its requests is refused, but those of a similar unknown client id are, ${howOften(group, now)}: ` +
     `one of ${length} characters that begins with ${quote}${visibleOnOneLine(beginning)}${quote}. ` +
     `Compare what the partner sends with ${clientId} (${clientId.length} characters).`
   )
@@ -112,7 +112,7 @@ export function diagnoseUnknown(findings: UnknownFindings): Diagnosis {
   const ids = similarApplications.map((application) => application.clientId).join(', ')
   const advice = ids
     ? `Is it ${ids}? Compare character by character.`
-    : `Compare it with ${instructions.list}; another database? a removed application?`
+    : `Compare it with ${instructions.list}. Is it in another database, or was the application removed?`
   const refused = `One like it was refused, ${howOften(group, now)}.`
   return { health: 'wrong', lines: [`No application has the client id ${clientId}. ${refused} ${advice}`] }
 }
@@ -129,7 +129,7 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
   if (lastTokenAt === undefined) {
     return last
       ? `It has not got a token yet. Its last refusal (${refusal}) is over.`
-      : 'Nothing has been asked for with it yet.'
+      : 'It has not asked for a token yet.'
   }
   const issued = `The last token was issued ${ago(lastTokenAt, now)}`
   if (!last) return `${issued}, and nothing was refused.`

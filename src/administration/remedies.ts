@@ -59,7 +59,7 @@ export const COMMANDS: Instructions = {
 /** `register`: how to register an application. */
 export function aboutSuite(register: string): Instructions['ofSuite'] {
   return (suiteId, diagnosis, { isWell } = { isWell: false }) => {
-    const isSuite = `${suiteId} is a suite: it asks about tokens, and gets none. ${diagnosis}`
+    const isSuite = `${suiteId} is a suite: it checks tokens, and cannot get any. ${diagnosis}`
     if (!isWell) return isSuite
     return `${isSuite} To get tokens, use the credentials of an application: ${register}.`
   }
@@ -162,7 +162,7 @@ const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
     'It has sent wrong credentials too often and has to wait. This ends within a minute after the last one. ' +
     'The right secret is never refused for this.',
   'token quota exceeded': ({ now }) =>
-    'It has got all tokens that it may get in an hour of the clock: it should use a token until it expires. ' +
+    'It has used up its quota of tokens for this hour: it should use each token until it expires. ' +
     `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}.`,
   'credentials in a header': () =>
     'It sends its credentials in the Authorization header: they belong in the body, client_id and client_secret.',
@@ -210,7 +210,7 @@ function endedSecret({ clientId, secrets, now, instructions }: Findings, state: 
   return newest.lastUsedAt === undefined
     ? `${ended}: it has a newer one (${newest.id}), which was not used yet (${LATE}). ` +
         `If the partner does not use that by now, hand it over; ${rotate}`
-    : `${ended}: the newer one (${newest.id}) was last used ${ago(newest.lastUsedAt, now)}, so one of its instances has the old one still.`
+    : `${ended}: the newer one (${newest.id}) was last used ${ago(newest.lastUsedAt, now)}, so one of its instances still has the old one.`
 }
 
 function endOf({ id, endsAt, revokedAt }: ListedSecret): string {
