@@ -8,7 +8,7 @@ import type { Store } from '../domain/store.ts'
 import { type Suite, unknownSuite } from '../domain/suite.ts'
 import type { RegisteredApplication, Registration } from './applications.ts'
 import { allPages } from './pages.ts'
-import { jsonNamed, registrationSchema, suiteId, suiteSchema, takenId } from './rules.ts'
+import { fields, jsonNamed, registrationSchema, suiteId, suiteSchema, takenId } from './rules.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 export interface Seeds {
@@ -157,7 +157,7 @@ const application = z
   .transform((row) => camelCased<Registration>(row))
 
 const suite = z
-  .strictObject({ id: suiteSchema.shape.suiteId, name: suiteSchema.shape.name })
+  .strictObject({ id: suiteSchema.shape.suiteId, name: fields.name })
   .transform(({ id, name }): SuiteRegistration => ({ suiteId: id, name }))
 
 const seedFile = z.strictObject({

@@ -73,7 +73,7 @@ export interface Changes {
    * Adds the suites and then the applications in one transaction, except those whose id is taken (see `skipNamesake`, too).
    * Resolves to those that were added.
    */
-  register(newcomers: Newcomers, audit: Audit): Promise<Newcomers>
+  register(clients: Newcomers, audit: Audit): Promise<Newcomers>
 }
 
 export interface AuditTrail {
