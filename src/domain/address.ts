@@ -78,7 +78,11 @@ export function hostInUrl(host: string): string {
  * the port that some proxies add: `192.0.2.1:5678`, `[2001:db8::1]:5678`.
  */
 export function addressIn(text: string): string | undefined {
-  const [, inBrackets, plain] = /^(?:\[([^\]]+)\]|([^:]+))(?::\d{1,5})?$/.exec(text) ?? []
-  const address = inBrackets ?? plain ?? text
+  const address = isIP(text) === 0 ? withoutPort(text) : text
   return isIP(address) === 0 ? undefined : withoutZone(address)
+}
+
+function withoutPort(text: string): string {
+  const [, inBrackets, plain] = /^(?:\[([^\]]+)\]|([^:]+))(?::\d{1,5})?$/.exec(text) ?? []
+  return inBrackets ?? plain ?? text
 }
