@@ -1,7 +1,7 @@
 import { ABBREVIATED, type ApplicationNames, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
-import { distance } from '../domain/text.ts'
+import { differsBy } from '../domain/text.ts'
 import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { createApplications } from './applications.ts'
 import type { Context } from './context.ts'
@@ -120,7 +120,7 @@ export function nearTo(asked: string): (clientId: string) => boolean {
   return (clientId) => {
     const a = plain(clientId)
     if (a === b || (b.length >= SHORTEST_BEGINNING && a.startsWith(b))) return true
-    return Math.min(a.length, b.length) >= SHORTEST && distance(a, b, MAX_SLIPS) <= MAX_SLIPS
+    return Math.min(a.length, b.length) >= SHORTEST && differsBy(MAX_SLIPS, a, b)
   }
 }
 

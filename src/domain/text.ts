@@ -33,23 +33,18 @@ export function withPeriod(text: string): string {
   return text.replace(/\.?$/, '.')
 }
 
-/**
- * How many characters must be changed, added, left out or swapped with the next one to make one text the other. Stops counting
- * above `most`.
- */
-export function distance(a: string, b: string, most = Number.POSITIVE_INFINITY): number {
-  let previous: number[] = []
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= a.length && Math.min(...row) <= most; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const isSwap = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      const swapped = isSwap ? (previous[j - 2] as number) + 1 : Number.POSITIVE_INFINITY
-      next.push(Math.min(changed, swapped, (row[j] as number) + 1, (next[j - 1] as number) + 1))
-    }
-    previous = row
-    row = next
-  }
-  return row[b.length] as number
+/** Whether adding, removing, replacing or swapping (with the next) at most `limit` characters makes one text the other. */
+export function differsBy(limit: number, a: string, b: string): boolean {
+  if (a === b) return true
+  if (Math.abs(a.length - b.length) > limit) return false
+  const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
+  if (a[0] === b[0]) return differsBy(limit, restOfA, restOfB)
+  const isSwapped = a[0] === b[1] && a[1] === b[0]
+  return (
+    limit > 0 &&
+    (differsBy(limit - 1, restOfA, b) ||
+      differsBy(limit - 1, a, restOfB) ||
+      differsBy(limit - 1, restOfA, restOfB) ||
+      (isSwapped && differsBy(limit - 1, a.slice(2), b.slice(2))))
+  )
 }

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { readConfig, settings } from '../../config.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { distance } from '../../domain/text.ts'
 
 /** In the working directory. */
 export const ENV_FILE = '.env'
@@ -135,4 +134,19 @@ function sentences(job: () => unknown): string[] {
   } catch (error) {
     return (error as OperatorError).message.split('\n')
   }
+}
+
+/** How many letters are to be added, left out, exchanged or swapped with the next to make one text the other. */
+function distance(a: string, b: string): number {
+  const table = Array.from({ length: a.length + 1 }, (_, i) => Array.from({ length: b.length + 1 }, (_, j) => i || j))
+  const at = (i: number, j: number) => table[i]?.[j] as number
+  for (let i = 1; i <= a.length; i++) {
+    for (let j = 1; j <= b.length; j++) {
+      const exchanged = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY
+      const row = table[i] as number[]
+      row[j] = Math.min(exchanged, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1)
+    }
+  }
+  return at(a.length, b.length)
 }
