@@ -27,7 +27,7 @@ import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid 
 import { createSearch } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
-/** An application to register: a client id and a secret are generated if omitted; it is approved for all suites if omitted. */
+/** Without a client id or a secret, one is generated; without suites, it is approved for all. */
 export type Registration = z.infer<typeof registrationSchema>
 
 /** A registered application. */
@@ -77,7 +77,7 @@ export function createApplications(context: Context) {
   return { register, ...createSearch(context), show, ...createApplicationChanges(context) }
 }
 
-/** Changes of one application. The store makes even one that seems to be made: that of another process may not be durable yet. */
+/** The store is asked even if nothing seems to differ: the change of another process may not be durable yet. */
 function createApplicationChanges(context: Context) {
   const { now, change } = context
 
@@ -148,10 +148,7 @@ async function assertSuites({ store }: Context, suiteIds: Iterable<string>, unkn
   for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknown(suiteId)
 }
 
-/**
- * Checks a registration, and generates what it leaves out. `registered`: for the operator. Throws OperatorError with all that
- * is wrong.
- */
+/** Validates a registration and generates what it omits. `registered`: for the operator. Throws OperatorError. */
 export async function prepareApplication(registration: Registration, now: Clock, { skipNamesake = false } = {}) {
   const { clientId = generateClientId(), clientSecret, suites, ...values } = valid(registrationSchema, registration)
   const generated = generateSecret()

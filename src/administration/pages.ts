@@ -16,7 +16,7 @@ export interface PageQuery {
   limit: number
 }
 
-/** One page. `next`: the cursor of the next one; undefined on the last page. Throws OperatorError if `after` is not a cursor. */
+/** `next`: the cursor of the next page; undefined on the last one. Throws OperatorError if `after` is not a cursor. */
 export async function pageOf<Row extends Keyed>({ after, limit }: PageQuery, list: List<Row>) {
   // One row more than the page has shows whether there is a next page.
   const found = await list({ after: after === undefined ? undefined : keyOf<Row['key']>(after), limit: limit + 1 })

@@ -74,7 +74,7 @@ export function createSuites(context: Context) {
   return { register, show, update, remove, ...createSuiteLists(context) }
 }
 
-/** Lists of suites and of their approved applications, oldest first. A page throws OperatorError if `after` is not a cursor. */
+/** Lists of suites and of their approved applications, oldest first. */
 function createSuiteLists(context: Context) {
   const { store } = context
 
@@ -105,7 +105,7 @@ function createSuiteLists(context: Context) {
   }
 }
 
-/** Checks a registration and generates a secret. `registered`: for the operator. Throws OperatorError with all that is wrong. */
+/** Validates a registration and generates a secret. `registered`: for the operator. Throws OperatorError. */
 export function prepareSuite(registration: SuiteRegistration, now: Clock) {
   const { suiteId, name } = valid(suiteSchema, registration)
   const clientSecret = generateSecret()

@@ -28,8 +28,8 @@ export interface Explanation extends Diagnosis {
 }
 
 /**
- * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if there is neither an application, nor a
- * suite, nor a refusal with such a client id.
+ * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if there is neither an application,
+ * nor a suite, nor a refusal with such a client id.
  */
 export function createWhy(context: Context) {
   const { store, now } = context

@@ -16,8 +16,8 @@ PRIVATE.addSubnet('fc00::', 7, 'ipv6')
 PRIVATE.addSubnet('fe80::', 10, 'ipv6')
 
 /**
- * The unit that limits count by: an IPv4 address, also if it is IPv4-mapped (`::ffff:192.0.2.1`), or the /64 of an IPv6 address,
- * because a client can choose the rest. `unknown` (RFC 7239 §6.2) if the text is not an address.
+ * The unit that limits count by: an IPv4 address (also from `::ffff:192.0.2.1`), or the /64 of an IPv6 address, because a client
+ * can choose the rest. `unknown` (RFC 7239 §6.2) if the text is not an address.
  */
 export function prefixOf(address: string): string {
   const family = isIP(address)

@@ -4,8 +4,8 @@ import type { NewSecret } from './secret.ts'
 import { timestamp } from './time.ts'
 
 /**
- * A change by an operator. Its type is also the action of the audit event and the message in the log. Its time is in the audit.
- * `owner`: a client id or a suite id.
+ * A change by an operator. Its type is also the action of the audit event and the message in the log. Its time is in the
+ * audit. `owner`: a client id or a suite id.
  */
 export type Change =
   | { type: 'application updated'; clientId: string; values: ApplicationChanges }

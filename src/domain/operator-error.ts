@@ -13,8 +13,8 @@ interface Options extends ErrorOptions {
 }
 
 /**
- * An error that an operator can fix: a wrong setting, an unknown id, an unreadable file. Its message has whole sentences; nothing
- * was changed. Every other error that ends a command is a bug.
+ * An error that an operator can fix: a wrong setting, an unknown id, an unreadable file. The message has whole sentences.
+ * Nothing was changed. Every other error that ends a command is a bug.
  */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'

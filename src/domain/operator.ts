@@ -79,8 +79,8 @@ export type Session = SourceOf<typeof SESSION>
 export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest: string }
 
 /**
- * Why the admin listener refuses a request. `viewer`: a viewer tried to make a change. `another host`: the Host header does not
- * name the listener. `another site`: a page of another site tried to make a change.
+ * Why the admin listener refuses a request. `viewer`: a viewer tried to make a change. `another host`: the Host header does
+ * not name the listener. `another site`: a page of another site tried to make a change.
  */
 export type OperatorReason = KeyReason | LoginReason | 'no credentials' | 'viewer' | 'another host' | 'another site'
 
@@ -113,7 +113,7 @@ export function sessionEnd({ createdAt, seenAt }: { createdAt: number; seenAt: n
   return Math.min(seenAt + SESSION_IDLE, createdAt + SESSION_LIFETIME)
 }
 
-/** A session last seen in the future is over, too: the clock was set back, which would extend the session beyond its limits. */
+/** A session last seen in the future is over, too: the clock was set back, which would extend the session. */
 export function isOver({ lastSeenAt, endsAt }: Pick<Session, 'lastSeenAt' | 'endsAt'>, now: number): boolean {
   return endsAt <= now || lastSeenAt > now + CLOCKS_APART
 }

@@ -25,7 +25,7 @@ export function requestIdOf(headers: NodeJS.Dict<string | string[]>): string {
   return sentId(headers, 'x-request-id') ?? sentId(headers, 'x-correlation-id') ?? newRequestId()
 }
 
-/** The id in this header; undefined if it is missing or malformed. It is logged, so it must not look like a token or a secret. */
+/** Undefined: missing, malformed, or it may be a token or a secret, which must not be logged. */
 export function sentId(
   headers: NodeJS.Dict<string | string[]>,
   name: 'x-request-id' | 'x-correlation-id',

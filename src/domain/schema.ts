@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { timestamp } from './time.ts'
 
-// The schema of a view, with JSON names and descriptions, is used for its JSON (`view`), for Fastify's serializer, and for the
+// The schema of a view, with JSON names and descriptions, makes its JSON (`view`), Fastify's serializer, and its part of the
 // OpenAPI document (`jsonSchema`).
 
 export const text = (description: string) => z.string().describe(description)

@@ -35,7 +35,7 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
   close(): Promise<void>
 }
 
-/** `token counts`: of earlier hours. `sign-ins`: expired login codes, and sessions that are over (see `isOver`); at most `limit` of each. */
+/** `token counts`: of earlier hours. `sign-ins`: expired login codes and sessions (see `isOver`), at most `limit` of each. */
 export type Purgeable = 'tokens' | 'token counts' | 'refusals' | 'audit events' | 'idempotency records' | 'sign-ins'
 
 /** What maintenance could not reclaim, and why: a reader that never ends, an error. */
@@ -62,7 +62,7 @@ export interface Registry {
   /** Secrets include expired ones. */
   findSuite(suiteId: string): Promise<Suite | undefined>
   listSuites(page: Page<SuiteKey>): Promise<Suite[]>
-  /** The largest number of unrevoked imported secrets of any application; at least 1 if any application has an imported one. */
+  /** The most unrevoked imported secrets of any application; at least 1 if there is any imported secret. */
   mostImportedSecrets(): Promise<number>
 }
 
@@ -133,9 +133,7 @@ export interface Usage {
 export interface Refusals {
   /** One row counts those of one client, reason, endpoint, suite and address. Keeps MAX_REFUSALS; skips removed clients. */
   recordRefusals(refusals: readonly RefusalCount[]): Promise<void>
-  /**
-   * Newest first. `clientId`: of an application or a suite, or else an abbreviated one. Undefined: all unregistered client ids.
-   */
+  /** Newest first. `clientId`: registered, or else abbreviated. Undefined: those of all unregistered client ids. */
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
   /** The applications and suites that were refused most recently, newest first. */
   listLastRefused(limit: number): Promise<RefusedClient[]>
@@ -152,7 +150,7 @@ export interface Figures {
   /** The same applications and suites, with the end of their last active secret, earliest first. */
   listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
   /**
-   * Counts the tokens from this id on that are neither revoked nor of a suspended application, without blocking other requests.
+   * Counts the tokens from this id on that are neither revoked nor of a suspended application, without blocking requests.
    * Undefined if that means to read more than `limit` tokens.
    */
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
