@@ -15,13 +15,13 @@ export interface AdministrationOptions {
   store: Store
   now: Clock
   observe: Observer
-  /** The author of all changes. */
+  /** Of all changes. */
   author: Author
 }
 
 export type Administration = ReturnType<typeof createAdministration>
 
-/** What an operator can do, by subject. What cannot be done is an OperatorError and changes nothing. */
+/** What operators can do. A method that throws OperatorError has changed nothing. */
 export function createAdministration({ store, now, observe, author }: AdministrationOptions) {
   const audit = () => ({ author, at: now() })
   const report = (change: ChangeEvent) => observe({ ...change, ...author })

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import {
   type Application,
   type ApplicationChanges,
@@ -26,86 +27,67 @@ import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid 
 import { createSearch } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
-/** What an operator says of an application to be registered. Ids and secrets that are left out are generated. */
-export interface Registration extends ApplicationValues {
-  clientId?: string | undefined
-  clientSecret?: string | undefined
-  /** The suites to approve it for; left out: every suite there is. */
-  suites?: string[] | undefined
-}
+/** Without a client id or a secret, one is generated; without suites, it is approved for all. */
+export type Registration = z.infer<typeof registrationSchema>
 
-/** A registered application. A generated secret is shown this once; undefined where it was imported. */
+/** A registered application. */
 export interface RegisteredApplication extends ApplicationValues {
   clientId: string
+  /** A generated secret, shown only this once; undefined: it was imported. */
   clientSecret: string | undefined
 }
 
-/** An application with all that operators see of it. */
 export interface ShownApplication extends Application {
   secrets: ListedSecret[]
-  /** When it last got a token, as far as is known. Milliseconds since the epoch; undefined: never yet. */
+  /** When it last got a token, as far as reported. Milliseconds since the epoch; undefined: never. */
   lastTokenAt: number | undefined
 }
 
-/** An application on its way into the store, and what its operator is told. */
-export interface PreparedApplication {
-  newApplication: NewApplication
-  registered: RegisteredApplication
-}
-
-/** Applications: the clients that may ask for tokens. */
 export function createApplications(context: Context) {
   const { store, now, report } = context
 
-  /** Registers one application. Resolves with the suites it is approved for now. */
+  /** Resolves with the suites that it is approved for now. */
   async function register(
     registration: Registration,
     repeatable: Repeatable = {},
   ): Promise<RegisteredApplication & Pick<Application, 'suites'>> {
     const registered = await once<RegisteredApplication>(context, repeatable, async (auditOf) => {
-      const { newApplication, registered } = await prepareApplication(registration, { now })
+      const { newApplication, registered } = await prepareApplication(registration, now)
       await assertSuites(context, registration.suites ?? [], unknownSuiteField)
       const added = await store.register({ suites: [], applications: [newApplication] }, auditOf(registered))
       if (added.applications.length === 0) throw takenId(newApplication.clientId)
       report(applicationRegistered(newApplication))
       return registered
     })
-    // Undefined if the application was removed in the meantime, for example before this call was repeated.
+    // Undefined: it was removed in the meantime, for example before this call was repeated.
     const { suites } = (await store.findApplication(registered.clientId)) ?? { suites: [] }
     return { ...registered, suites }
   }
 
-  /** The application of this client id, with all that operators see of it. */
   async function show(clientId: string): Promise<ShownApplication> {
     const application = await find(context, clientId)
     const [use] = await store.listApplicationUses([application.key])
     return {
       ...application,
-      secrets: await listSecrets({ store, now }, application.secrets),
+      secrets: await listSecrets(context, application.secrets),
       lastTokenAt: use?.lastTokenAt,
     }
   }
 
-  return { register, ...createSearch({ store, now }), show, ...createApplicationChanges(context) }
+  return { register, ...createSearch(context), show, ...createApplicationChanges(context) }
 }
 
-/**
- * Changes of one application. The store is asked also where an application is so already: what another process did a moment ago
- * may not be on disk yet.
- */
+/** The store is asked even if nothing seems to differ: the change of another process may not be durable yet. */
 function createApplicationChanges(context: Context) {
   const { now, change } = context
 
-  /** Changes what is given. Resolves to whether any value was another one. Throws OperatorError with all that is wrong. */
+  /** Changes the given fields. Resolves to whether any differed. Throws OperatorError with all that is wrong. */
   async function update(clientId: string, changes: ApplicationChanges): Promise<boolean> {
     const values = valid(updateSchema, changes)
     return changeKnown({ type: 'application updated', clientId, values })
   }
 
-  /**
-   * Adds a secret that the application has elsewhere; its other secrets stay as they are. Throws OperatorError where an active
-   * one is the same.
-   */
+  /** Imports a secret beside the others. Throws OperatorError if an active one is the same. */
   async function addSecret(clientId: string, clientSecret: string): Promise<void> {
     valid(importedSecretSchema, { clientSecret })
     const { secrets } = await find(context, clientId)
@@ -121,7 +103,7 @@ function createApplicationChanges(context: Context) {
     await change({ type: 'secret added', owner: clientId, secret })
   }
 
-  /** Approves an application for suites, or withdraws that, from the next check on. Resolves to the suites that changed. */
+  /** Effective from the next check on. Resolves to the suites that changed. */
   async function changeApprovals(
     type: 'application approved' | 'approval withdrawn',
     clientId: string,
@@ -136,73 +118,63 @@ function createApplicationChanges(context: Context) {
     return changed
   }
 
-  /** Resolves to whether anything changed. Throws OperatorError if there is no such application. */
+  /** Resolves to whether anything changed. Throws OperatorError if the application does not exist. */
   async function changeKnown(one: Change & { clientId: string }): Promise<boolean> {
-    const { changed } = await change(one)
-    if (!changed) await find(context, one.clientId)
-    return changed
+    await find(context, one.clientId)
+    return (await change(one)).changed
   }
 
   return {
     update,
     addSecret,
-    /** From the next request on the application gets no token, and its tokens are inactive. */
+    /** From the next request on it gets no tokens, and its tokens are inactive. */
     suspend: (clientId: string) => changeKnown({ type: 'application suspended', clientId }),
     resume: (clientId: string) => changeKnown({ type: 'application resumed', clientId }),
     remove: (clientId: string) => changeKnown({ type: 'application removed', clientId }),
     approve: (clientId: string, ...suiteIds: string[]) => changeApprovals('application approved', clientId, suiteIds),
-    /** Resolves to the suites that it was approved for. */
     withdraw: (clientId: string, ...suiteIds: string[]) => changeApprovals('approval withdrawn', clientId, suiteIds),
-    /** Revokes every token that the application was issued until now. */
     revokeAllTokens: (clientId: string) => changeKnown({ type: 'all tokens revoked', clientId }),
   }
 }
 
-/** Throws OperatorError if there is no application of this client id. */
 async function find({ store }: Context, clientId: string): Promise<Application> {
   const application = await store.findApplication(clientId)
   if (application) return application
   throw new OperatorError(`There is no application with the client id ${clientId}.`, { kind: 'not found' })
 }
 
-/** Throws `unknown` of the first of these suites that does not exist. */
+/** Throws `unknown` for the first suite that does not exist. */
 async function assertSuites({ store }: Context, suiteIds: Iterable<string>, unknown = unknownSuite): Promise<void> {
   for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknown(suiteId)
 }
 
-interface PrepareOptions {
-  now: Clock
-  /** Whether to leave it out where its developer already has an application of this name. */
-  skipNamesake?: boolean
-}
-
-/** Checks a registration and generates what it leaves out. Throws OperatorError with all that is wrong. */
-export async function prepareApplication(
-  registration: Registration,
-  { now, skipNamesake = false }: PrepareOptions,
-): Promise<PreparedApplication> {
-  const { clientId = generateClientId(), clientSecret, ...values } = valid(registrationSchema, registration)
-  const generated = clientSecret === undefined ? generateSecret() : undefined
-  const digest = clientSecret === undefined ? digestGenerated(generated as string) : await digestImported(clientSecret)
+/** Validates a registration and generates what it omits. `registered`: for the operator. Throws OperatorError. */
+export async function prepareApplication(registration: Registration, now: Clock, { skipNamesake = false } = {}) {
+  const { clientId = generateClientId(), clientSecret, suites, ...values } = valid(registrationSchema, registration)
+  const generated = generateSecret()
+  const digest = clientSecret === undefined ? digestGenerated(generated) : await digestImported(clientSecret)
   const createdAt = now()
-  return {
-    newApplication: {
-      clientId,
-      ...values,
-      createdAt,
-      secret: { digest, createdAt },
-      suites: registration.suites ? [...new Set(registration.suites)] : 'all',
-      skipNamesake,
-    },
-    registered: { clientId, clientSecret: generated, ...values },
+  const newApplication: NewApplication = {
+    clientId,
+    ...values,
+    createdAt,
+    secret: { digest, createdAt },
+    suites: suites ? [...new Set(suites)] : 'all',
+    skipNamesake,
   }
+  const registered: RegisteredApplication = {
+    clientId,
+    clientSecret: clientSecret === undefined ? generated : undefined,
+    ...values,
+  }
+  return { newApplication, registered }
 }
 
 export function applicationRegistered({ clientId, name, suites }: NewApplication): ChangeEvent {
   return { type: 'application registered', clientId, name, suites }
 }
 
-/** The one among these secrets that is presented. */
+/** The secret among these that was presented. */
 async function findSame(secrets: readonly Secret[], presented: string): Promise<Secret | undefined> {
   for (const secret of secrets) {
     if (isImported(secret) && (await matchesImported(secret, presented))) return secret
@@ -214,7 +186,7 @@ function conflict(message: string): OperatorError {
   return new OperatorError(message, { kind: 'conflict' })
 }
 
-/** An unknown suite in a registration: an error of its `suites` field. */
+/** An unknown suite in a registration: an error of its field `suites`. */
 function unknownSuiteField(suiteId: string): OperatorError {
   const { message } = unknownSuite(suiteId)
   const fields = [{ field: 'suites', message: message.replace(/\.$/, '') }]

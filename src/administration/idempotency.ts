@@ -5,7 +5,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import type { Context } from './context.ts'
 
-/** A call that may be retried, because its response contains a secret and can get lost. */
+/** A call that can be retried, because its answer has a secret and can get lost. */
 export interface RepeatableCall {
   /** Chosen by the caller: the same for a retry, a new one for every other call. */
   key: string
@@ -15,15 +15,13 @@ export interface RepeatableCall {
   request: string
 }
 
-/** The last parameter of every operation that can be retried. */
 export interface Repeatable {
   idempotency?: RepeatableCall | undefined
-  /** Called if an earlier response was returned and nothing was changed. */
+  /** Called if an earlier answer was returned and nothing was changed. */
   onRepetition?: (() => void) | undefined
 }
 
 const CIPHER = 'aes-256-gcm'
-const KEY_BYTES = 32
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
@@ -55,7 +53,7 @@ export async function once<Answer>(
   }
 }
 
-/** Encrypts the answer under a key derived from the caller's credential, which the database does not have. */
+/** The encryption key is derived from the caller's credential, which the database does not have. */
 function seal(answer: unknown, call: RepeatableCall, digest: string): string {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(CIPHER, encryptionKey(call), iv).setAAD(additionalData(call, digest))
@@ -67,9 +65,8 @@ function seal(answer: unknown, call: RepeatableCall, digest: string): string {
 function open(sealed: string, call: RepeatableCall, digest: string): unknown {
   const bytes = Buffer.from(sealed, 'base64url')
   const text = IV_BYTES + TAG_BYTES
-  const decipher = createDecipheriv(CIPHER, encryptionKey(call), bytes.subarray(0, IV_BYTES), {
-    authTagLength: TAG_BYTES,
-  })
+  const iv = bytes.subarray(0, IV_BYTES)
+  const decipher = createDecipheriv(CIPHER, encryptionKey(call), iv, { authTagLength: TAG_BYTES })
     .setAAD(additionalData(call, digest))
     .setAuthTag(bytes.subarray(IV_BYTES, text))
   try {
@@ -83,7 +80,7 @@ function open(sealed: string, call: RepeatableCall, digest: string): unknown {
 }
 
 function encryptionKey({ credential, key }: RepeatableCall): Buffer {
-  return Buffer.from(hkdfSync('sha256', credential, key, 'oauth-token-server idempotency', KEY_BYTES))
+  return Buffer.from(hkdfSync('sha256', credential, key, 'oauth-token-server idempotency', 32))
 }
 
 /** Additional authenticated data: binds the answer to its row and its request. */

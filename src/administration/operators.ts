@@ -1,6 +1,5 @@
 import {
   type AdminKey,
-  type AdminKeyState,
   adminKeyState,
   generateAdminKey,
   generateLoginCode,
@@ -18,9 +17,8 @@ import { operatorSchema, valid } from './rules.ts'
 /** The longest lifetime of an admin key. 365 days, in milliseconds. */
 const LONGEST_KEY_MS = 365 * 24 * 60 * 60 * 1000
 
-/** An admin key with its current state. */
 export interface ListedAdminKey extends AdminKey {
-  state: AdminKeyState
+  state: ReturnType<typeof adminKeyState>
 }
 
 /** An operator with all keys, and only the sessions that are still valid. */
@@ -40,14 +38,10 @@ export function createOperators(context: Context) {
     return show(name)
   }
 
-  /** Every operator, oldest first. */
-  async function list(): Promise<ListedOperator[]> {
-    return (await store.listOperators()).map(listed)
-  }
+  /** Oldest first. */
+  const list = async (): Promise<ListedOperator[]> => (await store.listOperators()).map(listed)
 
-  async function show(name: string): Promise<ListedOperator> {
-    return listed(await find(context, name))
-  }
+  const show = async (name: string): Promise<ListedOperator> => listed(await find(context, name))
 
   function listed(operator: Operator): ListedOperator {
     return {
@@ -116,7 +110,6 @@ function createCredentials(context: Context) {
   return { addKey, revokeKey, makeLoginCode, endSession }
 }
 
-/** Throws OperatorError if there is no operator of this name. */
 async function find({ store }: Context, name: string): Promise<Operator> {
   const operator = await store.findOperator(name)
   if (!operator) throw unknownOperator(name)

@@ -4,10 +4,28 @@ import type { Page, Store } from '../domain/store.ts'
 
 const PAGE_SIZE = 500
 
+interface Keyed {
+  readonly key: unknown
+}
+
+type List<Row extends Keyed> = (page: Page<Row['key']>) => Promise<Row[]>
+
+export interface PageQuery {
+  /** `next` of the previous page. */
+  after?: string | undefined
+  limit: number
+}
+
+/** `next`: the cursor of the next page; undefined on the last one. Throws OperatorError if `after` is not a cursor. */
+export async function pageOf<Row extends Keyed>({ after, limit }: PageQuery, list: List<Row>) {
+  // One row more than the page has shows whether there is a next page.
+  const found = await list({ after: after === undefined ? undefined : keyOf<Row['key']>(after), limit: limit + 1 })
+  const rows = found.slice(0, limit)
+  return { rows, next: found.length > limit ? cursorOf(rows.at(-1)?.key) : undefined }
+}
+
 /** Every row of a list, read page by page. */
-export async function allPages<Row extends { readonly key: unknown }>(
-  list: (page: Page<Row['key']>) => Promise<Row[]>,
-): Promise<Row[]> {
+export async function allPages<Row extends Keyed>(list: List<Row>): Promise<Row[]> {
   const rows: Row[] = []
   for (;;) {
     const page = await list({ after: rows.at(-1)?.key, limit: PAGE_SIZE })
@@ -16,36 +34,17 @@ export async function allPages<Row extends { readonly key: unknown }>(
   }
 }
 
-/** Rows in pieces of at most `size`; a row weighs 1 where nothing else is said. */
-export function* chunksOf<Row>(rows: readonly Row[], size: number, weigh: (row: Row) => number = () => 1) {
-  let chunk: Row[] = []
-  let weight = 0
-  for (const row of rows) {
-    if (weight + weigh(row) > size && chunk.length > 0) {
-      yield chunk
-      chunk = []
-      weight = 0
-    }
-    chunk.push(row)
-    weight += weigh(row)
-  }
-  if (chunk.length > 0) yield chunk
-}
-
-// Opaque pagination cursors.
-
-/** The cursor for a row, given its numeric key in the store. */
+/** The opaque cursor of a row, given its numeric key in the store. */
 export function cursorOf(key: unknown): string {
   return Buffer.from(String(key)).toString('base64url')
 }
 
-/** Whether a text is a well-formed cursor. */
 export function isCursor(text: string): boolean {
   const key = textOf(text)
   return /^[1-9]\d{0,15}$/.test(key) && cursorOf(key) === text
 }
 
-/** The key that a cursor was made from. Throws OperatorError if the cursor is malformed. */
+/** The key in a cursor. Throws OperatorError if the cursor is malformed. */
 export function keyOf<RowKey>(cursor: string): RowKey {
   if (isCursor(cursor)) return Number(textOf(cursor)) as RowKey
   throw new OperatorError('This is not a valid cursor. Leave it out to start at the first page.', { kind: 'invalid' })
@@ -55,13 +54,13 @@ function textOf(cursor: string): string {
   return Buffer.from(cursor, 'base64url').toString()
 }
 
-/** Names read and compared per step: 0.1 ms of work. */
+/** The names read and compared per step: 0.1 ms of work. */
 export const NAMES_AT_A_TIME = 100
 
 /** Pause between steps, so that a search takes at most a tenth of the CPU: the same process may be issuing tokens. */
 const PAUSE_MS = 1
 
-/** The names of all applications, newest first, in steps that let other requests run in between. */
+/** The names of all applications, newest first, in steps between which other requests are handled. */
 export async function* stepsOfNames(
   store: Pick<Store, 'listNames'>,
   { after = undefined as ApplicationKey | undefined, size = NAMES_AT_A_TIME } = {},

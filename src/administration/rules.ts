@@ -1,45 +1,30 @@
-import { type output, type ZodType, z } from 'zod'
-import { type ApplicationField, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { type output, type ZodString, type ZodType, z } from 'zod'
+import { APPLICATION_TEXTS, type ApplicationField, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { camelCased, textInput } from '../domain/schema.ts'
 
-/** How hashes of passwords begin: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
+/** The beginnings of password hashes: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
 const HASH =
   /^(\$(2[abxy]?|argon2(id|i|d)|scrypt|7|s0|pbkdf2(-\w+)?|1|5|6|y|sha256)\$|\{(SSHA|SHA|CRYPT|PBKDF2)\w*(-\w+)?\}|pbkdf2[_:]sha|scrypt:|argon2\$|bcrypt(_sha256)?\$)/i
 
-const PRINTABLE = /^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u
-
 const NO_SEGMENT = 'must not be . or .., which no URL can have as a part of its path'
 
-function text(subject: string) {
-  return z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
-}
-
 /** `.` and `..` are removed from the path of a URL (RFC 3986 §5.2.4). */
-function canBeInPath(id: string): boolean {
-  return id !== '.' && id !== '..'
-}
+const canBeInPath = (id: string) => id !== '.' && id !== '..'
 
-const suiteId = text('The suite id').regex(
+export const suiteId = textInput('The suite id').regex(
   /^[A-Za-z0-9._~-]{1,100}$/,
   'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~',
 )
 
-/** The rules for what an operator may register, field by field. client_id and client_secret: RFC 6749 appendix A. */
-export const fields = {
-  name: text('The name')
-    .regex(/\S/, 'The name must not be empty')
-    .max(200, 'The name may have 200 characters at most')
-    .regex(PRINTABLE, 'The name must not have control characters')
-    .describe('Its name: 1 to 200 characters'),
-  developerEmail: text('The developer email')
-    .max(254, 'The developer email may have 254 characters at most')
-    .regex(
-      /^[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+@[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+$/u,
-      'The developer email must be an email address',
-    )
-    .describe('The contact address of its developer'),
-  clientId: text('The client id')
+/** The rules of the texts of an application. */
+export const fields = camelCased<Record<ApplicationField, ZodString>>(APPLICATION_TEXTS)
+
+/** client_id and client_secret: RFC 6749 appendix A. */
+export const registrationSchema = z.object({
+  ...fields,
+  clientId: textInput('The client id')
     .refine(
       (clientId) => /^[\x21-\x7e]+$/.test(clientId) && clientId.length <= MAX_CLIENT_ID_LENGTH,
       `The client id must be 1 to ${MAX_CLIENT_ID_LENGTH} printable ASCII characters without spaces`,
@@ -47,50 +32,41 @@ export const fields = {
     .refine(canBeInPath, `The client id ${NO_SEGMENT}`)
     .describe(
       'A client id that it has already: 1 to 200 printable ASCII characters without spaces. Left out, it gets a new one',
-    ),
-  suiteId,
-  newSuiteId: suiteId
-    .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
-    .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
-  clientSecret: text('The client secret')
+    )
+    .optional(),
+  clientSecret: textInput('The client secret')
     .regex(/^[\x20-\x7e]{8,200}$/, 'The client secret must be 8 to 200 printable ASCII characters')
-    .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it'),
-}
-
-/** What operators say of an application. */
-const applicationValues = { name: fields.name, developerEmail: fields.developerEmail } satisfies Record<
-  ApplicationField,
-  ZodType
->
-
-export const registrationSchema = z.object({
-  ...applicationValues,
-  clientId: fields.clientId.optional(),
-  clientSecret: fields.clientSecret.optional(),
+    .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it')
+    .optional(),
   suites: z
     .array(z.string())
     .optional()
     .describe('The suites to approve it for; by default, all that exist at this moment'),
 })
 
-export const updateSchema = z.object(applicationValues).partial()
+export const updateSchema = z.object(fields).partial()
 
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
 
-export const suiteSchema = z.object({ suiteId: fields.newSuiteId, name: fields.name })
+export const suiteSchema = z.object({
+  suiteId: suiteId
+    .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
+    .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
+  name: fields.name,
+})
 
 export const suiteUpdateSchema = suiteSchema.pick({ name: true })
 
 // Names appear in URLs, logs and command lines, so they must not start with a dash or be `.` or `..`.
 export const operatorSchema = z.object({
-  name: text('The name').regex(
+  name: textInput('The name').regex(
     /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/,
     'The name must be 1 to 64 characters of A-Z a-z 0-9 . _ @ -, a letter or a digit first',
   ),
   role: z.enum(ROLES, { error: 'The role must be admin or viewer' }),
 })
 
-/** What a schema makes of an input. Throws OperatorError with all that is wrong. */
+/** Parses an input. Throws OperatorError with all that is wrong. */
 export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {
   const result = schema.safeParse(input)
   if (result.success) return result.data
@@ -98,7 +74,7 @@ export function valid<Schema extends ZodType>(schema: Schema, input: unknown): o
   throw new OperatorError(`${wrong.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields: wrong })
 }
 
-/** The error of an operator who registers an id that an application or a suite has (RFC 6749 §2.2). */
+/** An id must be unique among applications and suites (RFC 6749 §2.2). */
 export function takenId(id: string): OperatorError {
   return new OperatorError(`The id ${id} is taken already.`, { kind: 'conflict' })
 }

@@ -1,9 +1,9 @@
 import type { Application, ApplicationKey, ApplicationNames } from '../domain/application.ts'
 import { inSteps } from '../domain/in-steps.ts'
-import type { Store } from '../domain/store.ts'
-import type { Clock } from '../domain/time.ts'
+import type { Page } from '../domain/store.ts'
 import { hourOf } from '../domain/usage.ts'
-import { cursorOf, keyOf, NAMES_AT_A_TIME, stepsOfNames } from './pages.ts'
+import type { Context } from './context.ts'
+import { NAMES_AT_A_TIME, type PageQuery, pageOf, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
   /** Part of the client id, the name or the developer email, in any case. Empty or omitted: matches all. */
@@ -11,55 +11,33 @@ export interface SearchFilter {
   status?: Application['status'] | undefined
 }
 
-export interface SearchQuery extends SearchFilter {
-  /** `next` of the previous page. */
-  after?: string | undefined
-  limit: number
-}
-
 /** An application in a list, with its recent use. Counts lag by up to a minute. */
 export interface ListedApplication extends Application {
-  /** Issued in the current clock hour, and in the one before. */
+  /** Issued in the current clock hour. */
   tokensThisHour: number
   tokensLastHour: number
   /** When it last got a token, in milliseconds since the epoch; undefined: never. */
   lastTokenAt: number | undefined
 }
 
-/** A page of applications, newest first. `next`: cursor of the next page; undefined on the last one. */
-export interface SearchResult {
-  applications: ListedApplication[]
-  next: string | undefined
-}
-
 /** Applications read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */
 const LOADED_AT_A_TIME = 10
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */
-export function createSearch({ store, now }: { store: Store; now: Clock }) {
+export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
   /** One page of the matching applications, newest first. Throws OperatorError if `after` is not a cursor. */
-  async function search({ after, limit, ...filter }: SearchQuery): Promise<SearchResult> {
-    const names = await find(filter, { after: after === undefined ? undefined : keyOf(after), limit: limit + 1 })
-    const page = names.slice(0, limit)
-    return {
-      applications: await load(page),
-      next: names.length > limit ? cursorOf(page.at(-1)?.key) : undefined,
-    }
+  async function search({ after, limit, ...filter }: SearchFilter & PageQuery) {
+    const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, (page) => find(filter, page))
+    return { applications: await load(rows), next }
   }
 
   /** The newest `limit` matching applications, oldest first. */
-  async function list({
-    limit = Infinity,
-    ...filter
-  }: SearchFilter & { limit?: number | undefined } = {}): Promise<ListedApplication[]> {
+  async function list({ limit = Infinity, ...filter }: SearchFilter & { limit?: number | undefined } = {}) {
     return load((await find(filter, { limit })).reverse())
   }
 
   /** The names of up to `limit` matching applications, newest first. */
-  async function find(
-    filter: SearchFilter,
-    { after, limit }: { after?: ApplicationKey | undefined; limit: number },
-  ): Promise<ApplicationNames[]> {
+  async function find(filter: SearchFilter, { after, limit }: Page<ApplicationKey>): Promise<ApplicationNames[]> {
     const isAny = !filter.text && filter.status === undefined
     const size = isAny ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
     const matches = matcher(filter)

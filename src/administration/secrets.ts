@@ -1,75 +1,71 @@
+import type { Change } from '../domain/change.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, generateSecret, type Secret, type SecretState, secretState } from '../domain/secret.ts'
-import type { Store } from '../domain/store.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 
-/** A secret that has ended is kept this long, so that the log can tell an expired one from a wrong one. 30 days. */
+/** How long ended secrets are kept, so that the log can tell an expired one from a wrong one. 30 days. */
 const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000
 
-/** A secret as operators see it. */
 export interface ListedSecret extends Secret {
   state: SecretState
-  /** When it last authenticated its owner, as far as is known. Milliseconds since the epoch; undefined: never yet. */
+  /** When it last authenticated its owner, as far as reported. Milliseconds since the epoch; undefined: never. */
   lastUsedAt: number | undefined
 }
 
-/** A new secret, shown only this once, and the time by which the others end. */
 interface RotatedSecret {
+  /** Shown only this once. */
   clientSecret: string
   /** Milliseconds since the epoch. */
   othersEndAt: number
 }
 
-/** What an application or a suite authenticates with. `owner`: the client id of one or the id of the other. */
+/** The secrets of applications and suites. `owner`: a client id or a suite id. */
 export function createSecrets(context: Context) {
   const { store, now, change } = context
 
-  /** The secrets of an owner, oldest first. */
+  /** Oldest first. */
   async function list(owner: string): Promise<ListedSecret[]> {
     const found = (await store.findApplication(owner)) ?? (await store.findSuite(owner))
     if (!found) throw unknownOwner(owner)
-    return listSecrets({ store, now }, found.secrets)
+    return listSecrets(context, found.secrets)
   }
 
-  /** Gives an owner a new secret now, and ends its others after `overlap` milliseconds at the latest. */
+  /** Adds a secret, and ends the others after `overlap` milliseconds at the latest. */
   function rotate(owner: string, overlap: number, repeatable: Repeatable = {}): Promise<RotatedSecret> {
     return once<RotatedSecret>(context, repeatable, async (auditOf) => {
       const clientSecret = generateSecret()
       const createdAt = now()
       const secret = { digest: digestGenerated(clientSecret), createdAt }
-      const rotated = { clientSecret, othersEndAt: createdAt + overlap }
-      const { othersEndAt } = rotated
+      const othersEndAt = createdAt + overlap
+      const rotated = { clientSecret, othersEndAt }
       const deleteEndedBefore = createdAt - KEEP_ENDED_MS
-      const { changed } = await change(
-        { type: 'secret rotated', owner, secret, othersEndAt, deleteEndedBefore },
-        auditOf(rotated),
-      )
-      if (!changed) throw unknownOwner(owner)
+      const rotation: Change = { type: 'secret rotated', owner, secret, othersEndAt, deleteEndedBefore }
+      if (!(await change(rotation, auditOf(rotated))).changed) throw unknownOwner(owner)
       return rotated
     })
   }
 
-  /**
-   * Revokes one secret now; resolves to whether it was not before. Throws OperatorError where no active one would be left,
-   * unless that is forced.
-   */
+  /** Resolves to false if it was revoked before. Throws OperatorError if no active one would be left, unless forced. */
   async function revoke(owner: string, secretId: number, { force = false } = {}): Promise<boolean> {
     const { changed } = await change({ type: 'secret revoked', owner, secretId, force })
     if (changed) return true
     const secret = (await list(owner)).find(({ id }) => id === secretId)
     if (!secret) throw new OperatorError(`${owner} has no secret ${secretId}.`, { kind: 'not found' })
-    if (secret.state !== 'revoked') throw lastSecret(owner, secretId)
-    return false
+    if (secret.state === 'revoked') return false
+    throw new OperatorError(
+      `The secret ${secretId} is the last active one of ${owner}, which could not authenticate any more: ` +
+        'rotate first, or force it.',
+      { kind: 'conflict' },
+    )
   }
 
   return { list, rotate, revoke }
 }
 
-/** Secrets as operators see them now. */
+/** Adds the state and the last use of secrets. */
 export async function listSecrets(
-  { store, now }: { store: Store; now: Clock },
+  { store, now }: Pick<Context, 'store' | 'now'>,
   secrets: readonly Secret[],
 ): Promise<ListedSecret[]> {
   const uses = await store.listSecretUses(secrets.map(({ id }) => id))
@@ -79,14 +75,6 @@ export async function listSecrets(
     state: secretState(secret, now()),
     lastUsedAt: lastUsedAt.get(secret.id),
   }))
-}
-
-function lastSecret(owner: string, secretId: number): OperatorError {
-  return new OperatorError(
-    `The secret ${secretId} is the last active one of ${owner}, which could not authenticate any more: ` +
-      'rotate first, or force it.',
-    { kind: 'conflict' },
-  )
 }
 
 function unknownOwner(id: string): OperatorError {

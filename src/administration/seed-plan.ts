@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { type Application, nameAndDeveloper } from '../domain/application.ts'
+import { chunksOf } from '../domain/in-steps.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/schema.ts'
 import type { Secret } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import { type Suite, unknownSuite } from '../domain/suite.ts'
 import type { RegisteredApplication, Registration } from './applications.ts'
-import { allPages, chunksOf } from './pages.ts'
-import { fields, jsonNamed, registrationSchema, takenId } from './rules.ts'
+import { allPages } from './pages.ts'
+import { fields, jsonNamed, registrationSchema, suiteId, suiteSchema, takenId } from './rules.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 export interface Seeds {
@@ -15,7 +16,7 @@ export interface Seeds {
   applications: Registration[]
 }
 
-/** An entry, and the registered application that it is not, or not in every field. */
+/** An entry, and the application that it resembles or differs from. */
 export interface Resemblance {
   entry: Registration
   application: Application
@@ -31,21 +32,20 @@ export interface RenamedSuite {
 export interface SeedPlan {
   /** To be registered. */
   missing: Seeds
-  /** Registered by an earlier version of this program that ended before it had shown their secrets: they need others. */
+  /** Registered by an earlier version that ended before it showed their secrets: they need new ones. */
   renewed: { suites: SuiteRegistration[]; applications: Omit<RegisteredApplication, 'clientSecret'>[] }
-  /** How many entries exist and are left as they are. */
+  /** The number of entries that exist and are left as they are. */
   existing: number
-  /** Registered ones whose name or developer is another one in the file. */
+  /** Entries whose application has another name or developer. */
   differing: Resemblance[]
-  /** Registered suites whose name is another one in the file. */
   renamed: RenamedSuite[]
-  /** Missing ones, each with an application of the same name and another developer that the file does not have. */
+  /** Missing entries, each with an application of its name and another developer that is not in the file. */
   namesakes: Resemblance[]
-  /** Whether applications are missing while there is no suite to approve them for. */
+  /** Whether applications are missing, and there is no suite to approve them for. */
   isWithoutSuites: boolean
 }
 
-/** These are looked up together. */
+/** Entries looked up together. */
 const LOOK_UPS = 500
 
 /** Finds out what is missing of a file. Changes nothing. Throws OperatorError with every problem and its place. */
@@ -60,9 +60,7 @@ export async function planSeed(store: Store, file: string, seeds: Seeds): Promis
     isWithoutSuites: false,
   }
   const problems: string[] = []
-
-  const allSuites: Suite[] = await allPages((page) => store.listSuites(page))
-  const suites = new Map(allSuites.map((suite) => [suite.suiteId, suite]))
+  const suites = new Map((await allPages<Suite>(store.listSuites)).map((suite) => [suite.suiteId, suite]))
   for (const [at, entry] of seeds.suites.entries()) {
     const suite = suites.get(entry.suiteId)
     if (!suite && (await store.findApplication(entry.suiteId))) {
@@ -73,118 +71,93 @@ export async function planSeed(store: Store, file: string, seeds: Seeds): Promis
     else plan.existing++
     if (suite && suite.name !== entry.name) plan.renamed.push({ entry, suite })
   }
-
   const suiteIds = new Set([...suites.keys(), ...seeds.suites.map(({ suiteId }) => suiteId)])
-  const lookUp = createSeedLookup(store, seeds.applications)
-  /** Of entries with a client id: one without that has the same would be their namesake. */
-  const named = new Set<string>()
-  let at = 0
-  for (const chunk of chunksOf(seeds.applications, LOOK_UPS)) {
-    for (const { entry, existing, namesake } of await lookUp(chunk)) {
-      const place = `applications[${at++}]`
-      if (existing) {
-        const { clientId } = existing
-        const { name, developerEmail } = entry
-        if (isNeverShown(existing)) plan.renewed.applications.push({ clientId, name, developerEmail })
-        else plan.existing++
-        if (nameAndDeveloper(entry) !== nameAndDeveloper(existing))
-          plan.differing.push({ entry, application: existing })
-        continue
-      }
-      if (entry.clientId !== undefined) named.add(nameAndDeveloper(entry))
-      else if (named.has(nameAndDeveloper(entry))) {
-        plan.existing++
-        continue
-      }
-      plan.missing.applications.push(entry)
-      if (namesake) plan.namesakes.push({ entry, application: namesake })
-      if (entry.clientId !== undefined && suiteIds.has(entry.clientId)) {
-        problems.push(`${place}.client_id: ${takenId(entry.clientId).message}`)
-      }
-      for (const [nth, suiteId] of (entry.suites ?? []).entries()) {
-        if (!suiteIds.has(suiteId)) problems.push(`${place}.suites[${nth}]: ${unknownSuite(suiteId).message}`)
-      }
-    }
-  }
+  problems.push(...(await planApplications(store, seeds.applications, plan, suiteIds)))
   if (problems.length > 0) throw seedProblems(file, problems)
   plan.isWithoutSuites = plan.missing.applications.length > 0 && suiteIds.size === 0
   return plan
 }
 
-/** The error of an operator who gives a file with these problems. */
+/** Adds the applications to the plan. Returns the problems. */
+async function planApplications(
+  store: Store,
+  entries: readonly Registration[],
+  plan: SeedPlan,
+  suiteIds: ReadonlySet<string>,
+): Promise<string[]> {
+  const problems: string[] = []
+  const { find, findNamesake } = await lookUpNames(store, entries)
+  /** Name and developer of the entries to be registered: a later one without a client id may be one of them. */
+  const planned = new Set<string>()
+  let at = 0
+  for (const chunk of chunksOf(entries, LOOK_UPS)) {
+    for (const { entry, existing } of await Promise.all(chunk.map(find))) {
+      const place = `applications[${at++}]`
+      const identity = nameAndDeveloper(entry)
+      if (existing && isNeverShown(existing)) {
+        plan.renewed.applications.push({ ...entry, clientId: existing.clientId })
+      } else if (existing || (entry.clientId === undefined && planned.has(identity))) plan.existing++
+      else {
+        planned.add(identity)
+        plan.missing.applications.push(entry)
+        const namesake = findNamesake(entry)
+        if (namesake) plan.namesakes.push({ entry, application: namesake })
+        if (entry.clientId !== undefined && suiteIds.has(entry.clientId)) {
+          problems.push(`${place}.client_id: ${takenId(entry.clientId).message}`)
+        }
+        for (const [nth, suiteId] of (entry.suites ?? []).entries()) {
+          if (!suiteIds.has(suiteId)) problems.push(`${place}.suites[${nth}]: ${unknownSuite(suiteId).message}`)
+        }
+      }
+      if (existing && identity !== nameAndDeveloper(existing)) plan.differing.push({ entry, application: existing })
+    }
+  }
+  return problems
+}
+
+/** Reads the applications that have the name of an entry without a client id. */
+async function lookUpNames(store: Store, entries: readonly Registration[]) {
+  const clientIds = new Set(entries.map(({ clientId }) => clientId))
+  const identities = new Set(entries.map(nameAndDeveloper))
+  const byIdentity = new Map<string, Application>()
+  const strangers = new Map<string, Application>()
+  const names = new Set(entries.filter(({ clientId }) => clientId === undefined).map(({ name }) => name))
+  for (const chunk of chunksOf([...names], LOOK_UPS)) {
+    // The newest first, so that the oldest stays.
+    for (const application of (await store.findNamesakes(chunk)).reverse()) {
+      const identity = nameAndDeveloper(application)
+      byIdentity.set(identity, application)
+      const isInFile = clientIds.has(application.clientId) || identities.has(identity)
+      if (!isInFile) strangers.set(application.name, application)
+    }
+  }
+  return {
+    async find(entry: Registration) {
+      const { clientId } = entry
+      const existing =
+        clientId === undefined ? byIdentity.get(nameAndDeveloper(entry)) : await store.findApplication(clientId)
+      return { entry, existing }
+    },
+    /** The oldest application of the same name that is not in the file. */
+    findNamesake: ({ clientId, name }: Registration) => (clientId === undefined ? strangers.get(name) : undefined),
+  }
+}
+
 function seedProblems(file: string, problems: string[]): OperatorError {
   return new OperatorError(`Nothing was changed. Problems in ${file}:\n  ${problems.join('\n  ')}`)
 }
 
-/** Earlier versions registered before they showed a secret, and gave it this end until it was shown. */
-const UNTIL_SHOWN = 0
-
+/** Earlier versions registered a secret before they showed it, and let it end at 0 until then. */
 function isNeverShown({ secrets }: { secrets: readonly Secret[] }): boolean {
-  return secrets.length > 0 && secrets.every(({ endsAt }) => endsAt === UNTIL_SHOWN)
-}
-
-/** An entry of a seed file, and what there is of it. */
-interface LookedUp {
-  entry: Registration
-  /** The application that it is: the one with its client id or, where it has none, with its name and developer. */
-  existing: Application | undefined
-  /** Where there is none: an application of the same name that is in no entry of the file. */
-  namesake: Application | undefined
-}
-
-/** The applications of one name. */
-interface Namesakes {
-  byDeveloper: Map<string, Application>
-  stranger: Application | undefined
-}
-
-/** Looks entries of a file up, many at once: one query for the names of all, and each name once for the whole file. */
-function createSeedLookup(store: Store, file: readonly Registration[]) {
-  const clientIds = new Set(file.map(({ clientId }) => clientId))
-  const identities = new Set(file.map(nameAndDeveloper))
-  const byName = new Map<string, Namesakes>()
-
-  return async function lookUp(entries: readonly Registration[]): Promise<LookedUp[]> {
-    await readNames(entries)
-    return Promise.all(
-      entries.map(async (entry) => {
-        const namesakes = byName.get(entry.name)
-        const existing =
-          entry.clientId === undefined
-            ? namesakes?.byDeveloper.get(entry.developerEmail)
-            : await store.findApplication(entry.clientId)
-        return {
-          entry,
-          existing,
-          namesake: entry.clientId === undefined && !existing ? namesakes?.stranger : undefined,
-        }
-      }),
-    )
-  }
-
-  async function readNames(entries: readonly Registration[]): Promise<void> {
-    const names = new Set(entries.filter(({ clientId }) => clientId === undefined).map(({ name }) => name))
-    const unread = [...names].filter((name) => !byName.has(name))
-    for (const name of unread) byName.set(name, { byDeveloper: new Map(), stranger: undefined })
-    for (const application of await store.findNamesakes(unread)) {
-      const namesakes = byName.get(application.name) as Namesakes
-      const { byDeveloper } = namesakes
-      if (!byDeveloper.has(application.developerEmail)) byDeveloper.set(application.developerEmail, application)
-      if (!isInFile(application)) namesakes.stranger ??= application
-    }
-  }
-
-  function isInFile(application: Application): boolean {
-    return clientIds.has(application.clientId) || identities.has(nameAndDeveloper(application))
-  }
+  return secrets.length > 0 && secrets.every(({ endsAt }) => endsAt === 0)
 }
 
 const application = z
-  .strictObject({ ...jsonNamed(registrationSchema.shape), suites: z.array(fields.suiteId).optional() })
+  .strictObject({ ...jsonNamed(registrationSchema.shape), suites: z.array(suiteId).optional() })
   .transform((row) => camelCased<Registration>(row))
 
 const suite = z
-  .strictObject({ id: fields.newSuiteId, name: fields.name })
+  .strictObject({ id: suiteSchema.shape.suiteId, name: fields.name })
   .transform(({ id, name }): SuiteRegistration => ({ suiteId: id, name }))
 
 const seedFile = z.strictObject({
@@ -204,7 +177,7 @@ const seedFile = z.strictObject({
     ),
 })
 
-/** What a seed file asks for. Throws OperatorError with every problem and its place; it repeats no value. */
+/** Parses a seed file. Throws OperatorError with every problem and its place; the messages repeat no value. */
 export function parseSeedFile(file: string, content: string): Seeds {
   const result = seedFile.safeParse(parseJson(file, content))
   if (result.success) return result.data
@@ -216,7 +189,7 @@ function parseJson(file: string, content: string): unknown {
   try {
     return JSON.parse(content)
   } catch (error) {
-    // The message itself quotes the text, and with it perhaps a secret.
+    // The whole message quotes the text, which may have a secret.
     const [where] = /\(line \d+ column \d+\)/.exec((error as Error).message) ?? ['']
     throw new OperatorError(`${file} is not JSON ${where}`.trimEnd().concat('.'))
   }
@@ -228,12 +201,10 @@ function assertDistinct<Row>(list: string, identity: (row: Row) => [fields: stri
     const seen = new Map<string, number>()
     for (const [index, row] of rows.entries()) {
       const [fields, values] = identity(row)
-      const first = seen.get(`${fields} ${values}`)
-      if (first === undefined) seen.set(`${fields} ${values}`, index)
-      else {
-        const message = `It has the same ${fields} as ${list}[${first}]`
-        context.addIssue({ code: 'custom', path: [index], message })
-      }
+      const key = `${fields} ${values}`
+      const message = `It has the same ${fields} as ${list}[${seen.get(key)}]`
+      if (seen.has(key)) context.addIssue({ code: 'custom', path: [index], message })
+      else seen.set(key, index)
     }
   }
 }

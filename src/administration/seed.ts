@@ -1,3 +1,4 @@
+import { chunksOf } from '../domain/in-steps.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
 import {
   applicationRegistered,
@@ -6,28 +7,27 @@ import {
   type Registration,
 } from './applications.ts'
 import type { Context } from './context.ts'
-import { chunksOf } from './pages.ts'
 import { planSeed, type SeedPlan, type Seeds } from './seed-plan.ts'
 import { prepareSuite, type RegisteredSuite } from './suites.ts'
 
-/** Suites and applications with the credentials that they will have. Nothing of them is in the store yet. */
+/** Suites and applications with their future credentials. Nothing of them is in the store yet. */
 export interface SeedStep {
   suites: RegisteredSuite[]
   applications: RegisteredApplication[]
   /**
-   * Registers them in one transaction; resolves when that is on disk. To be called when the credentials were shown.
-   * Returns the ids of those that others have registered, or removed, since the plan: their credentials are not valid.
+   * Registers them in one transaction, after their credentials were shown; durable when it resolves. Resolves to the ids whose
+   * credentials are not valid, because they were registered or removed since the plan.
    */
   register(): Promise<string[]>
 }
 
-/** How many are registered in one transaction: a server beside waits for its end. */
+/** Entries per transaction: a server on the same store waits for its end. */
 const STEP = 500
 
-/** What an imported secret counts for: to hash it takes a tenth of a second. */
+/** The weight of an imported secret, which takes a tenth of a second to hash. */
 const IMPORTED_WEIGHT = 32
 
-/** Registers what is missing of a file: any number of applications, beside a server that goes on. */
+/** Registers what is missing of a file: any number of applications, while a server runs on the same store. */
 export function createSeed(context: Context) {
   return {
     /** Finds out what is missing of a file. Changes nothing. Throws OperatorError with every problem and its place. */
@@ -35,64 +35,62 @@ export function createSeed(context: Context) {
 
     /** What is missing, step by step. A step is prepared when it is asked for. */
     async *steps({ missing, renewed }: SeedPlan): AsyncGenerator<SeedStep, void> {
-      for (const suites of chunksOf(renewed.suites, STEP)) yield renewStep(context, suites, [])
-      for (const suites of chunksOf(missing.suites, STEP)) yield registerStep(context, suites, [])
-      for (const applications of chunksOf(renewed.applications, STEP)) yield renewStep(context, [], applications)
+      for (const suites of chunksOf(renewed.suites, STEP)) yield renewStep(context, { suites, applications: [] })
+      for (const suites of chunksOf(missing.suites, STEP)) yield registerStep(context, { suites, applications: [] })
+      for (const applications of chunksOf(renewed.applications, STEP)) {
+        yield renewStep(context, { suites: [], applications })
+      }
       for (const applications of chunksOf(missing.applications, STEP, weigh)) {
-        yield registerStep(context, [], applications)
+        yield registerStep(context, { suites: [], applications })
       }
     },
   }
 }
 
-/** Gives each another secret. */
-function renewStep(
-  { now, change }: Context,
-  suites: SeedPlan['renewed']['suites'],
-  applications: SeedPlan['renewed']['applications'],
-): SeedStep {
-  const step = {
-    suites: suites.map((suite) => ({ ...suite, clientSecret: generateSecret() })),
-    applications: applications.map((application) => ({ ...application, clientSecret: generateSecret() })),
-  }
+function weigh({ clientSecret }: Registration): number {
+  return clientSecret === undefined ? 1 : IMPORTED_WEIGHT
+}
+
+/** Gives each a new secret. */
+function renewStep({ now, change }: Context, renewed: SeedPlan['renewed']): SeedStep {
+  const suites = renewed.suites.map((suite) => ({ ...suite, clientSecret: generateSecret() }))
+  const applications = renewed.applications.map((one) => ({ ...one, clientSecret: generateSecret() }))
 
   async function register(): Promise<string[]> {
     const refused: string[] = []
-    for (const one of [...step.suites, ...step.applications]) {
+    for (const one of [...suites, ...applications]) {
       const owner = 'suiteId' in one ? one.suiteId : one.clientId
       const secret = { digest: digestGenerated(one.clientSecret), createdAt: now() }
-      const { changed } = await change({ type: 'secret added', owner, secret })
-      if (!changed) refused.push(owner)
+      if (!(await change({ type: 'secret added', owner, secret })).changed) refused.push(owner)
     }
     return refused
   }
 
-  return { ...step, register }
+  return { suites, applications, register }
 }
 
-async function registerStep(
-  { store, now, audit, report }: Context,
-  suites: Seeds['suites'],
-  applications: Seeds['applications'],
-): Promise<SeedStep> {
-  const preparedSuites = suites.map((entry) => prepareSuite(entry, { now }))
+async function registerStep({ store, now, audit, report }: Context, missing: Seeds): Promise<SeedStep> {
+  const preparedSuites = missing.suites.map((entry) => prepareSuite(entry, now))
   // All at once: hashes are made on several cores.
   const preparedApplications = await Promise.all(
-    applications.map((entry) => prepareApplication(entry, { now, skipNamesake: entry.clientId === undefined })),
+    missing.applications.map((entry) => prepareApplication(entry, now, { skipNamesake: entry.clientId === undefined })),
   )
-  const newcomers = {
-    suites: preparedSuites.map(({ newSuite }) => newSuite),
-    applications: preparedApplications.map(({ newApplication }) => newApplication),
-  }
+  const suites = preparedSuites.map(({ newSuite }) => newSuite)
+  const applications = preparedApplications.map(({ newApplication }) => newApplication)
 
   async function register(): Promise<string[]> {
-    const added = await store.register(newcomers, audit())
+    const added = await store.register({ suites, applications }, audit())
     for (const { suiteId, name } of added.suites) report({ type: 'suite registered', suite: suiteId, name })
     for (const application of added.applications) report(applicationRegistered(application))
-    const [addedSuites, addedApplications] = [new Set(added.suites), new Set(added.applications)]
     return [
-      ...newcomers.suites.filter((suite) => !addedSuites.has(suite)).map(({ suiteId }) => suiteId),
-      ...newcomers.applications.filter((one) => !addedApplications.has(one)).map(({ clientId }) => clientId),
+      ...new Set(suites)
+        .difference(new Set(added.suites))
+        .values()
+        .map(({ suiteId }) => suiteId),
+      ...new Set(applications)
+        .difference(new Set(added.applications))
+        .values()
+        .map(({ clientId }) => clientId),
     ]
   }
 
@@ -101,8 +99,4 @@ async function registerStep(
     applications: preparedApplications.map(({ registered }) => registered),
     register,
   }
-}
-
-function weigh({ clientSecret }: Registration): number {
-  return clientSecret === undefined ? 1 : IMPORTED_WEIGHT
 }

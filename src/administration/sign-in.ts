@@ -1,6 +1,5 @@
 import type { Author } from '../domain/audit-event.ts'
 import { type Change, eventOf } from '../domain/change.ts'
-import type { Observer } from '../domain/events.ts'
 import {
   type AdminKey,
   adminKeyState,
@@ -17,9 +16,9 @@ import {
   USE_INTERVAL,
 } from '../domain/operator.ts'
 import { digestGenerated } from '../domain/secret.ts'
-import { type Store, StoreUnavailable } from '../domain/store.ts'
+import { StoreUnavailable } from '../domain/store.ts'
 import { randomString } from '../domain/text.ts'
-import type { Clock } from '../domain/time.ts'
+import type { AdministrationOptions } from './administration.ts'
 
 /** 256 bits. */
 const REFERENCE_LENGTH = 43
@@ -27,34 +26,28 @@ const REFERENCE_LENGTH = 43
 /** Longer User-Agent headers are cut off. Characters. */
 const LONGEST_USER_AGENT = 200
 
-/** Where a login came from. */
 export interface LoginOrigin {
   remoteAddress: string
   userAgent: string
   requestId: string
 }
 
-/** Why an admin key was refused. */
 interface RefusedKey {
   reason: KeyReason
-  /** The key's owner and id; undefined if the key is unknown. */
+  /** Undefined: the key is unknown. */
   operator?: string
   keyId?: number
 }
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-interface SignInOptions {
-  store: Store
-  now: Clock
-  observe: Observer
-}
+type SignInOptions = Pick<AdministrationOptions, 'store' | 'now' | 'observe'>
 
 /** Authenticates operators: by admin key, or by a session that was started with a login link. */
 export function createSignIn(options: SignInOptions) {
   const { store, now } = options
 
-  /** Resolves to the operator of an admin key, or to the reason for refusing it. Rejects with StoreUnavailable. */
+  /** Resolves to the operator of an admin key, or to the reason why it is refused. Rejects with StoreUnavailable. */
   async function authenticate(adminKey: string): Promise<{ operator: Operator; key: AdminKey } | RefusedKey> {
     if (!isAdminKey(adminKey)) return { reason: 'malformed key' }
     const found = await store.findAdminKey(digestGenerated(adminKey))
@@ -83,10 +76,7 @@ function createLogins({ store, now, observe }: SignInOptions) {
     return found ?? 'used login link'
   }
 
-  /**
-   * Starts a session and uses up the login code. The browser keeps `reference`; the store has only its digest. Rejects with
-   * StoreUnavailable.
-   */
+  /** Uses up the code and starts a session: the browser keeps its `reference`. Rejects with StoreUnavailable. */
   async function logIn(
     code: string,
     { remoteAddress, userAgent, requestId }: LoginOrigin,
@@ -112,10 +102,7 @@ function createLogins({ store, now, observe }: SignInOptions) {
     return { reference, ...begun }
   }
 
-  /**
-   * The session of this reference; undefined if it is unknown or over. `touch`: whether this extends the session; default
-   * true. Rejects with StoreUnavailable.
-   */
+  /** Undefined: unknown or over. `touch`: whether this extends the session. Rejects with StoreUnavailable. */
   async function findSession(
     reference: string,
     { touch = true } = {},
@@ -134,7 +121,7 @@ function createLogins({ store, now, observe }: SignInOptions) {
   return { checkLoginCode, logIn, findSession }
 }
 
-/** A store that can only be read must not keep operators out, so the time of use may be lost. */
+/** The time of use may be lost: a read-only store must not keep operators out. */
 async function ignoringUnavailable(recording: Promise<void>): Promise<void> {
   await recording.catch((error) => {
     if (!(error instanceof StoreUnavailable)) throw error

@@ -1,47 +1,43 @@
+import type { z } from 'zod'
 import type { Application } from '../domain/application.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
 import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
-import { allPages } from './pages.ts'
+import { allPages, type PageQuery, pageOf } from './pages.ts'
 import { suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
-import { createSuitePages } from './suite-pages.ts'
 
-/** What an operator says of a suite to be registered. */
-export interface SuiteRegistration {
-  suiteId: string
-  name: string
-}
+export type SuiteRegistration = z.infer<typeof suiteSchema>
 
-/** A registered suite. Its secret is shown this once. */
+/** A registered suite. Its secret is shown only this once. */
 export interface RegisteredSuite extends SuiteRegistration {
   clientSecret: string
 }
 
-/** A suite with all that operators see of it. */
 export interface ShownSuite extends Suite {
   secrets: ListedSecret[]
 }
 
-/** A suite on its way into the store, and what its operator is told. */
-export interface PreparedSuite {
-  newSuite: NewSuite
-  registered: RegisteredSuite
+export interface ListedSuite extends ShownSuite {
+  /** Number of approved applications; MANY_APPROVED means that many or more. */
+  approved: number
 }
 
-/** Who may ask about tokens. */
+/** Counting stops here for each suite in a list: counting them all takes too long with many suites. */
+export const MANY_APPROVED = 1000
+
 export function createSuites(context: Context) {
   const { store, now, change, report } = context
 
-  /** Registers one suite. `notApproved`: how many applications there are, none of which is approved for it. */
+  /** `notApproved`: the number of applications, none of which is approved for the new suite. */
   async function register(
     registration: SuiteRegistration,
     repeatable: Repeatable = {},
   ): Promise<RegisteredSuite & { notApproved: number }> {
     const registered = await once<RegisteredSuite>(context, repeatable, async (auditOf) => {
-      const { newSuite, registered } = prepareSuite(registration, { now })
+      const { newSuite, registered } = prepareSuite(registration, now)
       const added = await store.register({ suites: [newSuite], applications: [] }, auditOf(registered))
       if (added.suites.length === 0) throw takenId(newSuite.suiteId)
       report({ type: 'suite registered', suite: newSuite.suiteId, name: newSuite.name })
@@ -50,18 +46,12 @@ export function createSuites(context: Context) {
     return { ...registered, notApproved: await store.countApplications() }
   }
 
-  /** Every suite, oldest first. */
-  function list(): Promise<Suite[]> {
-    return allPages((page) => store.listSuites(page))
-  }
-
-  /** The suite of this id, with all that operators see of it. */
   async function show(suiteId: string): Promise<ShownSuite> {
     const suite = await find(suiteId)
-    return { ...suite, secrets: await listSecrets({ store, now }, suite.secrets) }
+    return { ...suite, secrets: await listSecrets(context, suite.secrets) }
   }
 
-  /** Changes its name. Resolves to whether it had another one. */
+  /** Resolves to whether it had another name. */
   async function update(suiteId: string, values: { name: string }): Promise<boolean> {
     const { name } = valid(suiteUpdateSchema, values)
     const { changed } = await change({ type: 'suite updated', suite: suiteId, name })
@@ -69,12 +59,7 @@ export function createSuites(context: Context) {
     return changed
   }
 
-  /** The applications that are approved for a suite, oldest first. */
-  function listApproved(suiteId: string): Promise<Application[]> {
-    return allPages((page) => store.listApprovedApplications(suiteId, page))
-  }
-
-  /** From the next check on nobody can ask in its name, and no application is approved for it. */
+  /** Effective from the next check on. */
   async function remove(suiteId: string): Promise<void> {
     const { changed } = await change({ type: 'suite removed', suite: suiteId })
     if (!changed) throw unknownSuite(suiteId)
@@ -86,21 +71,46 @@ export function createSuites(context: Context) {
     return suite
   }
 
-  return { register, list, ...createSuitePages({ store, now }), show, update, listApproved, remove }
+  return { register, show, update, remove, ...createSuiteLists(context) }
 }
 
-/** Checks a registration and generates a secret. Throws OperatorError with all that is wrong. */
-export function prepareSuite(registration: SuiteRegistration, { now }: { now: Clock }): PreparedSuite {
+/** Lists of suites and of their approved applications, oldest first. */
+function createSuiteLists(context: Context) {
+  const { store } = context
+
+  async function listPage(query: PageQuery): Promise<{ rows: ListedSuite[]; next: string | undefined }> {
+    const { rows, next } = await pageOf<Suite>(query, store.listSuites)
+    const ids = rows.map(({ suiteId }) => suiteId)
+    const counts = await store.countApproved(ids, MANY_APPROVED)
+    const allSecrets = rows.flatMap(({ secrets }) => secrets)
+    const secrets = new Map((await listSecrets(context, allSecrets)).map((secret) => [secret.id, secret]))
+    const listed = rows.map((suite, at) => ({
+      ...suite,
+      secrets: suite.secrets.map(({ id }) => secrets.get(id) as ListedSecret),
+      approved: counts[at] as number,
+    }))
+    return { rows: listed, next }
+  }
+
+  return {
+    list: () => allPages<Suite>(store.listSuites),
+    listPage,
+    listApproved: (suiteId: string) => allPages<Application>((page) => store.listApprovedApplications(suiteId, page)),
+    listApprovedPage: (suiteId: string, query: PageQuery) =>
+      pageOf<Application>(query, (page) => store.listApprovedApplications(suiteId, page)),
+    async countApproved(suiteId: string): Promise<number> {
+      const [count] = await store.countApproved([suiteId], Number.MAX_SAFE_INTEGER)
+      return count as number
+    },
+  }
+}
+
+/** Validates a registration and generates a secret. `registered`: for the operator. Throws OperatorError. */
+export function prepareSuite(registration: SuiteRegistration, now: Clock) {
   const { suiteId, name } = valid(suiteSchema, registration)
   const clientSecret = generateSecret()
   const createdAt = now()
-  return {
-    newSuite: {
-      suiteId,
-      name,
-      createdAt,
-      secret: { digest: digestGenerated(clientSecret), createdAt },
-    },
-    registered: { suiteId, name, clientSecret },
-  }
+  const secret = { digest: digestGenerated(clientSecret), createdAt }
+  const newSuite: NewSuite = { suiteId, name, createdAt, secret }
+  return { newSuite, registered: { suiteId, name, clientSecret } }
 }

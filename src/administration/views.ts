@@ -12,7 +12,7 @@ import type { ListedSecret } from './secrets.ts'
 import type { RegisteredSuite, ShownSuite } from './suites.ts'
 import type { Explanation } from './why.ts'
 
-// What operators are shown, as JSON: one set of views for the command line and whatever else administers.
+// The JSON of the commands and of the administration API.
 
 export { timestamp } from '../domain/time.ts'
 export { suiteFields as suiteView }
@@ -96,9 +96,8 @@ export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
   after: fields('The same fields after the change; null: it was removed'),
 })
 
-/** An application in a list, without its secrets. */
 export function listedApplicationView({ tokensValidFrom, ...application }: ListedApplication) {
-  // The order of the command line; the API's is that of the schema.
+  // In the order of the command line. The API has the order of the schema.
   const { last_token_at, ...shown } = view(LISTED_APPLICATION, {
     tokensValidFrom: tokensValidFrom || null,
     ...application,
@@ -106,16 +105,13 @@ export function listedApplicationView({ tokensValidFrom, ...application }: Liste
   return { ...shown, last_token_at }
 }
 
-/** An application with its secrets. */
-export function shownApplicationView(application: ShownApplication) {
-  return view(SHOWN_APPLICATION, shownSource(application))
-}
+export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPLICATION, shownSource(shown))
 
 function shownSource<Shown extends ShownApplication>({ tokensValidFrom, secrets, ...application }: Shown) {
   return { tokensValidFrom: tokensValidFrom || null, secrets: secrets.map(withOrigin), ...application }
 }
 
-/** A registered application with its credentials. The secret is there this once, if it was generated. */
+/** With the secret if it was generated: only this once. */
 export function registeredApplicationView(registered: RegisteredApplication) {
   const { clientId, clientSecret } = registered
   return {
@@ -126,40 +122,30 @@ export function registeredApplicationView(registered: RegisteredApplication) {
   }
 }
 
-/** A suite with its secrets. */
-export function shownSuiteView(suite: ShownSuite) {
-  return view(SHOWN_SUITE, suiteSource(suite))
-}
+export const shownSuiteView = (suite: ShownSuite) => view(SHOWN_SUITE, suiteSource(suite))
 
 function suiteSource({ suiteId: id, secrets, ...suite }: ShownSuite) {
   return { id, secrets: secrets.map(withOrigin), ...suite }
 }
 
-/** A registered suite with its credentials: the only time that its secret is shown. */
+/** With the secret: only this once. */
 export function registeredSuiteView({ suiteId, clientSecret, name }: RegisteredSuite) {
   return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name }
 }
 
+const withOrigin = (secret: ListedSecret) => ({ ...secret, origin: originOf(secret) })
+
+export const secretView = (secret: ListedSecret) => view(SECRET, withOrigin(secret))
 export type SecretView = ReturnType<typeof secretView>
-
-export function secretView(secret: ListedSecret) {
-  return view(SECRET, withOrigin(secret))
-}
-
-function withOrigin(secret: ListedSecret) {
-  return { ...secret, origin: originOf(secret) }
-}
 
 export function operatorView(operator: ListedOperator) {
   return { ...view(OPERATOR, operator), sessions: operator.sessions.map(sessionView) }
 }
 
-export function adminKeyView(key: ListedAdminKey) {
-  return view(ADMIN_KEY, key)
-}
+export const adminKeyView = (key: ListedAdminKey) => view(ADMIN_KEY, key)
 
 export function sessionView(session: Session) {
-  // The order of the command line, too.
+  // In the order of the command line.
   const { last_seen_at, ends_at, ...shown } = view(SESSION, session)
   return { ...shown, last_seen_at, ends_at }
 }
@@ -169,7 +155,6 @@ export function diagnosisText({ lines, elsewhere }: Diagnosis): string {
   return lines.concat(elsewhere ?? []).join('\n')
 }
 
-/** Why a client is refused. One of `application` and `suite` is null, both where the client id is nobody's. */
 export function explanationView({ application, suite, knownUntil, ...explanation }: Explanation) {
   return view(EXPLANATION, {
     ...explanation,
@@ -181,6 +166,4 @@ export function explanationView({ application, suite, knownUntil, ...explanation
   })
 }
 
-export function auditEventView(event: AuditEvent) {
-  return view(AUDIT_EVENT, event)
-}
+export const auditEventView = (event: AuditEvent) => view(AUDIT_EVENT, event)

@@ -1,6 +1,7 @@
 import { ABBREVIATED, type ApplicationNames, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
+import { differsBy } from '../domain/text.ts'
 import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { createApplications } from './applications.ts'
 import type { Context } from './context.ts'
@@ -12,23 +13,23 @@ import { createSuites, type ShownSuite } from './suites.ts'
 /** Why a client is refused, as far as is known. */
 export interface Explanation extends Diagnosis {
   clientId: string
-  /** Undefined: the client id is a suite's, or nobody's. */
+  /** Undefined: the client id is not an application's. */
   application: ApplicationInTrouble | undefined
-  /** Undefined: the client id is an application's, or nobody's. */
+  /** Undefined: the client id is not a suite's. */
   suite: ShownSuite | undefined
-  /** Those of the application or the suite, newest first. */
+  /** Newest first. */
   refusals: RefusalCount[]
-  /** Those of client ids that are not registered and may be meant for this one, newest first. */
+  /** Of unregistered client ids that look like this one, newest first. */
   similarRefusals: RefusalCount[]
-  /** Where the client id is nobody's: applications whose id is nearly the same. */
+  /** If the client id is not registered: applications with nearly the same. */
   similarApplications: ApplicationNames[]
-  /** What happened later, servers may not have stored yet. Milliseconds since the epoch; `tokens`: and uses of secrets. */
+  /** Servers may not have stored later ones yet. Milliseconds since the epoch; `tokens`: and uses of secrets. */
   knownUntil: { refusals: number; tokens: number }
 }
 
 /**
- * Explains why a client is refused. What is shown is up to a minute old. Throws NothingKnown if there is neither an
- * application, nor a suite, nor a refusal with such a client id.
+ * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if there is neither an application,
+ * nor a suite, nor a refusal with such a client id.
  */
 export function createWhy(context: Context) {
   const { store, now } = context
@@ -38,30 +39,29 @@ export function createWhy(context: Context) {
   return async (clientId: string, instructions: Instructions = COMMANDS): Promise<Explanation> => {
     const knownUntil = { refusals: now() - REFUSALS_INTERVAL_MS, tokens: now() - USAGE_INTERVAL_MS }
     const similarRefusals = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
-    if (await store.findApplication(clientId)) {
-      const application = await inTrouble(clientId)
-      const refusals = await store.listRefusals(clientId)
-      const hasSuites = (await store.listSuites({ limit: 1 })).length > 0
-      const found = diagnose({ application, refusals, similarRefusals, hasSuites, now: now(), instructions })
-      const suite = undefined
-      return { clientId, ...found, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
+    const application = (await store.findApplication(clientId)) && (await inTrouble(clientId))
+    const suite = application ? undefined : (await store.findSuite(clientId)) && (await suites.show(clientId))
+    const known = { clientId, application, suite, similarRefusals, knownUntil }
+    if (!application && !suite) {
+      const similarApplications = await listSimilar(clientId)
+      if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications, instructions.list)
+      const found = diagnoseUnknown({ clientId, similarRefusals, similarApplications, now: now(), instructions })
+      return { ...known, ...found, refusals: [], similarApplications }
     }
-    const application = undefined
-    if (await store.findSuite(clientId)) {
-      const suite = await suites.show(clientId)
-      const refusals = await store.listRefusals(clientId)
-      const found = diagnoseSuite({ suite, refusals, similarRefusals, now: now(), instructions })
-      return { clientId, ...found, application, suite, refusals, similarRefusals, similarApplications: [], knownUntil }
-    }
-    const similarApplications: ApplicationNames[] = []
+    const refusals = await store.listRefusals(clientId)
+    const { secrets } = (application ?? suite) as ShownSuite
+    const findings = { clientId, secrets, refusals, similarRefusals, now: now(), instructions }
+    const hasSuites = (await store.listSuites({ limit: 1 })).length > 0
+    const found = application ? diagnose({ ...findings, application, hasSuites }) : diagnoseSuite(findings)
+    return { ...known, ...found, refusals, similarApplications: [] }
+  }
+
+  /** Oldest first. */
+  async function listSimilar(clientId: string): Promise<ApplicationNames[]> {
+    const similar: ApplicationNames[] = []
     const isNear = nearTo(clientId)
-    for await (const names of stepsOfNames(store)) {
-      similarApplications.unshift(...names.filter((one) => isNear(one.clientId)).reverse())
-    }
-    if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications, instructions.list)
-    const found = diagnoseUnknown(clientId, { similarRefusals, similarApplications, now: now(), instructions })
-    const nobody = { application, suite: undefined, refusals: [] }
-    return { clientId, ...found, ...nobody, similarRefusals, similarApplications, knownUntil }
+    for await (const names of stepsOfNames(store)) similar.push(...names.filter((one) => isNear(one.clientId)))
+    return similar.reverse()
   }
 
   async function inTrouble(clientId: string): Promise<ApplicationInTrouble> {
@@ -74,10 +74,9 @@ export function createWhy(context: Context) {
 
 /** No application or suite has this client id, and no similar one was refused. */
 export class NothingKnown extends OperatorError {
-  /** Applications with a similar client id. */
   readonly similarApplications: ApplicationNames[]
 
-  /** `list`: where all applications are. */
+  /** `list`: the command, call or page that lists all applications. */
   constructor(clientId: string, similarApplications: ApplicationNames[], list: string) {
     const ids = similarApplications.map((application) => application.clientId).join(', ')
     super(
@@ -89,22 +88,22 @@ export class NothingKnown extends OperatorError {
   }
 }
 
-/** So many characters may be wrong, missing or too many. */
+/** Characters that may be wrong, missing, added or swapped. */
 const MAX_SLIPS = 2
 
-/** So many characters longer or shorter: two quotes and a line break, for example. */
+/** Characters that a text may be longer or shorter: two quotes and a line break, for example. */
 const MAX_EXTRA = 4
 
-/** A shorter client id is like any other one. */
+/** Shorter client ids all resemble each other. */
 const SHORTEST = 6
 
-/** So much of a client id tells it from others where the rest is cut off. */
+/** The shortest beginning that identifies a client id. */
 const SHORTEST_BEGINNING = 4
 
-/** What gets around a client id by mistake: quotes, spaces. */
+/** Characters that surround a client id by mistake. */
 const WRAPPING = /["'\s<>]/
 
-/** Whether the beginning of a client id that is not registered may be this one's: quoted, cut off, or in another case. */
+/** Whether an unregistered client id may be this one: quoted, cut off, or in another case. */
 export function looksLike({ clientId: shown }: Pick<RefusalCount, 'clientId'>, clientId: string): boolean {
   const [, beginning = '', length] = ABBREVIATED.exec(shown) ?? []
   const kept = plain(beginning)
@@ -121,7 +120,7 @@ export function nearTo(asked: string): (clientId: string) => boolean {
   return (clientId) => {
     const a = plain(clientId)
     if (a === b || (b.length >= SHORTEST_BEGINNING && a.startsWith(b))) return true
-    return Math.min(a.length, b.length) >= SHORTEST && distance(a, b) <= MAX_SLIPS
+    return Math.min(a.length, b.length) >= SHORTEST && differsBy(MAX_SLIPS, a, b)
   }
 }
 
@@ -132,20 +131,4 @@ function plain(clientId: string): string {
   while (isWrapping(start)) start++
   while (end > start && isWrapping(end - 1)) end--
   return clientId.slice(start, end).toLowerCase()
-}
-
-/** How many characters must be changed, added or left out to make one text the other (Levenshtein); at most one too many. */
-function distance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > MAX_SLIPS) return MAX_SLIPS + 1
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(changed, (row[j] as number) + 1, (next[j - 1] as number) + 1))
-    }
-    if (Math.min(...next) > MAX_SLIPS) return MAX_SLIPS + 1
-    row = next
-  }
-  return row[b.length] as number
 }

@@ -1,9 +1,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 
-/** What is no address at all. RFC 7239 §6.2 has the word. */
-const UNKNOWN = 'unknown'
-
-/** How an IPv4 address in IPv6 form begins, RFC 4291 §2.5.5.2. */
+/** The beginning of an IPv4-mapped IPv6 address, RFC 4291 §2.5.5.2. */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff].join()
 
 /** RFC 1918, RFC 6598, RFC 3927, RFC 4193, RFC 4291 and loopback. */
@@ -19,20 +16,20 @@ PRIVATE.addSubnet('fc00::', 7, 'ipv6')
 PRIVATE.addSubnet('fe80::', 10, 'ipv6')
 
 /**
- * What one party is taken to have: an IPv4 address, or the /64 of an IPv6 address, whose other half is anybody's choice.
- * An IPv4 address in IPv6 form (`::ffff:192.0.2.1`) is the IPv4 address. Text that is no address is `unknown`.
+ * The unit that limits count by: an IPv4 address (also from `::ffff:192.0.2.1`), or the /64 of an IPv6 address, because a client
+ * can choose the rest. `unknown` (RFC 7239 §6.2) if the text is not an address.
  */
 export function prefixOf(address: string): string {
   const family = isIP(address)
   if (family === 4) return address
-  if (family === 0) return UNKNOWN
+  if (family === 0) return 'unknown'
   const groups = groupsOf(address)
   if (groups.slice(0, 6).join() === MAPPED) return dotted(groups.slice(6))
   const half = groups.slice(0, 4).map((group) => group.toString(16))
   return `${half.join(':')}::/64`
 }
 
-/** Whether an address is one of this machine or of a private network. */
+/** Whether an address belongs to this machine or a private network. */
 export function isPrivate(address: string): boolean {
   const family = isIP(address)
   return family !== 0 && PRIVATE.check(withoutZone(address), family === 4 ? 'ipv4' : 'ipv6')
@@ -46,7 +43,7 @@ function groupsOf(address: string): number[] {
   return [...left, ...zeros, ...(right ?? [])].map((group) => Number.parseInt(group, 16))
 }
 
-/** `192.0.2.1` is `c000` and `201`. */
+/** `c000` and `201` for `192.0.2.1`. */
 function hexGroups(ipv4: string): string[] {
   const [a, b, c, d] = ipv4.split('.').map(Number) as [number, number, number, number]
   return [(a << 8) | b, (c << 8) | d].map((group) => group.toString(16))
@@ -56,23 +53,22 @@ function dotted(groups: number[]): string {
   return groups.flatMap((group) => [group >> 8, group & 255]).join('.')
 }
 
-/** `fe80::1%eth0` is `fe80::1`, RFC 4007 §11. */
+/** `fe80::1` for `fe80::1%eth0`, RFC 4007 §11. */
 export function withoutZone(address: string): string {
   const end = address.indexOf('%')
   return end === -1 ? address : address.slice(0, end)
 }
 
-/** Whether a host, by its name or address, is this machine. */
 export function isLocalHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
-/** Whether a host is the address 0.0.0.0 or ::, in any spelling: every address of the machine. */
+/** Whether a host is 0.0.0.0 or ::, in any spelling: every address of the machine. */
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || (isIPv6(host) && /^[0:]+$/.test(host))
 }
 
-/** A host as it stands in a URL: an IPv6 address in brackets (RFC 3986 §3.2.2). */
+/** An IPv6 address in a URL is in brackets (RFC 3986 §3.2.2). */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
@@ -81,8 +77,8 @@ export function hostInUrl(host: string): string {
  * The IP address in a forwarding header; undefined if there is none. Drops the zone (RFC 4007 §11), which may be any text, and
  * the port that some proxies add: `192.0.2.1:5678`, `[2001:db8::1]:5678`.
  */
-export function addressIn(said: string): string | undefined {
-  const address = isIP(said) === 0 ? withoutPort(said) : said
+export function addressIn(text: string): string | undefined {
+  const address = isIP(text) === 0 ? withoutPort(text) : text
   return isIP(address) === 0 ? undefined : withoutZone(address)
 }
 

@@ -1,29 +1,42 @@
 import { z } from 'zod'
-import { choice, list, object, text, time, view } from './schema.ts'
+import { choice, list, object, type SourceOf, text, textInput, time, view } from './schema.ts'
 import type { NewSecret, Secret } from './secret.ts'
 import { randomString } from './text.ts'
 
-/** Characters. Suites' ids are shorter. */
+/** Characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
-/**
- * What operators say of an application and may change, all of it text: each field, and its name in JSON, in the log and as a
- * column. Its rule is in administration/rules.ts.
- */
-const FIELDS = { name: 'name', developerEmail: 'developer_email' } as const
+/** The texts that operators give an application and may change: the name in JSON, which is also the column, and the rule. */
+export const APPLICATION_TEXTS = {
+  name: textInput('The name')
+    .regex(/\S/, 'The name must not be empty')
+    .max(200, 'The name may have 200 characters at most')
+    .regex(/^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u, 'The name must not have control characters')
+    .describe('Its name: 1 to 200 characters'),
+  developer_email: textInput('The developer email')
+    .max(254, 'The developer email may have 254 characters at most')
+    .regex(
+      /^[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+@[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+$/u,
+      'The developer email must be an email address',
+    )
+    .describe('The contact address of its developer'),
+}
 
-export type ApplicationField = keyof typeof FIELDS
+type Column = keyof typeof APPLICATION_TEXTS
 
-type Column = (typeof FIELDS)[ApplicationField]
+export const APPLICATION_COLUMNS = Object.keys(APPLICATION_TEXTS) as readonly Column[]
 
-export const APPLICATION_COLUMNS: readonly Column[] = Object.values(FIELDS)
+const COLUMNS = z.object(APPLICATION_TEXTS)
 
-export type ApplicationValues = Readonly<Record<ApplicationField, string>>
+export type ApplicationValues = SourceOf<typeof COLUMNS>
+export type ApplicationField = keyof ApplicationValues
+export type ApplicationChanges = { readonly [Field in ApplicationField]?: string | undefined }
 
-/** What operators say of an application, by the names of the columns. A value that is not given is undefined. */
-export function columnsOf<Value>(application: { readonly [Field in ApplicationField]?: Value }): Record<Column, Value> {
-  const columns = Object.entries(FIELDS).map(([field, column]) => [column, application[field as ApplicationField]])
-  return Object.fromEntries(columns)
+/** The texts of an application by their columns. */
+export function columnsOf(application: ApplicationValues): Record<Column, string>
+export function columnsOf(changes: ApplicationChanges): Partial<Record<Column, string>>
+export function columnsOf(application: ApplicationChanges): Partial<Record<Column, string>> {
+  return view(COLUMNS, application as ApplicationValues)
 }
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
@@ -32,70 +45,71 @@ export interface Application extends ApplicationValues {
   readonly key: ApplicationKey
   readonly clientId: string
   readonly status: 'active' | 'suspended'
-  /** Revoke-all counts it up, and so revokes every token of an earlier generation, whatever the clocks did. */
+  /** Tokens of an earlier generation are revoked: revoke-all counts it up, so it does not depend on clocks. */
   readonly tokenGeneration: number
-  /** When revoke-all did so last, for people. Milliseconds since the epoch; 0: never. */
+  /** The last revoke-all, for people. Milliseconds since the epoch; 0: never. */
   readonly tokensValidFrom: number
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** The ids of the suites that it is approved for. */
+  /** The ids of the approved suites. */
   readonly suites: readonly string[]
   readonly secrets: readonly Secret[]
 }
 
 export type ApplicationKey = Key<'application'>
 
-/** What operators are shown of every application, also in audit events. Never a secret or a digest. */
+/** The view of an application, without its secrets. */
 export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
   client_id: text('The client id'),
-  name: text('Its name'),
-  developer_email: text('The contact address of its developer'),
+  ...shownTexts(),
   status: choice(['active', 'suspended'], 'A suspended application gets no tokens, and its tokens are refused'),
   suites: list('The suites that it is approved for', z.string()),
   created_at: time('When it was registered'),
   tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
 })
 
+/** A view has no rules: its descriptions are those of the rules. */
+function shownTexts() {
+  const shown = Object.entries(APPLICATION_TEXTS).map(([name, { description = '' }]) => [name, text(description)])
+  return Object.fromEntries(shown) as Record<Column, z.ZodString>
+}
+
 export function applicationFields(application: Application) {
   return view(APPLICATION, { ...application, tokensValidFrom: application.tokensValidFrom || null })
 }
 
-/** The fields of an application that a search compares. */
+/** The fields that a search reads. */
 export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>
 
-/** An application that is about to be registered. */
 export interface NewApplication extends ApplicationValues {
   readonly clientId: string
   readonly createdAt: number
   readonly secret: NewSecret
-  /** The suites to approve it for; all: every suite there is. */
+  /** The suites to approve it for. */
   readonly suites: readonly string[] | 'all'
-  /** Whether to leave it out where its developer already has an application of this name. */
+  /** Not added if its developer already has an application of this name. */
   readonly skipNamesake: boolean
 }
 
-/** What tells an application without a client id from others, in the store and in a seed file. */
-export function nameAndDeveloper({ name, developerEmail }: Pick<Application, 'name' | 'developerEmail'>): string {
+/** Identifies an entry of a seed file that has no client id, and the application that it became. */
+export function nameAndDeveloper({ name, developerEmail }: ApplicationValues): string {
   return JSON.stringify([name, developerEmail])
 }
-
-/** New values of an application that is registered. */
-export type ApplicationChanges = Partial<Readonly<Record<ApplicationField, string | undefined>>>
 
 /** A new client identifier (RFC 6749 §2.2): 32 characters that form encoding leaves as they are. */
 export function generateClientId(): string {
   return randomString(32)
 }
 
-/** A client id that is none: it may be a secret in the wrong field, so only its beginning and length are kept. */
+/** The beginning and length of an unregistered client id, which may be a secret in the wrong field. */
 export function abbreviated(clientId: string): string {
   return `${clientId.slice(0, 4)}... (${clientId.length} characters)`
 }
 
-/** What `abbreviated` makes: the beginning and the length. */
+/** Matches the result of `abbreviated`: its beginning and its length. */
 export const ABBREVIATED = /^(.{0,4})\.\.\. \((\d+) characters\)$/s
 
 declare const owner: unique symbol
 
-/** The store's own key of a row. Opaque: compare it, hand it back to the store that gave it, and nothing else. */
+/** The key of a row. Only the store that it came from knows what is in it. */
 export type Key<Row extends string> = { readonly [owner]: Row }

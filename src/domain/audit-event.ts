@@ -11,10 +11,10 @@ export interface Author {
   readonly requestId?: string | undefined
 }
 
-/** Passed to the store with every change, and stored in the same transaction as the change. */
+/** Passed to the store with every change, and stored in its transaction. */
 export interface Audit {
   readonly author: Author
-  /** Time of the change, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly at: number
   /** Set if the call may be retried. The store throws IdempotencyKeyTaken if the change was already made. */
   readonly idempotency?: IdempotencyRecord | undefined
@@ -23,15 +23,11 @@ export interface Audit {
 export type SubjectKind = 'application' | 'suite' | 'operator' | 'database'
 
 /** A change that an operator made. */
-export interface AuditEvent {
+export interface AuditEvent extends Required<Author> {
   /** Increases with every event of a store. */
   readonly id: number
   /** Milliseconds since the epoch. */
   readonly at: number
-  readonly actor: string
-  readonly origin: Author['origin']
-  readonly remoteAddress: string
-  readonly requestId: string | undefined
   /** The same name as in the log, such as `application suspended`. */
   readonly action: string
   /** `id`: client id, suite id, operator name, or location of the database. */
@@ -42,19 +38,18 @@ export interface AuditEvent {
   readonly after: PublicFields | null
 }
 
-/** The public fields of a subject, by their JSON names. */
 export type PublicFields = Readonly<Record<string, unknown>>
 
 /** An omitted field matches every event. */
 export interface AuditFilter {
-  /** At this time or later, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly since?: number | undefined
   /** Older than this event: the last one of the previous page. */
   readonly before?: AuditEvent['id'] | undefined
   readonly actor?: string | undefined
-  /** The id of the subject. */
+  /** Its id. */
   readonly subject?: string | undefined
-  /** Only with `subject`: its kind. An operator may be called as an application is. */
+  /** Only with `subject`: its kind, because ids of two kinds may be equal. */
   readonly kind?: SubjectKind | undefined
   readonly limit: number
 }

@@ -1,13 +1,13 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from './time.ts'
 
-/** 16 bytes each, 1 MiB in all. */
+/** 16 bytes each, 1 MiB in total. */
 const SLOTS = 65_536
 
-/** How many slots a name may have its budget in. */
+/** The number of slots where the budget of a name can be. */
 const WAYS = 8
 
-/** What may be spent at once, and how long it takes until one more may be. Milliseconds. */
+/** `interval`: milliseconds until one more can be spent. */
 export interface Budget {
   readonly atOnce: number
   readonly interval: number
@@ -16,15 +16,14 @@ export interface Budget {
 export type Budgets = ReturnType<typeof createBudgets>
 
 /**
- * Budgets by name (token buckets), in memory that never grows: where there is no slot left for a name, it gets that of the
- * budget that is full again soonest. So whoever has many names renews budgets, and never spends another's. The clock is one
- * that nobody sets.
+ * Budgets by name (token buckets), in memory that never grows: without a free slot, a name replaces the budget that is full
+ * again soonest. So many names only reset budgets, and never spend another's. The clock must be monotonic.
  */
 export function createBudgets(monotonic: Clock, { slots = SLOTS } = {}) {
-  // Nobody from outside may choose names that share slots.
+  // Random, so that no caller can choose names that share slots.
   const key = randomBytes(16).toString('hex')
   const marks = new Float64Array(slots)
-  // When the budget is full again. This one number says how much is spent (GCRA), and all zeros is a table of full ones.
+  // When the budget is full again: this number tells how much is spent (GCRA), and 0 is a full one.
   const fullAt = new Float64Array(slots)
 
   /** Spends one. Returns 0, or the milliseconds until there is one to spend. */
@@ -41,14 +40,14 @@ export function createBudgets(monotonic: Clock, { slots = SLOTS } = {}) {
     return 0
   }
 
-  /** Undoes a spending, if it is still known. */
+  /** Undoes one spending, if the slot was not replaced. */
   function giveBack(name: string, { interval }: Budget): void {
     const { mark, first } = place(name)
     const slot = find(mark, first)
     if (slot !== undefined) fullAt[slot] = (fullAt[slot] as number) - interval
   }
 
-  /** What stands for a name, 52 bits that a number holds exactly, and its first slot. */
+  /** A hash of the name, 52 bits that a number holds exactly, and its first slot. */
   function place(name: string): { mark: number; first: number } {
     const digest = hash('sha256', key + name)
     const mark = Number.parseInt(digest.slice(0, 13), 16)

@@ -1,6 +1,5 @@
 import { hostInUrl, isLocalHost } from './address.ts'
 
-/** Which kind of store there is, and where. */
 export type DatabaseLocation = SqliteLocation | PostgresLocation
 
 export interface SqliteLocation {
@@ -15,14 +14,14 @@ export interface PostgresLocation {
   readonly hosts: readonly PostgresHost[]
   readonly database: string
   readonly user: string
-  /** A file that has the password; it comes before `password`. */
+  /** A file that has the password; it takes precedence over `password`. */
   readonly passwordFile?: string | undefined
   readonly password: string | undefined
   /** Undefined: TLS is not used. */
   readonly tls: Tls | undefined
 }
 
-/** How a server proves who it is: by a certificate of this authority, or where none is named of one that Node.js trusts. */
+/** The certificate authority of the server; undefined: those that Node.js trusts. */
 export interface Tls {
   readonly rootCertificateFile: string | undefined
 }
@@ -38,8 +37,8 @@ const HOST = /^(?:\[([\da-f:.]+)\]|([^\s:[\]]+))(?::(\d{1,5}))?$/i
 const DEFAULT_PORT = 5432
 
 /**
- * What a DATABASE_URL names: `sqlite:FILE`, or `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST…]/DATABASE`. Throws a
- * SyntaxError that says what is wrong, and no value: it may have a password.
+ * Parses `sqlite:FILE` or `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST…]/DATABASE`. Throws a SyntaxError without any value,
+ * because the URL may have a password.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (SQLITE.test(url)) return { kind: 'sqlite', file: url.slice('sqlite:'.length) }
@@ -68,7 +67,7 @@ function parseHost(text: string): PostgresHost {
   return { host, port: Number(port) }
 }
 
-/** Without a word about it TLS is used, but not to this machine: a password must not cross a network in clear by mistake. */
+/** By default TLS is used except to this machine: a password must not cross a network in clear by mistake. */
 function parseTls(query: string, hosts: readonly PostgresHost[]): PostgresLocation['tls'] {
   const parameters = new URLSearchParams(query)
   for (const name of parameters.keys()) {
@@ -90,12 +89,11 @@ function decode(text: string): string {
   }
 }
 
-/** Whether a store ends with the process that has opened it. */
 export function isInMemory(location: DatabaseLocation): boolean {
   return location.kind === 'sqlite' && location.file === ':memory:'
 }
 
-/** A store's place as people read it, without user and password. */
+/** Without user and password. */
 export function locationText(location: DatabaseLocation): string {
   if (location.kind === 'sqlite') return location.file
   const hosts = location.hosts.map(({ host, port }) => `${hostInUrl(host)}:${port}`)

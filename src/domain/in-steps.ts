@@ -1,19 +1,26 @@
-/** How many rows are written at a time: about a millisecond's work. */
+/** Rows written at a time: about a millisecond of work. */
 const STEP = 500
 
-/** Writes rows in small steps, between which requests get their turn. */
-export async function inSteps<Row>(
-  rows: Iterable<Row>,
-  write: (step: Row[]) => Promise<void>,
-  size = STEP,
-): Promise<void> {
-  let step: Row[] = []
+/** Splits rows into pieces of at most this size. */
+export function* chunksOf<Row>(rows: Iterable<Row>, size: number, weigh: (row: Row) => number = () => 1) {
+  let chunk: Row[] = []
+  let weight = 0
   for (const row of rows) {
-    step.push(row)
-    if (step.length < size) continue
-    await write(step)
-    await new Promise(setImmediate)
-    step = []
+    if (weight + weigh(row) > size && chunk.length > 0) {
+      yield chunk
+      chunk = []
+      weight = 0
+    }
+    chunk.push(row)
+    weight += weigh(row)
   }
-  if (step.length > 0) await write(step)
+  if (chunk.length > 0) yield chunk
+}
+
+/** Handles rows in small steps, so that requests are handled in between. */
+export async function inSteps<Row>(rows: Iterable<Row>, handle: (step: Row[]) => Promise<void>, size = STEP) {
+  for (const step of chunksOf(rows, size)) {
+    await handle(step)
+    await new Promise(setImmediate)
+  }
 }

@@ -1,7 +1,7 @@
 /** `invalid`: a field breaks a rule; `conflict`: contradicts the current state; `refused`: everything else. */
 export type OperatorErrorKind = 'invalid' | 'not found' | 'conflict' | 'idempotency key reused' | 'refused'
 
-/** An invalid field by its JSON name, and a sentence that says why, without the final period. */
+/** An invalid field by its JSON name, and the reason, without a final period. */
 export interface WrongField {
   readonly field: string
   readonly message: string
@@ -13,13 +13,13 @@ interface Options extends ErrorOptions {
 }
 
 /**
- * What an operator can mend: a wrong setting, an unknown id, a file that cannot be read. The message says what is wrong
- * in whole sentences; nothing was changed. Every other error that ends a command is a bug.
+ * An error that an operator can fix: a wrong setting, an unknown id, an unreadable file. The message has whole sentences.
+ * Nothing was changed. Every other error that ends a command is a bug.
  */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'
   readonly kind: OperatorErrorKind
-  /** For the kind `invalid`: every invalid field. */
+  /** Only for `invalid`. */
   readonly fields: readonly WrongField[] | undefined
 
   constructor(message: string, { kind = 'refused', fields, ...options }: Options = {}) {

@@ -1,33 +1,30 @@
 import { crc32 } from 'node:zlib'
 import type { Key } from './application.ts'
 import { OperatorError } from './operator-error.ts'
-import { choice, list, object, text, time, view, whole } from './schema.ts'
+import { choice, list, object, type SourceOf, text, time, view, whole } from './schema.ts'
 import { randomString } from './text.ts'
 
 /** An admin may do everything, a viewer may only read. */
 export const ROLES = ['admin', 'viewer'] as const
-
 export type Role = (typeof ROLES)[number]
 
 /** A person or a program that uses the admin listener. */
 export interface Operator {
   /** Never reused. */
-  readonly key: OperatorKey
+  readonly key: Key<'operator'>
   readonly name: string
   readonly role: Role
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   /** Oldest first, including expired and revoked ones. */
   readonly keys: readonly AdminKey[]
-  /** Oldest first; expired ones stay until the purge. */
+  /** Oldest first, including expired ones until the purge. */
   readonly sessions: readonly Session[]
-  /** Unused ones only; expired ones stay until the purge. */
+  /** Unused ones, including expired ones until the purge. */
   readonly loginLinks: readonly Pick<AdminKey, 'createdAt' | 'endsAt'>[]
 }
 
-export type OperatorKey = Key<'operator'>
-
-/** What operators are shown of an admin key: never the key itself or its digest. */
+/** The view of an admin key: never the key itself or its digest. */
 export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {
   id: whole('Its id'),
   state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
@@ -37,7 +34,6 @@ export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {
   last_used_at: time('When it was last used, at most a minute out of date; null: never').nullable(),
 })
 
-/** Never its reference or its digest. */
 export const SESSION = object('Session', 'A session in the console, without its cookie', {
   id: whole('Its id'),
   created_at: time('When it began'),
@@ -55,7 +51,7 @@ export const OPERATOR = object('Operator', 'A person or a program that uses this
   sessions: list('Those that are not over', SESSION),
 })
 
-/** What audit events have of an operator: a use is not a change. */
+/** An operator in audit events: a use is not a change. */
 const AUDITED = OPERATOR.extend({
   keys: ADMIN_KEY.omit({ state: true, last_used_at: true }).array(),
   sessions: SESSION.omit({ last_seen_at: true, ends_at: true }).array(),
@@ -68,10 +64,8 @@ export function operatorFields(operator: Operator) {
 
 /** A credential of an operator's programs. The store has only its digest. Times are milliseconds since the epoch. */
 export interface AdminKey {
-  /** Shown to people; not secret. */
   readonly id: number
   readonly createdAt: number
-  /** Refused from this time on. */
   readonly endsAt: number
   /** Null: not revoked. */
   readonly revokedAt: number | null
@@ -80,50 +74,36 @@ export interface AdminKey {
 }
 
 /** An operator's login in one browser. The store has only the digest of its reference. Times are milliseconds since the epoch. */
-export interface Session {
-  /** Shown to people; not secret. */
-  readonly id: number
-  readonly createdAt: number
-  /** To within a minute. */
-  readonly lastSeenAt: number
-  /** Refused from this time on: see `sessionEnd`. */
-  readonly endsAt: number
-  readonly remoteAddress: string
-  readonly userAgent: string
-}
+export type Session = SourceOf<typeof SESSION>
 
-/** A session that is about to start. */
 export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest: string }
 
 /**
- * Why a request to the admin listener is refused. `viewer`: a viewer tried to make a change. `another host`: the Host header
- * does not name the listener. `another site`: a page of another site tried to make a change.
+ * Why the admin listener refuses a request. `viewer`: a viewer tried to make a change. `another host`: the Host header does
+ * not name the listener. `another site`: a page of another site tried to make a change.
  */
 export type OperatorReason = KeyReason | LoginReason | 'no credentials' | 'viewer' | 'another host' | 'another site'
 
-/** Why an admin key is refused. */
 export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revoked key'
 
-/** Why a login link is refused. `used`: also one whose operator was removed; `unknown`: malformed. */
+/** `used`: also one whose operator was removed; `unknown`: malformed. */
 export type LoginReason = 'unknown login link' | 'used login link' | 'expired login link'
-
-export type AdminKeyState = 'active' | 'expired' | 'revoked'
 
 const MINUTE = 60_000
 
-/** How long a login link is valid. Milliseconds. */
+/** How long a login link is valid, in milliseconds. */
 export const LOGIN_CODE_LIFETIME = 10 * MINUTE
 
 const SESSION_LIFETIME = 8 * 60 * MINUTE
 const SESSION_IDLE = 15 * MINUTE
 
-/** A use is stored only if the last stored one is at least this old. Milliseconds. */
+/** A use is stored only if the last stored one is at least this old, in milliseconds. */
 export const USE_INTERVAL = MINUTE
 
-/** Tolerated difference between the clocks of the machines that share a store. Milliseconds. */
+/** Tolerated difference between the clocks of machines that share a store, in milliseconds. */
 export const CLOCKS_APART = MINUTE
 
-export function adminKeyState({ endsAt, revokedAt }: AdminKey, now: number): AdminKeyState {
+export function adminKeyState({ endsAt, revokedAt }: AdminKey, now: number): 'active' | 'expired' | 'revoked' {
   if (revokedAt !== null) return 'revoked'
   return endsAt <= now ? 'expired' : 'active'
 }
@@ -133,10 +113,7 @@ export function sessionEnd({ createdAt, seenAt }: { createdAt: number; seenAt: n
   return Math.min(seenAt + SESSION_IDLE, createdAt + SESSION_LIFETIME)
 }
 
-/**
- * Whether a session is over. A session last seen in the future is over, too: the clock was set back, which would otherwise
- * extend the session beyond its limits.
- */
+/** A session last seen in the future is over, too: the clock was set back, which would extend the session. */
 export function isOver({ lastSeenAt, endsAt }: Pick<Session, 'lastSeenAt' | 'endsAt'>, now: number): boolean {
   return endsAt <= now || lastSeenAt > now + CLOCKS_APART
 }
@@ -147,7 +124,7 @@ export function unknownOperator(name: string): OperatorError {
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Digits: enough for 32 bits, and for Unix seconds until the year 3769. */
+/** Enough for 32 bits, and for Unix seconds until the year 3769. */
 const CHECKSUM_LENGTH = 6
 
 /** Lets secret scanners recognize admin keys. */
@@ -163,9 +140,9 @@ export function generateAdminKey(): string {
   return unchecked + checksum(unchecked)
 }
 
-/** Checks prefix, length and checksum; whether the key exists is up to the store. */
+/** Checks prefix, length and checksum, not whether the key exists. */
 export function isAdminKey(text: string): boolean {
-  return KEY_FORM.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
+  return KEY_FORM.test(text) && hasChecksum(text)
 }
 
 /** 190 bits. */
@@ -180,12 +157,17 @@ export function generateLoginCode(endsAt: number): string {
 }
 
 /**
- * When a login code expires, in milliseconds since the epoch; undefined if it is malformed. Proves nothing: anyone can make up a
- * well-formed code, and only the store knows which ones are valid.
+ * When a login code expires, in milliseconds since the epoch; undefined if it is malformed. Anyone can make up a well-formed
+ * code: only the store knows which ones are valid.
  */
 export function endOfLoginCode(code: string): number | undefined {
-  if (!LOGIN_CODE.test(code) || checksum(code.slice(0, -CHECKSUM_LENGTH)) !== code.slice(-CHECKSUM_LENGTH)) return
-  return fromBase62(code.slice(0, -CODE_RANDOM_LENGTH - CHECKSUM_LENGTH)) * 1000
+  if (!LOGIN_CODE.test(code) || !hasChecksum(code)) return undefined
+  const digits = [...code.slice(0, -CODE_RANDOM_LENGTH - CHECKSUM_LENGTH)]
+  return digits.reduce((number, digit) => number * DIGITS.length + DIGITS.indexOf(digit), 0) * 1000
+}
+
+function hasChecksum(text: string): boolean {
+  return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
 }
 
 /** The CRC-32 of a text, in base 62. */
@@ -202,9 +184,4 @@ function toBase62(number: number): string {
     rest = Math.floor(rest / DIGITS.length)
   }
   return digits
-}
-
-/** The inverse of `toBase62`. */
-function fromBase62(digits: string): number {
-  return [...digits].reduce((number, digit) => number * DIGITS.length + DIGITS.indexOf(digit), 0)
 }

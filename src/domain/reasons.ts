@@ -21,7 +21,7 @@ interface ReasonFacts extends ErrorAnswer {
   words?: string | undefined
 }
 
-/** Why a client is not authenticated. For the log: the wire does not tell them apart. */
+/** Why a client is not authenticated. Only the log tells these apart. */
 export const AUTHENTICATION_REASONS = {
   'not a suite': notAuthenticated('Only suites may use introspection'),
   'unknown client': notAuthenticated('No application or suite has this client id'),
@@ -33,7 +33,7 @@ export const AUTHENTICATION_REASONS = {
 
 export type AuthenticationReason = keyof typeof AUTHENTICATION_REASONS
 
-/** Why a token is not active (RFC 7662 §2.2). For the log: the wire does not tell them apart. */
+/** Why a token is not active (RFC 7662 §2.2). Only the log tells these apart. */
 const INACTIVE_REASONS = {
   'no token': invalidToken(),
   'malformed token': invalidToken(),
@@ -55,7 +55,6 @@ export const CHECK_REASONS = {
     description: 'The application is not approved for this suite',
     words: 'The application is not approved for the suite',
   },
-  /** Whatever the token is. */
   'no such suite': invalidRequest(404, 'There is no such suite'),
 } satisfies Record<string, ReasonFacts>
 
@@ -63,41 +62,30 @@ export type CheckReason = keyof typeof CHECK_REASONS
 
 /** Why a request is refused or fails. */
 export const REQUEST_REASONS = {
-  'not HTTP': invalidRequest(400, 'The request is not HTTP'),
+  'not HTTP': badRequest('The request is not HTTP'),
   'request too slow': invalidRequest(408, 'The request took too long'),
   'headers too large': invalidRequest(431, 'The headers are too large'),
-  'Host header missing': invalidRequest(400, 'The Host header is missing'),
-  'fragment in the address': invalidRequest(400, 'The address must have no fragment'),
-  'query in the address': invalidRequest(
-    400,
-    'The address must have no query',
-    'The address has a query, the part after “?”',
-  ),
-  'not a form': invalidRequest(
-    400,
+  'Host header missing': badRequest('The Host header is missing'),
+  'fragment in the address': badRequest('The address must have no fragment'),
+  'query in the address': badRequest('The address must have no query', 'The address has a query, the part after “?”'),
+  'not a form': badRequest(
     'The Content-Type must be application/x-www-form-urlencoded',
     'The body is not a form: wrong Content-Type',
   ),
-  'credentials in a header': invalidRequest(
-    400,
+  'credentials in a header': badRequest(
     'Credentials belong in the body: leave out the Authorization header',
     'The credentials are in the Authorization header, but belong in the body',
   ),
-  'field missing': invalidRequest(400, 'The field {field} is missing', 'A field of the form is missing'),
-  'field empty': invalidRequest(400, 'The field {field} is empty', 'A field of the form is empty'),
-  'field repeated': invalidRequest(
-    400,
-    'The field {field} is given more than once',
-    'A field of the form is sent twice',
-  ),
-  'Authorization header repeated': invalidRequest(400, 'The Authorization header is given more than once'),
-  'Authorization header malformed': invalidRequest(400, 'The Authorization header is malformed'),
-  'credentials given twice': invalidRequest(
-    400,
+  'field missing': badRequest('The field {field} is missing', 'A field of the form is missing'),
+  'field empty': badRequest('The field {field} is empty', 'A field of the form is empty'),
+  'field repeated': badRequest('The field {field} is given more than once', 'A field of the form is sent twice'),
+  'Authorization header repeated': badRequest('The Authorization header is given more than once'),
+  'Authorization header malformed': badRequest('The Authorization header is malformed'),
+  'credentials given twice': badRequest(
     'Credentials are given both in the body and in the Authorization header',
     'The credentials are in the header and in the body',
   ),
-  'request malformed': invalidRequest(400, 'The request is malformed'),
+  'request malformed': badRequest('The request is malformed'),
   'no such endpoint': invalidRequest(404, 'There is no such endpoint: tokens are at POST /v1/oauth/accesstoken'),
   'method not allowed': invalidRequest(405, 'The method is not allowed here: use {field}'),
   'body too large': invalidRequest(413, 'The body is too large', 'The body is too large'),
@@ -134,12 +122,12 @@ export type Reason = CheckReason | AuthenticationReason | RequestReason
 
 const REASONS: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
 
-/** The facts of a reason in the log, which may be a reason of another version: then undefined. */
+/** Undefined: a reason of another version. */
 export function factsOf(reason: string): ReasonFacts | undefined {
   return REASONS[reason]
 }
 
-/** Whether a reason is one for refusing a token, and not the request for one. */
+/** Whether it is a reason to refuse a token, not a request for one. */
 export function isOfTokens(reason: string): boolean {
   return reason in CHECK_REASONS && !(reason in AUTHENTICATION_REASONS)
 }
@@ -156,6 +144,10 @@ function invalidToken(words?: string): ReasonFacts {
 
 function invalidRequest(status: number, description: string, words?: string): ReasonFacts {
   return { status, code: 'invalid_request', description, words }
+}
+
+function badRequest(description: string, words?: string): ReasonFacts {
+  return invalidRequest(400, description, words)
 }
 
 function unavailable(status: number, description: string, words?: string): ReasonFacts {

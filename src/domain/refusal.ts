@@ -1,11 +1,8 @@
 import type { AuthenticationReason, RequestReason } from './reasons.ts'
 
-/**
- * A request that is refused. It has no stack: it says what a caller did and not where the program failed, and collecting
- * a stack is expensive (docs/performance).
- */
+/** A refused request. Without a stack, which is expensive to collect (docs/performance): it is the caller's fault. */
 export class Refusal<Reason extends string = string> extends Error {
-  /** The true reason, for the log. */
+  /** For the log. */
   readonly reason: Reason
 
   constructor(reason: Reason) {
@@ -19,7 +16,7 @@ export class Refusal<Reason extends string = string> extends Error {
 
 /** A client that is not authenticated, RFC 6749 §5.2 `invalid_client`. */
 export class AuthenticationRefused extends Refusal<AuthenticationReason> {
-  /** The client id as far as the log may have it. */
+  /** If it is not registered, abbreviated. */
   readonly clientId: string
 
   constructor(reason: AuthenticationReason, clientId: string) {
@@ -28,7 +25,6 @@ export class AuthenticationRefused extends Refusal<AuthenticationReason> {
   }
 }
 
-/** A request that is refused for another reason. */
 export class RequestRefused extends Refusal<RequestReason> {
   readonly details: RefusalDetails
 
@@ -39,36 +35,36 @@ export class RequestRefused extends Refusal<RequestReason> {
 }
 
 export interface RefusalDetails {
-  /** The name of the form field that is wrong, as the caller is told it; or the methods that are right. */
+  /** The wrong form field, or the allowed methods: for the description in the answer. */
   field?: string
-  /** Whether that is a name of this server's. Another one is not logged: it may be a secret. */
+  /** Whether this server knows the field. The name of another one is not logged: it may be a secret. */
   isKnownField?: boolean
-  /** The client that asks: one that is registered. */
+  /** Only if it is registered. */
   clientId?: string | undefined
-  /** The suite that the request is about: one that is registered. */
+  /** Only if it is registered. */
   suite?: string | undefined
   headers?: Record<string, string>
-  /** When it makes sense to try again. Seconds. */
+  /** Seconds. */
   retryAfter?: number
 }
 
 /** Refusals of one client for one reason, at one endpoint, about one suite, from one address. */
 export interface RefusalCount {
-  /** As the log has it: whole where it is registered, else its beginning and length. */
+  /** If it is not registered, abbreviated. */
   readonly clientId: string
-  /** Whether it is an application's or a suite's. */
+  /** Whether it is registered. */
   readonly isKnown: boolean
   readonly reason: string
   /** The route's pattern. */
   readonly endpoint: string
-  /** Undefined: the request was about none, or about one that does not exist. */
+  /** Undefined: none, or one that does not exist. */
   readonly suite: string | undefined
   readonly remoteAddress: string
   readonly count: number
-  /** The first and the last of them. Milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly firstAt: number
   readonly lastAt: number
-  /** Of the last one. */
+  /** Of the last request. */
   readonly requestId: string | undefined
   readonly traceId: string | undefined
 }
@@ -84,8 +80,8 @@ export interface RefusedClient {
   readonly lastAt: number
 }
 
-/** How many of them are kept of an application or a suite, and of all client ids that are not registered. */
+/** Refusal counts kept per application or suite, and for all unregistered client ids together. */
 export const MAX_REFUSALS = { known: 20, unknown: 100 }
 
-/** How often a server stores them, in milliseconds: somebody may be on the phone. */
+/** How often a server stores them, in milliseconds: short, to keep `why` current. */
 export const REFUSALS_INTERVAL_MS = 5000

@@ -1,10 +1,14 @@
 import { z } from 'zod'
 import { timestamp } from './time.ts'
 
-// The described schema of a view makes its JSON (`view`), Fastify's serializer and its part of the OpenAPI document
-// (`jsonSchema`). The names of its fields are the JSON names.
+// The schema of a view, with JSON names and descriptions, makes its JSON (`view`), Fastify's serializer, and its part of the
+// OpenAPI document (`jsonSchema`).
 
 export const text = (description: string) => z.string().describe(description)
+
+/** Text that an operator gives. `subject` begins the messages about it. */
+export const textInput = (subject: string) =>
+  z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
 
 export const whole = (description: string) => z.number().meta({ type: 'integer', description })
 
@@ -20,7 +24,7 @@ export const choice = <const Word extends string>(words: readonly Word[], descri
 
 export const list = <Item extends z.ZodType>(description: string, item: Item) => z.array(item).describe(description)
 
-/** A time: text of RFC 3339 in a view, milliseconds since the epoch in what it is made of. */
+/** RFC 3339 in a view, milliseconds since the epoch in its source. */
 export const time = (description: string) => z.string().brand<'time'>().meta({ format: 'date-time', description })
 
 /** Any fields of an object, or null. */
@@ -37,7 +41,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
 
-/** Fields in camel case, times in milliseconds since the epoch, undefined or null for what is null in the view. */
+/** Names in camel case, times in milliseconds since the epoch, null or undefined for null in the view. */
 type Source<View> =
   View extends z.infer<ReturnType<typeof time>>
     ? number
@@ -49,17 +53,17 @@ type Source<View> =
           ? { readonly [Name in keyof View & string as CamelCase<Name>]: Source<View[Name]> }
           : View
 
-/** What the view of this schema is made of. */
+/** The value from which `view` makes a view. */
 export type SourceOf<Schema extends z.ZodType> = Source<z.infer<Schema>>
 
-/** The view of a value: the fields of the schema in its order, and no others. */
+/** The fields of the schema in its order, and no others. */
 export function view<Schema extends z.ZodType>(schema: Schema, value: SourceOf<Schema>): z.infer<Schema> {
   return viewerOf(schema)(value) as z.infer<Schema>
 }
 
 type Viewer = (value: unknown) => unknown
 
-/** Made once per schema: asking zod for each value is slow. */
+/** One per schema, because reading a zod schema for each value is slow. */
 const VIEWERS = new WeakMap<object, Viewer>()
 
 function viewerOf(schema: object): Viewer {
@@ -91,7 +95,7 @@ function makeViewer(schema: object): Viewer {
   return isTime ? (value) => timestamp(Number(value)) : (value) => value
 }
 
-/** The same with its names in camel case: `developerEmail` for `developer_email`. */
+/** An object with its names in camel case: `developerEmail` for `developer_email`. */
 export function camelCased<Fields extends object>(json: object): Fields {
   return Object.fromEntries(Object.entries(json).map(([name, value]) => [camelCase(name), value])) as Fields
 }
@@ -102,13 +106,13 @@ function camelCase(name: string): string {
 
 export type JsonSchema = Record<string, unknown>
 
-/** The JSON Schema of a schema, without `$ref`. What may be null has its type and null. */
+/** The JSON Schema of a schema, without `$ref`. The type of a nullable field is a list with null. */
 export function jsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema, ...json } = z.toJSONSchema(schema, { unrepresentable: 'any', override: joinNull })
   return json
 }
 
-/** Joins a schema and null. If the pair has a description of its own, the schema's title is not its name. */
+/** Merges `anyOf` a schema and null. The merged schema keeps the title only if it does not have its own description. */
 function joinNull({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { anyOf: [value, none] = [], ...own } = jsonSchema
   if (none?.type !== 'null') return

@@ -5,19 +5,17 @@ import { randomString } from './text.ts'
 
 /** A client secret as it is stored. */
 export interface Secret {
-  /** What an operator names it by. */
   readonly id: number
   /** `$sha256$HASH` (generated) or `$scrypt$ln=…,r=…,p=…$SALT$HASH` (imported), base64url without padding. */
   readonly digest: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** From then on it is refused. Milliseconds since the epoch; null: it has no end. */
+  /** Refused from this time on, in milliseconds since the epoch; null: it has no end. */
   readonly endsAt: number | null
-  /** Since when an operator has revoked it. Milliseconds since the epoch; null: it is not revoked. */
+  /** Milliseconds since the epoch; null: not revoked. */
   readonly revokedAt: number | null
 }
 
-/** What operators are shown of a secret. */
 export const SECRET = object('Secret', 'A secret, without its value', {
   id: whole('Its id'),
   origin: choice(['generated', 'imported'], 'generated: made by this server; imported: it existed before'),
@@ -30,18 +28,17 @@ export const SECRET = object('Secret', 'A secret, without its value', {
 
 const AUDITED = SECRET.omit({ state: true, last_used_at: true })
 
-/** What audit events have of a secret: a use is not a change. */
+/** A secret in audit events: a use is not a change. */
 export function secretFields(secret: Secret) {
   return view(AUDITED, { ...secret, origin: originOf(secret) })
 }
 
-/** What a secret is at a moment: only an active one is accepted. */
+/** Only an active secret is accepted. */
 export type SecretState = 'active' | 'expired' | 'revoked'
 
-/** A client secret that is about to be stored. `endsAt` left out: it has no end. */
 export type NewSecret = Pick<Secret, 'digest' | 'createdAt'> & Partial<Pick<Secret, 'endsAt'>>
 
-/** The cost of a check, the log2 of N first: 16 MiB and some 0.1 s; one of the OWASP Password Storage settings. */
+/** The cost of scrypt; `ln`: log2 of N. 16 MiB and some 0.1 s: one of the OWASP Password Storage settings. */
 const COST = { ln: 14, r: 8, p: 5 }
 const MAX_MEMORY = 64 * 1024 * 1024
 const SALT_BYTES = 16
@@ -57,7 +54,7 @@ export function generateSecret(): string {
   return randomString(GENERATED_LENGTH)
 }
 
-/** Whether there may be a generated secret in a text: so many letters and digits in a row. */
+/** Whether a text has as many letters and digits in a row as a generated secret. */
 export function mayHoldSecret(text: string): boolean {
   return GENERATED.test(text)
 }
@@ -67,22 +64,21 @@ export function digestGenerated(secret: string): string {
   return `$sha256$${hash('sha256', secret, 'base64url')}`
 }
 
-/** The stored form of an imported secret, which may be weak: scrypt with a salt of its own. */
+/** The stored form of an imported secret, which may be weak: scrypt with its own salt. */
 export async function digestImported(secret: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
   return importedForm(salt, await derive(secret, salt, HASH_BYTES, COST))
 }
 
-/** An imported secret that nobody knows: refusing an unknown client must cost what refusing a known one costs. */
+/** An imported secret that matches nothing: to refuse an unknown client must cost as much as to refuse a known one. */
 export const DECOY = { digest: importedForm(Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES)) }
 
-/** The state of a secret at this time, in milliseconds since the epoch. */
+/** `now`: milliseconds since the epoch. */
 export function secretState({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>, now: number): SecretState {
   if (revokedAt !== null) return 'revoked'
   return endsAt !== null && endsAt <= now ? 'expired' : 'active'
 }
 
-/** Whether a stored secret was imported by an operator. */
 export function isImported(secret: Pick<Secret, 'digest'>): boolean {
   return secret.digest.startsWith('$scrypt$')
 }
@@ -91,17 +87,17 @@ export function originOf(secret: Pick<Secret, 'digest'>): 'generated' | 'importe
   return isImported(secret) ? 'imported' : 'generated'
 }
 
-/** How many imported secrets an application may have that are not revoked: every refusal costs a check for each. */
+/** The most unrevoked imported secrets of an application: every refusal costs a check of each. */
 export const MAX_IMPORTED = 2
 
-/** The imported secrets that may be the one that is presented; a revoked one where there is no other, for the log. */
+/** The imported secrets to compare with a presented one; if all are revoked, the last one, for the log. */
 export function importedCandidates(secrets: readonly Secret[]): readonly Secret[] {
   const imported = secrets.filter(isImported)
   const unrevoked = imported.filter(({ revokedAt }) => revokedAt === null)
   return unrevoked.length > 0 ? unrevoked : imported.slice(-1)
 }
 
-/** The one among these generated secrets that is presented. Each comparison takes constant time. */
+/** The generated secret that was presented. Each comparison takes constant time. */
 export function findGenerated(secrets: readonly Secret[], presented: string): Secret | undefined {
   const digest = Buffer.from(digestGenerated(presented))
   return secrets.find((secret) => {
@@ -110,7 +106,7 @@ export function findGenerated(secrets: readonly Secret[], presented: string): Se
   })
 }
 
-/** Compares a presented secret with an imported one. Throws where the stored form is not one of ours. */
+/** Compares a presented secret with an imported one. Throws if the stored form is unknown. */
 export async function matchesImported(secret: Pick<Secret, 'digest'>, presented: string): Promise<boolean> {
   const [, ln, r, p, salt, hash] = IMPORTED.exec(secret.digest) ?? []
   if (!salt || !hash) throw new Error('a stored secret has an unknown form')

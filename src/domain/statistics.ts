@@ -100,11 +100,13 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
   store: STORE,
 })
 
-/** The state and traffic of a server. Times are milliseconds since the epoch. */
-export interface Statistics {
-  readonly at: number
-  readonly startedAt: number
-  readonly version: string
+type Figures = SourceOf<typeof STATISTICS>
+type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name], null> }
+
+/** The state and traffic of a server. Times are milliseconds since the epoch; undefined: not known. */
+export interface Statistics
+  extends WithoutNull<Omit<Figures, 'lastMinute' | 'lastHour' | 'minutes' | 'nodes' | 'store'>> {
+  readonly store: WithoutNull<Figures['store']>
   /** Up to now; shorter if the server started later. */
   readonly lastMinute: Traffic
   readonly lastHour: Traffic
@@ -112,25 +114,10 @@ export interface Statistics {
   readonly minutes: readonly Minute[]
   /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
   readonly lately: readonly Minute[]
-  /** Reasons for refusals in the last hour, most frequent first. */
-  readonly refusals: readonly RefusedFor[]
-  /** Tokens that a check would call active; undefined: not known yet. */
-  readonly liveTokens: LiveTokens | undefined
-  /** Undefined: not known yet. */
-  readonly endingSecrets: EndingSecrets | undefined
-  readonly workers: SourceOf<typeof WORKERS>
-  /** All nodes that share the store, including this one, sorted by name; empty on SQLite. */
   readonly nodes: readonly NodeStatistics[]
-  readonly store: StoreStatistics
 }
 
-/** Requests in a span of time. */
-export interface Traffic {
-  readonly tokens: number
-  readonly activeChecks: number
-  /** Checks of tokens that were inactive or not approved. */
-  readonly inactiveChecks: number
-  readonly refusals: number
+export interface Traffic extends Omit<SourceOf<typeof TRAFFIC>, 'tokenLatency' | 'checkLatency'> {
   /** Undefined: there were no such requests. */
   readonly tokenLatency: Latency | undefined
   readonly checkLatency: Latency | undefined
@@ -149,31 +136,12 @@ export interface Minute {
 }
 
 export type RefusedFor = SourceOf<typeof REFUSED_FOR>
-
 export type LiveTokens = SourceOf<typeof LIVE_TOKENS>
-
 export type EndingSecrets = SourceOf<typeof ENDING_SECRETS>
-
 export type EndingSecret = SourceOf<typeof ENDING_SECRET>
-
 export type WorkerStatistics = SourceOf<typeof WORKER>
 
-export interface NodeStatistics extends ServerNode {
-  /** Whether it is the node that answered. */
-  readonly isThis: boolean
-  /** It has not reported for a while: it may have been killed, or cannot reach the store. */
-  readonly isGone: boolean
-}
-
-interface StoreStatistics {
-  readonly kind: 'sqlite' | 'postgres'
-  readonly isUp: boolean
-  /** Undefined: not known yet; on PostgreSQL `logBytes` is never known. */
-  readonly databaseBytes: number | undefined
-  readonly logBytes: number | undefined
-  /** The last `token-server backup`; undefined: none is known. */
-  readonly lastBackupAt: number | undefined
-}
+export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' | 'isGone'>
 
 export interface StatisticsSource {
   /** Resolves soon even if the store or a worker hangs: missing values are then those of the last call, or undefined. */
@@ -181,17 +149,9 @@ export interface StatisticsSource {
 }
 
 /** The last report of one of the servers that share a store. Times are milliseconds since the epoch. */
-export interface ServerNode {
+export interface ServerNode extends Omit<SourceOf<typeof NODE>, 'isThis' | 'isGone'> {
   /** A UUID, new at each start. */
   readonly id: string
-  /** Host name and port. */
-  readonly name: string
-  readonly version: string
-  readonly startedAt: number
-  readonly lastSeenAt: number
-  readonly workers: { readonly expected: number; readonly serving: number }
-  /** Requests in the minute before the report. */
-  readonly lastMinute: { readonly tokens: number; readonly checks: number; readonly refusals: number }
 }
 
 /** Interval of the reports. Milliseconds. */

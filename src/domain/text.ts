@@ -7,15 +7,15 @@ export function randomString(length: number): string {
   return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 }
 
-/** The same text in memory of its own: a part of a request's text would keep all of that. */
+/** A copy in its own memory: a part of a request's text would keep the whole text alive. */
 export function ownText(text: string): string {
   return ` ${text}`.slice(1)
 }
 
-/** Control characters but line breaks and tabs, what makes a terminal write from right to left, and other line breaks. */
+/** Control characters except line breaks and tabs, bidirectional controls, and other line breaks. */
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
-/** Text that shows as it is: what would command a terminal, or deceive its reader, is escaped as in JSON. */
+/** Escapes, as in JSON, what would control a terminal or deceive its reader. */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, escaped)
 }
@@ -29,7 +29,22 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** A sentence with one period at its end. */
 export function withPeriod(text: string): string {
   return text.replace(/\.?$/, '.')
+}
+
+/** Whether adding, removing, replacing or swapping (with the next) at most `limit` characters makes one text the other. */
+export function differsBy(limit: number, a: string, b: string): boolean {
+  if (a === b) return true
+  if (Math.abs(a.length - b.length) > limit) return false
+  const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
+  if (a[0] === b[0]) return differsBy(limit, restOfA, restOfB)
+  const isSwapped = a[0] === b[1] && a[1] === b[0]
+  return (
+    limit > 0 &&
+    (differsBy(limit - 1, restOfA, b) ||
+      differsBy(limit - 1, a, restOfB) ||
+      differsBy(limit - 1, restOfA, restOfB) ||
+      (isSwapped && differsBy(limit - 1, a.slice(2), b.slice(2))))
+  )
 }

@@ -1,4 +1,4 @@
-/** Tells the time in milliseconds since the epoch. Always an argument, so that a test can set it. */
+/** Returns milliseconds since the epoch. Always an argument, so that tests can set it. */
 export type Clock = () => number
 
 /** How far apart the clocks of nodes and their database may be, in milliseconds. */
@@ -10,7 +10,7 @@ export function isDay(text: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }
 
-/** Formats milliseconds since the epoch as in RFC 3339. */
+/** From milliseconds since the epoch to RFC 3339. */
 export function timestamp(time: number): string {
   return new Date(time).toISOString()
 }

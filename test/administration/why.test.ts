@@ -124,7 +124,7 @@ const ENDING: Script = [
 
 const CASES: Record<string, Script> = {
   'where nothing was ever refused or issued, it says what that means': [
-    /^Nothing has been asked for with it yet\.\nIf the partner still sees .*answered with 503/,
+    /^It has not asked for a token yet\.\nIf the partner still sees .*answered with 503/,
     'token; 12 min',
     /^The last token was issued 12 min ago, and nothing was refused\.\nIf the partner still sees/,
   ],
@@ -157,7 +157,7 @@ const CASES: Record<string, Script> = {
     'token; rotation with 1 min; 3 min; first secret',
     /The secret that it uses \(1\) ended at 20\d\d-.*Z: it has a newer one \(\d+\), which was not used yet \(uses of secrets show up after a minute\)\. If the partner does not use that by now, hand it over;/,
     'newest secret; 1 min; first secret',
-    /the newer one \(\d+\) was last used 60 s ago, so one of its instances has the old one still/,
+    /the newer one \(\d+\) was last used 60 s ago, so one of its instances still has the old one/,
   ],
   'of several secrets that have ended the one that was used last is meant, though another one ended later': [
     'token; rotation with 1 min; 1 ms; rotation with 1 min; 2 min; first secret',
@@ -252,10 +252,10 @@ const CASES: Record<string, Script> = {
   'a suite’s id is told from an application’s': [
     'about the suite',
     'well',
-    /^store is a suite: it asks about tokens, and gets none\. None of .* is refused now\. Who needs tokens/,
+    /^store is a suite: it checks tokens, and cannot get any\. None of .* is refused now\. To get tokens/,
     'the id of the suite',
     'doubtful',
-    /A client id like this was refused, once, 0 s ago, from 127\.0\.0\.1\. Who needs/,
+    /A client id like this was refused, once, 0 s ago, from 127\.0\.0\.1\. To get/,
     'wrong secret of the suite',
     'wrong',
     '1 min; question of the suite',
@@ -307,7 +307,7 @@ t.test('Why: an application that has no secret', async (t) => {
 t.test('Why: a quota that is used up, and until when', async (t) => {
   const { says, post, explain } = await createAskedWorld(t, { tokenQuota: 1 })
   for (let n = 0; n < 3; n++) await post()
-  await says(/2 times.*It has got all tokens that it may get in an hour.* use a token .*2027-01-15T09:00:00\.000Z/)
+  await says(/2 times.*It has used up its quota of tokens for this hour.* use each token .*2027-01-15T09:00:00\.000Z/)
   t.match(await explain(), { application: { tokensThisHour: 1, refusedThisHour: 2 } })
 })
 
@@ -331,7 +331,7 @@ t.test('Why: a client id that is nobody’s: what looks like it, and whose it ma
   })
   await says(/^No application has the client id xyz\. .*"applications list"/, 'xyz')
 
-  const said = await says(/^Nothing of it is refused, but an unknown client id that looks like it is, once, 3 min ago/)
+  const said = await says(/^None of its requests is refused, but those of a similar .* are, once, 3 min ago/)
   t.match(said, /one of 31 characters that begins with "\w{4}"\. Compare .* sends with \w+ \(32 characters\)\.$/)
   await token()
   await says(/^The last token was issued/)

@@ -103,11 +103,11 @@ t.test('why: a server that is not ready is said first; then that nothing was ref
     response.end()
   })
   const { env, store, run, json } = await startWhy(t, [], Number(address.split(':')[1]))
-  const notReady = `^The server at http://${address} is not ready\\. .*"token-server doctor"\\.\n\nNothing has been asked`
+  const notReady = `^The server at http://${address} is not ready\\. .*"token-server doctor"\\.\n\nIt has not asked for a token`
   t.match((await run(`why ${ID}`)).out, new RegExp(notReady))
   t.match(await json(`why ${ID}`), { server: { is_ready: false, text: /is not ready\.$/ } })
   status = 200
-  t.match((await run(`why ${ID}`)).out, /^Nothing has been asked/)
+  t.match((await run(`why ${ID}`)).out, /^It has not asked for a token/)
   t.match(await json(`why ${ID}`), { server: { is_ready: true, text: /is ready\.$/ } })
 
   const applicationKey = (await store.findApplication(ID))?.key as string & number

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type ListedSuite, MANY_APPROVED } from '../../administration/suite-pages.ts'
-import type { RegisteredSuite } from '../../administration/suites.ts'
+import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'

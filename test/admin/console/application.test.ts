@@ -42,7 +42,7 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   )
   t.match(
     await text(),
-    /Status As of \d\d:\d\d:00 UTC · Reload No problem is known\. Nothing has been asked for with it yet\. .*still see errors\?/,
+    /Status As of \d\d:\d\d:00 UTC · Reload No problem is known\. It has not asked for a token yet\. .*still see errors\?/,
   )
   await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
   clock.time += 3 * MINUTE
@@ -216,7 +216,7 @@ t.test('Application: refused ids that look like its own are shown, and for an un
   await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
   t.match(await page(), `<span class="code">${sent}</span>`, 'which wraps where the table is too wide, unlike <code>')
   const text = textOf(await page())
-  t.match(text, 'This may need attention. Nothing of it is refused, but an unknown client id that looks')
+  t.match(text, 'This may need attention. None of its requests is refused, but those of a similar')
   t.match(text, `No application or suite has this client id unknown client ${sent}`)
   await refuse({ clientId: 'nobo... (6 characters)', isKnown: false, reason: 'unknown client' })
   for (const [asked, ...parts] of [
