@@ -2,12 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
 import type { ApplicationInTrouble } from '../../administration/remedies.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
-import type { Application, ApplicationNames } from '../../domain/application.ts'
+import { type Application, type ApplicationNames, columnsOf } from '../../domain/application.ts'
+import { camelCased } from '../../domain/schema.ts'
 import type { Suite } from '../../domain/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { age, asOf, card, emptyState, facts, name, note, section, statusBadge, time } from './components.ts'
+import { age, asOf, card, emptyState, facts, name, note, section, sentence, statusBadge, time } from './components.ts'
 import { diagnosisNote, instructionsFor, refusalsPanel, similarRefusalsPanel } from './diagnosis.ts'
 import { assertCanChange, canChange, checkboxes, confirm, fieldsOf, hidden, redirectDone } from './forms.ts'
 import { type Html, html, path } from './html.ts'
@@ -29,20 +30,16 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   changeApprovals(console, context)
 
-  console.post<Route>('/applications/:id/suspend', async (request, reply) => {
-    await actions(request).suspend(request.params.id)
-    return redirectDone(reply, pathOf(request.params.id), 'application-suspended')
-  })
-
-  console.post<Route>('/applications/:id/resume', async (request, reply) => {
-    await actions(request).resume(request.params.id)
-    return redirectDone(reply, pathOf(request.params.id), 'application-resumed')
-  })
-
-  console.post<Route>('/applications/:id/revoke-tokens', async (request, reply) => {
-    await actions(request).revokeAllTokens(request.params.id)
-    return redirectDone(reply, pathOf(request.params.id), 'tokens-revoked')
-  })
+  for (const [path, change, done] of [
+    ['suspend', 'suspend', 'application-suspended'],
+    ['resume', 'resume', 'application-resumed'],
+    ['revoke-tokens', 'revokeAllTokens', 'tokens-revoked'],
+  ] as const) {
+    console.post<Route>(`/applications/:id/${path}`, async (request, reply) => {
+      await actions(request)[change](request.params.id)
+      return redirectDone(reply, pathOf(request.params.id), done)
+    })
+  }
 
   console.get<Route>('/applications/:id/remove', async (request, reply) => {
     assertCanChange(request)
@@ -56,9 +53,11 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   const applications: Owners = {
     section: '/applications',
-    find: (id, request) => actions(request).show(id),
-    update: (id, { name, developer_email: developerEmail }, request) =>
-      actions(request).update(id, { name, developerEmail }),
+    find: async (id, request) => {
+      const application = await actions(request).show(id)
+      return { ...application, values: columnsOf(application) }
+    },
+    update: (id, values, request) => actions(request).update(id, camelCased(values)),
     show,
   }
   changeNames(console, applications)
@@ -99,7 +98,7 @@ ${lastTokenAt === undefined && use}
 ${refusalsPanel(explanation, at)}
 <div class="columns">
 ${approvalsPanel({ base, approved, suites, canChange: mayChange })}
-${mayChange && namesPanel({ base, owner: application, form: again.names })}
+${mayChange && namesPanel({ base, values: columnsOf(application), form: again.names })}
 </div>
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
 ${lastTokenAt !== undefined && use}
@@ -149,9 +148,11 @@ ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>
 </div>`
 }
 
-function factsOf({ clientId, developerEmail, createdAt, tokensValidFrom }: ApplicationInTrouble): Html {
+function factsOf(application: ApplicationInTrouble): Html {
+  const { clientId, createdAt, tokensValidFrom } = application
+  const { name, ...others } = columnsOf(application)
   return html`${copyable('client-id', 'Client id', clientId)}${facts([
-    ['Developer email', html`<bdi>${developerEmail}</bdi>`],
+    ...Object.entries(others).map(([column, value]) => [sentence(column), html`<bdi>${value}</bdi>`] as const),
     ['Registered', time(createdAt)],
     tokensValidFrom > 0 && ['All tokens revoked', time(tokensValidFrom)],
   ])}`

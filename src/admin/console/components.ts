@@ -15,6 +15,16 @@ export function name(text: string): Html {
   return html`<bdi class="name" title="${text}">${text}</bdi>`
 }
 
+/** The words of a JSON name: `developer email` for `developer_email`. */
+export function words(jsonName: string): string {
+  return jsonName.replaceAll('_', ' ')
+}
+
+/** The same with a capital letter, as a label. Also for words. */
+export function sentence(jsonName: string): string {
+  return words(jsonName.charAt(0).toUpperCase() + jsonName.slice(1))
+}
+
 /** A time in milliseconds since the epoch, shown in UTC. console.js converts it to the reader's time zone. Undefined: never. */
 export function time(moment: number | null | undefined, never = 'never'): Html {
   if (moment === undefined || moment === null) return html`<span class="quiet-text">${never}</span>`
@@ -114,19 +124,12 @@ function cellOf(cell: Part, { label, kind }: { label: string; kind: string | und
   return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }
 
-type Url = string | undefined
-
-/** Links to the other pages of a list, oldest first. Undefined if there is only one page. */
-export function pagerFromOldest({ first, next }: { first: Url; next: Url }): Html | undefined {
-  return pages([first, 'Oldest'], [next, 'Newer'])
-}
-
-/** Links to the other pages of a list, newest first. Undefined if there is only one page. */
-export function pager({ newest, older }: { newest?: Url; older?: Url }): Html | undefined {
-  return pages([newest, 'Newest'], [older, 'Older'])
-}
-
-function pages([first, firstLabel]: [Url, string], [next, nextLabel]: [Url, string]): Html | undefined {
+/** Links to the first and the next page of a list. Undefined if there is only one page. */
+export function pager(
+  first: string | undefined,
+  next: string | undefined,
+  [firstLabel, nextLabel] = ['Newest', 'Older'],
+): Html | undefined {
   if (first === undefined && next === undefined) return
   return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${firstLabel}</a>`}${
     next !== undefined && html`<a class="button" href="${next}" rel="next">${nextLabel}</a>`

@@ -11,7 +11,7 @@ import {
   emptyState,
   facts,
   name,
-  pagerFromOldest,
+  pager,
   section,
   statusBadge,
   table,
@@ -53,8 +53,11 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
 
   const suites: Owners = {
     section: '/suites',
-    find: (id, request) => actions(request).show(id),
-    update: (id, { name }, request) => actions(request).update(id, { name: name as string }),
+    find: async (id, request) => {
+      const { name } = await actions(request).show(id)
+      return { name, values: { name } }
+    },
+    update: (id, { name = '' }, request) => actions(request).update(id, { name }),
     show,
   }
   changeNames(console, suites)
@@ -91,7 +94,7 @@ function createView(context: AdminContext) {
       content: html`${notes(again.problem, mayChange)}
 <div class="columns">
 ${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
-${mayChange && namesPanel({ base, owner: { name: named }, form: again.names })}
+${mayChange && namesPanel({ base, values: { name: named }, form: again.names })}
 </div>
 ${!isWell && refusalsPanel(explanation, at)}
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
@@ -133,11 +136,9 @@ function approvedPanel(base: string, { applications, count, next, isFirst }: App
     developerOf(application),
     statusBadge(application.status),
   ])
-  const pages = {
-    first: isFirst ? undefined : `${base}#approved`,
-    next: next && `${base}?${new URLSearchParams({ after: next })}#approved`,
-  }
-  return html`${section('approved', title, table('Approved applications, oldest first', COLUMNS, rows))}${pagerFromOldest(pages)}`
+  const first = isFirst ? undefined : `${base}#approved`
+  const newer = next && `${base}?${new URLSearchParams({ after: next })}#approved`
+  return html`${section('approved', title, table('Approved applications, oldest first', COLUMNS, rows))}${pager(first, newer, ['Oldest', 'Newer'])}`
 }
 
 /** `approved`: the number of approved applications. */
