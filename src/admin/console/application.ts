@@ -150,7 +150,7 @@ ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>
 
 function factsOf(application: ApplicationInTrouble): Html {
   const { clientId, createdAt, tokensValidFrom } = application
-  const { name, ...others } = columnsOf(application)
+  const { name: _, ...others } = columnsOf(application)
   return html`${copyable('client-id', 'Client id', clientId)}${facts([
     ...Object.entries(others).map(([column, value]) => [sentence(column), html`<bdi>${value}</bdi>`] as const),
     ['Registered', time(createdAt)],

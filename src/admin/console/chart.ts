@@ -52,9 +52,10 @@ export function scaleFor(figures: readonly number[], { steps, least }: { steps: 
 /** A line chart. */
 export function chart({ id, title, description, moments, series, write, step }: Chart): Html {
   const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
+  const last = moments.length - 1
   const scale = scaleFor(known, { steps: ROWS, least: step })
   const at = ({ index, figure }: Point) => [
-    round((index * WIDTH) / (moments.length - 1)),
+    round((index * WIDTH) / last),
     round(HEIGHT - (figure * HEIGHT) / (scale * ROWS)),
   ]
   const drawn = ({ figures }: Series, n: number) => {
@@ -74,7 +75,7 @@ ${series.length > 1 && legend(series)}
 ${series.map(drawn)}
 <g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, readout({ moments, series, write }, zone)))}</g>
 </svg>
-<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(momentAt(moments, column)))}<span>now</span></div>
+<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(moments[Math.round((column * last) / COLUMNS)] as number))}<span>now</span></div>
 </div>
 </figure>`
 }
@@ -92,8 +93,9 @@ function legend(series: readonly Series[]): Html {
   )}</ul>`
 }
 
-function clock(moment: string): Html {
-  return html`<time data-clock="minutes" datetime="${moment}">${moment.slice(11, 16)}</time>`
+function clock(moment: number): Html {
+  const iso = new Date(moment).toISOString()
+  return html`<time data-clock="minutes" datetime="${iso}">${iso.slice(11, 16)}</time>`
 }
 
 interface Point {
@@ -103,17 +105,12 @@ interface Point {
 
 /** Splits a series at its gaps. */
 function runsOf(figures: readonly (number | undefined)[]): Point[][] {
-  const runs: Point[][] = []
-  let isOpen = false
+  const runs: Point[][] = [[]]
   for (const [index, figure] of figures.entries()) {
-    if (figure === undefined) isOpen = false
-    else if (isOpen) runs.at(-1)?.push({ index, figure })
-    else {
-      runs.push([{ index, figure }])
-      isOpen = true
-    }
+    if (figure === undefined) runs.push([])
+    else runs.at(-1)?.push({ index, figure })
   }
-  return runs
+  return runs.filter((run) => run.length > 0)
 }
 
 /** Points drawn as dots: those without a line, and the current one. */
@@ -124,10 +121,6 @@ function dotsOf(figures: readonly (number | undefined)[]): Point[] {
 function areaBelow(points: readonly string[]): string {
   const [first = '', last = ''] = [points[0], points.at(-1)].map((point) => point?.split(',')[0])
   return points.length === 1 ? '' : `M${first},${HEIGHT}L${points.join('L')}L${last},${HEIGHT}Z`
-}
-
-function momentAt(moments: readonly number[], column: number): string {
-  return new Date(moments[Math.round((column * (moments.length - 1)) / COLUMNS)] as number).toISOString()
 }
 
 /** The tooltip of a strip: the figures of the nearest time. */

@@ -47,7 +47,15 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     label,
     figures: minutes.map(({ traffic }) => traffic && of(traffic)),
   })
-  const counted = { moments, write: short, step: 1 }
+  const counts = (id: string, title: string, description: string, ...series: Series[]): Chart => ({
+    moments,
+    write: short,
+    step: 1,
+    id,
+    title,
+    description: `${description}, ${span}.`,
+    series,
+  })
   const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency | undefined): Chart => ({
     moments,
     write: duration,
@@ -58,30 +66,25 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     series: [series('p99', (traffic) => of(traffic)?.p99), series('Median', (traffic) => of(traffic)?.p50)],
   })
   return [
-    {
-      ...counted,
-      id: 'tokens',
-      title: 'Tokens issued per minute',
-      description: `Access tokens that were issued, ${span}.`,
-      series: [series('Tokens', ({ tokens }) => tokens)],
-    },
-    {
-      ...counted,
-      id: 'checks',
-      title: 'Token checks per minute',
-      description: `Checks of tokens, ${span}.`,
-      series: [
-        series('Valid', ({ activeChecks }) => activeChecks),
-        series('Not valid', ({ inactiveChecks }) => inactiveChecks),
-      ],
-    },
-    {
-      ...counted,
-      id: 'refusals',
-      title: 'Refusals per minute',
-      description: `Requests that were refused or failed, ${span}.`,
-      series: [series('Refusals', ({ refusals }) => refusals)],
-    },
+    counts(
+      'tokens',
+      'Tokens issued per minute',
+      'Access tokens that were issued',
+      series('Tokens', ({ tokens }) => tokens),
+    ),
+    counts(
+      'checks',
+      'Token checks per minute',
+      'Checks of tokens',
+      series('Valid', ({ activeChecks }) => activeChecks),
+      series('Not valid', ({ inactiveChecks }) => inactiveChecks),
+    ),
+    counts(
+      'refusals',
+      'Refusals per minute',
+      'Requests that were refused or failed',
+      series('Refusals', ({ refusals }) => refusals),
+    ),
     latencies('token-latency', 'Response time: tokens', ({ tokenLatency }) => tokenLatency),
     latencies('check-latency', 'Response time: checks', ({ checkLatency }) => checkLatency),
   ]

@@ -72,7 +72,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
 
   console.post('/logout', async ({ session, caller }, reply) => {
     if (session && caller) await administration(caller.author).operators.endSession(caller.operator.name, session.id)
-    clearSessionCookie(reply)
+    setSessionCookie(reply)
     return reply.redirect(loginPath('out'), 303)
   })
 }
@@ -161,7 +161,7 @@ export function recognizeSessions(console: FastifyInstance, { findSession }: Sig
     if (found) setCaller(request, { operator: found.operator, origin: 'console', credential: reference })
     else {
       request.caller = null
-      clearSessionCookie(reply)
+      setSessionCookie(reply)
     }
   }
 
@@ -194,17 +194,9 @@ function nameFor({ headers: { host = '' } }: FastifyRequest): string {
   return PREFIX + port.replace(':', '-')
 }
 
-/** Sets the session cookie, which the browser keeps until it closes. */
-function setSessionCookie(reply: FastifyReply, reference: string): void {
-  setCookie(reply, `${nameFor(reply.request)}=${reference}; ${ATTRIBUTES}`)
-}
-
-/** Deletes the session cookie. */
-function clearSessionCookie(reply: FastifyReply): void {
-  setCookie(reply, `${nameFor(reply.request)}=; ${ATTRIBUTES}; Max-Age=0`)
-}
-
-/** Replaces a cookie that was set earlier in the same answer: Fastify would send both. */
-function setCookie(reply: FastifyReply, cookie: string): void {
+/** Sets the session cookie, which the browser keeps until it closes. Without a reference, the browser deletes it. */
+function setSessionCookie(reply: FastifyReply, reference?: string): void {
+  const cookie = `${nameFor(reply.request)}=${reference ?? ''}; ${ATTRIBUTES}${reference === undefined ? '; Max-Age=0' : ''}`
+  // Fastify would also send a cookie that was set earlier.
   reply.removeHeader('set-cookie').header('set-cookie', cookie)
 }

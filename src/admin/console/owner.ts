@@ -84,8 +84,8 @@ interface NamesForm {
 }
 
 /**
- * Handles the form for the values of an application or a suite. Stores only the fields that were edited, and nothing if someone else has changed one of them
- * in the meantime.
+ * Handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has changed one
+ * of them in the meantime.
  */
 export function changeNames(console: FastifyInstance, { section, find, update, show }: Owners): void {
   console.post<{ Params: { id: string } }>(`${section}/:id/names`, async (request, reply) => {
