@@ -18,10 +18,8 @@ import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.
 
 type Route = { Params: { id: string } }
 
-/** The page above those of applications. */
 export const ABOVE = { href: '/applications', label: 'Applications' } as const
 
-/** The page of an application, and its forms. */
 export function application(console: FastifyInstance, context: AdminContext): void {
   const actions = (request: FastifyRequest) => administrationOf(context, request).applications
   const show = createView(context)
@@ -197,17 +195,14 @@ function unknownApplicationPage(unknown: Unknown, now: number): Page {
     trail: [ABOVE],
     content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or it belongs to another server.</p>`)}
 ${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
-${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', linksTo(similarApplications))}
+${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${similarApplications.map(linkTo)}</ul>`)}
 ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', similarRefusals, now)}
 <div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${`/audit?${new URLSearchParams({ subject: clientId })}`}">Changes to this client id</a></div>`,
   }
 }
 
-function linksTo(applications: readonly ApplicationNames[]): Html {
-  return html`<ul>${applications.map(
-    (application) =>
-      html`<li><a href="${pathOf(application.clientId)}"><code>${application.clientId}</code></a> ${name(application.name)}</li>`,
-  )}</ul>`
+function linkTo({ clientId, name: named }: ApplicationNames): Html {
+  return html`<li><a href="${pathOf(clientId)}"><code>${clientId}</code></a> ${name(named)}</li>`
 }
 
 /** How many suites a form offers as checkboxes, at most. */
@@ -218,12 +213,14 @@ export function listChoices({ store }: AdminContext): Promise<Suite[]> {
   return store.listSuites({ limit: MAX_CHOICES })
 }
 
-/** Handles the form for approvals. */
 function changeApprovals(console: FastifyInstance, context: AdminContext): void {
   console.post<{ Params: { id: string } }>('/applications/:id/approvals', async (request, reply) => {
     const { id } = request.params
     const { applications } = administrationOf(context, request)
-    const { ticked, unticked } = differences(request.body)
+    const fields = fieldsOf(request.body)
+    const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
+    // Approvals that someone else changed in the meantime stay as they are.
+    const [ticked, unticked] = [wanted.difference(shown), [...shown.difference(wanted)]]
     await applications.approve(id, ...ticked)
     // Suites that were removed in the meantime no longer have approvals.
     const found = await Promise.all(unticked.map((suiteId) => context.store.findSuite(suiteId)))
@@ -232,20 +229,9 @@ function changeApprovals(console: FastifyInstance, context: AdminContext): void 
   })
 }
 
-/** What the operator ticked and unticked. Approvals that someone else changed in the meantime stay as they are. */
-function differences(body: unknown): { ticked: string[]; unticked: string[] } {
-  const fields = fieldsOf(body)
-  const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
-  return {
-    ticked: [...wanted].filter((suiteId) => !shown.has(suiteId)),
-    unticked: [...shown].filter((suiteId) => !wanted.has(suiteId)),
-  }
-}
-
 type Choices = readonly Pick<Suite, 'suiteId' | 'name'>[]
 
 interface Approvals {
-  /** The path of the application's page. */
   base: string
   approved: Application['suites']
   suites: Choices

@@ -116,7 +116,6 @@ function row(application: ListedApplication, now: number) {
   ]
 }
 
-/** How many approved suites a row names. */
 const MAX_NAMED = 2
 
 /** The approved suites of an application: the first two, and the number of the others. */
@@ -128,7 +127,6 @@ function suitesOf(suites: readonly string[]): Html {
   return html`${named.map((suite, at) => html`${at > 0 && ' '}<span class="line"><code>${suite}</code>${at === MAX_NAMED - 1 && more}</span>`)}`
 }
 
-/** The URL of a page of the filtered list. */
 function addressOf({ text, status }: Filter, after?: string): string {
   const query = new URLSearchParams({
     ...(text && { search: text }),
@@ -138,7 +136,7 @@ function addressOf({ text, status }: Filter, after?: string): string {
   return query.size === 0 ? '/applications' : `/applications?${query}`
 }
 
-/** What inputs have besides their label. */
+/** The properties of inputs besides their labels. A plain text field needs no entry. */
 const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint' | 'autofocus'>> = {
   name: { hint: 'APIs see it as application_name when they check its tokens.', autofocus: true },
   developer_email: { type: 'email', hint: 'Whom to contact. APIs see it as developer.email.' },

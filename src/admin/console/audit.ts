@@ -9,7 +9,6 @@ import { type Page, showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
 
-/** The filter as it was typed. */
 interface Filter {
   since: string
   actor: string
@@ -66,7 +65,6 @@ async function find(store: AdminContext['store'], { kind, id }: AuditEvent['subj
   if (kind === 'suite') return await store.findSuite(id)
 }
 
-/** By kind and id of the subject. */
 type Names = ReadonlyMap<string, string>
 
 /** Includes the kind, because an operator may be named like a client id. */

@@ -14,7 +14,6 @@ const ZONES = 60
 
 /** One or more series over the same times. */
 export interface Chart {
-  /** Unique on the page. */
   id: string
   title: string
   /** What the figures mean, for screen readers. */
@@ -22,7 +21,6 @@ export interface Chart {
   /** Milliseconds since the epoch, at equal intervals. At least two. */
   moments: readonly number[]
   series: readonly Series[]
-  /** Formats a figure. */
   write: (figure: number) => string
   /** The smallest interval between two labels of the y axis. */
   step: number
@@ -49,7 +47,6 @@ export function scaleFor(figures: readonly number[], { steps, least }: { steps: 
   return least * (candidates.find((candidate) => candidate >= needed && Number.isInteger(candidate)) as number)
 }
 
-/** A line chart. */
 export function chart({ id, title, description, moments, series, write, step }: Chart): Html {
   const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
   const last = moments.length - 1
@@ -80,7 +77,6 @@ ${series.map(drawn)}
 </figure>`
 }
 
-/** A vertical strip with a tooltip. */
 function zoneOf(zone: number, tooltip: string): Html {
   const width = WIDTH / ZONES
   return html`<rect x="${(zone - 0.5) * width}" width="${width}" height="${HEIGHT}"><title>${tooltip}</title></rect>`
@@ -149,7 +145,6 @@ function round(number: number): number {
   return Math.round(number * 10) / 10
 }
 
-/** A list of `count` items. */
 function times<Item>(count: number, make: (n: number) => Item): Item[] {
   return Array.from({ length: count }, (_, n) => make(n))
 }

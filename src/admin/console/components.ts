@@ -2,7 +2,6 @@ import { ago } from '../../administration/age.ts'
 import type { Application } from '../../domain/application.ts'
 import { type Html, html, type Part } from './html.ts'
 
-/** A state. Each has its own colour and symbol. */
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
 
 /** A state in a word or two, with colour and symbol. */
@@ -56,7 +55,6 @@ export function developerOf({ developerEmail }: Pick<Application, 'developerEmai
   return html`<bdi class="name" title="${developerEmail}">${parts.map((part, n) => html`${n > 0 && html`<wbr>`}${part}`)}</bdi>`
 }
 
-/** Whether an application is active or suspended. */
 export function statusBadge(status: Application['status']): Html {
   return status === 'active' ? badge('active', 'good') : badge('suspended', 'bad')
 }
@@ -78,14 +76,12 @@ export function facts(entries: readonly (readonly [string, Part] | undefined | f
   )}</dl>`
 }
 
-/** A figure with its label. `hint`: more about it. */
 export function card(label: string, figure: Part, hint?: Part): Html {
   return html`<div class="card"><p class="card-label">${label}</p><p class="card-figure">${figure}</p>${
     hint && html`<p class="card-hint">${hint}</p>`
   }</div>`
 }
 
-/** A section of a page. `id`: its anchor. */
 export function section(id: string, heading: Part, content: Part, actions?: Part): Html {
   return html`<section class="panel" aria-labelledby="${id}">
 <div class="panel-head"><h2 id="${id}">${heading}</h2>${actions && html`<div class="actions">${actions}</div>`}</div>
@@ -96,7 +92,6 @@ ${content}
 /** The label of a column. `number`: right-aligned; `actions`: buttons at the end of the row; `line`: never wraps. */
 export type Column = string | { label: string; kind: 'number' | 'actions' | 'line' }
 
-/** A column of figures. */
 export function number(label: string): Column {
   return { label, kind: 'number' }
 }

@@ -1,9 +1,6 @@
 import type { Latency, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Chart, Series } from './chart.ts'
 
-// The figures of the overview.
-
-/** How long the server has been running. */
 export function uptime({ at, startedAt }: Pick<Statistics, 'at' | 'startedAt'>): string {
   const minutes = Math.floor(Math.max(at - startedAt, 0) / MINUTE_MS)
   if (minutes < 1) return 'less than a minute'
@@ -39,7 +36,6 @@ const MAX_LATELY = 8
 
 const MINUTE_MS = 60_000
 
-/** The charts of the overview, in their order. */
 export function overviewCharts(statistics: Statistics): Chart[] {
   const { minutes, span } = shownOf(statistics)
   const moments = minutes.map(({ endedAt }) => endedAt)
@@ -108,7 +104,6 @@ const SPACE = '\u00a0'
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB']
 
-/** Stands for an unknown figure. */
 export const NONE = '–'
 
 /** A count: 1,234; in short form from a million on. */

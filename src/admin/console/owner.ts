@@ -21,7 +21,7 @@ import { type Page, showPage } from './layout.ts'
 
 // What the pages of applications and of suites have in common.
 
-/** How applications or suites are found, changed and shown. */
+/** The functions that find, change and show one kind of client: applications or suites. */
 export interface Owners {
   section: '/applications' | '/suites'
   /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
@@ -50,7 +50,6 @@ export interface Again {
   rotation?: Rotation
 }
 
-/** The form for a new secret. */
 export interface Rotation {
   /** The idempotency key: sending the form again creates no second secret. */
   requestKey: string
@@ -58,17 +57,15 @@ export interface Rotation {
   overlap: string
   /** Hours as typed. If not empty, they take precedence over `overlap`. */
   hours: string
-  /** Why the hours are invalid. */
   error?: string
 }
 
-/** Above the page: why the last form could not be carried out, and for viewers why there are none. */
+/** The notes at the top of a page: why the last form was refused, and why viewers see no forms. */
 export function notes(problem: string | undefined, canChange: boolean): Html {
   return html`${problem && note('bad', html`<p>${problem}</p>`)}
 ${!canChange && note('quiet', html`<p>You are a viewer: you can see everything, but change nothing.</p>`)}`
 }
 
-/** A field that an operator can change. */
 interface NamedField {
   name: string
   value: string
@@ -123,14 +120,12 @@ function isEdited({ value, shown }: { value: string; shown: string }): boolean {
 }
 
 interface NamesPanel {
-  /** The path of the owner's page. */
   base: string
   values: Values
-  /** The form that was refused, if any. */
   form: NamesForm | undefined
 }
 
-/** The form. It also sends the values it was shown with, so that changes of others are not overwritten unnoticed. */
+/** The form that changes values. It also sends the values it was shown with, so that changes of others are not overwritten unnoticed. */
 export function namesPanel({ base, values, form }: NamesPanel): Html {
   const unchanged = Object.entries(values).map(([name, value]): NamedField => ({ name, value, shown: value }))
   const { fields, errors } = form ?? { fields: unchanged, errors: [] }
@@ -172,7 +167,7 @@ interface Registration extends Pick<Page, 'title' | 'lead'> {
 
 type Idempotency = ReturnType<typeof idempotencyOf>
 
-/** Shows and handles a form that registers. Sending it again registers nothing new. */
+/** Shows and handles a form that registers. A reload of the answer registers nothing again. */
 export function registration(console: FastifyInstance, { path, above, inputs, ...form }: Registration): void {
   const page = async (request: FastifyRequest, requestKey: string, errors: readonly FieldError[]): Promise<Page> => ({
     title: form.title,
@@ -202,12 +197,10 @@ ${await inputs(request, (name) => errorFor(name, errors))}
 
 interface Removal {
   named: string
-  /** The path of the owner's page. */
   base: string
   above: List
   /** Items of a list. */
   consequences: Part
-  /** What to do instead. */
   instead?: Part
 }
 
