@@ -95,8 +95,8 @@ ${section('health', 'Status', status, asOf(at, base))}
 ${lastTokenAt === undefined && use}
 ${refusalsPanel(explanation, at)}
 <div class="columns">
-${approvalsPanel({ base, approved, suites, canChange: mayChange })}
-${mayChange && namesPanel({ base, values: columnsOf(application), form: again.names })}
+${section('approvals', 'Approvals', approvals(base, approved, suites, mayChange))}
+${mayChange && namesPanel(base, columnsOf(application), again.names)}
 </div>
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
 ${lastTokenAt !== undefined && use}
@@ -231,26 +231,15 @@ function changeApprovals(console: FastifyInstance, context: AdminContext): void 
 
 type Choices = readonly Pick<Suite, 'suiteId' | 'name'>[]
 
-interface Approvals {
-  base: string
-  approved: Application['suites']
-  suites: Choices
-  canChange: boolean
-}
-
 /** The approved suites. The form also sends which ones were shown as approved, so that only real edits are applied. */
-function approvalsPanel({ base, approved, suites, canChange }: Approvals): Html {
-  if (suites.length === 0) return section('approvals', 'Approvals', nothingYet(canChange))
-  if (!canChange) return section('approvals', 'Approvals', approvedOnly(approved, suites))
+function approvals(base: string, approved: Application['suites'], suites: Choices, canChange: boolean): Html {
+  if (suites.length === 0) return nothingYet(canChange)
+  if (!canChange) return approvedOnly(approved, suites)
   const shown = suites.map(({ suiteId }) => suiteId).filter((suiteId) => approved.includes(suiteId))
-  return section(
-    'approvals',
-    'Approvals',
-    html`<form class="form" method="post" action="${base}/approvals">
+  return html`<form class="form" method="post" action="${base}/approvals">
 ${shown.map((suiteId) => hidden({ shown: suiteId }))}
 ${suiteChoices(suites, shown)}
-<div class="buttons"><button class="button primary">Save approvals</button></div></form>`,
-  )
+<div class="buttons"><button class="button primary">Save approvals</button></div></form>`
 }
 
 function nothingYet(canChange: boolean): Html {
@@ -261,7 +250,7 @@ function nothingYet(canChange: boolean): Html {
 }
 
 /** The read-only list. `suites` has the names, perhaps not of all. */
-function approvedOnly(approved: Approvals['approved'], suites: Choices): Html {
+function approvedOnly(approved: Application['suites'], suites: Choices): Html {
   if (approved.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`
   const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))
   return html`<p>Approved for these suites:</p><ul>${approved.map((id) => html`<li>${names.get(id)} <code>${id}</code></li>`)}</ul>`

@@ -80,13 +80,10 @@ function nothingYet(canChange: boolean): Html {
 }
 
 function filterForm({ text, status }: Filter, isFiltered: boolean): Html {
+  const choices = [{ value: '', label: 'Any' }, ...STATUSES.map((value) => ({ value, label: sentence(value) }))]
   return html`<form class="filters" method="get" action="/applications" role="search">
 ${field({ label: 'Search', name: 'search', type: 'search', value: text, placeholder: 'Name, client id or developer email' })}
-${select({ label: 'Status', name: 'status', value: status ?? '' }, [
-  { value: '', label: 'Any' },
-  { value: 'active', label: 'Active' },
-  { value: 'suspended', label: 'Suspended' },
-])}
+${select({ label: 'Status', name: 'status', value: status ?? '' }, choices)}
 <div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="/applications">Clear</a>`}</div>
 </form>`
 }

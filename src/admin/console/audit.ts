@@ -9,11 +9,7 @@ import { type Page, showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
 
-interface Filter {
-  since: string
-  actor: string
-  subject: string
-}
+type Filter = Record<'since' | 'actor' | 'subject', string>
 
 /** /audit: all changes, newest first. */
 export function auditPage(console: FastifyInstance, { store }: AdminContext): void {

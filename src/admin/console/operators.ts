@@ -10,13 +10,6 @@ import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { IN_A_CLONE } from './login.ts'
 
-/** The operator who views the page. */
-interface Viewer {
-  name: string
-  isAdmin: boolean
-  sessionId: number | undefined
-}
-
 type Route = { Params: { name: string; id: string } }
 
 /** /operators: operators with their keys and sessions, and the forms that end them. They are added on the command line only. */
@@ -46,7 +39,10 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
   })
 }
 
-function viewerOf(request: FastifyRequest): Viewer {
+/** The operator who views the page. */
+type Viewer = ReturnType<typeof viewerOf>
+
+function viewerOf(request: FastifyRequest) {
   const { name, role } = callerOf(request).operator
   return { name, isAdmin: role === 'admin', sessionId: request.session?.id }
 }

@@ -119,14 +119,8 @@ function isEdited({ value, shown }: { value: string; shown: string }): boolean {
   return value !== shown.trim()
 }
 
-interface NamesPanel {
-  base: string
-  values: Values
-  form: NamesForm | undefined
-}
-
 /** The form that changes values. It also sends the values it was shown with, so that changes of others are not overwritten unnoticed. */
-export function namesPanel({ base, values, form }: NamesPanel): Html {
+export function namesPanel(base: string, values: Values, form: NamesForm | undefined): Html {
   const unchanged = Object.entries(values).map(([name, value]): NamedField => ({ name, value, shown: value }))
   const { fields, errors } = form ?? { fields: unchanged, errors: [] }
   const changed = fields.filter(({ stored }) => stored !== undefined)

@@ -54,7 +54,7 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
       const { name } = await actions(request).show(id)
       return { name, values: { name } }
     },
-    update: (id, { name = '' }, request) => actions(request).update(id, { name }),
+    update: (id, { name }, request) => actions(request).update(id, { name: name as string }),
     show,
   }
   changeNames(console, suites)
@@ -92,7 +92,7 @@ function createView(context: AdminContext) {
       content: html`${notes(again.problem, mayChange)}
 <div class="columns">
 ${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
-${mayChange && namesPanel({ base, values: { name: named }, form: again.names })}
+${mayChange && namesPanel(base, { name: named }, again.names)}
 </div>
 ${!isWell && refusalsPanel(explanation, at)}
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
