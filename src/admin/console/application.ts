@@ -2,12 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
 import type { ApplicationInTrouble } from '../../administration/remedies.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
-import type { Application, ApplicationNames } from '../../domain/application.ts'
+import { type Application, type ApplicationNames, columnsOf } from '../../domain/application.ts'
+import { camelCased } from '../../domain/schema.ts'
 import type { Suite } from '../../domain/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { age, asOf, card, emptyState, facts, name, note, section, statusBadge, time } from './components.ts'
+import { age, asOf, card, emptyState, facts, name, note, section, sentence, statusBadge, time } from './components.ts'
 import { diagnosisNote, instructionsFor, refusalsPanel, similarRefusalsPanel } from './diagnosis.ts'
 import { assertCanChange, canChange, checkboxes, confirm, fieldsOf, hidden, redirectDone } from './forms.ts'
 import { type Html, html, path } from './html.ts'
@@ -17,10 +18,8 @@ import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.
 
 type Route = { Params: { id: string } }
 
-/** The page above those of applications. */
 export const ABOVE = { href: '/applications', label: 'Applications' } as const
 
-/** The page of an application, and its forms. */
 export function application(console: FastifyInstance, context: AdminContext): void {
   const actions = (request: FastifyRequest) => administrationOf(context, request).applications
   const show = createView(context)
@@ -29,20 +28,16 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   changeApprovals(console, context)
 
-  console.post<Route>('/applications/:id/suspend', async (request, reply) => {
-    await actions(request).suspend(request.params.id)
-    return redirectDone(reply, pathOf(request.params.id), 'application-suspended')
-  })
-
-  console.post<Route>('/applications/:id/resume', async (request, reply) => {
-    await actions(request).resume(request.params.id)
-    return redirectDone(reply, pathOf(request.params.id), 'application-resumed')
-  })
-
-  console.post<Route>('/applications/:id/revoke-tokens', async (request, reply) => {
-    await actions(request).revokeAllTokens(request.params.id)
-    return redirectDone(reply, pathOf(request.params.id), 'tokens-revoked')
-  })
+  for (const [path, change, done] of [
+    ['suspend', 'suspend', 'application-suspended'],
+    ['resume', 'resume', 'application-resumed'],
+    ['revoke-tokens', 'revokeAllTokens', 'tokens-revoked'],
+  ] as const) {
+    console.post<Route>(`/applications/:id/${path}`, async (request, reply) => {
+      await actions(request)[change](request.params.id)
+      return redirectDone(reply, pathOf(request.params.id), done)
+    })
+  }
 
   console.get<Route>('/applications/:id/remove', async (request, reply) => {
     assertCanChange(request)
@@ -56,9 +51,11 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   const applications: Owners = {
     section: '/applications',
-    find: (id, request) => actions(request).show(id),
-    update: (id, { name, developer_email: developerEmail }, request) =>
-      actions(request).update(id, { name, developerEmail }),
+    find: async (id, request) => {
+      const application = await actions(request).show(id)
+      return { ...application, values: columnsOf(application) }
+    },
+    update: (id, values, request) => actions(request).update(id, camelCased(values)),
     show,
   }
   changeNames(console, applications)
@@ -98,8 +95,8 @@ ${section('health', 'Status', status, asOf(at, base))}
 ${lastTokenAt === undefined && use}
 ${refusalsPanel(explanation, at)}
 <div class="columns">
-${approvalsPanel({ base, approved, suites, canChange: mayChange })}
-${mayChange && namesPanel({ base, owner: application, form: again.names })}
+${section('approvals', 'Approvals', approvals(base, approved, suites, mayChange))}
+${mayChange && namesPanel(base, columnsOf(application), again.names)}
 </div>
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
 ${lastTokenAt !== undefined && use}
@@ -149,9 +146,11 @@ ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>
 </div>`
 }
 
-function factsOf({ clientId, developerEmail, createdAt, tokensValidFrom }: ApplicationInTrouble): Html {
+function factsOf(application: ApplicationInTrouble): Html {
+  const { clientId, createdAt, tokensValidFrom } = application
+  const { name: _, ...others } = columnsOf(application)
   return html`${copyable('client-id', 'Client id', clientId)}${facts([
-    ['Developer email', html`<bdi>${developerEmail}</bdi>`],
+    ...Object.entries(others).map(([column, value]) => [sentence(column), html`<bdi>${value}</bdi>`] as const),
     ['Registered', time(createdAt)],
     tokensValidFrom > 0 && ['All tokens revoked', time(tokensValidFrom)],
   ])}`
@@ -196,17 +195,14 @@ function unknownApplicationPage(unknown: Unknown, now: number): Page {
     trail: [ABOVE],
     content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or it belongs to another server.</p>`)}
 ${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
-${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', linksTo(similarApplications))}
+${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${similarApplications.map(linkTo)}</ul>`)}
 ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', similarRefusals, now)}
 <div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${`/audit?${new URLSearchParams({ subject: clientId })}`}">Changes to this client id</a></div>`,
   }
 }
 
-function linksTo(applications: readonly ApplicationNames[]): Html {
-  return html`<ul>${applications.map(
-    (application) =>
-      html`<li><a href="${pathOf(application.clientId)}"><code>${application.clientId}</code></a> ${name(application.name)}</li>`,
-  )}</ul>`
+function linkTo({ clientId, name: named }: ApplicationNames): Html {
+  return html`<li><a href="${pathOf(clientId)}"><code>${clientId}</code></a> ${name(named)}</li>`
 }
 
 /** How many suites a form offers as checkboxes, at most. */
@@ -217,12 +213,14 @@ export function listChoices({ store }: AdminContext): Promise<Suite[]> {
   return store.listSuites({ limit: MAX_CHOICES })
 }
 
-/** Handles the form for approvals. */
 function changeApprovals(console: FastifyInstance, context: AdminContext): void {
   console.post<{ Params: { id: string } }>('/applications/:id/approvals', async (request, reply) => {
     const { id } = request.params
     const { applications } = administrationOf(context, request)
-    const { ticked, unticked } = differences(request.body)
+    const fields = fieldsOf(request.body)
+    const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
+    // Approvals that someone else changed in the meantime stay as they are.
+    const [ticked, unticked] = [wanted.difference(shown), [...shown.difference(wanted)]]
     await applications.approve(id, ...ticked)
     // Suites that were removed in the meantime no longer have approvals.
     const found = await Promise.all(unticked.map((suiteId) => context.store.findSuite(suiteId)))
@@ -231,39 +229,17 @@ function changeApprovals(console: FastifyInstance, context: AdminContext): void 
   })
 }
 
-/** What the operator ticked and unticked. Approvals that someone else changed in the meantime stay as they are. */
-function differences(body: unknown): { ticked: string[]; unticked: string[] } {
-  const fields = fieldsOf(body)
-  const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
-  return {
-    ticked: [...wanted].filter((suiteId) => !shown.has(suiteId)),
-    unticked: [...shown].filter((suiteId) => !wanted.has(suiteId)),
-  }
-}
-
 type Choices = readonly Pick<Suite, 'suiteId' | 'name'>[]
 
-interface Approvals {
-  /** The path of the application's page. */
-  base: string
-  approved: Application['suites']
-  suites: Choices
-  canChange: boolean
-}
-
 /** The approved suites. The form also sends which ones were shown as approved, so that only real edits are applied. */
-function approvalsPanel({ base, approved, suites, canChange }: Approvals): Html {
-  if (suites.length === 0) return section('approvals', 'Approvals', nothingYet(canChange))
-  if (!canChange) return section('approvals', 'Approvals', approvedOnly(approved, suites))
+function approvals(base: string, approved: Application['suites'], suites: Choices, canChange: boolean): Html {
+  if (suites.length === 0) return nothingYet(canChange)
+  if (!canChange) return approvedOnly(approved, suites)
   const shown = suites.map(({ suiteId }) => suiteId).filter((suiteId) => approved.includes(suiteId))
-  return section(
-    'approvals',
-    'Approvals',
-    html`<form class="form" method="post" action="${base}/approvals">
+  return html`<form class="form" method="post" action="${base}/approvals">
 ${shown.map((suiteId) => hidden({ shown: suiteId }))}
 ${suiteChoices(suites, shown)}
-<div class="buttons"><button class="button primary">Save approvals</button></div></form>`,
-  )
+<div class="buttons"><button class="button primary">Save approvals</button></div></form>`
 }
 
 function nothingYet(canChange: boolean): Html {
@@ -274,7 +250,7 @@ function nothingYet(canChange: boolean): Html {
 }
 
 /** The read-only list. `suites` has the names, perhaps not of all. */
-function approvedOnly(approved: Approvals['approved'], suites: Choices): Html {
+function approvedOnly(approved: Application['suites'], suites: Choices): Html {
   if (approved.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`
   const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))
   return html`<p>Approved for these suites:</p><ul>${approved.map((id) => html`<li>${names.get(id)} <code>${id}</code></li>`)}</ul>`

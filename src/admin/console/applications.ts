@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import type { ListedApplication } from '../../administration/search.ts'
-import type { Application } from '../../domain/application.ts'
-import { OperatorError } from '../../domain/operator-error.ts'
-import type { Suite } from '../../domain/suite.ts'
+import { APPLICATION_COLUMNS, type Application, type ApplicationValues } from '../../domain/application.ts'
+import { camelCased } from '../../domain/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { ABOVE, listChoices, suiteChoices } from './application.ts'
@@ -17,27 +16,14 @@ import {
   note,
   number,
   pager,
+  sentence,
   statusBadge,
   table,
 } from './components.ts'
-import {
-  assertCanChange,
-  canChange,
-  errorFor,
-  errorsOf,
-  type FieldError,
-  field,
-  fieldsOf,
-  formErrors,
-  hidden,
-  idempotencyOf,
-  keyForRetry,
-  newRequestKey,
-  select,
-  statusOf,
-} from './forms.ts'
+import { canChange, field, fieldsOf, select } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
+import { registration } from './owner.ts'
 import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
 
 const PAGE_SIZE = 50
@@ -70,8 +56,8 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const found = await administrationOf(context, request).applications.search({ ...filter, after, limit: PAGE_SIZE })
     const now = context.now()
     const rows = found.applications.map((application) => row(application, now))
-    const pages = { newest: after && addressOf(filter), older: found.next && addressOf(filter, found.next) }
-    const list = html`${table('Applications, newest first', COLUMNS, rows)}${pager(pages)}`
+    const pages = pager(after && addressOf(filter), found.next && addressOf(filter, found.next))
+    const list = html`${table('Applications, newest first', COLUMNS, rows)}${pages}`
     const isFiltered = text !== '' || filter.status !== undefined
     const isEmpty = !isFiltered && after === undefined && rows.length === 0
     return showPage(reply, {
@@ -94,13 +80,10 @@ function nothingYet(canChange: boolean): Html {
 }
 
 function filterForm({ text, status }: Filter, isFiltered: boolean): Html {
+  const choices = [{ value: '', label: 'Any' }, ...STATUSES.map((value) => ({ value, label: sentence(value) }))]
   return html`<form class="filters" method="get" action="/applications" role="search">
 ${field({ label: 'Search', name: 'search', type: 'search', value: text, placeholder: 'Name, client id or developer email' })}
-${select({ label: 'Status', name: 'status', value: status ?? '' }, [
-  { value: '', label: 'Any' },
-  { value: 'active', label: 'Active' },
-  { value: 'suspended', label: 'Suspended' },
-])}
+${select({ label: 'Status', name: 'status', value: status ?? '' }, choices)}
 <div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="/applications">Clear</a>`}</div>
 </form>`
 }
@@ -130,7 +113,6 @@ function row(application: ListedApplication, now: number) {
   ]
 }
 
-/** How many approved suites a row names. */
 const MAX_NAMED = 2
 
 /** The approved suites of an application: the first two, and the number of the others. */
@@ -142,7 +124,6 @@ function suitesOf(suites: readonly string[]): Html {
   return html`${named.map((suite, at) => html`${at > 0 && ' '}<span class="line"><code>${suite}</code>${at === MAX_NAMED - 1 && more}</span>`)}`
 }
 
-/** The URL of a page of the filtered list. */
 function addressOf({ text, status }: Filter, after?: string): string {
   const query = new URLSearchParams({
     ...(text && { search: text }),
@@ -152,80 +133,49 @@ function addressOf({ text, status }: Filter, after?: string): string {
   return query.size === 0 ? '/applications' : `/applications?${query}`
 }
 
-/** The form, with what was typed. */
-interface Form {
-  requestKey: string
-  name: string
-  developerEmail: string
-  clientId: string
-  /** The ids of the suites that are ticked. */
-  suites: string[]
+/** The properties of inputs besides their labels. A plain text field needs no entry. */
+const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint' | 'autofocus'>> = {
+  name: { hint: 'APIs see it as application_name when they check its tokens.', autofocus: true },
+  developer_email: { type: 'email', hint: 'Whom to contact. APIs see it as developer.email.' },
 }
-
-/** The inputs that show errors about a client id that is taken, and about suites. */
-const INPUTS = { conflict: 'client_id', suites: 'suite' }
 
 /** /new-application: the form that registers an application. */
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
   const { publicUrl } = urlsOf(context)
 
-  console.get('/new-application', async (request, reply) => {
-    assertCanChange(request)
-    const suites = await listChoices(context)
-    const ticked = suites.map(({ suiteId }) => suiteId)
-    const form = { requestKey: newRequestKey(), name: '', developerEmail: '', clientId: '', suites: ticked }
-    return showPage(reply, newApplicationPage(form, suites, []))
-  })
-
-  console.post('/new-application', async (request, reply) => {
-    const form = formIn(request.body)
-    const { applications } = administrationOf(context, request)
-    const { name, developerEmail, clientId, suites } = form
-    const registration = { name, developerEmail, suites, clientId: clientId || undefined }
-    try {
-      const registered = await applications.register(registration, { idempotency: idempotencyOf(request) })
-      return showPage(reply, registeredPage(registered, publicUrl))
-    } catch (error) {
-      if (!(error instanceof OperatorError)) throw error
-      const refilled = { ...form, requestKey: keyForRetry(request, error) }
-      const page = newApplicationPage(refilled, await listChoices(context), errorsOf(error, INPUTS))
-      return showPage(reply, page, { status: statusOf(error) })
-    }
-  })
-}
-
-function formIn(body: unknown): Form {
-  const { text, all } = fieldsOf(body)
-  return {
-    requestKey: text('request_key'),
-    name: text('name'),
-    developerEmail: text('developer_email'),
-    clientId: text('client_id'),
-    suites: all('suite'),
-  }
-}
-
-/** `suites`: all that can be ticked. */
-function newApplicationPage(form: Form, suites: readonly Suite[], errors: readonly FieldError[]): Page {
-  const { requestKey, name, developerEmail, clientId } = form
-  const error = (name: string) => errorFor(name, errors)
-  return {
+  registration(console, {
+    path: '/new-application',
+    above: ABOVE,
     title: 'Register an application',
-    section: '/applications',
-    trail: [ABOVE],
     lead: 'Register each program of a partner as an application. It gets a client id and a secret, which is shown once.',
-    content: html`${formErrors(errors)}<form class="panel form" method="post" action="/new-application">${hidden({ request_key: requestKey })}
-${field({ label: 'Name', name: 'name', value: name, hint: 'APIs see it as application_name when they check its tokens.', required: true, autofocus: true, error: error('name') })}
-${field({ label: 'Developer email', name: 'developer_email', type: 'email', value: developerEmail, hint: 'Whom to contact. APIs see it as developer.email.', required: true, error: error('developer_email') })}
-${
-  suites.length === 0
-    ? html`<p class="hint">There are no suites yet. You can approve it for suites later.</p>`
-    : suiteChoices(suites, form.suites, error('suite'))
-}
+    errorsAt: { conflict: 'client_id', suites: 'suite' },
+    inputs: async ({ body }, error) => {
+      const { text, all } = fieldsOf(body)
+      const suites = await listChoices(context)
+      const ticked = body === undefined ? suites.map(({ suiteId }) => suiteId) : all('suite')
+      const clientId = text('client_id')
+      return html`${APPLICATION_COLUMNS.map((name) => html`${field({ ...INPUTS[name], label: sentence(name), name, value: text(name), required: true, error: error(name) })}\n`)}${
+        suites.length === 0
+          ? html`<p class="hint">There are no suites yet. You can approve it for suites later.</p>`
+          : suiteChoices(suites, ticked, error('suite'))
+      }
 <details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
-${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', error: error('client_id') })}</details>
-<div class="buttons"><button class="button primary">Register</button><a class="button" href="/applications">Cancel</a></div></form>`,
-  }
+${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', error: error('client_id') })}</details>`
+    },
+    register: async (request, repeatable) => {
+      const { text, all } = fieldsOf(request.body)
+      const values = Object.fromEntries(APPLICATION_COLUMNS.map((name) => [name, text(name)]))
+      const wanted = {
+        ...camelCased<ApplicationValues>(values),
+        suites: all('suite'),
+        clientId: text('client_id') || undefined,
+      }
+      return registeredPage(
+        await administrationOf(context, request).applications.register(wanted, repeatable),
+        publicUrl,
+      )
+    },
+  })
 }
 
 /** Shows the credentials of a new application, once. `publicUrl`: the URL at which clients reach this server. */

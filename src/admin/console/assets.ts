@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { extname } from 'node:path'
+import { parse } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { ProblemError } from '../wire/problem.ts'
 
@@ -12,25 +12,19 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml; charset=utf-8',
 }
 
-interface Asset {
-  url: string
-  type: string
-  body: string
-}
-
 /** Read once, by name. The URL contains a hash of the content, so browsers may cache it forever. */
-const ASSETS = new Map<string, Asset>(
-  readdirSync(FOLDER).map((name) => {
-    const body = readFileSync(new URL(name, FOLDER), 'utf8')
-    const [kind, extension] = [name.slice(0, -extname(name).length), extname(name)]
-    const url = `/assets/${kind}-${hash('sha256', body).slice(0, 16)}${extension}`
-    return [name, { url, type: TYPES[extension] as string, body }]
+const ASSETS = new Map(
+  readdirSync(FOLDER).map((file) => {
+    const body = readFileSync(new URL(file, FOLDER), 'utf8')
+    const { name, ext } = parse(file)
+    const url = `/assets/${name}-${hash('sha256', body).slice(0, 16)}${ext}`
+    return [file, { url, type: TYPES[ext] as string, body }] as const
   }),
 )
 
 /** The URL of a file in assets/. */
 export function asset(name: string): string {
-  return (ASSETS.get(name) as Asset).url
+  return (ASSETS.get(name) as { url: string }).url
 }
 
 /** Serves the files in assets/ from memory. They are public: no session is needed. */

@@ -2,19 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import type { AuditEvent, PublicFields } from '../../domain/audit-event.ts'
 import { isDay } from '../../domain/time.ts'
 import type { AdminContext } from '../context.ts'
-import { emptyState, name, pager, section, table, time } from './components.ts'
+import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
 import { canChange, field, fieldsOf } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
 
-/** The filter as it was typed. */
-interface Filter {
-  since: string
-  actor: string
-  subject: string
-}
+type Filter = Record<'since' | 'actor' | 'subject', string>
 
 /** /audit: all changes, newest first. */
 export function auditPage(console: FastifyInstance, { store }: AdminContext): void {
@@ -40,10 +35,10 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
       lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
       content: html`${filterForm(filter, error, isFiltered)}
 ${shown.length > 0 ? eventTable(shown, { names }) : nothing(isFiltered, canChange(request))}
-${pager({
-  newest: before === undefined ? undefined : auditPath(filter),
-  older: events.length > PAGE_SIZE ? auditPath(filter, shown.at(-1)) : undefined,
-})}`,
+${pager(
+  before === undefined ? undefined : auditPath(filter),
+  events.length > PAGE_SIZE ? auditPath(filter, shown.at(-1)) : undefined,
+)}`,
     }
     return showPage(reply, page, { status: error ? 422 : 200 })
   })
@@ -66,7 +61,6 @@ async function find(store: AdminContext['store'], { kind, id }: AuditEvent['subj
   if (kind === 'suite') return await store.findSuite(id)
 }
 
-/** By kind and id of the subject. */
 type Names = ReadonlyMap<string, string>
 
 /** Includes the kind, because an operator may be named like a client id. */
@@ -133,10 +127,6 @@ function eventCells(event: AuditEvent, names: Names) {
 
 function sourceOf({ origin, remoteAddress, requestId }: AuditEvent): Html {
   return html`<div class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, request <span class="cut" title="Request id ${requestId}">${requestId}</span>`}</div>`
-}
-
-function sentence(action: string): string {
-  return action.charAt(0).toUpperCase() + action.slice(1)
 }
 
 /** Links to the subject, which may have been removed. */
@@ -254,10 +244,6 @@ function shown(value: unknown): Part {
   if (typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value)
   const parts = Object.entries(value).filter(([key]) => !REDUNDANT_FIELDS.includes(key))
   return parts.map(([key, part], n) => html`${n > 0 && ', '}${words(key)} ${shown(part)}`)
-}
-
-function words(field: string): string {
-  return field.replaceAll('_', ' ')
 }
 
 function singular(field: string): string {

@@ -14,7 +14,6 @@ const ZONES = 60
 
 /** One or more series over the same times. */
 export interface Chart {
-  /** Unique on the page. */
   id: string
   title: string
   /** What the figures mean, for screen readers. */
@@ -22,7 +21,6 @@ export interface Chart {
   /** Milliseconds since the epoch, at equal intervals. At least two. */
   moments: readonly number[]
   series: readonly Series[]
-  /** Formats a figure. */
   write: (figure: number) => string
   /** The smallest interval between two labels of the y axis. */
   step: number
@@ -49,12 +47,12 @@ export function scaleFor(figures: readonly number[], { steps, least }: { steps: 
   return least * (candidates.find((candidate) => candidate >= needed && Number.isInteger(candidate)) as number)
 }
 
-/** A line chart. */
 export function chart({ id, title, description, moments, series, write, step }: Chart): Html {
   const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
+  const last = moments.length - 1
   const scale = scaleFor(known, { steps: ROWS, least: step })
   const at = ({ index, figure }: Point) => [
-    round((index * WIDTH) / (moments.length - 1)),
+    round((index * WIDTH) / last),
     round(HEIGHT - (figure * HEIGHT) / (scale * ROWS)),
   ]
   const drawn = ({ figures }: Series, n: number) => {
@@ -74,12 +72,11 @@ ${series.length > 1 && legend(series)}
 ${series.map(drawn)}
 <g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, readout({ moments, series, write }, zone)))}</g>
 </svg>
-<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(momentAt(moments, column)))}<span>now</span></div>
+<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(moments[Math.round((column * last) / COLUMNS)] as number))}<span>now</span></div>
 </div>
 </figure>`
 }
 
-/** A vertical strip with a tooltip. */
 function zoneOf(zone: number, tooltip: string): Html {
   const width = WIDTH / ZONES
   return html`<rect x="${(zone - 0.5) * width}" width="${width}" height="${HEIGHT}"><title>${tooltip}</title></rect>`
@@ -92,8 +89,9 @@ function legend(series: readonly Series[]): Html {
   )}</ul>`
 }
 
-function clock(moment: string): Html {
-  return html`<time data-clock="minutes" datetime="${moment}">${moment.slice(11, 16)}</time>`
+function clock(moment: number): Html {
+  const iso = new Date(moment).toISOString()
+  return html`<time data-clock="minutes" datetime="${iso}">${iso.slice(11, 16)}</time>`
 }
 
 interface Point {
@@ -103,17 +101,12 @@ interface Point {
 
 /** Splits a series at its gaps. */
 function runsOf(figures: readonly (number | undefined)[]): Point[][] {
-  const runs: Point[][] = []
-  let isOpen = false
+  const runs: Point[][] = [[]]
   for (const [index, figure] of figures.entries()) {
-    if (figure === undefined) isOpen = false
-    else if (isOpen) runs.at(-1)?.push({ index, figure })
-    else {
-      runs.push([{ index, figure }])
-      isOpen = true
-    }
+    if (figure === undefined) runs.push([])
+    else runs.at(-1)?.push({ index, figure })
   }
-  return runs
+  return runs.filter((run) => run.length > 0)
 }
 
 /** Points drawn as dots: those without a line, and the current one. */
@@ -124,10 +117,6 @@ function dotsOf(figures: readonly (number | undefined)[]): Point[] {
 function areaBelow(points: readonly string[]): string {
   const [first = '', last = ''] = [points[0], points.at(-1)].map((point) => point?.split(',')[0])
   return points.length === 1 ? '' : `M${first},${HEIGHT}L${points.join('L')}L${last},${HEIGHT}Z`
-}
-
-function momentAt(moments: readonly number[], column: number): string {
-  return new Date(moments[Math.round((column * (moments.length - 1)) / COLUMNS)] as number).toISOString()
 }
 
 /** The tooltip of a strip: the figures of the nearest time. */
@@ -156,7 +145,6 @@ function round(number: number): number {
   return Math.round(number * 10) / 10
 }
 
-/** A list of `count` items. */
 function times<Item>(count: number, make: (n: number) => Item): Item[] {
   return Array.from({ length: count }, (_, n) => make(n))
 }

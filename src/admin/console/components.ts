@@ -2,7 +2,6 @@ import { ago } from '../../administration/age.ts'
 import type { Application } from '../../domain/application.ts'
 import { type Html, html, type Part } from './html.ts'
 
-/** A state. Each has its own colour and symbol. */
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
 
 /** A state in a word or two, with colour and symbol. */
@@ -13,6 +12,16 @@ export function badge(word: string, tone: Tone = 'quiet'): Html {
 /** A name entered by people: with its own text direction, truncated if too long, whole in the tooltip. */
 export function name(text: string): Html {
   return html`<bdi class="name" title="${text}">${text}</bdi>`
+}
+
+/** The words of a JSON name: `developer email` for `developer_email`. */
+export function words(jsonName: string): string {
+  return jsonName.replaceAll('_', ' ')
+}
+
+/** The same with a capital letter, as a label. Also for words. */
+export function sentence(jsonName: string): string {
+  return words(jsonName.charAt(0).toUpperCase() + jsonName.slice(1))
 }
 
 /** A time in milliseconds since the epoch, shown in UTC. console.js converts it to the reader's time zone. Undefined: never. */
@@ -46,7 +55,6 @@ export function developerOf({ developerEmail }: Pick<Application, 'developerEmai
   return html`<bdi class="name" title="${developerEmail}">${parts.map((part, n) => html`${n > 0 && html`<wbr>`}${part}`)}</bdi>`
 }
 
-/** Whether an application is active or suspended. */
 export function statusBadge(status: Application['status']): Html {
   return status === 'active' ? badge('active', 'good') : badge('suspended', 'bad')
 }
@@ -68,14 +76,12 @@ export function facts(entries: readonly (readonly [string, Part] | undefined | f
   )}</dl>`
 }
 
-/** A figure with its label. `hint`: more about it. */
 export function card(label: string, figure: Part, hint?: Part): Html {
   return html`<div class="card"><p class="card-label">${label}</p><p class="card-figure">${figure}</p>${
     hint && html`<p class="card-hint">${hint}</p>`
   }</div>`
 }
 
-/** A section of a page. `id`: its anchor. */
 export function section(id: string, heading: Part, content: Part, actions?: Part): Html {
   return html`<section class="panel" aria-labelledby="${id}">
 <div class="panel-head"><h2 id="${id}">${heading}</h2>${actions && html`<div class="actions">${actions}</div>`}</div>
@@ -86,7 +92,6 @@ ${content}
 /** The label of a column. `number`: right-aligned; `actions`: buttons at the end of the row; `line`: never wraps. */
 export type Column = string | { label: string; kind: 'number' | 'actions' | 'line' }
 
-/** A column of figures. */
 export function number(label: string): Column {
   return { label, kind: 'number' }
 }
@@ -114,19 +119,12 @@ function cellOf(cell: Part, { label, kind }: { label: string; kind: string | und
   return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }
 
-type Url = string | undefined
-
-/** Links to the other pages of a list, oldest first. Undefined if there is only one page. */
-export function pagerFromOldest({ first, next }: { first: Url; next: Url }): Html | undefined {
-  return pages([first, 'Oldest'], [next, 'Newer'])
-}
-
-/** Links to the other pages of a list, newest first. Undefined if there is only one page. */
-export function pager({ newest, older }: { newest?: Url; older?: Url }): Html | undefined {
-  return pages([newest, 'Newest'], [older, 'Older'])
-}
-
-function pages([first, firstLabel]: [Url, string], [next, nextLabel]: [Url, string]): Html | undefined {
+/** Links to the first and the next page of a list. Undefined if there is only one page. */
+export function pager(
+  first: string | undefined,
+  next: string | undefined,
+  [firstLabel, nextLabel] = ['Newest', 'Older'],
+): Html | undefined {
   if (first === undefined && next === undefined) return
   return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${firstLabel}</a>`}${
     next !== undefined && html`<a class="button" href="${next}" rel="next">${nextLabel}</a>`

@@ -1,9 +1,6 @@
 import type { Latency, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Chart, Series } from './chart.ts'
 
-// The figures of the overview.
-
-/** How long the server has been running. */
 export function uptime({ at, startedAt }: Pick<Statistics, 'at' | 'startedAt'>): string {
   const minutes = Math.floor(Math.max(at - startedAt, 0) / MINUTE_MS)
   if (minutes < 1) return 'less than a minute'
@@ -39,7 +36,6 @@ const MAX_LATELY = 8
 
 const MINUTE_MS = 60_000
 
-/** The charts of the overview, in their order. */
 export function overviewCharts(statistics: Statistics): Chart[] {
   const { minutes, span } = shownOf(statistics)
   const moments = minutes.map(({ endedAt }) => endedAt)
@@ -47,7 +43,15 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     label,
     figures: minutes.map(({ traffic }) => traffic && of(traffic)),
   })
-  const counted = { moments, write: short, step: 1 }
+  const counts = (id: string, title: string, description: string, ...series: Series[]): Chart => ({
+    moments,
+    write: short,
+    step: 1,
+    id,
+    title,
+    description: `${description}, ${span}.`,
+    series,
+  })
   const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency | undefined): Chart => ({
     moments,
     write: duration,
@@ -58,30 +62,25 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     series: [series('p99', (traffic) => of(traffic)?.p99), series('Median', (traffic) => of(traffic)?.p50)],
   })
   return [
-    {
-      ...counted,
-      id: 'tokens',
-      title: 'Tokens issued per minute',
-      description: `Access tokens that were issued, ${span}.`,
-      series: [series('Tokens', ({ tokens }) => tokens)],
-    },
-    {
-      ...counted,
-      id: 'checks',
-      title: 'Token checks per minute',
-      description: `Checks of tokens, ${span}.`,
-      series: [
-        series('Valid', ({ activeChecks }) => activeChecks),
-        series('Not valid', ({ inactiveChecks }) => inactiveChecks),
-      ],
-    },
-    {
-      ...counted,
-      id: 'refusals',
-      title: 'Refusals per minute',
-      description: `Requests that were refused or failed, ${span}.`,
-      series: [series('Refusals', ({ refusals }) => refusals)],
-    },
+    counts(
+      'tokens',
+      'Tokens issued per minute',
+      'Access tokens that were issued',
+      series('Tokens', ({ tokens }) => tokens),
+    ),
+    counts(
+      'checks',
+      'Token checks per minute',
+      'Checks of tokens',
+      series('Valid', ({ activeChecks }) => activeChecks),
+      series('Not valid', ({ inactiveChecks }) => inactiveChecks),
+    ),
+    counts(
+      'refusals',
+      'Refusals per minute',
+      'Requests that were refused or failed',
+      series('Refusals', ({ refusals }) => refusals),
+    ),
     latencies('token-latency', 'Response time: tokens', ({ tokenLatency }) => tokenLatency),
     latencies('check-latency', 'Response time: checks', ({ checkLatency }) => checkLatency),
   ]
@@ -105,7 +104,6 @@ const SPACE = '\u00a0'
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB']
 
-/** Stands for an unknown figure. */
 export const NONE = '–'
 
 /** A count: 1,234; in short form from a million on. */

@@ -5,7 +5,6 @@ import { callerOf } from '../wire/caller.ts'
 import { problemOf, RefusedOperator } from '../wire/problem.ts'
 import { type Html, html, type Part } from './html.ts'
 
-/** Whether the operator may make changes. */
 export function canChange(request: FastifyRequest): boolean {
   return callerOf(request).operator.role === 'admin'
 }
@@ -51,7 +50,6 @@ export function errorsOf(
   return [{ field: inputs[kind], message }]
 }
 
-/** The status of the page that shows the form again. */
 export function statusOf(error: OperatorError): number {
   return problemOf(error).status
 }
@@ -76,7 +74,6 @@ export function redirectDone(reply: FastifyReply, path: string, done: keyof type
   return reply.redirect(`${path}?done=${done}`, 303)
 }
 
-/** The message for the page that a form has redirected to, or undefined. */
 export function doneMessage(request: FastifyRequest): string | undefined {
   const code = fieldsOf(request.query).text('done')
   return Object.hasOwn(DONE, code) ? DONE[code as keyof typeof DONE] : undefined
@@ -93,15 +90,12 @@ interface Control {
   name: string
   value?: string | undefined
   hint?: Part
-  /** Why the value is invalid. */
   error?: string | undefined
 }
 
 interface TextControl extends Control {
-  type?: 'text' | 'email' | 'search' | 'number' | 'date' | 'password'
+  type?: 'text' | 'email' | 'search' | 'number' | 'date'
   required?: boolean
-  /** Default: `off`. */
-  autocomplete?: string
   /** Monospaced and without spell checking, for ids and codes. */
   isCode?: boolean
   placeholder?: string
@@ -111,19 +105,10 @@ interface TextControl extends Control {
 
 /** An input with its label, hint and error. */
 export function field(control: TextControl): Html {
-  const {
-    name,
-    value = '',
-    type = 'text',
-    required = false,
-    autocomplete = 'off',
-    isCode,
-    placeholder,
-    autofocus,
-  } = control
+  const { name, value = '', type = 'text', required, isCode, placeholder, autofocus } = control
   return wrap(
     control,
-    html`<input id="${idOf(name)}" name="${name}" type="${type}" value="${value}" dir="auto" autocomplete="${autocomplete}"${
+    html`<input id="${idOf(name)}" name="${name}" type="${type}" value="${value}" dir="auto" autocomplete="off"${
       required && html` required`
     }${autofocus && html` autofocus`}${isCode && html` class="code" spellcheck="false" autocapitalize="none"`}${
       placeholder && html` placeholder="${placeholder}"`
@@ -138,7 +123,6 @@ interface Choice {
   checked?: boolean
 }
 
-/** A drop-down list. */
 export function select(control: Control, choices: readonly Omit<Choice, 'hint' | 'checked'>[]): Html {
   return wrap(
     control,
@@ -162,7 +146,6 @@ export function checkboxes(
   )}</fieldset>`
 }
 
-/** Hidden inputs. */
 export function hidden(values: Readonly<Record<string, string>>): Html[] {
   return Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }
@@ -176,7 +159,6 @@ export function formErrors(errors: readonly FieldError[]): Html | undefined {
   )}</ul></div>`
 }
 
-/** The error of a field, if it has one. */
 export function errorFor(name: string, errors: readonly FieldError[]): string | undefined {
   return errors.find(({ field }) => field === name)?.message
 }
@@ -184,32 +166,18 @@ export function errorFor(name: string, errors: readonly FieldError[]): string | 
 interface Confirmation {
   /** The label of the button that opens the question, such as `Suspend`. */
   label: string
-  /** The URL that the form is sent to. */
   action: string
-  /** What will happen, in sentences. */
   consequences: Part
-  /** The label of the button that confirms. Default: `label`. */
-  confirm?: string
-  /** Further inputs of the form. */
-  inputs?: Part
-  /** Destructive or not reversible. Default: true. */
-  isDangerous?: boolean
   /** What the action applies to: part of the question, and of the label that screen readers read. */
-  subject?: string | undefined
-  /** A small button, for tables. */
+  subject: string
   isSmall?: boolean
 }
 
-/** A button that asks for confirmation, in a `<details>` below it. console.js moves the question into a dialog. */
-export function confirm(confirmation: Confirmation): Html {
-  const { label, action, consequences, confirm = label, inputs, isDangerous = true, subject, isSmall } = confirmation
-  const tone = isDangerous ? 'danger' : 'primary'
-  const question = subject === undefined ? `${label}?` : `${label} ${subject}?`
-  return html`<details class="confirm"><summary class="button ${isDangerous && 'danger-quiet'} ${isSmall && 'small'}">${label}…${
-    subject !== undefined && html`<span class="unseen"> ${subject}</span>`
-  }</summary>
-<form method="post" action="${action}">${inputs}<p class="question">${question}</p><div class="consequences">${consequences}</div>
-<div class="buttons"><button class="button ${tone}">${confirm}</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
+/** The button of a destructive action, which asks for confirmation in a `<details>` below it. console.js moves the question into a dialog. */
+export function confirm({ label, action, consequences, subject, isSmall }: Confirmation): Html {
+  return html`<details class="confirm"><summary class="button danger-quiet ${isSmall && 'small'}">${label}…<span class="unseen"> ${subject}</span></summary>
+<form method="post" action="${action}"><p class="question">${label} ${subject}?</p><div class="consequences">${consequences}</div>
+<div class="buttons"><button class="button danger">${label}</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }
 
 function wrap({ label, name, hint, error }: Control, input: Html): Html {

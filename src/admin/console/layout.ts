@@ -10,7 +10,6 @@ declare module 'fastify' {
   }
 }
 
-/** The entries of the navigation. */
 const SECTIONS = [
   ['/', 'Overview'],
   ['/applications', 'Applications'],
@@ -28,13 +27,10 @@ export interface Page {
   /** The title of the window, and of the page unless there is a `heading`. */
   title: string
   heading?: Part
-  /** The current entry of the navigation. */
   section?: Section
   /** Breadcrumbs: the pages above this one. */
   trail?: readonly { href: string; label: Part }[]
-  /** A short text below the heading. */
   lead?: Part
-  /** Links and buttons beside the heading. */
   actions?: Part
   content: Part
   /** The names of modules in assets/, beside console.js. */
@@ -43,11 +39,9 @@ export interface Page {
 
 /** What the frame depends on besides the page. */
 interface Visit {
-  /** The operator who is signed in, if any. */
   operator: { name: string; role: 'admin' | 'viewer' } | undefined
   /** The message about the form that led to this page. */
   done?: string | undefined
-  /** Whether this server is a demo. */
   isDemo?: boolean
 }
 

@@ -21,7 +21,6 @@ const WRONG: Record<LoginReason, string> = {
   'expired login link': 'This link has expired. Each link works for ten minutes.',
 }
 
-/** The URL of the login page. */
 export function loginPath(why?: keyof typeof WHY): string {
   return why === undefined ? '/login' : `/login?why=${why}`
 }
@@ -72,7 +71,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
 
   console.post('/logout', async ({ session, caller }, reply) => {
     if (session && caller) await administration(caller.author).operators.endSession(caller.operator.name, session.id)
-    clearSessionCookie(reply)
+    setSessionCookie(reply)
     return reply.redirect(loginPath('out'), 303)
   })
 }
@@ -85,7 +84,6 @@ function codeIn(text: string): string {
 /** How commands are written in the README. */
 export const IN_A_CLONE = html`In a clone of the repository, write <code>npm run -s token-server --</code> instead of <code>token-server</code>.`
 
-/** How to get a login link. */
 export function loginInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
   if (howToSignIn !== undefined) return html`<p>${howToSignIn}</p>`
   return html`<p>Run <code>token-server console NAME</code> with your operator name where the server’s database can be reached, and open the link it prints. ${IN_A_CLONE}</p>`
@@ -161,7 +159,7 @@ export function recognizeSessions(console: FastifyInstance, { findSession }: Sig
     if (found) setCaller(request, { operator: found.operator, origin: 'console', credential: reference })
     else {
       request.caller = null
-      clearSessionCookie(reply)
+      setSessionCookie(reply)
     }
   }
 
@@ -194,17 +192,9 @@ function nameFor({ headers: { host = '' } }: FastifyRequest): string {
   return PREFIX + port.replace(':', '-')
 }
 
-/** Sets the session cookie, which the browser keeps until it closes. */
-function setSessionCookie(reply: FastifyReply, reference: string): void {
-  setCookie(reply, `${nameFor(reply.request)}=${reference}; ${ATTRIBUTES}`)
-}
-
-/** Deletes the session cookie. */
-function clearSessionCookie(reply: FastifyReply): void {
-  setCookie(reply, `${nameFor(reply.request)}=; ${ATTRIBUTES}; Max-Age=0`)
-}
-
-/** Replaces a cookie that was set earlier in the same answer: Fastify would send both. */
-function setCookie(reply: FastifyReply, cookie: string): void {
+/** Sets the session cookie, which the browser keeps until it closes. Without a reference, the browser deletes it. */
+function setSessionCookie(reply: FastifyReply, reference?: string): void {
+  const cookie = `${nameFor(reply.request)}=${reference ?? ''}; ${ATTRIBUTES}${reference === undefined ? '; Max-Age=0' : ''}`
+  // Fastify would also send a cookie that was set earlier.
   reply.removeHeader('set-cookie').header('set-cookie', cookie)
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { ListedAdminKey, ListedOperator } from '../../administration/operators.ts'
-import type { Session } from '../../domain/operator.ts'
+import type { ListedOperator } from '../../administration/operators.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { RefusedOperator } from '../wire/problem.ts'
@@ -10,13 +9,6 @@ import { confirm, redirectDone } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { IN_A_CLONE } from './login.ts'
-
-/** The operator who views the page. */
-interface Viewer {
-  name: string
-  isAdmin: boolean
-  sessionId: number | undefined
-}
 
 type Route = { Params: { name: string; id: string } }
 
@@ -47,7 +39,10 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
   })
 }
 
-function viewerOf(request: FastifyRequest): Viewer {
+/** The operator who views the page. */
+type Viewer = ReturnType<typeof viewerOf>
+
+function viewerOf(request: FastifyRequest) {
   const { name, role } = callerOf(request).operator
   return { name, isAdmin: role === 'admin', sessionId: request.session?.id }
 }
@@ -90,21 +85,18 @@ function operatorSection(operator: ListedOperator, viewer: Viewer): Html {
 ${keys.length > 0 ? keyTable(operator, viewer) : html`<p class="quiet-text">No API keys.</p>`}
 <h3>Sessions</h3>
 ${sessions.length > 0 ? sessionTable(operator, viewer) : html`<p class="quiet-text">Not signed in now.</p>`}`,
-    viewer.isAdmin && removal(name, isSelf),
+    viewer.isAdmin &&
+      confirm({
+        label: 'Remove',
+        subject: name,
+        action: path`/operators/${name}/remove`,
+        isSmall: true,
+        consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit keeps what the operator did.</p>${
+          isSelf &&
+          html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
+        }`,
+      }),
   )
-}
-
-function removal(name: string, isSelf: boolean): Html {
-  return confirm({
-    label: 'Remove',
-    subject: name,
-    action: path`/operators/${name}/remove`,
-    isSmall: true,
-    consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit keeps what the operator did.</p>${
-      isSelf &&
-      html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
-    }`,
-  })
 }
 
 const KEY_TONES = { active: 'good', expired: 'quiet', revoked: 'bad' } as const
@@ -117,19 +109,17 @@ function keyTable({ name, keys }: ListedOperator, viewer: Viewer): Html {
     time(key.createdAt),
     time(key.endsAt),
     time(key.lastUsedAt),
-    viewer.isAdmin && key.state === 'active' && keyRevocation(name, key),
+    viewer.isAdmin &&
+      key.state === 'active' &&
+      confirm({
+        label: 'Revoke',
+        subject: `key ${key.id} of ${name}`,
+        action: path`/operators/${name}/keys/${key.id}/revoke`,
+        isSmall: true,
+        consequences: html`<p>Any program that uses this key is refused from now on. This cannot be undone.</p>`,
+      }),
   ])
   return table(`Keys of ${name}`, viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
-}
-
-function keyRevocation(name: string, { id }: ListedAdminKey): Html {
-  return confirm({
-    label: 'Revoke',
-    subject: `key ${id} of ${name}`,
-    action: path`/operators/${name}/keys/${id}/revoke`,
-    isSmall: true,
-    consequences: html`<p>Any program that uses this key is refused from now on. This cannot be undone.</p>`,
-  })
 }
 
 function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html {
@@ -141,21 +131,16 @@ function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html 
     html`<span class="cut" title="${session.userAgent}">${browserName(session.userAgent) ?? session.userAgent}</span>`,
     time(session.createdAt),
     time(session.lastSeenAt),
-    mayEnd && sessionEnding(name, session, session.id === viewer.sessionId),
+    mayEnd &&
+      confirm({
+        label: 'End',
+        subject: `session ${session.id} of ${name}`,
+        action: path`/operators/${name}/sessions/${session.id}/end`,
+        isSmall: true,
+        consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
+      }),
   ])
   return table(`Sessions of ${name}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
-}
-
-function sessionEnding(name: string, { id }: Session, isOwn: boolean): Html {
-  return confirm({
-    label: 'End',
-    subject: `session ${id} of ${name}`,
-    action: path`/operators/${name}/sessions/${id}/end`,
-    isSmall: true,
-    consequences: isOwn
-      ? html`<p>You are signed out at once.</p>`
-      : html`<p>The browser of this session is signed out at once.</p>`,
-  })
 }
 
 /** Browsers by their token in the User-Agent. Those that also contain the token of another one come first. */

@@ -15,7 +15,6 @@ const MAX_REFUSED = 5
 interface Shown {
   /** Those that were refused last. Undefined if the store does not answer. */
   refused: readonly RefusedClient[] | undefined
-  /** Whether to offer registering an application. */
   canChange: boolean
 }
 
@@ -119,7 +118,6 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
   ]
 }
 
-/** The write-ahead log, behind the place or size of the database. */
 function logOf({ databaseBytes, logBytes }: Statistics['store']): string {
   return databaseBytes === 0 || logBytes === undefined ? '' : `, write-ahead log ${size(logBytes)}`
 }

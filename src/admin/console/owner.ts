@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { name, note, section } from './components.ts'
+import { name, note, section, sentence, words } from './components.ts'
 import {
+  assertCanChange,
   errorFor,
   errorsOf,
   type FieldError,
@@ -9,28 +10,34 @@ import {
   fieldsOf,
   formErrors,
   hidden,
+  idempotencyOf,
+  keyForRetry,
+  newRequestKey,
   redirectDone,
   statusOf,
 } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
-import type { Page } from './layout.ts'
+import { type Page, showPage } from './layout.ts'
 
 // What the pages of applications and of suites have in common.
 
-/** How applications or suites are found, changed and shown. */
+/** The functions that find, change and show one kind of client: applications or suites. */
 export interface Owners {
   section: '/applications' | '/suites'
   /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
   find: (id: string, request: FastifyRequest) => Promise<Owner>
-  update: (id: string, names: Names, request: FastifyRequest) => Promise<unknown>
+  update: (id: string, values: Values, request: FastifyRequest) => Promise<unknown>
   /** Shows the page again, because a form was refused. */
   show: (id: string, reply: FastifyReply, again: Again) => Promise<FastifyReply>
 }
 
-/** An application or a suite. Only applications have a developer and approvals. */
+/** Values that an operator may change, by their JSON names. */
+export type Values = Readonly<Record<string, string>>
+
 interface Owner {
   name: string
-  developerEmail?: string
+  values: Values
+  /** The approvals, which only applications have. */
   suites?: readonly string[]
 }
 
@@ -43,7 +50,6 @@ export interface Again {
   rotation?: Rotation
 }
 
-/** The form for a new secret. */
 export interface Rotation {
   /** The idempotency key: sending the form again creates no second secret. */
   requestKey: string
@@ -51,25 +57,17 @@ export interface Rotation {
   overlap: string
   /** Hours as typed. If not empty, they take precedence over `overlap`. */
   hours: string
-  /** Why the hours are invalid. */
   error?: string
 }
 
-/** Above the page: why the last form could not be carried out, and for viewers why there are none. */
+/** The notes at the top of a page: why the last form was refused, and why viewers see no forms. */
 export function notes(problem: string | undefined, canChange: boolean): Html {
   return html`${problem && note('bad', html`<p>${problem}</p>`)}
 ${!canChange && note('quiet', html`<p>You are a viewer: you can see everything, but change nothing.</p>`)}`
 }
 
-const LABELS = { name: 'Name', developer_email: 'Developer email' } as const
-
-type NameOf = keyof typeof LABELS
-
-type Names = Partial<Record<NameOf, string>>
-
-/** A field that an operator can change. */
 interface NamedField {
-  name: NameOf
+  name: string
   value: string
   /** What was stored when the form was shown. */
   shown: string
@@ -77,20 +75,19 @@ interface NamedField {
   stored?: string | undefined
 }
 
-/** The form for the name of a suite, or the name and developer email of an application. */
 interface NamesForm {
   fields: readonly NamedField[]
   errors: readonly FieldError[]
 }
 
 /**
- * Handles the form for names. Stores only the fields that were edited, and nothing if someone else has changed one of them
- * in the meantime.
+ * Handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has changed one
+ * of them in the meantime.
  */
 export function changeNames(console: FastifyInstance, { section, find, update, show }: Owners): void {
   console.post<{ Params: { id: string } }>(`${section}/:id/names`, async (request, reply) => {
     const { id } = request.params
-    const fields = fieldsIn(request.body, namesOf(await find(id, request)))
+    const fields = fieldsIn(request.body, (await find(id, request)).values)
     if (fields.some(({ stored }) => stored !== undefined)) {
       return show(id, reply, { names: { fields, errors: [] }, status: 409 })
     }
@@ -107,9 +104,9 @@ export function changeNames(console: FastifyInstance, { section, find, update, s
 }
 
 /** The form as it was sent. `stored` is set for fields that someone else has changed in the meantime. */
-function fieldsIn(body: unknown, before: Names): NamedField[] {
+function fieldsIn(body: unknown, before: Values): NamedField[] {
   const fields = fieldsOf(body)
-  return entriesOf(before).map(([name, stored]) => {
+  return Object.entries(before).map(([name, stored]) => {
     const value = fields.text(name)
     const [shown = stored] = fields.all(`shown_${name}`)
     const isConflict = isEdited({ value, shown }) && stored !== shown && stored !== value
@@ -122,53 +119,82 @@ function isEdited({ value, shown }: { value: string; shown: string }): boolean {
   return value !== shown.trim()
 }
 
-function namesOf({ name, developerEmail }: Owner): Names {
-  return developerEmail === undefined ? { name } : { name, developer_email: developerEmail }
-}
-
-function entriesOf(names: Names): [NameOf, string][] {
-  return Object.entries(names) as [NameOf, string][]
-}
-
-interface NamesPanel {
-  /** The path of the owner's page. */
-  base: string
-  owner: Owner
-  /** The form that was refused, if any. */
-  form: NamesForm | undefined
-}
-
-/** The form. It also sends the values it was shown with, so that changes of others are not overwritten unnoticed. */
-export function namesPanel({ base, owner, form }: NamesPanel): Html {
-  const unchanged = entriesOf(namesOf(owner)).map(([name, value]): NamedField => ({ name, value, shown: value }))
+/** The form that changes values. It also sends the values it was shown with, so that changes of others are not overwritten unnoticed. */
+export function namesPanel(base: string, values: Values, form: NamesForm | undefined): Html {
+  const unchanged = Object.entries(values).map(([name, value]): NamedField => ({ name, value, shown: value }))
   const { fields, errors } = form ?? { fields: unchanged, errors: [] }
   const changed = fields.filter(({ stored }) => stored !== undefined)
   return section(
     'names',
-    fields.length > 1 ? 'Name and developer email' : 'Name',
+    sentence(new Intl.ListFormat('en').format(fields.map(({ name }) => words(name)))),
     html`${formErrors(errors)}${
       changed.length > 0 &&
       note(
         'warn',
         html`<p>Someone else changed this in the meantime, so nothing was saved. Save again to overwrite it.</p>
-<ul>${changed.map(({ name: field, stored = '', value }) => html`<li>${LABELS[field]}: now ${name(stored)}, yours ${name(value)}</li>`)}</ul>`,
+<ul>${changed.map(({ name: field, stored = '', value }) => html`<li>${sentence(field)}: now ${name(stored)}, yours ${name(value)}</li>`)}</ul>`,
       )
     }
 <form class="form" method="post" action="${base}/names">
 ${fields.map(({ name, shown, stored = shown }) => hidden({ [`shown_${name}`]: stored }))}
-${fields.map(({ name, value }) => field({ label: LABELS[name], name, value, required: true, error: errorFor(name, errors) }))}
+${fields.map(({ name, value }) => field({ label: sentence(name), name, value, required: true, error: errorFor(name, errors) }))}
 <div class="buttons"><button class="button primary">Save</button></div></form>`,
   )
 }
 
+interface List {
+  href: '/applications' | '/suites'
+  label: string
+}
+
+/** The page that registers an application or a suite. */
+interface Registration extends Pick<Page, 'title' | 'lead'> {
+  path: string
+  above: List
+  /** The inputs, with the values of the form that was refused, if any. */
+  inputs: (request: FastifyRequest, error: (name: string) => string | undefined) => Part | Promise<Part>
+  /** The inputs that show errors about other fields, as in `errorsOf`. */
+  errorsAt: Readonly<Record<string, string>>
+  /** Resolves to the page with the credentials. Throws OperatorError. */
+  register: (request: FastifyRequest, repeatable: { idempotency: Idempotency }) => Promise<Page>
+}
+
+type Idempotency = ReturnType<typeof idempotencyOf>
+
+/** Shows and handles a form that registers. A reload of the answer registers nothing again. */
+export function registration(console: FastifyInstance, { path, above, inputs, ...form }: Registration): void {
+  const page = async (request: FastifyRequest, requestKey: string, errors: readonly FieldError[]): Promise<Page> => ({
+    title: form.title,
+    section: above.href,
+    trail: [above],
+    lead: form.lead,
+    content: html`${formErrors(errors)}<form class="panel form" method="post" action="${path}">${hidden({ request_key: requestKey })}
+${await inputs(request, (name) => errorFor(name, errors))}
+<div class="buttons"><button class="button primary">Register</button><a class="button" href="${above.href}">Cancel</a></div></form>`,
+  })
+
+  console.get(path, async (request, reply) => {
+    assertCanChange(request)
+    return showPage(reply, await page(request, newRequestKey(), []))
+  })
+
+  console.post(path, async (request, reply) => {
+    try {
+      return showPage(reply, await form.register(request, { idempotency: idempotencyOf(request) }))
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error
+      const refused = await page(request, keyForRetry(request, error), errorsOf(error, form.errorsAt))
+      return showPage(reply, refused, { status: statusOf(error) })
+    }
+  })
+}
+
 interface Removal {
   named: string
-  /** The path of the owner's page. */
   base: string
-  above: { href: '/applications' | '/suites'; label: string }
+  above: List
   /** Items of a list. */
   consequences: Part
-  /** What to do instead. */
   instead?: Part
 }
 

@@ -21,7 +21,6 @@ import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import type { Owners, Rotation } from './owner.ts'
 
-/** Handles the forms that rotate and revoke secrets. */
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
   const { section, find, show } = owners
   const { publicUrl } = urlsOf(context)
@@ -102,13 +101,10 @@ function overlapOf({ overlap, hours }: Pick<Rotation, 'overlap' | 'hours'>): num
 }
 
 interface SecretsPanel {
-  /** The path of the owner's page. */
   base: string
   secrets: readonly ListedSecret[]
-  /** Milliseconds since the epoch. */
   now: number
   canChange: boolean
-  /** The form that was refused, if any. */
   form: Rotation | undefined
 }
 
@@ -189,7 +185,6 @@ interface Client {
   clientId: string
   /** Undefined unless the secret is new: it is shown only once. */
   clientSecret?: string | undefined
-  /** The URL at which clients reach this server. */
   publicUrl: string
 }
 
@@ -206,7 +201,6 @@ interface NewCredentials extends Omit<Page, 'heading'> {
   heading: Part
   clientId: string
   clientSecret: string
-  /** What to do with the secret. */
   advice: Part
 }
 
@@ -252,7 +246,6 @@ ${introspectionCommand({ clientId: suiteId, ...client })}
 ${docsUrl && html`<p><a href="${docsUrl}" rel="noreferrer">Read more</a></p>`}`
 }
 
-/** The command with which a suite introspects a token. */
 function introspectionCommand(suite: Client): Html {
   const command = curl('/v1/oauth/introspect', 'token=ACCESS_TOKEN', suite)
   return copyable('introspect-curl', 'Try it in a terminal, with the token of an approved application', command)

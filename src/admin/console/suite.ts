@@ -11,7 +11,7 @@ import {
   emptyState,
   facts,
   name,
-  pagerFromOldest,
+  pager,
   section,
   statusBadge,
   table,
@@ -26,13 +26,10 @@ import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets
 
 type Route = { Params: { id: string } }
 
-/** The page above those of suites. */
 export const ABOVE = { href: '/suites', label: 'Suites' } as const
 
-/** Approved applications per page. */
 const PAGE_SIZE = 20
 
-/** The page of a suite, and its forms. */
 export function suite(console: FastifyInstance, context: AdminContext): void {
   const actions = (request: FastifyRequest) => administrationOf(context, request).suites
   const show = createView(context)
@@ -53,7 +50,10 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
 
   const suites: Owners = {
     section: '/suites',
-    find: (id, request) => actions(request).show(id),
+    find: async (id, request) => {
+      const { name } = await actions(request).show(id)
+      return { name, values: { name } }
+    },
     update: (id, { name }, request) => actions(request).update(id, { name: name as string }),
     show,
   }
@@ -61,7 +61,6 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
   changeSecrets(console, context, suites)
 }
 
-/** Returns a function that answers with the page of a suite. */
 function createView(context: AdminContext) {
   const { store, now } = context
   const urls = urlsOf(context)
@@ -73,11 +72,13 @@ function createView(context: AdminContext) {
     const after = fieldsOf(request.query).text('after') || undefined
     const { rows, next } = await suites.listApprovedPage(suiteId, { after, limit: PAGE_SIZE })
     const explanation = await why(suiteId, instructionsFor(request))
-    const approved = { applications: rows, count: await suites.countApproved(suiteId), next, isFirst: !after }
+    const count = await suites.countApproved(suiteId)
     const changes = await lastChanges(store, { kind: 'suite', id: suiteId })
     const mayChange = canChange(request)
     const at = now()
     const base = path`/suites/${suiteId}`
+    const newer = next && `${base}?${new URLSearchParams({ after: next })}#approved`
+    const pages = pager(after && `${base}#approved`, newer, ['Oldest', 'Newer'])
     const isWell = explanation.health === 'well'
     const known = facts([
       ['Id', html`<code>${suiteId}</code>`],
@@ -91,12 +92,12 @@ function createView(context: AdminContext) {
       content: html`${notes(again.problem, mayChange)}
 <div class="columns">
 ${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
-${mayChange && namesPanel({ base, owner: { name: named }, form: again.names })}
+${mayChange && namesPanel(base, { name: named }, again.names)}
 </div>
 ${!isWell && refusalsPanel(explanation, at)}
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...urls }))}
-${approvedPanel(base, approved, mayChange)}
+${approvedPanel({ applications: rows, count, pages }, mayChange)}
 ${isWell && refusalsPanel(explanation, at)}
 ${changes}
 ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`,
@@ -105,27 +106,19 @@ ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"
   }
 }
 
+const COLUMNS = ['Application', 'Client id', 'Developer', 'Status']
+
 interface Approved {
   applications: readonly Application[]
   count: number
-  next: string | undefined
-  isFirst: boolean
+  pages: Html | undefined
 }
 
-const COLUMNS = ['Application', 'Client id', 'Developer', 'Status']
-
-function approvedPanel(base: string, { applications, count, next, isFirst }: Approved, canChange: boolean): Html {
+function approvedPanel({ applications, count, pages }: Approved, canChange: boolean): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`
   if (count === 0) {
-    return section(
-      'approved',
-      title,
-      emptyState(
-        'No application is approved yet',
-        canChange &&
-          html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`,
-      ),
-    )
+    const advice = html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`
+    return section('approved', title, emptyState('No application is approved yet', canChange && advice))
   }
   const rows = applications.map((application) => [
     html`<a href="${path`/applications/${application.clientId}`}">${name(application.name)}</a>`,
@@ -133,11 +126,7 @@ function approvedPanel(base: string, { applications, count, next, isFirst }: App
     developerOf(application),
     statusBadge(application.status),
   ])
-  const pages = {
-    first: isFirst ? undefined : `${base}#approved`,
-    next: next && `${base}?${new URLSearchParams({ after: next })}#approved`,
-  }
-  return html`${section('approved', title, table('Approved applications, oldest first', COLUMNS, rows))}${pagerFromOldest(pages)}`
+  return html`${section('approved', title, table('Approved applications, oldest first', COLUMNS, rows))}${pages}`
 }
 
 /** `approved`: the number of approved applications. */

@@ -1,26 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
-import { OperatorError } from '../../domain/operator-error.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { badge, emptyState, name, note, number, pagerFromOldest, section, table, time } from './components.ts'
-import {
-  assertCanChange,
-  canChange,
-  errorFor,
-  errorsOf,
-  type FieldError,
-  field,
-  fieldsOf,
-  formErrors,
-  hidden,
-  idempotencyOf,
-  keyForRetry,
-  newRequestKey,
-  statusOf,
-} from './forms.ts'
+import { badge, emptyState, name, note, number, pager, section, table, time } from './components.ts'
+import { canChange, field, fieldsOf } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
+import { registration } from './owner.ts'
 import { credentialsPage, howToCheckTokens, urlsOf } from './secrets.ts'
 import { ABOVE } from './suite.ts'
 
@@ -37,7 +23,7 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
     const { suites } = administrationOf(context, request)
     const { rows, next } = await suites.listPage({ after, limit: PAGE_SIZE })
     const isEmpty = after === undefined && rows.length === 0
-    const pages = { first: after && '/suites', next: next && `/suites?${new URLSearchParams({ after: next })}` }
+    const newer = next && `/suites?${new URLSearchParams({ after: next })}`
     return showPage(reply, {
       title: 'Suites',
       section: '/suites',
@@ -45,7 +31,7 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
       actions: canChange(request) && !isEmpty && REGISTER,
       content: isEmpty
         ? nothingYet(canChange(request))
-        : html`${table('Suites, oldest first', COLUMNS, rows.map(row))}${pagerFromOldest(pages)}`,
+        : html`${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && '/suites', newer, ['Oldest', 'Newer'])}`,
     })
   })
 }
@@ -74,51 +60,27 @@ function secretsOf(secrets: ListedSuite['secrets']): Html {
   return endless ? badge(`${active.length} active`, 'good') : badge(`${active.length} active, ends`, 'warn')
 }
 
-/** The form, with what was typed. */
-interface Form {
-  requestKey: string
-  suiteId: string
-  name: string
-}
-
-/** The input that shows errors about an id that is taken or invalid. */
-const INPUTS = { conflict: 'suite_id', id: 'suite_id' }
-
 /** /new-suite: the form that registers a suite. */
 export function newSuite(console: FastifyInstance, context: AdminContext): void {
   const urls = urlsOf(context)
 
-  console.get('/new-suite', async (request, reply) => {
-    assertCanChange(request)
-    return showPage(reply, newSuitePage({ requestKey: newRequestKey(), suiteId: '', name: '' }, []))
-  })
-
-  console.post('/new-suite', async (request, reply) => {
-    const { text } = fieldsOf(request.body)
-    const [suiteId, name] = [text('suite_id'), text('name')]
-    const { suites } = administrationOf(context, request)
-    try {
-      const suite = await suites.register({ suiteId, name }, { idempotency: idempotencyOf(request) })
-      return showPage(reply, registeredPage(suite, urls))
-    } catch (error) {
-      if (!(error instanceof OperatorError)) throw error
-      const form = { requestKey: keyForRetry(request, error), suiteId, name }
-      return showPage(reply, newSuitePage(form, errorsOf(error, INPUTS)), { status: statusOf(error) })
-    }
-  })
-}
-
-function newSuitePage({ requestKey, suiteId, name }: Form, errors: readonly FieldError[]): Page {
-  return {
+  registration(console, {
+    path: '/new-suite',
+    above: ABOVE,
     title: 'Register a suite',
-    section: '/suites',
-    trail: [ABOVE],
     lead: 'A suite is an API that checks tokens, by itself or through a gateway. It gets a secret, which is shown once.',
-    content: html`${formErrors(errors)}<form class="panel form" method="post" action="/new-suite">${hidden({ request_key: requestKey })}
-${field({ label: 'Id', name: 'suite_id', value: suiteId, isCode: true, required: true, autofocus: true, hint: 'Part of the address at which gateways check tokens. Letters, digits and - . _ ~ only. It cannot be changed later.', error: errorFor('suite_id', errors) })}
-${field({ label: 'Name', name: 'name', value: name, required: true, error: errorFor('name', errors) })}
-<div class="buttons"><button class="button primary">Register</button><a class="button" href="/suites">Cancel</a></div></form>`,
-  }
+    errorsAt: { conflict: 'suite_id', id: 'suite_id' },
+    inputs: ({ body }, error) => {
+      const { text } = fieldsOf(body)
+      return html`${field({ label: 'Id', name: 'suite_id', value: text('suite_id'), isCode: true, required: true, autofocus: true, hint: 'Part of the address at which gateways check tokens. Letters, digits and - . _ ~ only. It cannot be changed later.', error: error('suite_id') })}
+${field({ label: 'Name', name: 'name', value: text('name'), required: true, error: error('name') })}`
+    },
+    register: async (request, repeatable) => {
+      const { text } = fieldsOf(request.body)
+      const wanted = { suiteId: text('suite_id'), name: text('name') }
+      return registeredPage(await administrationOf(context, request).suites.register(wanted, repeatable), urls)
+    },
+  })
 }
 
 /** Shows the credentials of a new suite, once. `notApproved`: the number of applications, none of which is approved yet. */

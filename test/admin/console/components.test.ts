@@ -49,12 +49,12 @@ const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
   ],
   'a confirmation says what will happen, and works without JavaScript': [
     [
-      confirm({ label: 'Resume', action: '/resume', consequences: 'It gets tokens again.', isDangerous: false }),
-      /^<details class="confirm"><summary class="button {2}">Resume…<\/summary>\n<form method="post" action="\/resume">.*It gets tokens again\..*<button class="button primary">Resume<\/button>.*data-cancel hidden>/s,
+      confirm({ label: 'Suspend', action: '/suspend', consequences: 'It gets no tokens.', subject: 'Shop' }),
+      /^<details class="confirm"><summary class="button danger-quiet ">Suspend…<span class="unseen"> Shop<\/span><\/summary>\n<form method="post" action="\/suspend"><p class="question">Suspend Shop\?.*It gets no tokens\..*<button class="button danger">Suspend<\/button>.*data-cancel hidden>/s,
     ],
     [
-      confirm({ label: 'Remove', action: '/remove', consequences: '', confirm: 'Remove it', isSmall: true }),
-      /<summary class="button danger-quiet small">.*<button class="button danger">Remove it<\/button>/s,
+      confirm({ label: 'Remove', action: '/remove', consequences: '', subject: 'x', isSmall: true }),
+      /<summary class="button danger-quiet small">.*<button class="button danger">Remove<\/button>/s,
     ],
   ],
   'missing values are left out': [
@@ -63,7 +63,7 @@ const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
     [section('a', 'A', 'b'), /^(?!.*actions)/s],
     [note('quiet', 'x'), /^(?!.*role)/s],
     [formErrors([]) ?? 'nothing', 'nothing'],
-    [pager({}) ?? 'nothing', 'nothing'],
+    [pager(undefined, undefined) ?? 'nothing', 'nothing'],
   ],
   'what can be copied has a button, which its label describes': [
     [

@@ -1,24 +1,17 @@
 // @ts-check
 // Progressive enhancement: every page works without this script.
 
-/** @param {number} number */
-const two = (number) => String(number).padStart(2, '0')
-
 /** Shows times in the reader's time zone. @param {ParentNode} part */
 function showLocalTimes(part) {
-  const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })
   for (const element of part.querySelectorAll('time')) {
     const moment = new Date(element.dateTime)
-    element.title = `${whole.format(moment)}, ${element.dateTime}`
+    element.title = `${moment.toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })}, ${element.dateTime}`
     if ('age' in element.dataset) continue
     const { clock } = element.dataset
-    if (clock) {
-      const parts = [moment.getHours(), moment.getMinutes(), ...(clock === 'seconds' ? [moment.getSeconds()] : [])]
-      element.textContent = parts.map(two).join(':')
-      continue
-    }
-    const date = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join('-')
-    element.textContent = `${date} ${two(moment.getHours())}:${two(moment.getMinutes())}`
+    // Sweden writes dates as in ISO 8601.
+    element.textContent = clock
+      ? moment.toLocaleTimeString('sv-SE', { timeStyle: clock === 'seconds' ? 'medium' : 'short' })
+      : moment.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
   }
 }
 
@@ -46,11 +39,8 @@ function enableCopyButtons(part) {
     button.hidden = false
     button.addEventListener('click', async () => {
       const text = document.getElementById(button.dataset.copy ?? '')?.textContent ?? ''
-      const isCopied = await navigator.clipboard.writeText(text).then(
-        () => true,
-        () => false,
-      )
-      say(button, isCopied ? 'Copied' : 'Select and copy it')
+      const copied = navigator.clipboard.writeText(text).then(() => 'Copied')
+      say(button, await copied.catch(() => 'Select and copy it'))
     })
   }
 }
