@@ -3,7 +3,7 @@ import { timestamp } from '../administration/views.ts'
 import type { Diagnosis, Level } from '../doctor/finding.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { VERSION } from '../version.ts'
-import { ENV_FILE, misspeltSettings, misspeltVariables, scanEnvFile } from './shared/env-file.ts'
+import { ENV_FILE, misspeltVariables, readEnvFile } from './shared/env-file.ts'
 import { type JsonOption, show, type Terminal, withJson } from './shared/terminal.ts'
 
 /** `doctor`: whether all is well. It reads `.env` itself, for what is wrong there is a finding, too. */
@@ -22,20 +22,9 @@ export function doctorCommand(terminal: Terminal): Command {
 }
 
 function readSource({ env }: Terminal) {
-  const variables = misspeltVariables(Object.keys(env))
-  try {
-    const { settings: file, warnings, errors } = scanEnvFile(ENV_FILE)
-    return {
-      env,
-      file,
-      fileName: ENV_FILE,
-      warnings: [...warnings, ...misspeltSettings(Object.keys(file)), ...variables],
-      errors: errors.map((text) => `${text} What is found besides goes by the other lines.`),
-    }
-  } catch (error) {
-    const text = `${(error as Error).message} What is found besides goes by the environment and the defaults alone.`
-    return { env, file: {}, fileName: ENV_FILE, warnings: variables, errors: [text] }
-  }
+  const { settings: file, warnings, errors } = readEnvFile(ENV_FILE)
+  warnings.push(...misspeltVariables(Object.keys(env)))
+  return { env, file, fileName: ENV_FILE, warnings, errors }
 }
 
 function view({ level, subject, text, advice }: Diagnosis) {

@@ -15,11 +15,11 @@ export function whyCommand(terminal: Terminal): Command {
     .description('say why a client is refused, and what to do')
     .argument('<client-id>', 'as the partner tells it')
     .action(async (clientId: string, options) => {
-      const { examineServer } = await import('../doctor/listeners.ts')
+      const { checkServer } = await import('../doctor/listeners.ts')
       const config = readCommandConfig(terminal)
       const [explanation, [server]] = await Promise.all([
         administer(terminal, ({ why }) => why(clientId)),
-        examineServer(config) as Promise<[Finding]>,
+        checkServer(config) as Promise<[Finding]>,
       ])
       const result = { ...explanationView(explanation), server: serverView(server) }
       const text = explanationText(explanation, Date.now())

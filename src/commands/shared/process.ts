@@ -7,7 +7,7 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { endProcess, untilFilesRest } from '../../server/signals.ts'
 import { isAnyLeftOpen } from '../../store/opened.ts'
-import { ENV_FILE, misspeltSettings, misspeltVariables, readEnvFile } from './env-file.ts'
+import { ENV_FILE, misspeltVariables, readEnvFile } from './env-file.ts'
 import { OutputFailed, say, type Terminal } from './terminal.ts'
 
 const FAILED = 1
@@ -95,17 +95,16 @@ function handleBrokenOutput(): void {
   process.stderr.on('error', () => {})
 }
 
-/** Adds what `.env` has to the environment, which takes precedence. False where it cannot be read. */
+/** Adds the settings in `.env` to the environment, which takes precedence. False if the file has errors. */
 function loadSettings(terminal: Terminal, json: boolean): boolean {
   const { env } = terminal
-  try {
-    const { settings, warnings } = readEnvFile(ENV_FILE)
-    warnings.push(...misspeltSettings(Object.keys(settings)), ...misspeltVariables(Object.keys(env)))
-    for (const warning of warnings) say(terminal, { json }, 'warning', warning)
-    for (const [name, value] of Object.entries(settings)) env[name] ??= value
-    return true
-  } catch (error) {
-    say(terminal, { json }, 'error', errorText(error))
+  const { settings, warnings, errors } = readEnvFile(ENV_FILE)
+  if (errors.length > 0) {
+    say(terminal, { json }, 'error', errors.join('\n'))
     return false
   }
+  warnings.push(...misspeltVariables(Object.keys(env)))
+  for (const warning of warnings) say(terminal, { json }, 'warning', warning)
+  for (const [name, value] of Object.entries(settings)) env[name] ??= value
+  return true
 }
