@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { commandAuthor } from './shared/administer.ts'
 import type { Terminal } from './shared/terminal.ts'
 
@@ -8,17 +8,16 @@ const HOST = '127.0.0.1'
 const FIRST_PORT = 8080
 const FIRST_ADMIN_PORT = 8081
 
-/** Short, so that a new token shows up in the console at once. Cheap enough with a store in memory. */
+/** Short, so that new tokens show up in the console at once. Cheap with a store in memory. */
 const USAGE_INTERVAL_MS = 1000
 
 /** `token-server console` cannot reach a store in memory. */
 const HOW_TO_SIGN_IN = 'Press Enter in the terminal where the demo runs, and open the link that it prints.'
 
-/** `demo`: a server to try things on. Its store is in memory and gone with it; it listens on this machine only. */
-export function demoCommand(terminal: Terminal): Command {
-  return new Command('demo')
-    .description('run a throw-away server with its console, on this machine only')
-    .action(() => demo(terminal))
+/** `demo`: a server with a store in memory, which listens on this machine only. */
+export function addDemo(program: Command, terminal: Terminal): void {
+  const command = program.command('demo').description('run a throw-away server with its console, on this machine only')
+  command.action(() => demo(terminal))
 }
 
 async function demo(terminal: Terminal): Promise<void> {
@@ -63,7 +62,7 @@ async function demo(terminal: Terminal): Promise<void> {
   void printLinkOnEnter(terminal, link)
 }
 
-/** The first port from this one on that nobody listens on. */
+/** The first free port, starting at this one. */
 async function firstFree(port: number): Promise<number> {
   const probe = createServer().listen(port, HOST)
   const isFree = await once(probe, 'listening').then(
