@@ -35,12 +35,12 @@ export const settings = {
   DATABASE_PASSWORD_FILE: setting(
     'none',
     'A file with the password for PostgreSQL; PGPASSWORD and PGPASSFILE are used, too',
-    unlessNone((file) => file),
+    optional('none', (file) => file),
   ),
   PREVIOUS_DATABASE_URL: setting(
     'none',
     'After a move, the store that was copied, for tokens that it alone has: sqlite: and the path of a file',
-    unlessNone((url) => {
+    optional('none', (url) => {
       valid(url, /^sqlite:(?!:memory:$).*$/.test(url), 'must be sqlite: and the path of a file, or none')
       return parseDatabaseUrl(url) as SqliteLocation
     }),
@@ -80,29 +80,27 @@ export const settings = {
   OPS_ADDRESS: setting(
     'off',
     'Where operators ask for metrics and health, a port of its own: HOST:PORT, [HOST]:PORT, or off',
-    (text) => {
+    optional('off', (text) => {
       const address = parseAddress(text)
-      const isValid = address !== undefined || text === 'off'
-      return valid(address, isValid, 'must be an address and a port, such as 127.0.0.1:9464, or off')
-    },
+      return valid(address, address !== undefined, 'must be an address and a port, such as 127.0.0.1:9464, or off')
+    }),
   ),
   ADMIN_ADDRESS: setting(
     'off',
     'Where the console and the administration API listen: HOST:PORT, [HOST]:PORT, unix:/absolute/path of a socket, or off',
-    (text): AdminPlace | undefined => {
-      if (text === 'off') return undefined
+    optional('off', (text): AdminPlace | undefined => {
       const [, socket] = /^unix:(\/.*[^/])$/.exec(text) ?? []
       const place = socket === undefined ? parseAddress(text) : { socket }
       const message = 'must be an address and a port, such as 127.0.0.1:8081, unix: and an absolute path, or off'
       const tooLong = `must have a path of at most ${LONGEST_SOCKET} bytes, the limit for sockets`
       valid(place, place !== undefined, message)
       return valid(place, Buffer.byteLength(socket ?? '') <= LONGEST_SOCKET, tooLong)
-    },
+    }),
   ),
   ADMIN_URL: setting(
     'none',
     'Where operators reach ADMIN_ADDRESS through a proxy with TLS, without a path: https://HOST, or none',
-    unlessNone((url) => {
+    optional('none', (url) => {
       const message = 'must be an http or https URL without a path, such as https://console.example, or none'
       // As browsers write it: in lower case, without the default port of its scheme. It may end with a slash.
       const origin = url.replace(/\/$/, '')
@@ -120,7 +118,7 @@ export const settings = {
   DOCS_URL: setting(
     'none',
     'Where people read about this server, the service_documentation of its metadata: an http or https URL, or none',
-    unlessNone((url) => valid(url, isHttpUrl(url), 'must be an http or https URL, or none')),
+    optional('none', (url) => valid(url, isHttpUrl(url), 'must be an http or https URL, or none')),
   ),
 }
 
@@ -190,8 +188,9 @@ function valid<Value>(value: Value, isValid: boolean, message: string): Value {
   throw new SyntaxError(message)
 }
 
-function unlessNone<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
-  return (text) => (text === 'none' ? undefined : parse(text))
+/** `absent`: the word for no value. */
+function optional<Value>(absent: string, parse: (text: string) => Value): (text: string) => Value | undefined {
+  return (text) => (text === absent ? undefined : parse(text))
 }
 
 /** A number above 0 with at most so many digits, or a word that stands for a number. */

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
-import type { AdminPlace, Config } from '../config.ts'
+import type { Config } from '../config.ts'
 import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { administer, readCommandConfig } from './shared/administer.ts'
@@ -53,18 +53,17 @@ interface ConsoleAccess {
   worksHere: boolean
 }
 
-function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL }: Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL'>): ConsoleAccess {
-  if (place) return ADMIN_URL === undefined ? localAccess(place) : { base: ADMIN_URL, worksHere: true }
-  throw new OperatorError(
-    'There is no console: set ADMIN_ADDRESS, for example to 127.0.0.1:8081, for the server and for this command.',
-  )
-}
-
 /**
- * Access without a proxy. The link has an address rather than `localhost` (RFC 8252 §8.3): that name resolves to two, and another
- * user of the machine could listen on the second.
+ * Without a proxy the link has an address rather than `localhost` (RFC 8252 §8.3): that name resolves to two, and another user of
+ * the machine could listen on the second.
  */
-function localAccess(place: AdminPlace): ConsoleAccess {
+function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL }: Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL'>): ConsoleAccess {
+  if (!place) {
+    throw new OperatorError(
+      'There is no console: set ADMIN_ADDRESS, for example to 127.0.0.1:8081, for the server and for this command.',
+    )
+  }
+  if (ADMIN_URL !== undefined) return { base: ADMIN_URL, worksHere: true }
   if ('socket' in place) return forwarded(FORWARDED_PORT, place.socket)
   const { port } = place
   if (port === 0) throw new OperatorError('ADMIN_ADDRESS has port 0: the line "ready" of the log has the address.')

@@ -99,13 +99,11 @@ function addSessions(operators: Command, terminal: Terminal): void {
 
 /** One line per key, and one for each operator without a key. */
 function operatorsText(operators: readonly ListedOperator[]): string {
-  const rows = operators.flatMap(({ name, role, keys }) =>
-    keys.length === 0 ? [[name, role, '', 'no key', '']] : keys.map((key) => [name, role, ...keyCells(key)]),
-  )
+  const rows = operators.flatMap(({ name, role, keys }) => {
+    if (keys.length === 0) return [[name, role, '', 'no key', '']]
+    return keys
+      .map(adminKeyView)
+      .map((key) => [name, role, String(key.id), stateText(key), key.last_used_at ?? 'never'])
+  })
   return table(['operator', 'role', 'key', 'state', 'last used'], rows)
-}
-
-function keyCells(key: ListedOperator['keys'][number]): string[] {
-  const view = adminKeyView(key)
-  return [String(view.id), stateText(view), view.last_used_at ?? 'never']
 }

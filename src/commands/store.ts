@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { type Config, readConfig } from '../config.ts'
+import { readConfig } from '../config.ts'
 import {
+  type DatabaseLocation,
   locationText,
   type PostgresLocation,
   parseDatabaseUrl,
-  type SqliteLocation,
 } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Copied } from '../store/copy.ts'
@@ -54,7 +54,7 @@ export function addStore(program: Command, terminal: Terminal): void {
   })
 }
 
-function sourceOf(location: Config['DATABASE_URL']): SqliteLocation {
+function sourceOf(location: DatabaseLocation) {
   if (location.kind === 'sqlite') return location
   throw new OperatorError('DATABASE_URL names a store on PostgreSQL: name the SQLite store to move, or the moved one.')
 }

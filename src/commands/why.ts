@@ -67,6 +67,7 @@ function applicationText(application: ApplicationInTrouble, now: number): string
 function refusalsTable(refusals: readonly RefusalCount[], now: number, { withClient = false } = {}): string {
   const heading = ['last refused', 'times', 'reason', 'endpoint', 'suite', 'address', 'request id']
   const rows = refusals.map((refusal) => [
+    ...(withClient ? [refusal.clientId] : []),
     ago(refusal.lastAt, now),
     String(refusal.count),
     refusal.reason,
@@ -75,9 +76,5 @@ function refusalsTable(refusals: readonly RefusalCount[], now: number, { withCli
     refusal.remoteAddress,
     refusal.requestId ?? '-',
   ])
-  if (!withClient) return table(heading, rows)
-  return table(
-    ['client id', ...heading],
-    rows.map((row, at) => [(refusals[at] as RefusalCount).clientId, ...row]),
-  )
+  return table(withClient ? ['client id', ...heading] : heading, rows)
 }

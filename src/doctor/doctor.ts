@@ -3,7 +3,7 @@ import { isInMemory } from '../domain/database-location.ts'
 import type { Clock } from '../domain/time.ts'
 import { checkPassword, checkSocketFolder } from './access.ts'
 import { checkFiles, checkLostDatabase } from './files.ts'
-import { type Check, type Diagnosis, runChecks } from './finding.ts'
+import { type Check, type Diagnosis, runAll } from './finding.ts'
 import { checkAdminListener, checkOpsListener, checkServer } from './listeners.ts'
 import { checkClock, checkDisk, checkLimits, checkProgram } from './machine.ts'
 import { checkCombinations, checkSettings, isWrong, type SettingsSource } from './settings.ts'
@@ -38,9 +38,9 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
   if (ADMIN_ADDRESS) after.push(['admin', () => checkAdminListener(ADMIN_ADDRESS)])
   if (OPS_ADDRESS) after.push(['ops', () => checkOpsListener(OPS_ADDRESS)])
   const found = await Promise.all([
-    runChecks(before),
+    runAll(before),
     isStoreKnown ? checkStore(location, now, config) : [],
-    runChecks(after),
+    runAll(after),
   ])
   // A cause that several checks report is shown once.
   return found.flat().filter(({ text }, at, all) => all.findIndex((one) => one.text === text) === at)

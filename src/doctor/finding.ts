@@ -13,14 +13,18 @@ export interface Finding {
   advice?: string
 }
 
-export const ok = (text: string): Finding => ({ level: 'ok', text })
-export const note = (text: string, advice?: string): Finding => finding('note', text, advice)
-export const warning = (text: string, advice?: string): Finding => finding('warning', text, advice)
-export const error = (text: string, advice?: string): Finding => finding('error', text, advice)
+const findingOf =
+  (level: Level) =>
+  (text: string, advice?: string): Finding => ({
+    level,
+    text,
+    ...(advice !== undefined && { advice }),
+  })
 
-function finding(level: Level, text: string, advice: string | undefined): Finding {
-  return advice === undefined ? { level, text } : { level, text, advice }
-}
+export const ok = findingOf('ok')
+export const note = findingOf('note')
+export const warning = findingOf('warning')
+export const error = findingOf('error')
 
 /** Doctor warns of keys and secrets that expire within this time. Milliseconds. */
 export const SOON_MS = 7 * 24 * 60 * 60_000
@@ -48,7 +52,7 @@ export interface Diagnosis extends Finding {
 const LEVELS: Level[] = ['ok', 'note', 'warning', 'error']
 
 /** Runs all checks at once. Resolves to their findings in order. A check that fails or takes too long is an error finding. */
-export async function runChecks(checks: Check[], { deadline = DEADLINE_MS } = {}): Promise<Diagnosis[]> {
+export async function runAll(checks: Check[], { deadline = DEADLINE_MS } = {}): Promise<Diagnosis[]> {
   const findings = await Promise.all(checks.map((check) => runCheck(check, deadline)))
   return findings.flat()
 }

@@ -14,31 +14,27 @@ export function addressOf(host: string, port: number): string {
   return `http://${isWildcard(host) ? 'localhost' : hostInUrl(host)}:${port}`
 }
 
-interface Answer {
-  status: number
-  body: string
-}
-
-/** No answer. `code` of the error; undefined: the connection was accepted, but the answer did not come in time. */
-interface Silence {
-  status?: never
-  code: string | undefined
-}
-
-/** Sends a GET request, over TCP or the Unix socket at `socketPath`. Not with `fetch`, which refuses some ports. */
-export async function ask(url: string, socketPath?: string): Promise<Answer | Silence> {
+/**
+ * Sends a GET request, over TCP or the Unix socket at `socketPath`. Not with `fetch`, which refuses some ports. Without an answer
+ * `status` is undefined, and `code` that of the error; it is undefined if the connection was accepted, but the time was up.
+ */
+export async function ask(url: string, socketPath?: string) {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   try {
     const request = get(url, { signal, agent: false, ...(socketPath !== undefined && { socketPath }) })
     const [response] = (await once(request, 'response')) as [IncomingMessage]
-    return { status: response.statusCode as number, body: await text(response) }
+    return { status: response.statusCode, body: await text(response), code: undefined }
   } catch (cause) {
-    return { code: signal.aborted ? undefined : String((cause as NodeJS.ErrnoException).code) }
+    return {
+      status: undefined,
+      body: '',
+      code: signal.aborted ? undefined : String((cause as NodeJS.ErrnoException).code),
+    }
   }
 }
 
 /** The finding for an address without an answer: `gone` and `advice` if nothing accepts connections there. */
-function silent(address: string, { code }: Silence, gone: string, advice: string): Finding[] {
+function silent(address: string, code: string | undefined, gone: string, advice: string): Finding[] {
   if (code !== undefined) return [error(`${gone} ${address} (${code}).`, advice)]
   const text = `The program that listens at ${address} does not answer within ${TIMEOUT_MS / 1000} s.`
   return [error(text, 'It is overloaded or hangs: its log may say why. If not, restart it.')]
@@ -51,7 +47,7 @@ export async function checkServer({ HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>)
   const answer = await ask(`${address}${READY_PATH}`)
   const { status } = answer
   if (status === undefined) {
-    return silent(address, answer, 'No server answers at', 'Start it. Its log says why it ended.')
+    return silent(address, answer.code, 'No server answers at', 'Start it. Its log says why it ended.')
   }
   if (status === 200) return [ok(`The server at ${address} is ready.`)]
   if (status === 503)
@@ -66,7 +62,7 @@ export async function checkOpsListener({ host, port }: NonNullable<Config['OPS_A
   if (port === 0) return [note('OPS_ADDRESS has port 0, so its port is not known.')]
   const address = `${addressOf(host, port)}/metrics`
   const answer = await ask(address)
-  if (answer.status === undefined) return silent(address, answer, 'Nothing answers at', 'Check OPS_ADDRESS.')
+  if (answer.status === undefined) return silent(address, answer.code, 'Nothing answers at', 'Check OPS_ADDRESS.')
   const running = RUNNING_VERSION.exec(answer.body)?.[1]
   if (running === undefined)
     return [error(`The program that answers at ${address} is not this server.`, 'Check OPS_ADDRESS.')]
@@ -85,7 +81,7 @@ export async function checkAdminListener(place: AdminPlace): Promise<Finding[]> 
   const answer = await (isSocket ? ask('http://localhost/login', address) : ask(`${address}/login`))
   if (answer.status === undefined) {
     const advice = 'If ADMIN_ADDRESS was set after the server had started, restart the server.'
-    return silent(address, answer, 'The admin listener does not answer at', advice)
+    return silent(address, answer.code, 'The admin listener does not answer at', advice)
   }
   if (answer.body.includes(LOGIN_FORM)) return [ok(`The admin listener answers at ${address}.`)]
   return [error(`The program that answers at ${address} is not this server's admin listener.`, 'Check ADMIN_ADDRESS.')]

@@ -46,7 +46,7 @@ export async function checkDisk(location: SqliteLocation): Promise<Finding[]> {
   const used = (database?.size ?? 0) + (log?.size ?? 0)
   const folder = dirname(resolve(location.file))
   const { bavail, bsize, files, ffree } = await statfs(nearest(folder))
-  return diskFindings({ folder, used, free: bavail * bsize, inodes: files, freeInodes: ffree })
+  return diskFindings(folder, { used, free: bavail * bsize, inodes: files, freeInodes: ffree })
 }
 
 /** The folder, or if it does not exist its nearest parent that does. */
@@ -54,18 +54,11 @@ function nearest(folder: string): string {
   return existsSync(folder) ? folder : nearest(dirname(folder))
 }
 
-interface Space {
-  folder: string
-  /** The size of the database, in bytes. */
-  used: number
-  /** In bytes. */
-  free: number
-  /** How many the file system can have; 0: unlimited. */
-  inodes: number
-  freeInodes: number
-}
-
-export function diskFindings({ folder, used, free, inodes, freeInodes }: Space): Finding[] {
+/** `used`: the size of the database. Sizes are in bytes. `inodes` is 0 if the file system has no limit. */
+export function diskFindings(
+  folder: string,
+  { used, free, inodes, freeInodes }: Record<'used' | 'free' | 'inodes' | 'freeInodes', number>,
+): Finding[] {
   const text = `${sizeText(free)} are free on the disk of ${folder}.`
   const advice = 'Free some space: on a full disk no tokens can be issued and nothing can be changed.'
   if (inodes > 0 && freeInodes < FEW_INODES) {
@@ -82,17 +75,18 @@ const FEW_FILES = 4096
 
 /** Checks the versions of the program, Node.js and SQLite. */
 export async function checkProgram(): Promise<Finding[]> {
-  return [ok(`This is token-server ${VERSION}.`), nodeFinding(NODE_VERSION), sqliteFinding(await sqliteVersion())]
+  return [ok(`This is token-server ${VERSION}.`), ...versionFindings(NODE_VERSION, await sqliteVersion())]
 }
 
-export function nodeFinding(version: string): Finding {
-  if (isAtLeast(version, OLDEST_NODE)) return ok(`Node.js is ${version}.`)
-  return error(`Node.js is ${version}, which is not supported.`, `Install Node.js ${OLDEST_NODE} or later.`)
-}
-
-export function sqliteFinding(version: string): Finding {
-  if (isAtLeast(version, OLDEST_SQLITE)) return ok(`SQLite is ${version}.`)
-  return error(`SQLite is ${version}: versions before ${OLDEST_SQLITE} can lose commits.`, 'Run npm ci.')
+export function versionFindings(node: string, sqlite: string): [node: Finding, sqlite: Finding] {
+  return [
+    isAtLeast(node, OLDEST_NODE)
+      ? ok(`Node.js is ${node}.`)
+      : error(`Node.js is ${node}, which is not supported.`, `Install Node.js ${OLDEST_NODE} or later.`),
+    isAtLeast(sqlite, OLDEST_SQLITE)
+      ? ok(`SQLite is ${sqlite}.`)
+      : error(`SQLite is ${sqlite}: versions before ${OLDEST_SQLITE} can lose commits.`, 'Run npm ci.'),
+  ]
 }
 
 /** Checks how many files a process started like this one may open. Linux only. */

@@ -72,8 +72,7 @@ export function checkCombinations({ env, file }: SettingsSource, { config, probl
         'TRUST_PROXY is off, but PUBLIC_URL is https, so there is a proxy: all clients seem to have its address.',
         'Set TRUST_PROXY to the address of the proxy. Otherwise a limit per address stops all clients at once.',
       ),
-    LOG_LEVEL !== 'debug' &&
-      LOG_LEVEL !== 'info' &&
+    !/^(debug|info)$/.test(LOG_LEVEL) &&
       warning(`LOG_LEVEL is ${LOG_LEVEL}: refusals and changes are not logged.`, 'Set it to info for an audit trail.'),
     WORKERS > cores &&
       note(`WORKERS is ${WORKERS}, and this machine has ${cores} cores.`, 'More workers than cores are no faster.'),
@@ -92,18 +91,15 @@ export function checkCombinations({ env, file }: SettingsSource, { config, probl
 }
 
 function checkPublicUrl({ PUBLIC_URL, HOST }: Config, isSet: boolean): Finding | undefined {
-  if (isSet)
-    return isPlainText(PUBLIC_URL) ? sentInPlainText('PUBLIC_URL', PUBLIC_URL, 'secrets and tokens') : undefined
+  if (isSet) return plainTextWarning('PUBLIC_URL', PUBLIC_URL, 'secrets and tokens')
   const text = `PUBLIC_URL has its default, ${PUBLIC_URL}, which clients on other machines cannot reach.`
-  const advice = 'Set it to the address that clients use, which the metadata contains.'
+  const advice = 'Set it to the address that clients use: the metadata contains it.'
   return isLocalHost(HOST) ? note(text, advice) : warning(text, advice)
 }
 
 function checkAdministration({ ADMIN_ADDRESS: place, ADMIN_URL }: Config): Finding | undefined {
   if (!place) return ADMIN_URL === undefined ? undefined : note('ADMIN_URL is set, but ADMIN_ADDRESS is off.')
-  if (ADMIN_URL !== undefined) {
-    return isPlainText(ADMIN_URL) ? sentInPlainText('ADMIN_URL', ADMIN_URL, 'admin keys and sessions') : undefined
-  }
+  if (ADMIN_URL !== undefined) return plainTextWarning('ADMIN_URL', ADMIN_URL, 'admin keys and sessions')
   if ('socket' in place || isLocalHost(place.host)) return undefined
   return warning(
     `ADMIN_ADDRESS is ${place.host}, which other machines may reach, and ADMIN_URL names no TLS proxy in front of it.`,
@@ -111,15 +107,10 @@ function checkAdministration({ ADMIN_ADDRESS: place, ADMIN_URL }: Config): Findi
   )
 }
 
-/** Whether what clients send to this URL leaves the machine without TLS. */
-function isPlainText(url: string): boolean {
+/** Warns if what clients send to this URL leaves the machine without TLS. */
+function plainTextWarning(name: string, url: string, content: string): Finding | undefined {
   const { protocol, hostname } = new URL(url)
-  return protocol === 'http:' && !isLocalHost(hostname.replace(/^\[|\]$/g, ''))
-}
-
-function sentInPlainText(name: string, url: string, what: string): Finding {
-  return warning(
-    `${name} is ${url}: ${what} cross the network in plain text.`,
-    'Set up a TLS proxy, and use its https address.',
-  )
+  if (protocol !== 'http:' || isLocalHost(hostname.replace(/^\[|\]$/g, ''))) return undefined
+  const text = `${name} is ${url}: ${content} cross the network in plain text.`
+  return warning(text, 'Set up a TLS proxy, and use its https address.')
 }

@@ -8,18 +8,7 @@ import { isAtLeast } from '../store/migrations.ts'
 import { inspectStore, lookAtStore } from '../store/open.ts'
 import { NoStore } from '../store/opened.ts'
 import { checkOperators } from './access.ts'
-import {
-  type Check,
-  type Diagnosis,
-  error,
-  type Finding,
-  note,
-  ok,
-  runChecks,
-  SOON_MS,
-  timeText,
-  warning,
-} from './finding.ts'
+import { type Check, error, type Finding, note, ok, runAll, SOON_MS, timeText, warning } from './finding.ts'
 import { checkStoreClock } from './machine.ts'
 
 /** The oldest tested version. */
@@ -35,10 +24,10 @@ export async function checkStore(
   location: DatabaseLocation,
   now: Clock,
   { ADMIN_ADDRESS }: Partial<Pick<Config, 'ADMIN_ADDRESS'>> = {},
-): Promise<Diagnosis[]> {
+) {
   let inspector: Inspector | undefined
   let schema: Schema | undefined
-  const opening = await runChecks([
+  const opening = await runAll([
     [
       'store',
       async () => {
@@ -53,7 +42,7 @@ export async function checkStore(
       },
     ],
   ])
-  const contents = inspector && schema ? await runChecks(checksOf(inspector, schema)) : []
+  const contents = inspector && schema ? await runAll(checksOf(inspector, schema)) : []
   inspector?.close()
   return [...opening, ...contents]
 

@@ -2,25 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { diagnose } from '../../src/doctor/doctor.ts'
-import {
-  type Check,
-  error,
-  note,
-  ok,
-  runChecks,
-  sizeText,
-  warning,
-  worst,
-  worstLast,
-} from '../../src/doctor/finding.ts'
+import { type Check, error, note, ok, runAll, sizeText, warning, worst, worstLast } from '../../src/doctor/finding.ts'
 import {
   checkClock,
   checkDisk,
   checkLimits,
   checkProgram,
   diskFindings,
-  nodeFinding,
-  sqliteFinding,
+  versionFindings,
 } from '../../src/doctor/machine.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
@@ -90,7 +79,7 @@ t.test('Doctor: a check that throws, or does not end, is a finding, and the othe
     Object.assign(new Error('EACCES: …'), { code: 'EACCES' }),
     new TypeError('x is not a function'),
   ]
-  const findings = await runChecks([
+  const findings = await runAll([
     ...causes.map((cause): Check => ['x', () => Promise.reject(cause)]),
     ['y', async () => [ok('All is well.'), note('But.', 'Look.')]],
   ])
@@ -108,8 +97,8 @@ t.test('Doctor: a check that throws, or does not end, is a finding, and the othe
   const throws = () => {
     throw new OperatorError('At once.')
   }
-  t.match(await runChecks([['x', throws]]), [{ ...x, text: 'At once.' }])
-  const late = await runChecks([['x', () => new Promise<never>(() => {})]], { deadline: 20 })
+  t.match(await runAll([['x', throws]]), [{ ...x, text: 'At once.' }])
+  const late = await runAll([['x', () => new Promise<never>(() => {})]], { deadline: 20 })
   t.match(late, [{ ...x, text: 'The check did not end within 0.02 s.' }])
 })
 
@@ -125,10 +114,10 @@ const MIB = 1024 ** 2
 t.test('Doctor: the versions of what this runs on are right, and older ones are errors', async (t) => {
   const levels = (await checkProgram()).map(({ level }) => level)
   t.strictSame(levels, ['ok', 'ok', 'ok'])
-  const nodes = ['24.2.0', '24.1.9', '25.0.0'].map((version) => nodeFinding(version).level)
+  const nodes = ['24.2.0', '24.1.9', '25.0.0'].map((version) => versionFindings(version, '3.51.3')[0].level)
   t.strictSame(nodes, ['ok', 'error', 'ok'])
-  t.match(sqliteFinding('3.51.3'), { level: 'ok' })
-  t.match(sqliteFinding('3.51.2'), { level: 'error', text: /can lose commits/ })
+  t.match(versionFindings('24.2.0', '3.51.3')[1], { level: 'ok' })
+  t.match(versionFindings('24.2.0', '3.51.2')[1], { level: 'error', text: /can lose commits/ })
 })
 
 t.test('Doctor: few files are a warning; where the system does not tell how many, nothing is said', async (t) => {
@@ -151,7 +140,7 @@ t.test('Doctor: a clock that cannot be right is an error', async (t) => {
 
 t.test('Doctor: little room on a disk is a warning, next to none an error', async (t) => {
   const judge = (free: number, { used = 0, inodes = 1_000_000, freeInodes = 100_000 } = {}) =>
-    diskFindings({ folder: '/data', used, free, inodes, freeInodes })[0]
+    diskFindings('/data', { used, free, inodes, freeInodes })[0]
   t.match(judge(99 * MIB), { level: 'error', text: '99 MiB are free on the disk of /data.' })
   t.match(judge(1000 * MIB), { level: 'warning' })
   t.match(judge(2048 * MIB), { level: 'ok', text: '2.0 GiB are free on the disk of /data.' })

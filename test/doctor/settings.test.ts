@@ -4,17 +4,17 @@ import { checkCombinations, checkSettings } from '../../src/doctor/settings.ts'
 
 const sourceOf = (env: NodeJS.ProcessEnv, file = {}) => ({ env, file, fileName: '.env', warnings: [], errors: [] })
 
+const parse = ({ env, file }: { env: NodeJS.ProcessEnv; file: object }) => parseSettings({ ...file, ...env })
+
 function found(env: NodeJS.ProcessEnv, file: NodeJS.Dict<string> = {}) {
   const source = sourceOf(env, file)
-  return checkSettings(source, parseSettings({ ...source.file, ...source.env }))
+  return checkSettings(source, parse(source))
 }
 
 /** What settings that are right may not mean together. */
 function combinations(env: NodeJS.ProcessEnv) {
   const source = sourceOf(env)
-  return checkCombinations(source, parseSettings({ ...source.file, ...source.env })).map(
-    ({ level, text }) => `${level}: ${text}`,
-  )
+  return checkCombinations(source, parse(source)).map(({ level, text }) => `${level}: ${text}`)
 }
 
 t.test('Doctor: every setting is reported with its value and where that comes from', async (t) => {
@@ -41,7 +41,7 @@ t.test('Doctor: a password is never shown, neither of a valid address nor of an 
 
 t.test('Doctor: every wrong setting is an error of its own, and the others are read', async (t) => {
   const source = sourceOf({ PORT: 'http', WORKERS: '4', DATABASE_URL: 'sqlite::memory:' }, { TOKEN_QUOTA: '-1' })
-  const read = parseSettings({ ...source.file, ...source.env })
+  const read = parse(source)
   const wrong = read.problems.map(({ name }) => name)
   t.strictSame(wrong, ['PORT', 'TOKEN_QUOTA', 'WORKERS'], 'a rule on two settings comes after those on one')
   t.match(read.config, { PORT: 8080, TOKEN_QUOTA: Infinity, WORKERS: 1, DATABASE_URL: { file: ':memory:' } })
@@ -62,9 +62,7 @@ t.test('Doctor: what is wrong with .env is an error, a misspelt name a warning, 
   ]
   const file = { PROT: '1', COMPOSE_FILE: 'x', TZ: 'UTC' }
   const source = { ...sourceOf({}, file), errors: [error], warnings: [warning] }
-  const findings = checkSettings(source, parseSettings({ ...source.file, ...source.env })).filter(
-    ({ level }) => level !== 'ok',
-  )
+  const findings = checkSettings(source, parse(source)).filter(({ level }) => level !== 'ok')
   t.match(findings, [
     { level: 'error', text: error },
     { level: 'warning', text: warning },

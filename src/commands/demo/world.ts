@@ -11,23 +11,13 @@ export interface Credentials {
   clientSecret: string
 }
 
-export interface DemoWorld {
-  /** For the user to try. The simulated traffic does not use it. */
-  application: Credentials
-  /** For the simulated traffic, by the result of their requests. */
-  partners: {
-    busy: Credentials[]
-    notApproved: Credentials
-    suspended: Credentials
-    wrongSecret: Credentials & { rightSecret: string }
-  }
-}
+type Partners = Awaited<ReturnType<typeof createDemoWorld>>['partners']
 
 /** Values for the fields that make no difference in the demo. */
 const VALUES = Object.fromEntries(Object.keys(updateSchema.shape).map((field) => [field, 'Demo'])) as ApplicationValues
 
-/** Registers suites, an application to try, and partners, some of which are refused. */
-export async function createDemoWorld(administration: Administration): Promise<DemoWorld> {
+/** Registers suites, an application for the user to try, and partners for the simulated traffic, by the result of their requests. */
+export async function createDemoWorld(administration: Administration) {
   const { applications } = administration
   await administration.suites.register({ suiteId: 'store', name: 'Store API' })
   await administration.suites.register({ suiteId: 'invoices', name: 'Invoice API' })
@@ -80,10 +70,9 @@ const CHECKS = 3
  */
 export async function makeTraffic(
   address: string,
-  { partners }: Pick<DemoWorld, 'partners'>,
+  { busy, notApproved, suspended, wrongSecret }: Partners,
   pause = () => sleep(PAUSE_MS, undefined, { ref: false }),
 ): Promise<void> {
-  const { busy, notApproved, suspended, wrongSecret } = partners
   try {
     // The secret worked once, so that the diagnosis can say when it was last used.
     await ask({ ...wrongSecret, clientSecret: wrongSecret.rightSecret })
@@ -125,18 +114,12 @@ export async function makeTraffic(
 }
 
 /** The first output of the demo: a login link, and requests to try. */
-export function explain({
-  address,
-  link,
-  application: { clientId, clientSecret },
-  isTTY,
-}: {
-  address: string
-  link: string
-  application: Credentials
-  /** Whether someone can press Enter. */
-  isTTY: boolean
-}): string {
+export function explain(
+  address: string,
+  link: string,
+  { clientId, clientSecret }: Credentials,
+  { isTTY }: Pick<Terminal['stdin'], 'isTTY'>,
+): string {
   const token = `curl -s ${address}${ACCESS_TOKEN_PATH} \\
     -d 'grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}'`
   return `

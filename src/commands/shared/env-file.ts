@@ -85,18 +85,13 @@ function misspelt(names: string[], place: string, isNear: (name: string, setting
   })
 }
 
-/** The settings in a file, compared with those at the start. */
-interface SettingsNow {
-  /** The names of settings with other values. */
-  changed: string[]
-  /** Sentences about the mistakes that the next start would report. */
-  problems: string[]
-}
-
-/** Returns a function that compares the settings in a file with what they were when this was called. */
-export function watchSettings(file: string, env: NodeJS.ProcessEnv): () => SettingsNow {
+/**
+ * Returns a function that reads a file again. It returns the names of the settings that have changed since the start, and
+ * sentences about the problems that the next start would report.
+ */
+export function watchSettings(file: string, env: NodeJS.ProcessEnv) {
   const { settings: before } = readEnvFile(file)
-  return () => {
+  return (): { changed: string[]; problems: string[] } => {
     const { settings: now, warnings, errors } = readEnvFile(file)
     if (errors.length > 0) return { changed: [], problems: errors }
     const changed = Object.keys(settings).filter((name) => before[name] !== now[name])

@@ -49,13 +49,7 @@ export function show(terminal: Terminal, { json }: JsonOption, result: unknown, 
 }
 
 /** Prints the result of a change. Rejects with OperatorError; `lost`: what to do then if it can be shown only once. */
-export async function print(
-  terminal: Terminal,
-  options: JsonOption,
-  result: unknown,
-  words: string,
-  lost = '',
-): Promise<void> {
+export async function print(terminal: Terminal, options: JsonOption, result: unknown, words: string, lost = '') {
   await show(terminal, options, result, words).catch(({ message, cause }: OutputFailed) => {
     throw new OperatorError(`The command succeeded. ${message} ${lost}`.trimEnd(), { cause })
   })
@@ -68,12 +62,7 @@ export function printSecret(owner: string, ...rest: Parameters<typeof show>): Pr
 }
 
 /** Writes a message to standard error, as JSON or as text. */
-export function say(
-  { stderr }: Terminal,
-  { json }: JsonOption,
-  kind: 'error' | 'warning' | 'progress',
-  text: string,
-): void {
+export function say({ stderr }: Terminal, { json }: JsonOption, kind: 'error' | 'warning' | 'progress', text: string) {
   const words = kind === 'warning' ? `Warning: ${text}` : text
   stderr.write(visible(`${json ? JSON.stringify({ [kind]: text }) : words}\n`))
 }

@@ -37,14 +37,13 @@ export function labelled(values: Record<string, string>): string {
 
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
+const DURATION_FORMAT = 'It must be 0, or a number and s, m, h or d: 90s, 30m, 24h, 7d.'
+
 /** RFC 3339, but the time of day, its seconds and its zone are optional. */
 const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
 
 /** Parses a duration such as `90s`, `30m`, `24h`, `7d` or `0`. Returns milliseconds. Throws a usage error. */
-export function duration(
-  text: string,
-  message = 'It must be 0, or a number and s, m, h or d: 90s, 30m, 24h, 7d.',
-): number {
+export function duration(text: string, message = DURATION_FORMAT): number {
   if (text === '0') return 0
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   if (!count || !unit) throw new InvalidArgumentError(message)
