@@ -1,16 +1,9 @@
 import type { Command } from 'commander'
 import { auditEventView } from '../administration/views.ts'
-import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
+import type { AuditEvent, AuditFilter, PublicFields } from '../domain/audit-event.ts'
 import { administer } from './shared/administer.ts'
 import { addCommand, type JsonOption, show, type Terminal } from './shared/terminal.ts'
 import { moment, number, table } from './shared/text.ts'
-
-interface ListOptions extends JsonOption {
-  since?: number
-  actor?: string
-  subject?: string
-  limit: number
-}
 
 /** `audit …` */
 export function addAudit(program: Command, terminal: Terminal): void {
@@ -24,7 +17,7 @@ export function addAudit(program: Command, terminal: Terminal): void {
     .option('--actor <name>', 'only those by this operator')
     .option('--subject <id>', 'only those of this client id, suite or operator')
     .option('--limit <count>', 'at most this many', limit, 100)
-    .action(async (options: ListOptions) => {
+    .action(async (options: JsonOption & AuditFilter) => {
       const events = await administer(terminal, ({ listAuditEvents }) => listAuditEvents(options))
       const words = table(['at', 'actor', 'origin', 'action', 'subject', 'what'], events.map(toRow))
       await show(terminal, options, events.map(auditEventView), words)

@@ -14,7 +14,8 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     const { worst, worstLast } = await import('../doctor/finding.ts')
     const found = await diagnose(readSource(terminal), Date.now)
     const status = worst(found)
-    const result = { status, version: VERSION, checked_at: timestamp(Date.now()), findings: found.map(view) }
+    const findings = found.map(({ level, subject, text, advice = null }) => ({ level, subject, text, advice }))
+    const result = { status, version: VERSION, checked_at: timestamp(Date.now()), findings }
     await show(terminal, options, result, [...worstLast(found).map(line), '', summary(found)].join('\n'))
     if (status === 'error') throw new OperatorError('Something is wrong.')
   })
@@ -24,10 +25,6 @@ function readSource({ env }: Terminal) {
   const { settings: file, warnings, errors } = readEnvFile(ENV_FILE)
   warnings.push(...misspeltVariables(Object.keys(env)))
   return { env, file, fileName: ENV_FILE, warnings, errors }
-}
-
-function view({ level, subject, text, advice }: Diagnosis) {
-  return { level, subject, text, advice: advice ?? null }
 }
 
 function line({ level, subject, text, advice }: Diagnosis): string {

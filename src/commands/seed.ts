@@ -55,7 +55,11 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
       unregistered = 0
       output.count(step, refused.length)
       reportProgress(step)
-      if (refused.length > 0) throw new OperatorError(refusedText(refused))
+      if (refused.length > 0) {
+        const reason =
+          'These were changed by others since the seed began, so the credentials printed for them are not valid'
+        throw new OperatorError(`${reason}: ${refused.join(', ')}. ${AGAIN}`)
+      }
       await sleep(PAUSE_MS)
       if (stopped.signal.aborted) break
     }
@@ -74,8 +78,4 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
   }
   await output.end()
   if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${AGAIN}`)
-}
-
-function refusedText(ids: string[]): string {
-  return `These were changed by others since the seed began, so the credentials printed for them are not valid: ${ids.join(', ')}. ${AGAIN}`
 }
