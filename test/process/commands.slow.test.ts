@@ -161,7 +161,7 @@ t.test('Seed: a signal ends it after a step, with a whole document, and the next
     once(child, 'exit'),
   ])
   t.equal(status, 1)
-  t.match(JSON.parse(err), { error: 'Stopped by SIGTERM. Run seed again for what is not registered yet.' })
+  t.match(JSON.parse(err), { error: 'Stopped by SIGTERM. Run seed again to register the rest.' })
   const first = JSON.parse(out)
   const second = JSON.parse((await command(t, ['seed', file, '--json'], silent)).out)
   t.equal(second.existing, first.suites.length + first.applications.length)
