@@ -104,7 +104,7 @@ t.test(
   'Settings: listeners have addresses of their own, and several workers a store that all of them see',
   async (t) => {
     const env = { HOST: '127.0.0.1', PORT: '8080', OPS_ADDRESS: '[::1]:9464' }
-    const taken = 'ADMIN_ADDRESS must not be the address of HOST and PORT: clients are there.'
+    const taken = 'ADMIN_ADDRESS must not be the address of HOST and PORT, which is for clients.'
     const wrong: [env: NodeJS.ProcessEnv, message: string | RegExp][] = [
       [{ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }, taken],
       [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, 'ADMIN_ADDRESS must not be OPS_ADDRESS.'],

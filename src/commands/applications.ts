@@ -1,10 +1,13 @@
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Administration } from '../administration/administration.ts'
 import type { ShownApplication } from '../administration/applications.ts'
+import { fields, updateSchema } from '../administration/rules.ts'
 import type { SearchFilter } from '../administration/search.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
+import type { ApplicationChanges, ApplicationField, ApplicationValues } from '../domain/application.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
+  addCommand,
   type JsonOption,
   print,
   printSecret,
@@ -12,125 +15,122 @@ import {
   say,
   show,
   type Terminal,
-  withJson,
 } from './shared/terminal.ts'
-import { number, registeredApplicationText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
+import { labelled, number, registeredApplicationText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
 
 const WITHOUT_SUITES =
-  'It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.'
+  'The application is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.'
 
-interface RegisterOptions extends CreateOption, JsonOption {
-  name: string
-  developerEmail: string
+interface RegisterOptions extends ApplicationValues, CreateOption, JsonOption {
   clientId?: string
   clientSecretFile?: string
   suite?: string[]
 }
 
-interface UpdateOptions extends JsonOption {
-  name?: string
-  developerEmail?: string
-}
-
-interface ListOptions extends Pick<SearchFilter, 'status'> {
+interface ListOptions extends Pick<SearchFilter, 'status'>, JsonOption {
   search?: string
   limit?: number
 }
 
-/** `applications …`: who may ask for tokens. */
-export function applicationsCommand(terminal: Terminal): Command {
-  const applications = new Command('applications').alias('apps').description('register and manage applications')
+const CHANGES = [
+  ['suspend', 'stop issuing tokens to an application, and make its tokens inactive', 'suspended'],
+  ['resume', 'undo suspend', 'active'],
+  ['remove', 'remove an application, its secrets and its tokens', 'removed'],
+] as const
+
+/** `applications …` */
+export function addApplications(program: Command, terminal: Terminal): void {
+  const applications = program.command('applications').alias('apps').description('register and manage applications')
   addRegister(applications, terminal)
   addUpdates(applications, terminal)
   addLists(applications, terminal)
   addApprovals(applications, terminal)
   for (const [name, description, status] of CHANGES) {
-    withJson(applications.command(name))
-      .description(description)
-      .argument('<client-id>')
-      .action(async (clientId: string, options) => {
-        await administer(terminal, ({ applications }) => applications[name](clientId))
-        await print(terminal, options, { client_id: clientId, status }, `The application ${clientId} is ${status}.`)
-      })
+    const command = addCommand(applications, `${name} <client-id>`, description)
+    command.action(async (clientId: string, options) => {
+      await administer(terminal, ({ applications }) => applications[name](clientId))
+      await print(terminal, options, { client_id: clientId, status }, `The application ${clientId} is ${status}.`)
+    })
   }
-  return applications
 }
 
-const CHANGES = [
-  ['suspend', 'issue no more tokens to an application, and make its tokens inactive', 'suspended'],
-  ['resume', 'undo suspend', 'active'],
-  ['remove', 'remove an application, its secrets and its tokens', 'removed'],
-] as const
+/** An option for each field that operators give, made from its rule: `--developer-email <email>`. */
+function fieldOptions(): Option[] {
+  return (Object.keys(updateSchema.shape) as ApplicationField[]).map((field) => {
+    const flag = field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    const description = fields[field].description?.replace(/^./, (letter) => letter.toLowerCase())
+    return new Option(`--${flag} <${flag.split('-').at(-1)}>`, description)
+  })
+}
 
 function addRegister(applications: Command, terminal: Terminal): void {
-  withJson(applications.command('register'))
-    .description('register an application and print its credentials, once')
-    .requiredOption('--name <name>', 'the name of the application')
-    .requiredOption('--developer-email <email>', 'the contact address of its developer')
-    .option('--client-id <id>', 'a client id that it has already (default: a new one)')
-    .option('--client-secret-file <file>', 'a file with a secret that it has already, - for standard input')
+  const command = addCommand(applications, 'register', 'register an application and print its credentials, once')
+  for (const option of fieldOptions()) command.addOption(option.makeOptionMandatory())
+  command
+    .option('--client-id <id>', 'the client id that it already has (default: a new one)')
+    .option('--client-secret-file <file>', 'a file with the secret that it already has, - for standard input')
     .option('--suite <id>', 'a suite to approve it for; may be repeated (default: every suite)', collect)
     .addOption(createOption())
     .action(async (options: RegisterOptions) => {
-      const { name, developerEmail, clientId, clientSecretFile, suite, create } = options
+      const { clientId, clientSecretFile, suite, create, json: _, ...values } = options
       const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(terminal, clientSecretFile)
       const registered = await administer(
         terminal,
-        ({ applications }) => applications.register({ name, developerEmail, clientId, clientSecret, suites: suite }),
+        ({ applications }) => applications.register({ ...values, clientId, clientSecret, suites: suite }),
         { create },
       )
       const { suites } = registered
-      const text = `${registeredApplicationText(registered)}\n  suites         ${suites.join(', ') || 'none'}`
-      const words = clientSecret === undefined ? `${text}\n\n${SHOWN_ONCE}` : text
+      const text = registeredApplicationText(registered, { suites: suites.join(', ') || 'none' })
       const result = { ...registeredApplicationView(registered), suites }
-      if (clientSecret === undefined) await printSecret(registered.clientId, terminal, options, result, words)
-      else await print(terminal, options, result, words)
+      if (clientSecret !== undefined) await print(terminal, options, result, text)
+      else await printSecret(registered.clientId, terminal, options, result, `${text}\n\n${SHOWN_ONCE}`)
       if (suites.length === 0) say(terminal, options, 'warning', WITHOUT_SUITES)
     })
 }
 
 function addUpdates(applications: Command, terminal: Terminal): void {
-  withJson(applications.command('update'))
-    .description('change the name or the developer email of an application, or both')
-    .argument('<client-id>')
-    .option('--name <name>', 'its new name')
-    .option('--developer-email <email>', 'the new contact address of its developer')
-    .action(async (clientId: string, options: UpdateOptions, command: Command) => {
-      const { name, developerEmail } = options
-      if (name === undefined && developerEmail === undefined) {
-        command.error('error: --name or --developer-email is required')
-      }
-      const { application, isChanged } = await administer(terminal, async ({ applications }) => ({
-        isChanged: await applications.update(clientId, { name, developerEmail }),
-        application: await applications.show(clientId),
-      }))
-      const words = `The application ${clientId} ${isChanged ? 'is updated' : 'is as it was'}.`
-      await print(terminal, options, shownApplicationView(application), words)
-    })
+  const update = addCommand(applications, 'update <client-id>', 'change the name or other fields of an application')
+  for (const option of fieldOptions()) update.addOption(option)
+  update.action(async (clientId: string, { json, ...changes }: JsonOption & ApplicationChanges) => {
+    if (Object.keys(changes).length === 0) {
+      update.error(
+        `error: ${fieldOptions()
+          .map(({ long }) => long)
+          .join(' or ')} is required`,
+      )
+    }
+    const { application, isChanged } = await administer(terminal, async ({ applications }) => ({
+      isChanged: await applications.update(clientId, changes),
+      application: await applications.show(clientId),
+    }))
+    const words = `The application ${clientId} ${isChanged ? 'is updated' : 'has these values already'}.`
+    await print(terminal, { json }, shownApplicationView(application), words)
+  })
 
-  withJson(applications.command('add-secret'))
-    .description('give an application another secret that it has already; its others stay as they are')
-    .argument('<client-id>')
+  addCommand(
+    applications,
+    'add-secret <client-id>',
+    'add a secret that an application already has; its others stay valid',
+  )
     .requiredOption('--client-secret-file <file>', 'a file with the secret, - for standard input')
     .action(async (clientId: string, options: JsonOption & { clientSecretFile: string }) => {
       const clientSecret = await readSecret(terminal, options.clientSecretFile)
       await administer(terminal, ({ applications }) => applications.addSecret(clientId, clientSecret))
       const result = { client_id: clientId, status: 'added' }
-      await print(terminal, options, result, `The secret is added to ${clientId}; its others stay as they are.`)
+      await print(terminal, options, result, `The secret is added to ${clientId}; its others stay valid.`)
     })
 }
 
 function addLists(applications: Command, terminal: Terminal): void {
-  withJson(applications.command('list'))
-    .description('list the applications')
-    .option('--search <text>', 'only those that have this text in their client id, name or developer email')
+  addCommand(applications, 'list', 'list the applications')
+    .option('--search <text>', 'only those with this text in their client id, name or developer email')
     .addOption(new Option('--status <status>', 'only those with this status').choices(['active', 'suspended']))
     .option(
       '--limit <number>',
       'only this many, the newest',
       number(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0.'),
     )
-    .action(async ({ search, status, limit, ...options }: JsonOption & ListOptions) => {
+    .action(async ({ search, status, limit, ...options }: ListOptions) => {
       const all = await administer(terminal, ({ applications }) => applications.list({ text: search, status, limit }))
       const rows = all.map((one) => [
         one.clientId,
@@ -143,26 +143,20 @@ function addLists(applications: Command, terminal: Terminal): void {
       await show(terminal, options, all.map(listedApplicationView), words)
     })
 
-  withJson(applications.command('show'))
-    .description('show one application and its secrets (never the secrets themselves)')
-    .argument('<client-id>')
-    .action(async (clientId: string, options) => {
-      const application = await administer(terminal, ({ applications }) => applications.show(clientId))
-      await show(terminal, options, shownApplicationView(application), applicationText(application))
-    })
+  const description = 'show one application and its secrets (never the secrets themselves)'
+  addCommand(applications, 'show <client-id>', description).action(async (clientId: string, options) => {
+    const application = await administer(terminal, ({ applications }) => applications.show(clientId))
+    await show(terminal, options, shownApplicationView(application), applicationText(application))
+  })
 }
 
 function addApprovals(applications: Command, terminal: Terminal): void {
-  addApproval(
-    "make an application's tokens valid at a suite",
-    'approve',
-    'approved',
-    async (applications, id, suites) => {
-      await applications.approve(id, ...suites)
-      return [`is approved for the ${suitesText(suites)}`]
-    },
-  )
-  addApproval('undo approve', 'withdraw', 'withdrawn', async (applications, id, suites) => {
+  const approve = "make an application's tokens valid at a suite"
+  addApproval('approve', approve, 'approved', async (applications, id, suites) => {
+    await applications.approve(id, ...suites)
+    return [`is approved for the ${suitesText(suites)}`]
+  })
+  addApproval('withdraw', 'undo approve', 'withdrawn', async (applications, id, suites) => {
     const withdrawn = await applications.withdraw(id, ...suites)
     const others = suites.filter((suite) => !withdrawn.includes(suite))
     return [
@@ -171,16 +165,14 @@ function addApprovals(applications: Command, terminal: Terminal): void {
     ]
   })
 
-  /** `change`: resolves to what is said of the application. */
+  /** `change` resolves to the predicates of the sentences about the application. */
   function addApproval(
-    description: string,
     name: string,
+    description: string,
     status: string,
     change: (applications: Administration['applications'], clientId: string, suites: string[]) => Promise<string[]>,
   ): void {
-    withJson(applications.command(name))
-      .description(description)
-      .argument('<client-id>')
+    addCommand(applications, `${name} <client-id>`, description)
       .requiredOption('--suite <id>', 'the suite; may be repeated', collect)
       .action(async (clientId: string, options: JsonOption & { suite: string[] }) => {
         const suites = [...new Set(options.suite)]
@@ -194,14 +186,14 @@ function addApprovals(applications: Command, terminal: Terminal): void {
 
 function applicationText(application: ShownApplication): string {
   const { suites, tokens_valid_from, last_token_at, secrets, ...rest } = shownApplicationView(application)
-  const shown = {
+  const values = {
     ...rest,
     suites: suites.join(', ') || 'none',
     tokens_valid_from: tokens_valid_from ?? 'the beginning',
     last_token_at: last_token_at ?? 'never',
   }
-  const lines = Object.entries(shown).map(([name, value]) => `${name.replaceAll('_', ' ').padEnd(18)} ${value}`)
-  return `${lines.join('\n')}\n\n${secretsTable(secrets)}`
+  const lines = Object.entries(values).map(([name, value]) => [name.replaceAll('_', ' '), value])
+  return `${labelled(Object.fromEntries(lines))}\n\n${secretsTable(secrets)}`
 }
 
 function suitesText(suites: string[]): string {
@@ -217,18 +209,13 @@ async function readSecret(terminal: Terminal, file: string): Promise<string> {
   return (await readInput(terminal, file)).replace(/\r?\n$/, '')
 }
 
-/** `tokens …`: what was issued. */
-export function tokensCommand(terminal: Terminal): Command {
-  const tokens = new Command('tokens').description("revoke an application's tokens")
-
-  withJson(tokens.command('revoke-all'))
-    .description('revoke every token that the application was issued until now')
-    .argument('<client-id>')
-    .action(async (clientId: string, options) => {
-      await administer(terminal, ({ applications }) => applications.revokeAllTokens(clientId))
-      const words = `Every token that the application ${clientId} was issued until now is revoked.`
-      await print(terminal, options, { client_id: clientId, status: 'revoked' }, words)
-    })
-
-  return tokens
+/** `tokens …` */
+export function addTokens(program: Command, terminal: Terminal): void {
+  const tokens = program.command('tokens').description("revoke an application's tokens")
+  const description = 'revoke every token that was issued to an application until now'
+  addCommand(tokens, 'revoke-all <client-id>', description).action(async (clientId: string, options) => {
+    await administer(terminal, ({ applications }) => applications.revokeAllTokens(clientId))
+    const words = `Every token that was issued to the application ${clientId} until now is revoked.`
+    await print(terminal, options, { client_id: clientId, status: 'revoked' }, words)
+  })
 }

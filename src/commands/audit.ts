@@ -1,40 +1,27 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { auditEventView } from '../administration/views.ts'
-import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
+import type { AuditEvent, AuditFilter, PublicFields } from '../domain/audit-event.ts'
 import { administer } from './shared/administer.ts'
-import { type JsonOption, show, type Terminal, withJson } from './shared/terminal.ts'
+import { addCommand, type JsonOption, show, type Terminal } from './shared/terminal.ts'
 import { moment, number, table } from './shared/text.ts'
 
-interface ListOptions extends JsonOption {
-  since?: number
-  actor?: string
-  subject?: string
-  limit: number
-}
+/** `audit …` */
+export function addAudit(program: Command, terminal: Terminal): void {
+  const audit = program.command('audit').description('see who changed what')
+  const description =
+    'list the changes by operators, newest first: who, what, to whom, from where, and the values before'
+  const since = 'only those since then: 2026-11-22, 2026-11-22T06:30Z, or how long ago: 24h, 7d'
 
-/** `audit …`: shows the audit trail. */
-export function auditCommand(terminal: Terminal): Command {
-  const audit = new Command('audit').description('see who changed what')
-
-  withJson(audit.command('list'))
-    .description(
-      'list the changes of operators, newest first: who, what, to whom, from where, and what was there before',
-    )
-    .option(
-      '--since <when>',
-      'only those since then: 2026-11-22, 2026-11-22T06:30Z, or how long ago: 24h, 7d',
-      (text) => moment(text),
-    )
-    .option('--actor <name>', 'only those of this operator')
+  addCommand(audit, 'list', description)
+    .option('--since <when>', since, (text) => moment(text))
+    .option('--actor <name>', 'only those by this operator')
     .option('--subject <id>', 'only those of this client id, suite or operator')
     .option('--limit <count>', 'at most this many', limit, 100)
-    .action(async (options: ListOptions) => {
+    .action(async (options: JsonOption & AuditFilter) => {
       const events = await administer(terminal, ({ listAuditEvents }) => listAuditEvents(options))
       const words = table(['at', 'actor', 'origin', 'action', 'subject', 'what'], events.map(toRow))
       await show(terminal, options, events.map(auditEventView), words)
     })
-
-  return audit
 }
 
 const limit = number(/^[1-9]\d{0,4}$/, 'It must be a number from 1 to 99999.')
@@ -58,7 +45,7 @@ function whatChanged({ before, after }: AuditEvent): string {
     .join('; ')
 }
 
-/** For a subject that was added or removed: its name, or the role of an operator, whose name is the subject already. */
+/** The name of an added or removed subject; of an operator the role, because the subject is the name. */
 function summary({ name, role }: PublicFields): string {
   return role === undefined ? `name: ${name}` : `role: ${role}`
 }
@@ -70,7 +57,7 @@ function listChanges(old: readonly unknown[], now: readonly unknown[]): string {
   return [...changed, ...[...removed].map((name) => `-${name}`), ...[...added].map((name) => `+${name}`)].join(', ')
 }
 
-/** An entry is the id of a suite, an object with an id (secret, key, session), or a login link, which has only its expiry. */
+/** The name of an entry: the id of a suite, an object with an id (secret, key, session), or a login link without one. */
 function nameOf(entry: unknown): unknown {
   if (typeof entry !== 'object') return entry
   const { id, ends_at } = entry as { id?: unknown; ends_at?: unknown }

@@ -1,22 +1,21 @@
 import { isIPv6 } from 'node:net'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
-import type { AdminPlace, Config } from '../config.ts'
+import type { Config } from '../config.ts'
 import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { administer, readCommandConfig } from './shared/administer.ts'
-import { type JsonOption, printOnce, type Terminal, withJson } from './shared/terminal.ts'
+import { addCommand, type JsonOption, print, type Terminal } from './shared/terminal.ts'
 
 /** Local port of the SSH tunnel to a Unix socket. */
 const FORWARDED_PORT = 8081
 
-/** Where a browser on this machine needs no forwarding. */
+/** Hosts that a browser on this machine reaches without forwarding. */
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1']
 
-/** `console [NAME]`: prints a one-time login link. */
-export function consoleCommand(terminal: Terminal): Command {
-  return withJson(new Command('console'))
-    .description('print a one-time login link to the console')
+/** `console [NAME]` */
+export function addConsole(program: Command, terminal: Terminal): void {
+  addCommand(program, 'console', 'print a one-time login link to the console')
     .argument('[name]', 'the name of the operator; optional if there is only one')
     .action(async (given: string | undefined, options: JsonOption) => {
       const { base, forward, worksHere } = accessOf(readCommandConfig(terminal))
@@ -42,11 +41,10 @@ export function consoleCommand(terminal: Terminal): Command {
         )
       }
       const result = { operator: name, url, ends_at: end, forward: forward ?? null }
-      await printOnce('The link is lost: make another one.', terminal, options, result, words.join('\n'))
+      await print(terminal, options, result, words.join('\n'), 'The link is lost: make another one.')
     })
 }
 
-/** How a browser reaches the console. */
 interface ConsoleAccess {
   base: string
   /** The command that forwards a port from the browser's machine. Undefined: not needed. */
@@ -55,24 +53,20 @@ interface ConsoleAccess {
   worksHere: boolean
 }
 
+/**
+ * Without a proxy the link has an address rather than `localhost` (RFC 8252 §8.3): that name resolves to two, and another user of
+ * the machine could listen on the second.
+ */
 function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL }: Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL'>): ConsoleAccess {
   if (!place) {
     throw new OperatorError(
-      'There is no console: set ADMIN_ADDRESS, to 127.0.0.1:8081 for example, for the server and for this command.',
+      'There is no console: set ADMIN_ADDRESS, for example to 127.0.0.1:8081, for the server and for this command.',
     )
   }
-  return ADMIN_URL === undefined ? localAccess(place) : { base: ADMIN_URL, worksHere: true }
-}
-
-/**
- * Without a proxy. The link has the address itself rather than `localhost` (RFC 8252 §8.3): another user of the machine could
- * listen on the other address that this name resolves to.
- */
-function localAccess(place: AdminPlace): ConsoleAccess {
+  if (ADMIN_URL !== undefined) return { base: ADMIN_URL, worksHere: true }
   if ('socket' in place) return forwarded(FORWARDED_PORT, place.socket)
   const { port } = place
-  if (port === 0)
-    throw new OperatorError('ADMIN_ADDRESS has the port 0: the address is in the line "ready" of the log.')
+  if (port === 0) throw new OperatorError('ADMIN_ADDRESS has port 0: the line "ready" of the log has the address.')
   const loopback = isIPv6(place.host) ? '::1' : '127.0.0.1'
   const host = isWildcard(place.host) ? loopback : place.host
   const address = `${hostInUrl(host)}:${port}`
@@ -87,6 +81,6 @@ function forwarded(port: number, target: string): ConsoleAccess {
 function onlyOperator(operators: readonly { name: string }[]): string {
   const [first, second] = operators
   if (!first) throw new OperatorError('There is no operator yet: "operators add NAME --role admin" adds one.')
-  if (second) throw new OperatorError(`Name one of them: ${operators.map(({ name }) => name).join(', ')}.`)
+  if (second) throw new OperatorError(`Name one of the operators: ${operators.map(({ name }) => name).join(', ')}.`)
   return first.name
 }

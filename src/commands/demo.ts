@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { Command } from 'commander'
+import type { Command } from 'commander'
+import { readConfig } from '../config.ts'
 import { commandAuthor } from './shared/administer.ts'
 import type { Terminal } from './shared/terminal.ts'
 
@@ -8,17 +9,16 @@ const HOST = '127.0.0.1'
 const FIRST_PORT = 8080
 const FIRST_ADMIN_PORT = 8081
 
-/** Short, so that a new token shows up in the console at once. Cheap enough with a store in memory. */
+/** Short, so that new tokens show up in the console at once. Cheap with a store in memory. */
 const USAGE_INTERVAL_MS = 1000
 
 /** `token-server console` cannot reach a store in memory. */
 const HOW_TO_SIGN_IN = 'Press Enter in the terminal where the demo runs, and open the link that it prints.'
 
-/** `demo`: a server to try things on. Its store is in memory and gone with it; it listens on this machine only. */
-export function demoCommand(terminal: Terminal): Command {
-  return new Command('demo')
-    .description('run a throw-away server with its console, on this machine only')
-    .action(() => demo(terminal))
+/** `demo`: a server with a store in memory, which listens on this machine only. */
+export function addDemo(program: Command, terminal: Terminal): void {
+  const command = program.command('demo').description('run a throw-away server with its console, on this machine only')
+  command.action(() => demo(terminal))
 }
 
 async function demo(terminal: Terminal): Promise<void> {
@@ -30,40 +30,31 @@ async function demo(terminal: Terminal): Promise<void> {
 
   // Log lines would push the login link off the screen; the console shows what happens.
   const telemetry = await createTelemetry('error', { isTTY: terminal.stdout.isTTY === true, counts: true })
-  const database = { kind: 'sqlite', file: ':memory:' } as const
-  const store = await openStore(database, { lockTimeout: 0 })
+  const port = await firstFree(FIRST_PORT)
+  const adminPort = await firstFree(Math.max(FIRST_ADMIN_PORT, port + 1))
+  const address = `http://${HOST}:${port}`
+  const config = readConfig({
+    PORT: String(port),
+    PUBLIC_URL: address,
+    ADMIN_ADDRESS: `${HOST}:${adminPort}`,
+    DATABASE_URL: 'sqlite::memory:',
+    CONNECTION_LIMIT: 'off',
+  })
+  const store = await openStore(config.DATABASE_URL, { lockTimeout: 0 })
   const { observe } = telemetry
   const administration = createAdministration({ store, now: Date.now, observe, author: commandAuthor() })
   const world = await createDemoWorld(administration)
 
-  const port = await firstFree(FIRST_PORT)
-  const adminPort = await firstFree(Math.max(FIRST_ADMIN_PORT, port + 1))
-  const address = `http://${HOST}:${port}`
-  const console = `http://${HOST}:${adminPort}`
-  await run(async () => store, telemetry, {
-    HOST,
-    PORT: port,
-    TRUST_PROXY: false,
-    CONNECTION_LIMIT: Infinity,
-    FAILURE_LIMIT: true,
-    TOKEN_QUOTA: Infinity,
-    PUBLIC_URL: address,
-    DOCS_URL: undefined,
-    OPS_ADDRESS: undefined,
-    ADMIN_ADDRESS: { host: HOST, port: adminPort },
-    ADMIN_URL: undefined,
-    DATABASE_URL: database,
-    usageInterval: USAGE_INTERVAL_MS,
-    howToSignIn: HOW_TO_SIGN_IN,
-  })
-  const link = () => makeLink(administration, console)
-  terminal.stdout.write(explain({ address, link: await link(), ...world, isTTY: terminal.stdin.isTTY === true }))
+  const options = { ...config, usageInterval: USAGE_INTERVAL_MS, howToSignIn: HOW_TO_SIGN_IN }
+  await run(async () => store, telemetry, options)
+  const link = () => makeLink(administration, `http://${HOST}:${adminPort}`)
+  terminal.stdout.write(explain(address, await link(), world.application, terminal.stdin))
   process.once('exit', () => terminal.stdout.write('\nStopped. Everything in the demo is gone.\n'))
-  void makeTraffic(address, world)
+  void makeTraffic(address, world.partners)
   void printLinkOnEnter(terminal, link)
 }
 
-/** The first port from this one on that nobody listens on. */
+/** The first free port, starting at this one. */
 async function firstFree(port: number): Promise<number> {
   const probe = createServer().listen(port, HOST)
   const isFree = await once(probe, 'listening').then(

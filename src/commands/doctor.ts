@@ -1,45 +1,30 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
 import type { Diagnosis, Level } from '../doctor/finding.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { VERSION } from '../version.ts'
-import { ENV_FILE, misspeltSettings, misspeltVariables, scanEnvFile } from './shared/env-file.ts'
-import { type JsonOption, show, type Terminal, withJson } from './shared/terminal.ts'
+import { ENV_FILE, misspeltVariables, readEnvFile } from './shared/env-file.ts'
+import { addCommand, type JsonOption, show, type Terminal } from './shared/terminal.ts'
 
-/** `doctor`: whether all is well. It reads `.env` itself, for what is wrong there is a finding, too. */
-export function doctorCommand(terminal: Terminal): Command {
-  return withJson(new Command('doctor'))
-    .description('look at settings, files, store and server, say what is wrong, and change nothing')
-    .action(async (options: JsonOption) => {
-      const { diagnose } = await import('../doctor/doctor.ts')
-      const { worst, worstLast } = await import('../doctor/finding.ts')
-      const found = await diagnose(readSource(terminal), Date.now)
-      const status = worst(found)
-      const result = { status, version: VERSION, checked_at: timestamp(Date.now()), findings: found.map(view) }
-      await show(terminal, options, result, [...worstLast(found).map(line), '', summary(found)].join('\n'))
-      if (status === 'error') throw new OperatorError('Something is wrong.')
-    })
+/** `doctor`. It reads `.env` itself, and reports its errors as findings. */
+export function addDoctor(program: Command, terminal: Terminal): void {
+  const description = 'check settings, files, store and server, and report problems; changes nothing'
+  addCommand(program, 'doctor', description).action(async (options: JsonOption) => {
+    const { diagnose } = await import('../doctor/doctor.ts')
+    const { worst, worstLast } = await import('../doctor/finding.ts')
+    const found = await diagnose(readSource(terminal), Date.now)
+    const status = worst(found)
+    const findings = found.map(({ level, subject, text, advice = null }) => ({ level, subject, text, advice }))
+    const result = { status, version: VERSION, checked_at: timestamp(Date.now()), findings }
+    await show(terminal, options, result, [...worstLast(found).map(line), '', summary(found)].join('\n'))
+    if (status === 'error') throw new OperatorError('Something is wrong.')
+  })
 }
 
 function readSource({ env }: Terminal) {
-  const variables = misspeltVariables(Object.keys(env))
-  try {
-    const { settings: file, warnings, errors } = scanEnvFile(ENV_FILE)
-    return {
-      env,
-      file,
-      fileName: ENV_FILE,
-      warnings: [...warnings, ...misspeltSettings(Object.keys(file)), ...variables],
-      errors: errors.map((text) => `${text} What is found besides goes by the other lines.`),
-    }
-  } catch (error) {
-    const text = `${(error as Error).message} What is found besides goes by the environment and the defaults alone.`
-    return { env, file: {}, fileName: ENV_FILE, warnings: variables, errors: [text] }
-  }
-}
-
-function view({ level, subject, text, advice }: Diagnosis) {
-  return { level, subject, text, advice: advice ?? null }
+  const { settings: file, warnings, errors } = readEnvFile(ENV_FILE)
+  warnings.push(...misspeltVariables(Object.keys(env)))
+  return { env, file, fileName: ENV_FILE, warnings, errors }
 }
 
 function line({ level, subject, text, advice }: Diagnosis): string {

@@ -1,43 +1,48 @@
 import { Command } from 'commander'
 import { VERSION } from '../version.ts'
-import { applicationsCommand, tokensCommand } from './applications.ts'
-import { auditCommand } from './audit.ts'
-import { backupCommand, restoreCommand } from './backup.ts'
-import { consoleCommand } from './console.ts'
-import { demoCommand } from './demo.ts'
-import { doctorCommand } from './doctor.ts'
-import { operatorsCommand } from './operators.ts'
-import { secretsCommand } from './secrets.ts'
-import { seedCommand } from './seed.ts'
-import { healthcheckCommand, migrateCommand, serveCommand, versionCommand } from './server.ts'
+import { addApplications, addTokens } from './applications.ts'
+import { addAudit } from './audit.ts'
+import { addBackup, addRestore } from './backup.ts'
+import { addConsole } from './console.ts'
+import { addDemo } from './demo.ts'
+import { addDoctor } from './doctor.ts'
+import { addOperators } from './operators.ts'
+import { addSecrets } from './secrets.ts'
+import { addSeed } from './seed.ts'
+import { addHealthcheck, addMigrate, addServe, addVersion } from './server.ts'
 import { runCommand } from './shared/process.ts'
 import type { Terminal } from './shared/terminal.ts'
-import { storeCommand } from './store.ts'
-import { suitesCommand } from './suites.ts'
-import { whyCommand } from './why.ts'
+import { addStore } from './store.ts'
+import { addSuites } from './suites.ts'
+import { addWhy } from './why.ts'
 
-/** The command line. Resolves to the exit status; after `serve` and `demo` the process lives on. */
+/** In the order of the help. */
+const COMMANDS = [
+  addServe,
+  addMigrate,
+  addSeed,
+  addApplications,
+  addSuites,
+  addSecrets,
+  addTokens,
+  addWhy,
+  addAudit,
+  addOperators,
+  addConsole,
+  addBackup,
+  addRestore,
+  addStore,
+  addDoctor,
+  addHealthcheck,
+  addDemo,
+  addVersion,
+]
+
+/** Runs a command line. Resolves to the exit status; `serve` and `demo` go on after that. */
 export async function main(args: string[], terminal: Terminal): Promise<number> {
   const program = new Command('token-server')
     .description('An OAuth 2.0 token server for machine-to-machine clients.')
     .version(VERSION)
-    .addCommand(serveCommand(terminal))
-    .addCommand(migrateCommand(terminal))
-    .addCommand(seedCommand(terminal))
-    .addCommand(applicationsCommand(terminal))
-    .addCommand(suitesCommand(terminal))
-    .addCommand(secretsCommand(terminal))
-    .addCommand(tokensCommand(terminal))
-    .addCommand(whyCommand(terminal))
-    .addCommand(auditCommand(terminal))
-    .addCommand(operatorsCommand(terminal))
-    .addCommand(consoleCommand(terminal))
-    .addCommand(backupCommand(terminal))
-    .addCommand(restoreCommand(terminal))
-    .addCommand(storeCommand(terminal))
-    .addCommand(doctorCommand(terminal))
-    .addCommand(healthcheckCommand(terminal))
-    .addCommand(demoCommand(terminal))
-    .addCommand(versionCommand(terminal))
+  for (const add of COMMANDS) add(program, terminal)
   return runCommand(program, args, terminal)
 }

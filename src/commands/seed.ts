@@ -1,31 +1,28 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { Administration } from '../administration/administration.ts'
 import { parseSeedFile, type SeedPlan } from '../administration/seed-plan.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { createSeedOutput, createSeedProgress, printPlan, warnOfPlan } from './seed-output.ts'
 import { administer } from './shared/administer.ts'
-import { type JsonOption, OutputFailed, readInput, say, type Terminal, withJson } from './shared/terminal.ts'
+import { addCommand, type JsonOption, OutputFailed, readInput, say, type Terminal } from './shared/terminal.ts'
 
-/** A server beside gets its turns between two steps. */
+/** Between two steps, so that a running server can write. */
 const PAUSE_MS = 5
 
-const AGAIN = 'Run seed again for what is not registered yet.'
-const NOT_REGISTERED = 'What could not be printed is not registered.'
+const AGAIN = 'Run seed again to register the rest.'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** `seed FILE`: registers the suites and applications of a file that are missing. */
-export function seedCommand(terminal: Terminal): Command {
-  return withJson(new Command('seed'))
-    .description(
-      'register the suites and applications of a JSON file that are missing, and print their credentials, once',
-    )
+/** `seed FILE` */
+export function addSeed(program: Command, terminal: Terminal): void {
+  const description = 'register the missing suites and applications of a JSON file, and print their credentials, once'
+  addCommand(program, 'seed', description)
     .argument('<file>', 'the file, - for standard input')
-    .option('--dry-run', 'say what would be done, and change nothing')
+    .option('--dry-run', 'print what would be done, and change nothing')
     .action(async (file: string, options: JsonOption & { dryRun?: boolean }) => {
-      // For the hashes of imported secrets. It holds if nothing has used the pool yet; 4 is what it has by default.
+      // The pool hashes imported secrets. Its size can be set only before its first use; the default is 4.
       process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()))
       const seeds = parseSeedFile(file, await readInput(terminal, file))
       const action = async ({ seed }: Administration) => {
@@ -39,16 +36,16 @@ export function seedCommand(terminal: Terminal): Command {
 }
 
 /**
- * Shows each step, and registers it when that is written: so whatever ends a run, everything that is registered was shown. A
- * signal ends it after a step. If something that was shown may not be registered, the error or a warning before it says so.
+ * Prints the credentials of each step before it registers them: however a run ends, all credentials of what is registered were
+ * shown. A signal ends it after a step. A warning or error names credentials that were shown but may not be registered.
  */
 async function carryOut(terminal: Terminal, options: JsonOption, seed: Administration['seed'], plan: SeedPlan) {
   const stopped = new AbortController()
   const stop = (signal: string) => stopped.abort(signal)
   for (const signal of SIGNALS) process.once(signal, stop)
   const output = createSeedOutput(terminal, options, plan)
-  const tellProgress = createSeedProgress(terminal, options, plan)
-  /** How many were shown and may not be registered. */
+  const reportProgress = createSeedProgress(terminal, options, plan)
+  /** The number of entries that were shown and may not be registered. */
   let unregistered = 0
   try {
     for await (const step of seed.steps(plan)) {
@@ -57,17 +54,22 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
       const refused = await step.register()
       unregistered = 0
       output.count(step, refused.length)
-      tellProgress(step)
-      if (refused.length > 0) throw new OperatorError(refusedText(refused))
+      reportProgress(step)
+      if (refused.length > 0) {
+        const reason =
+          'These were changed by others since the seed began, so the credentials printed for them are not valid'
+        throw new OperatorError(`${reason}: ${refused.join(', ')}. ${AGAIN}`)
+      }
       await sleep(PAUSE_MS)
       if (stopped.signal.aborted) break
     }
   } catch (error) {
     if (error instanceof OutputFailed) {
-      throw new OperatorError(`${error.message} ${NOT_REGISTERED} ${AGAIN}`, { cause: error })
+      const text = `${error.message} Entries that could not be printed are not registered. ${AGAIN}`
+      throw new OperatorError(text, { cause: error })
     }
     if (unregistered > 0) {
-      say(terminal, options, 'warning', `The credentials printed last (${unregistered}) may not be valid. ${AGAIN}`)
+      say(terminal, options, 'warning', `The last ${unregistered} credentials printed may not be valid. ${AGAIN}`)
     }
     await output.end()
     throw error
@@ -76,8 +78,4 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
   }
   await output.end()
   if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${AGAIN}`)
-}
-
-function refusedText(ids: string[]): string {
-  return `Others have changed these since the seed began, so the credentials printed for them are not valid: ${ids.join(', ')}. ${AGAIN}`
 }

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { ago } from '../administration/age.ts'
 import type { ApplicationInTrouble } from '../administration/remedies.ts'
 import { diagnosisText, explanationView, secretView, timestamp } from '../administration/views.ts'
@@ -6,36 +6,30 @@ import type { Explanation } from '../administration/why.ts'
 import type { Finding } from '../doctor/finding.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { administer, readCommandConfig } from './shared/administer.ts'
-import { show, type Terminal, withJson } from './shared/terminal.ts'
-import { secretsTable, table } from './shared/text.ts'
+import { addCommand, show, type Terminal } from './shared/terminal.ts'
+import { labelled, secretsTable, table } from './shared/text.ts'
 
-/** `why`: what is wrong with a client, for whoever has its developer on the phone. */
-export function whyCommand(terminal: Terminal): Command {
-  return withJson(new Command('why'))
-    .description('say why a client is refused, and what to do')
-    .argument('<client-id>', 'as the partner tells it')
+/** `why CLIENT_ID` */
+export function addWhy(program: Command, terminal: Terminal): void {
+  addCommand(program, 'why', 'explain why a client is refused, and what to do')
+    .argument('<client-id>', 'as the partner gives it')
     .action(async (clientId: string, options) => {
-      const { examineServer } = await import('../doctor/listeners.ts')
+      const { checkServer } = await import('../doctor/listeners.ts')
       const config = readCommandConfig(terminal)
       const [explanation, [server]] = await Promise.all([
         administer(terminal, ({ why }) => why(clientId)),
-        examineServer(config) as Promise<[Finding]>,
+        checkServer(config) as Promise<[Finding]>,
       ])
-      const result = { ...explanationView(explanation), server: serverView(server) }
-      const text = explanationText(explanation, Date.now())
-      await show(terminal, options, result, [...serverText(server), text].join('\n\n'))
+      const { level, text } = server
+      // A note: the address of the server is not known.
+      const is_ready = level === 'note' ? null : level === 'ok'
+      const result = { ...explanationView(explanation), server: { is_ready, text } }
+      const parts = [explanationText(explanation, Date.now())]
+      if (level === 'error') {
+        parts.unshift(`${text} If partners should be served there, this is the reason: run "token-server doctor".`)
+      }
+      await show(terminal, options, result, parts.join('\n\n'))
     })
-}
-
-/** Whether the server of these settings is ready; null: its address is not known. */
-function serverView({ level, text }: Finding) {
-  return { is_ready: level === 'note' ? null : level === 'ok', text }
-}
-
-/** What is wrong with the server, which no refusal tells. */
-function serverText({ level, text }: Finding): string[] {
-  if (level !== 'error') return []
-  return [`${text} If partners are to be served there, that is why they are not: run "token-server doctor".`]
 }
 
 function explanationText(explanation: Explanation, now: number): string {
@@ -45,7 +39,7 @@ function explanationText(explanation: Explanation, now: number): string {
   if (client) {
     if (application) parts.push(applicationText(application, now))
     parts.push(secretsTable(client.secrets.map(secretView), 'not yet'))
-    parts.push(refusals.length > 0 ? refusalsTable(refusals, now) : 'No refusal of it is known.')
+    parts.push(refusals.length > 0 ? refusalsTable(refusals, now) : 'No refusals are known.')
     parts.push('Refusals show up after 5 seconds, tokens and uses of secrets after a minute.')
   }
   if (similarRefusals.length > 0) {
@@ -60,22 +54,20 @@ function explanationText(explanation: Explanation, now: number): string {
 
 function applicationText(application: ApplicationInTrouble, now: number): string {
   const { clientId, name, developerEmail, status, suites, lastTokenAt, tokensThisHour, refusedThisHour } = application
-  const lines = {
+  return labelled({
     'client id': clientId,
     name: `${name} (${developerEmail})`,
     status,
     suites: suites.join(', ') || 'none',
     'last token': lastTokenAt === undefined ? 'none yet' : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}`,
     'tokens this hour': `${tokensThisHour}${refusedThisHour > 0 ? `, and ${refusedThisHour} refused by the quota` : ''}`,
-  }
-  return Object.entries(lines)
-    .map(([label, value]) => `${label.padEnd(18)} ${value}`)
-    .join('\n')
+  })
 }
 
 function refusalsTable(refusals: readonly RefusalCount[], now: number, { withClient = false } = {}): string {
   const heading = ['last refused', 'times', 'reason', 'endpoint', 'suite', 'address', 'request id']
   const rows = refusals.map((refusal) => [
+    ...(withClient ? [refusal.clientId] : []),
     ago(refusal.lastAt, now),
     String(refusal.count),
     refusal.reason,
@@ -84,9 +76,5 @@ function refusalsTable(refusals: readonly RefusalCount[], now: number, { withCli
     refusal.remoteAddress,
     refusal.requestId ?? '-',
   ])
-  if (!withClient) return table(heading, rows)
-  return table(
-    ['client id', ...heading],
-    rows.map((row, at) => [(refusals[at] as RefusalCount).clientId, ...row]),
-  )
+  return table(withClient ? ['client id', ...heading] : heading, rows)
 }

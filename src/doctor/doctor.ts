@@ -1,68 +1,47 @@
+import { parseSettings } from '../config.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import type { Clock } from '../domain/time.ts'
-import { examinePassword, examineSocketFolder } from './access.ts'
-import { examineFiles, examineLostDatabase } from './files.ts'
-import { type Check, type Diagnosis, examine } from './finding.ts'
-import { examineAdminListener, examineOps, examineServer } from './listeners.ts'
-import { examineClock, examineDisk, examineLimits, examineProgram } from './machine.ts'
-import {
-  examineCombinations,
-  examineSettings,
-  type ReadSettings,
-  readSettings,
-  type SettingsSource,
-} from './settings.ts'
-import { examinePrevious, examineStore } from './store.ts'
+import { checkPassword, checkSocketFolder } from './access.ts'
+import { checkFiles, checkLostDatabase } from './files.ts'
+import { type Check, type Diagnosis, runAll } from './finding.ts'
+import { checkAdminListener, checkOpsListener, checkServer } from './listeners.ts'
+import { checkClock, checkDisk, checkLimits, checkProgram } from './machine.ts'
+import { checkCombinations, checkSettings, isWrong, type SettingsSource } from './settings.ts'
+import { checkPrevious, checkStore } from './store.ts'
 
-/** Looks at everything that can be looked at from outside, and changes nothing. Resolves to what was found. */
+/** Checks everything that can be seen from outside, and changes nothing. */
 export async function diagnose(source: SettingsSource, now: Clock): Promise<Diagnosis[]> {
-  const read = readSettings(source)
-  const [before, store, after] = await Promise.all([
-    examine(checksBefore(source, read, now)),
-    isStoreKnown(read) ? examineStore(read.config.DATABASE_URL, now, read.config) : [],
-    examine(checksAfter(read, now)),
-  ])
-  return withoutRepeats([...before, ...store, ...after])
-}
-
-/** What stops several checks is said once. */
-function withoutRepeats(found: Diagnosis[]): Diagnosis[] {
-  return found.filter(({ text }, at) => found.findIndex((one) => one.text === text) === at)
-}
-
-function isStoreKnown({ config, wrong }: ReadSettings): boolean {
-  return !wrong.includes('DATABASE_URL') && !isInMemory(config.DATABASE_URL)
-}
-
-function checksBefore(source: SettingsSource, read: ReadSettings, now: Clock): Check[] {
-  const { DATABASE_URL: location } = read.config
-  const ofSettings: Check[] = [
-    ['settings', () => examineSettings(source, read)],
-    ['settings', () => examineCombinations(source, read)],
-    ['program', examineProgram],
-    ['limits', () => examineLimits()],
-    ['clock', () => examineClock(now())],
+  const parsed = parseSettings({ ...source.file, ...source.env })
+  const { config, problems } = parsed
+  const { DATABASE_URL: location, PREVIOUS_DATABASE_URL, OPS_ADDRESS, ADMIN_ADDRESS } = config
+  const isStoreKnown = !isWrong(problems, 'DATABASE_URL') && !isInMemory(location)
+  const before: Check[] = [
+    ['settings', () => checkSettings(source, parsed)],
+    ['settings', () => checkCombinations(source, parsed)],
+    ['program', checkProgram],
+    ['limits', () => checkLimits()],
+    ['clock', () => checkClock(now())],
   ]
-  if (!isStoreKnown(read)) return ofSettings
-  if (location.kind === 'postgres') return [...ofSettings, ['password', () => examinePassword(location)]]
-  return [...ofSettings, ['files', () => examineFiles(location)], ['disk', () => examineDisk(location)]]
-}
-
-function checksAfter(read: ReadSettings, now: Clock): Check[] {
-  const { config, wrong } = read
-  const { DATABASE_URL, PREVIOUS_DATABASE_URL, OPS_ADDRESS, ADMIN_ADDRESS } = config
-  const checks: Check[] = []
-  if (PREVIOUS_DATABASE_URL) checks.push(['previous', () => examinePrevious(PREVIOUS_DATABASE_URL, now)])
-  if (!wrong.includes('HOST') && !wrong.includes('PORT')) {
-    checks.push(['server', () => examineServer(config)])
-    if (DATABASE_URL.kind === 'sqlite' && isStoreKnown(read)) {
-      checks.push(['server', () => examineLostDatabase(DATABASE_URL, config)])
-    }
+  const after: Check[] = []
+  if (isStoreKnown && location.kind === 'postgres') before.push(['password', () => checkPassword(location)])
+  if (isStoreKnown && location.kind === 'sqlite') {
+    before.push(['files', () => checkFiles(location)], ['disk', () => checkDisk(location)])
+  }
+  if (PREVIOUS_DATABASE_URL) after.push(['previous', () => checkPrevious(PREVIOUS_DATABASE_URL, now)])
+  if (!isWrong(problems, 'HOST') && !isWrong(problems, 'PORT')) {
+    after.push(['server', () => checkServer(config)])
+    if (isStoreKnown && location.kind === 'sqlite') after.push(['server', () => checkLostDatabase(location, config)])
   }
   if (ADMIN_ADDRESS && 'socket' in ADMIN_ADDRESS) {
-    checks.push(['admin', () => examineSocketFolder(ADMIN_ADDRESS.socket)])
+    after.push(['admin', () => checkSocketFolder(ADMIN_ADDRESS.socket)])
   }
-  if (ADMIN_ADDRESS) checks.push(['admin', () => examineAdminListener(ADMIN_ADDRESS)])
-  if (OPS_ADDRESS) checks.push(['ops', () => examineOps(OPS_ADDRESS)])
-  return checks
+  if (ADMIN_ADDRESS) after.push(['admin', () => checkAdminListener(ADMIN_ADDRESS)])
+  if (OPS_ADDRESS) after.push(['ops', () => checkOpsListener(OPS_ADDRESS)])
+  const found = await Promise.all([
+    runAll(before),
+    isStoreKnown ? checkStore(location, now, config) : [],
+    runAll(after),
+  ])
+  // A cause that several checks report is shown once.
+  return found.flat().filter(({ text }, at, all) => all.findIndex((one) => one.text === text) === at)
 }

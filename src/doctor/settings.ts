@@ -1,71 +1,42 @@
 import { availableParallelism } from 'node:os'
-import { type Config, readConfig, settings } from '../config.ts'
+import { type Config, type parseSettings, settings } from '../config.ts'
 import { isLocalHost, isWildcard } from '../domain/address.ts'
 import { isInMemory } from '../domain/database-location.ts'
-import type { OperatorError } from '../domain/operator-error.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
 
-/** The settings as far as they can be read. */
-export interface ReadSettings {
-  /** Those that are wrong have their defaults here. */
-  config: Config
-  /** The names of those that are wrong. */
-  wrong: string[]
-  /** What is wrong, a sentence each that begins with a name. */
-  problems: string[]
-}
-
+/** Where settings come from. */
 export interface SettingsSource {
-  /** The environment of the process. */
   env: NodeJS.ProcessEnv
-  /** What the file has, which counts where the environment has nothing; and its name. */
+  /** The entries of `.env`, which apply if the environment has none. */
   file: NodeJS.Dict<string>
   fileName: string
-  /** Sentences about what may not be meant, and about what cannot be read. */
+  /** Sentences about probable mistakes in the names and in the file. */
   warnings: string[]
+  /** Sentences about what cannot be read of the file. */
   errors: string[]
 }
 
-/** Reads the settings; in the place of each that is wrong its default. */
-export function readSettings({ env, file }: Pick<SettingsSource, 'env' | 'file'>): ReadSettings {
-  const rest = { ...file, ...env }
-  const problems: string[] = []
-  // Rules on two settings are looked at where each of them is right.
-  for (let round = 0; round < 2; round++) {
-    const found = problemsOf(rest)
-    problems.push(...found)
-    for (const problem of found) delete rest[nameIn(problem)]
-  }
-  return { config: readConfig(rest), wrong: problems.map(nameIn), problems }
-}
+export type ParsedSettings = ReturnType<typeof parseSettings>
 
-function problemsOf(env: NodeJS.ProcessEnv): string[] {
-  try {
-    readConfig(env)
-    return []
-  } catch (error) {
-    return (error as OperatorError).message.split('\n')
-  }
-}
-
-/** The name that a problem begins with. */
-function nameIn(problem: string): string {
-  return problem.split(' ')[0] as string
-}
-
-/** Every setting with its value and where that comes from; and what is wrong with them. */
-export function examineSettings(source: SettingsSource, { wrong, problems }: ReadSettings): Finding[] {
-  const names = Object.keys(settings) as (keyof typeof settings)[]
+/** Reports every setting with its value and origin, and every problem. */
+export function checkSettings(source: SettingsSource, { problems }: ParsedSettings): Finding[] {
+  const names = Object.keys(settings) as (keyof Config)[]
   return [
-    ...source.errors.map((text) => error(text, 'The server does not start with it.')),
-    ...problems.map((text) => error(text, `Its value comes from: ${originOf(source, nameIn(text))}.`)),
-    ...names.filter((name) => !wrong.includes(name)).map((name) => ok(settingText(source, name))),
+    ...source.errors.map((text) =>
+      error(text, 'The server does not start until this is fixed. The other findings ignore it.'),
+    ),
+    ...problems.map(({ name, text }) => error(text, `The value comes from: ${originOf(source, name)}.`)),
+    ...names.filter((name) => !isWrong(problems, name)).map((name) => ok(settingText(source, name))),
     ...source.warnings.map((text) => warning(text)),
     ...unknownEntries(source),
   ]
 }
 
-function settingText(source: SettingsSource, name: keyof typeof settings): string {
+export function isWrong(problems: ParsedSettings['problems'], name: keyof Config): boolean {
+  return problems.some((problem) => problem.name === name)
+}
+
+function settingText(source: SettingsSource, name: keyof Config): string {
   const value = source.env[name] ?? source.file[name] ?? settings[name].default
   return `${name} is ${withoutPassword(value)} (${originOf(source, name)})`
 }
@@ -75,96 +46,71 @@ function originOf({ env, file, fileName }: SettingsSource, name: string): string
   return file[name] !== undefined ? fileName : 'default'
 }
 
-/** The password in the address of a PostgreSQL database. */
+/** Hides the password in the address of a PostgreSQL database. */
 function withoutPassword(value: string): string {
   return value.replace(/^(postgres(?:ql)?:\/\/[^:@/?#]+):[^@/?#]*@/, '$1:…@')
 }
 
 function unknownEntries({ file, fileName, warnings }: SettingsSource): Finding[] {
   const unknown = Object.keys(file).filter((name) => !Object.hasOwn(settings, name))
-  // Those that look like a setting have a sentence of their own.
+  // Names that look like a setting have a warning of their own.
   const others = unknown.filter((name) => !warnings.some((text) => text.includes(` ${name} `)))
-  return others.length === 0 ? [] : [note(`${fileName} has what is no setting: ${others.join(', ')}.`)]
+  return others.length === 0 ? [] : [note(`${fileName} has names that are no settings: ${others.join(', ')}.`)]
 }
 
-/** Settings that are right one by one, and together may not be what is meant. */
-export function examineCombinations({ env, file }: SettingsSource, { config, wrong }: ReadSettings): Finding[] {
-  const isSet = (name: keyof Config) => (env[name] ?? file[name] ?? settings[name].default) !== settings[name].default
+/** Reports valid settings that are probably not meant together. */
+export function checkCombinations({ env, file }: SettingsSource, { config, problems }: ParsedSettings): Finding[] {
+  if (problems.length > 0) return []
+  const { LOG_LEVEL, WORKERS, DATABASE_URL, FAILURE_LIMIT, OPS_ADDRESS } = config
+  const publicUrl = env.PUBLIC_URL ?? file.PUBLIC_URL ?? settings.PUBLIC_URL.default
+  const cores = availableParallelism()
   const findings = [
-    publicUrl(config, isSet('PUBLIC_URL')),
-    proxies(config),
-    log(config),
-    workers(config),
-    memory(config),
-    failures(config),
-    operators(config),
-    administration(config),
+    checkPublicUrl(config, publicUrl !== settings.PUBLIC_URL.default),
+    config.TRUST_PROXY === false &&
+      config.PUBLIC_URL.startsWith('https:') &&
+      warning(
+        'TRUST_PROXY is off, but PUBLIC_URL is https, so there is a proxy: all clients seem to have its address.',
+        'Set TRUST_PROXY to the address of the proxy. Otherwise a limit per address stops all clients at once.',
+      ),
+    !/^(debug|info)$/.test(LOG_LEVEL) &&
+      warning(`LOG_LEVEL is ${LOG_LEVEL}: refusals and changes are not logged.`, 'Set it to info for an audit trail.'),
+    WORKERS > cores &&
+      note(`WORKERS is ${WORKERS}, and this machine has ${cores} cores.`, 'More workers than cores are no faster.'),
+    isInMemory(DATABASE_URL) &&
+      warning('DATABASE_URL names a store in memory, which is lost when the server stops.', 'Name a file.'),
+    !FAILURE_LIMIT && note('FAILURE_LIMIT is off: guessing secrets is not slowed down.'),
+    OPS_ADDRESS &&
+      isWildcard(OPS_ADDRESS.host) &&
+      note(
+        `OPS_ADDRESS is ${OPS_ADDRESS.host}: everyone who can reach this machine can reach port ${OPS_ADDRESS.port}.`,
+        'It asks for no password, so this is right only in a container that does not publish the port.',
+      ),
+    checkAdministration(config),
   ]
-  return wrong.length > 0 ? [] : findings.filter((finding) => finding !== undefined)
+  return findings.filter((finding) => finding !== undefined && finding !== false)
 }
 
-function publicUrl({ PUBLIC_URL, HOST }: Config, isSet: boolean): Finding | undefined {
-  const { protocol, hostname } = new URL(PUBLIC_URL)
-  if (isSet && protocol === 'http:' && !isLocalHost(withoutBrackets(hostname))) {
-    const text = `PUBLIC_URL is ${PUBLIC_URL}: secrets and tokens cross the network in clear.`
-    return warning(text, 'Put TLS in front, and name the https address.')
-  }
-  if (isSet) return undefined
-  const text = `PUBLIC_URL is left at its default, ${PUBLIC_URL}, which clients on other machines cannot reach.`
-  const advice = 'Name the address that clients use: the metadata has it.'
+function checkPublicUrl({ PUBLIC_URL, HOST }: Config, isSet: boolean): Finding | undefined {
+  if (isSet) return plainTextWarning('PUBLIC_URL', PUBLIC_URL, 'secrets and tokens')
+  const text = `PUBLIC_URL has its default, ${PUBLIC_URL}, which clients on other machines cannot reach.`
+  const advice = 'Set it to the address that clients use: the metadata contains it.'
   return isLocalHost(HOST) ? note(text, advice) : warning(text, advice)
 }
 
-function proxies({ PUBLIC_URL, TRUST_PROXY }: Config): Finding | undefined {
-  if (TRUST_PROXY !== false || !PUBLIC_URL.startsWith('https:')) return undefined
-  // The server has no TLS of its own.
-  const text = 'TRUST_PROXY is off though PUBLIC_URL is https, so a proxy is in front: all clients have its address.'
-  return warning(text, 'Name the proxy in TRUST_PROXY; else the limits per address stop everybody at once.')
-}
-
-function log({ LOG_LEVEL }: Config): Finding | undefined {
-  if (LOG_LEVEL === 'debug' || LOG_LEVEL === 'info') return undefined
+function checkAdministration({ ADMIN_ADDRESS: place, ADMIN_URL }: Config): Finding | undefined {
+  if (!place) return ADMIN_URL === undefined ? undefined : note('ADMIN_URL is set, but ADMIN_ADDRESS is off.')
+  if (ADMIN_URL !== undefined) return plainTextWarning('ADMIN_URL', ADMIN_URL, 'admin keys and sessions')
+  if ('socket' in place || isLocalHost(place.host)) return undefined
   return warning(
-    `LOG_LEVEL is ${LOG_LEVEL}: refusals and changes are not logged.`,
-    'Set it to info for an audit trail.',
+    `ADMIN_ADDRESS is ${place.host}, which other machines may reach, and ADMIN_URL names no TLS proxy in front of it.`,
+    'Set up a TLS proxy and set ADMIN_URL to its address, or use 127.0.0.1 or a Unix socket with ssh -L.',
   )
 }
 
-function workers({ WORKERS }: Config): Finding | undefined {
-  const cores = availableParallelism()
-  if (WORKERS <= cores) return undefined
-  return note(
-    `WORKERS is ${WORKERS}, and this machine has ${cores} cores.`,
-    'More workers than cores make nothing faster.',
-  )
-}
-
-function memory({ DATABASE_URL }: Config): Finding | undefined {
-  if (!isInMemory(DATABASE_URL)) return undefined
-  return warning('DATABASE_URL names a store in memory, which is gone when the server ends.', 'Name a file.')
-}
-
-function failures({ FAILURE_LIMIT }: Config): Finding | undefined {
-  return FAILURE_LIMIT ? undefined : note('FAILURE_LIMIT is off: guessing secrets is not slowed down.')
-}
-
-function operators({ OPS_ADDRESS }: Config): Finding | undefined {
-  if (!OPS_ADDRESS || !isWildcard(OPS_ADDRESS.host)) return undefined
-  const text = `OPS_ADDRESS is ${OPS_ADDRESS.host}: all who reach this machine reach its port ${OPS_ADDRESS.port}.`
-  return note(text, 'That is right in a container whose port is not published: it asks for no password.')
-}
-
-function administration({ ADMIN_ADDRESS: place, ADMIN_URL }: Config): Finding | undefined {
-  if (!place) return ADMIN_URL === undefined ? undefined : note('ADMIN_URL is set, and ADMIN_ADDRESS is off.')
-  if (ADMIN_URL?.startsWith('http:') && !isLocalHost(withoutBrackets(new URL(ADMIN_URL).hostname))) {
-    const text = `ADMIN_URL is ${ADMIN_URL}: admin keys and sessions cross the network in clear.`
-    return warning(text, 'Put TLS in front, and name the https address.')
-  }
-  if ('socket' in place || isLocalHost(place.host) || ADMIN_URL !== undefined) return undefined
-  const text = `ADMIN_ADDRESS is ${place.host}, which other machines may reach, and ADMIN_URL names no TLS in front of it.`
-  return warning(text, 'Put TLS in front and name it in ADMIN_URL, or use 127.0.0.1 or a Unix socket, and ssh -L.')
-}
-
-function withoutBrackets(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '')
+/** Warns if what clients send to this URL leaves the machine without TLS. */
+function plainTextWarning(name: string, url: string, content: string): Finding | undefined {
+  const { protocol, hostname } = new URL(url)
+  if (protocol !== 'http:' || isLocalHost(hostname.replace(/^\[|\]$/g, ''))) return undefined
+  const text = `${name} is ${url}: ${content} cross the network in plain text.`
+  return warning(text, 'Set up a TLS proxy, and use its https address.')
 }

@@ -7,159 +7,142 @@ import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
 import { isAtLeast } from '../store/migrations.ts'
 import { inspectStore, lookAtStore } from '../store/open.ts'
 import { NoStore } from '../store/opened.ts'
-import { examineOperators } from './access.ts'
-import {
-  type Check,
-  type Diagnosis,
-  error,
-  examine,
-  type Finding,
-  note,
-  ok,
-  SOON_MS,
-  timeText,
-  warning,
-} from './finding.ts'
-import { examineStoreClock } from './machine.ts'
+import { checkOperators } from './access.ts'
+import { type Check, error, type Finding, note, ok, runAll, SOON_MS, timeText, warning } from './finding.ts'
+import { checkStoreClock } from './machine.ts'
 
-/** The oldest PostgreSQL that it was tried with. */
+/** The oldest tested version. */
 const OLDEST_POSTGRES = '15'
 
-/** The purge pauses for an hour when a clock has jumped. */
+/** Longer than the hour for which the purge pauses after a jump of the clock. */
 const PURGE_BEHIND_MS = 2 * 60 * 60_000
 
 const BACKUP_OLD_MS = 48 * 60 * 60_000
 
-/** What is in the store. Where it cannot be opened, or is none of this program's, that is all. */
-export async function examineStore(
+/** Checks what is in the store. Only its software and schema if it cannot be opened or is not usable. */
+export async function checkStore(
   location: DatabaseLocation,
   now: Clock,
   { ADMIN_ADDRESS }: Partial<Pick<Config, 'ADMIN_ADDRESS'>> = {},
-): Promise<Diagnosis[]> {
+) {
   let inspector: Inspector | undefined
   let schema: Schema | undefined
-  const opening = await examine([
+  const opening = await runAll([
     [
       'store',
       async () => {
-        // The driver blocks, and a disk that hangs would stop everything: this one can be waited for.
+        // The driver blocks, so a disk that hangs would stop this process. This call does not block.
         if (location.kind === 'sqlite') await lookAtStore(location)
         inspector = await inspectStore(location)
         schema = await inspector.schema()
-        return [judgeSoftware(await inspector.software(), location.kind), judgeSchema(schema, locationText(location))]
+        return [
+          softwareFinding(await inspector.software(), location.kind),
+          schemaFinding(schema, locationText(location)),
+        ]
       },
     ],
   ])
-  const isUsable = schema !== undefined && schema.version > 0 && schema.refusal === undefined
-  const checks = inspector && isUsable ? checksOf(inspector, location, now) : []
-  if (inspector && schema && isUsable && schema.version >= schema.latest && ADMIN_ADDRESS) {
-    const { operators } = inspector
-    checks.push(['operators', async () => examineOperators(await operators(), now())])
-  }
-  const contents = await examine(checks)
+  const contents = inspector && schema ? await runAll(checksOf(inspector, schema)) : []
   inspector?.close()
   return [...opening, ...contents]
-}
 
-export function judgeSoftware(software: string, kind: DatabaseLocation['kind']): Finding {
-  const version = software.split(' ')[1] as string
-  if (kind === 'sqlite' || isAtLeast(version, OLDEST_POSTGRES)) return ok(`The store is kept by ${software}.`)
-  return warning(`The store is kept by ${software}.`, `It was not tried with versions before ${OLDEST_POSTGRES}.`)
-}
-
-function judgeSchema({ version, latest, refusal }: Schema, place: string): Finding {
-  if (refusal !== undefined) return error(refusal, 'Look at DATABASE_URL, and at the version of this program.')
-  if (version === 0) return error(new NoStore(`The database ${place} is empty`).message)
-  if (version < latest) {
-    return note(`The schema is at version ${version}, and this program's is ${latest}.`, 'The next start migrates it.')
+  function checksOf(inspector: Inspector, { version, latest, refusal }: Schema): Check[] {
+    if (version === 0 || refusal !== undefined) return []
+    const checks: Check[] = [
+      ['store', () => checkMove(inspector)],
+      ['clock', () => checkStoreClock(inspector, now)],
+      ['secrets', () => checkSecrets(inspector, now())],
+      ['purge', () => checkPurge(inspector, now())],
+    ]
+    if (location.kind === 'sqlite') checks.push(['backup', () => checkBackup(inspector, now())])
+    if (version >= latest && ADMIN_ADDRESS) {
+      checks.push(['operators', async () => checkOperators(await inspector.operators(), now())])
+    }
+    return checks
   }
-  if (version > latest)
-    return note(`The schema is of a newer program (${version}, not ${latest}), and this one may run on it.`)
-  return ok(`The schema is at version ${version}, as this program's is.`)
 }
 
-function checksOf(inspector: Inspector, { kind }: DatabaseLocation, now: Clock): Check[] {
-  return [
-    ['store', () => examineMove(inspector)],
-    ['clock', () => examineStoreClock(inspector, now)],
-    ['secrets', () => examineSecrets(inspector, now())],
-    ['purge', () => examinePurge(inspector, now())],
-    ...(kind === 'sqlite' ? [['backup', () => examineBackup(inspector, now())] satisfies Check] : []),
-  ]
+export function softwareFinding(software: string, kind: DatabaseLocation['kind']): Finding {
+  const version = software.split(' ')[1] as string
+  const text = `The store runs on ${software}.`
+  if (kind === 'sqlite' || isAtLeast(version, OLDEST_POSTGRES)) return ok(text)
+  return warning(text, `Versions before ${OLDEST_POSTGRES} have not been tested.`)
 }
 
-async function examineMove(inspector: Inspector): Promise<Finding[]> {
+function schemaFinding({ version, latest, refusal }: Schema, place: string): Finding {
+  if (refusal !== undefined) return error(refusal, 'Check DATABASE_URL and the version of this program.')
+  if (version === 0) return error(new NoStore(`The database ${place} is empty`).message)
+  if (version === latest) return ok(`The schema has the version of this program, ${version}.`)
+  if (version < latest) {
+    return note(`The schema has version ${version}, and this program ${latest}.`, 'The next start migrates it.')
+  }
+  return note(`The schema has the version of a newer program (${version}, not ${latest}), but this program can use it.`)
+}
+
+async function checkMove(inspector: Inspector): Promise<Finding[]> {
   const move = await inspector.move()
   if (move === undefined) return []
   const { place, beganAt, copiedAt } = move
-  const reopen = '"token-server store reopen" makes it possible again to change it here.'
+  const reopen = 'To allow changes here again, run "token-server store reopen".'
   if (copiedAt === null) {
-    const text = `The store is being copied to ${place} since ${timeText(beganAt)}, or that did not end.`
+    const text = `A copy of the store to ${place} began at ${timeText(beganAt)}. It is still running, or was interrupted.`
     return [warning(text, `Wait, or copy it again. ${reopen}`)]
   }
-  return [warning(`The store has moved to ${place} at ${timeText(copiedAt)}.`, `Name that in DATABASE_URL. ${reopen}`)]
+  return [warning(`The store moved to ${place} at ${timeText(copiedAt)}.`, `Use that in DATABASE_URL. ${reopen}`)]
 }
 
-async function examinePurge(inspector: Inspector, now: number): Promise<Finding[]> {
+async function checkPurge(inspector: Inspector, now: number): Promise<Finding[]> {
   const tokens = await inspector.tokens()
   const behind = tokens ? now - tokens.oldestAt - TOKEN_LIFETIME : 0
   if (behind < PURGE_BEHIND_MS) return [ok('Expired tokens are deleted in time.')]
   const text = `The oldest token expired at ${timeText(now - behind)} and is not deleted yet.`
-  return [warning(text, 'A running server does that; "purge failed" in its log says why it cannot.')]
+  return [warning(text, 'A running server deletes it; if it cannot, "purge failed" in its log says why.')]
 }
 
-async function examineBackup(inspector: Inspector, now: number): Promise<Finding[]> {
+async function checkBackup(inspector: Inspector, now: number): Promise<Finding[]> {
   const madeAt = await inspector.lastBackupAt()
   const advice = 'Make one each day: docs/operations/backup-and-upgrade.md, "Backup".'
-  if (madeAt === undefined) return [warning('No backup was made by `token-server backup` yet.', advice)]
+  if (madeAt === undefined) return [warning('`token-server backup` has made no backup yet.', advice)]
   const text = `The last backup was made at ${timeText(madeAt)}.`
   return [now - madeAt > BACKUP_OLD_MS ? warning(text, advice) : ok(text)]
 }
 
-/** The store that was copied to the present one, and whether it is still needed. */
-export async function examinePrevious(location: SqliteLocation, now: Clock): Promise<Finding[]> {
+/** Checks whether PREVIOUS_DATABASE_URL names a copied store, and whether it is still needed. */
+export async function checkPrevious(location: SqliteLocation, now: Clock): Promise<Finding[]> {
   const inspector = await inspectStore(location).catch((cause) => {
-    // Its advice is for a store that may be made.
-    throw cause instanceof NoStore
-      ? new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
-      : cause
+    // The message of NoStore advises how to make one.
+    if (!(cause instanceof NoStore)) throw cause
+    throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
   })
   try {
     const move = await inspector.move()
-    if (move === undefined || move.copiedAt === null) {
-      return [
-        error(`PREVIOUS_DATABASE_URL: ${location.file} was not copied, or not to the end.`, 'Take the setting away.'),
-      ]
+    if (!move?.copiedAt) {
+      const text = `PREVIOUS_DATABASE_URL: ${location.file} was not copied, or only partly.`
+      return [error(text, 'Remove the setting.')]
     }
     const newestAt = (await inspector.tokens())?.newestAt ?? 0
-    const isNeeded = newestAt + TOKEN_LIFETIME > now()
-    return [
-      isNeeded
-        ? ok(`PREVIOUS_DATABASE_URL: ${location.file} still has tokens that are valid.`)
-        : note(
-            `PREVIOUS_DATABASE_URL is no longer needed: every token in ${location.file} has expired.`,
-            'Take it away.',
-          ),
-    ]
+    if (newestAt + TOKEN_LIFETIME > now()) {
+      return [ok(`PREVIOUS_DATABASE_URL: ${location.file} still has valid tokens.`)]
+    }
+    const text = `PREVIOUS_DATABASE_URL is no longer needed: every token in ${location.file} has expired.`
+    return [note(text, 'Remove it.')]
   } finally {
     inspector.close()
   }
 }
 
-/** So many are named. */
-const NAMED = 10
+const MAX_NAMED = 10
 
-/** Who is without a secret, or will be in a week. */
-async function examineSecrets(inspector: Inspector, now: number): Promise<Finding[]> {
+/** Checks whether applications and suites have a secret that is valid for another week. */
+async function checkSecrets(inspector: Inspector, now: number): Promise<Finding[]> {
   const owners = await inspector.ownersWithoutSecret(now + SOON_MS)
-  if (owners.length === 0)
-    return [ok('Every application and every suite has a secret that is active for a week and more.')]
-  // Those that can still be helped in time come first.
-  const urgentFirst = owners.toSorted((one, other) => Number(isActive(other, now)) - Number(isActive(one, now)))
-  const more = owners.length - NAMED
+  if (owners.length === 0) return [ok('Every application and suite has a secret that is valid for at least a week.')]
+  // First those that can still be helped in time.
+  const [active = [], ended = []] = [true, false].map((wanted) => owners.filter((one) => isActive(one, now) === wanted))
+  const more = owners.length - MAX_NAMED
   return [
-    ...urgentFirst.slice(0, NAMED).map((owner) => judge(owner, now)),
-    ...(more > 0 ? [warning(`There are ${more} more whose secrets have ended or end within a week.`)] : []),
+    ...[...active, ...ended].slice(0, MAX_NAMED).map((owner) => secretFinding(owner, now)),
+    ...(more > 0 ? [warning(`There are ${more} more whose secrets have expired or expire within a week.`)] : []),
   ]
 }
 
@@ -167,21 +150,18 @@ function isActive({ endsAt }: SecretOwner, now: number): boolean {
   return endsAt !== null && endsAt > now
 }
 
-function judge(owner: SecretOwner, now: number): Finding {
+function secretFinding(owner: SecretOwner, now: number): Finding {
   const { kind, id, name, endsAt } = owner
-  const who = `The ${kind} ${name} (${id})`
-  const rotate = `secrets rotate ${id}`
-  if (isActive(owner, now)) {
-    return warning(
-      `${who} has no secret after ${timeText(endsAt as number)}.`,
-      `"${rotate}" makes one; then it has to be told.`,
-    )
-  }
+  const subject = `The ${kind} ${name} (${id})`
+  const rotate = `"secrets rotate ${id}"`
   const consequence = kind === 'suite' ? 'cannot introspect' : 'gets no tokens'
-  // 0: of a secret that a seed of an earlier version stored, and did not show.
-  if (!endsAt) {
-    return warning(`${who} has no secret that was ever valid, and ${consequence}.`, `"${rotate}", or seed again.`)
+  // 0: the secret was stored by a seed of an earlier version, and never shown.
+  if (!endsAt)
+    return warning(`${subject} has never had a valid secret, and ${consequence}.`, `${rotate}, or seed again.`)
+  if (isActive(owner, now)) {
+    const text = `The last secret of the ${kind} ${name} (${id}) expires at ${timeText(endsAt)}.`
+    return warning(text, `${rotate} makes another one, which then has to be passed on.`)
   }
-  const advice = kind === 'suite' ? `"${rotate}" makes one.` : `"${rotate}" makes one; or suspend or remove it.`
-  return warning(`${who} has no secret since ${timeText(endsAt)}, and ${consequence}.`, advice)
+  const advice = kind === 'suite' ? `${rotate} makes one.` : `${rotate} makes one; or suspend or remove it.`
+  return warning(`${subject} has had no secret since ${timeText(endsAt)}, and ${consequence}.`, advice)
 }

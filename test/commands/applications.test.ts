@@ -11,7 +11,7 @@ const DAY = 24 * 3_600_000
 const SECRET = /^\w{40}$/
 const REGISTER = 'applications register --create --name Äpp --developer-email a@b.example'
 const WITHOUT_SUITES =
-  /^Warning: It is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID\.\n$/
+  /^Warning: The application is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID\.\n$/
 
 /** The application `a`. */
 async function registerA({ applications }: Administration) {
@@ -68,7 +68,7 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
     ['secrets rotate a --overlap 30m', /client_id {6}a\nclient_secret {2}\w{40}\n.* The others end at \S+Z at/],
     ['secrets list a', /\n1 +generated +\S+ +never +ends at \S+Z\n2 +generated +\S+ +never +active\n$/],
     ['secrets revoke a 1', /^The secret 1 of a is revoked\.\n$/],
-    ['secrets revoke a 1', /^The secret 1 of a was revoked before\.\n$/],
+    ['secrets revoke a 1', /^The secret 1 of a was already revoked\.\n$/],
     ['secrets revoke a 9', fails(/a has no secret 9\.\n$/)],
     ['secrets rotate a --overlap 0', {}],
     ['secrets list a', /\n1 .* revoked at \S+Z\n2 .* expired at \S+Z\n3 .* active\n$/],
@@ -95,7 +95,7 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
       /client_secret {2}the imported one\n {2}suites {9}s1\n$/,
     ],
     [add('b'), fails(/^b has this secret already: it is its secret 3\.\n$/, 'legacy-secret-17')],
-    [add('a'), { stdin: 'legacy-secret-16\n', out: /^The secret is added to a; its others stay as they are\.\n$/ }],
+    [add('a'), { stdin: 'legacy-secret-16\n', out: /^The secret is added to a; its others stay valid\.\n$/ }],
     [add('a'), { stdin: 'another-secret', json: { client_id: 'a', status: 'added' } }],
     [
       'secrets list a',
@@ -150,7 +150,7 @@ t.test('Commands: the name and the developer email of an application are updated
     [`${update} --name New`, { json: { client_id: 'a', name: 'New', developer_email: 'a@b.example' } }],
     [`${update} --developer-email c@d.example`, { json: { name: 'New', developer_email: 'c@d.example' } }],
     [`${update} --name N --developer-email e@f.example`, { json: { name: 'N', developer_email: 'e@f.example' } }],
-    [`${update} --name N`, /^The application a is as it was\.\n$/],
+    [`${update} --name N`, /^The application a has these values already\.\n$/],
     [`${update} --name M`, /^The application a is updated\.\n$/],
     [`${update} --developer-email x`, fails(/email address/)],
     ['apps update nobody --name M', fails(/^There is no application with the client id nobody\.\n$/)],
@@ -206,7 +206,7 @@ t.test('Suites: they are registered with credentials that are shown once, listed
   const { run } = await startShell(t)
   const store = { id: 'store', client_id: 'store', name: 'Store', client_secret: /^\w{40}$/ }
   const info = /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nA generated /
-  const more = / is shown this once .*\nApplications that are not approved for it: 1, which is all\.\n$/
+  const more = / is shown this once .*\nNo application is approved for it yet. Applications: 1\.\n$/
   await expectAll(t, { run }, [
     ['suites register store --create --name Store', { json: { ...store, applications_not_approved: 0 } }],
     ['apps register --name A --developer-email a@b.example --client-id a', {}],
@@ -216,7 +216,7 @@ t.test('Suites: they are registered with credentials that are shown once, listed
     ['suites list', /^suite +name\nstore +Store\ninfo +Info\nmore +More\n$/],
     ['suites show store', { json: { id: 'store', name: 'Store', approved: ['a'], secrets: [{ id: 1 }] } }],
     ['suites show store', /^suite {5}store\nname {6}Store\napproved {2}a\n\nsecret .*\n1 +generated .* active\n$/],
-    ['suites show info', /\napproved {2}nobody\n/],
+    ['suites show info', /\napproved {2}none\n/],
     ['suites remove store', { json: { id: 'store', status: 'removed' } }],
     ['suites remove info', /^The suite info is removed\.\n$/],
     ['suites list', { json: [{ id: 'more' }] }],
@@ -228,7 +228,7 @@ t.test('Suites: their names are updated, and their secrets rotated, listed and r
   const { run } = await startShell(t, ({ suites }) => suites.register({ suiteId: 'store', name: 'Store' }))
   await expectAll(t, { run }, [
     ['suites update store --name Shop', /^The suite store is updated\.\n$/],
-    ['suites update store --name Shop', /^The suite store is as it was\.\n$/],
+    ['suites update store --name Shop', /^The suite store has this name already\.\n$/],
     ['suites update store --name Shop', { json: { id: 'store', name: 'Shop' } }],
     ['suites update nobody --name A', UNKNOWN],
     ['suites update store --name ', fails(/^The name must not be empty\.\n$/)],

@@ -140,5 +140,5 @@ t.test('Backup: - is refused where standard output is a terminal', async (t) => 
     stdout: { write: () => t.fail('nothing is written'), isTTY: true },
     stderr: { write: (text: string) => (err += text) },
   })
-  t.strictSame([status, err], [1, 'Standard output is a terminal: send it to a file or to a program.\n'])
+  t.strictSame([status, err], [1, 'Standard output is a terminal: redirect it to a file or a program.\n'])
 })

@@ -10,13 +10,10 @@ const administrationOf = (store: Store) =>
   createAdministration({ store, now: Date.now, observe: () => {}, author: commandAuthor() })
 
 t.test('Demo: Enter prints a new link, and is named, only if stdin is a terminal', async (t) => {
-  const shown = {
-    address: 'http://localhost:8080',
-    link: 'http://localhost:8081/login#code',
-    application: { clientId: 'an-id', clientSecret: 'a-secret' },
-  }
-  t.match(explain({ ...shown, isTTY: true }), 'Press Enter for another link.')
-  t.notMatch(explain({ ...shown, isTTY: false }), 'Enter')
+  const explainOn = (isTTY: boolean) =>
+    explain('http://localhost:8080', 'http://link', { clientId: 'an-id', clientSecret: 'a-secret' }, { isTTY })
+  t.match(explainOn(true), 'Press Enter for another link.')
+  t.notMatch(explainOn(false), 'Enter')
   /** Types this input. Resolves to the output. */
   async function typed(keys: string[], isTTY: boolean): Promise<string> {
     let out = ''
@@ -49,7 +46,7 @@ t.test('Demo: each kind of traffic gets its answer, and a change of a partner ch
   await administration.applications.suspend(suspended)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   let requests = 0
-  await makeTraffic(address, { partners }, async () => {
+  await makeTraffic(address, partners, async () => {
     // More than enough for every partner to send a request.
     if (++requests > 40) await app.close()
   })

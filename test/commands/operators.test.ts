@@ -55,7 +55,7 @@ t.test('Operators: a key is printed once with its expiry, listed without the key
 
   await expectAll(t, { run }, [
     ['operators revoke-key anna 1', { json: { operator: 'anna', id: 1, status: 'revoked' } }],
-    ['operators revoke-key anna 1', /^The key 1 of anna was revoked before\.\n$/],
+    ['operators revoke-key anna 1', /^The key 1 of anna was already revoked\.\n$/],
     ['operators revoke-key anna 2', /^The key 2 of anna is revoked\.\n$/],
     ['operators revoke-key anna 3', fails(/has no key 3/)],
     ['operators key anna --expires 1s', {}],
@@ -154,11 +154,11 @@ t.test('Console: if it cannot print a link, it says what to do', async (t) => {
   const two = (await startOperators(t, 'anna', 'bert')).env
   const ADMIN_ADDRESS = '127.0.0.1:8081'
   const cases: [env: NodeJS.ProcessEnv, command: string, err: RegExp][] = [
-    [nobody, 'console', /^There is no console: set ADMIN_ADDRESS, to 127\.0\.0\.1:8081/],
+    [nobody, 'console', /^There is no console: set ADMIN_ADDRESS, for example to 127\.0\.0\.1:8081/],
     [{ ...nobody, ADMIN_ADDRESS }, 'console', /^There is no operator yet: "operators add/],
     [{ ...nobody, ADMIN_ADDRESS }, 'console anna', /no operator with the name anna/],
-    [{ ...two, ADMIN_ADDRESS }, 'console', /^Name one of them: anna, bert\.\n$/],
-    [{ ...two, ADMIN_ADDRESS: '127.0.0.1:0' }, 'console anna', /has the port 0/],
+    [{ ...two, ADMIN_ADDRESS }, 'console', /^Name one of the operators: anna, bert\.\n$/],
+    [{ ...two, ADMIN_ADDRESS: '127.0.0.1:0' }, 'console anna', /has port 0/],
   ]
   for (const [env, command, err] of cases) await expectAll(t, shell(env), [[command, fails(err)]])
 })

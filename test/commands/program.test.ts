@@ -56,8 +56,8 @@ t.test('Commands: help and version are no errors', async (t) => {
   const { node } = process.versions
   await expectAll(t, shell({}), [
     ['--help', /^Usage: token-server/],
-    ['apps register --help', /--name <name> +the name of the application \(required\)/],
-    ['apps register --help', /--client-id <id> +a client id that it has\s+already \(default: a new\s+one\)\n/],
+    ['apps register --help', /--name <name> +its name: 1 to 200 characters\s+\(required\)/],
+    ['apps register --help', /--client-id <id> +the client id that it\s+already\s+has \(default: a\s+new\s+one\)\n/],
     ['secrets rotate --help', /365d at most\s+\(default: 24h\)/],
     ['--version', { out: new RegExp(`^${version}\n$`) }],
     ['version', { json: { version, node, sqlite } }],
@@ -74,7 +74,7 @@ t.test('Commands: where there is no database, a command says so and makes none',
 })
 
 t.test('Commands: a store in memory is refused, for it ends with its command', async (t) => {
-  const err = /^DATABASE_URL names a store in memory, which ends with its command: name a file\.\n$/
+  const err = /^DATABASE_URL names a store in memory, which would be lost when the command ends: name a file\.\n$/
   for (const command of ['suites register a --name A', 'migrate', 'backup x.db', 'restore x.db', 'store reopen']) {
     await expectAll(t, shell({ DATABASE_URL: 'sqlite::memory:' }), [[command, { ...fails(err), events: [] }]])
   }

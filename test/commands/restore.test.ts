@@ -62,13 +62,13 @@ t.test('Restore: the backup takes the place of the database, which is kept; it s
   const { status, out, events } = await run(`restore ${copy}`)
   t.equal(status, 0)
   t.match(out, /^Restored .*store\.db from .*copy\.db: \d+ bytes, applications: 1, newest token issued: none\.\n/)
-  t.match(out, /401 until they ask for new ones[\s\S]*old secrets live again[\s\S]*revoked since then are valid again/)
+  t.match(out, /401 until they ask for new ones[\s\S]*new ones are unknown[\s\S]*revoked since then are valid again/)
   t.strictSame(await clientIds(file), ['old'])
   t.equal(statSync(file).mode & 0o777, 0o600)
 
-  const [, replaced = ''] = /What was there before is (\S+);/.exec(out) ?? []
+  const [, replaced = ''] = /The database before is kept as (\S+):/.exec(out) ?? []
   t.match(replaced, /store\.db\.replaced-\d{8}T\d{6}Z$/)
-  t.match(out, /have an actor\.\nSo does "audit list" on what was there before\.\n$/)
+  t.match(out, /have an actor\.\nSo does "audit list" on the database before\.\n$/)
   t.strictSame(await clientIds(replaced), ['old', 'new'])
   t.match(events, [{ msg: 'database restored', file: copy, replaced, revoke_all_tokens: false }])
   t.equal(namesIn(folder).length, 3, 'nothing else is left behind')
@@ -223,7 +223,7 @@ t.test('Restore: a damaged database is replaced too, and kept with its log', asy
     if (isInUse) for (const suffix of ['-wal', '-shm']) writeFileSync(`${file}${suffix}`, wal)
     const { status, out } = await run(`restore ${copy}`)
     t.equal(status, 0)
-    t.match(out, 'one that runs must be restarted')
+    t.match(out, 'if a server is running, restart it')
     const [replaced = ''] = /\S+replaced-\w+/.exec(out) ?? []
     t.equal(readFileSync(replaced).equals(damaged), !isInUse, 'SQLite puts what is in the log into it')
     t.equal(existsSync(`${replaced}-wal`) && readFileSync(`${replaced}-wal`).equals(wal), isInUse)

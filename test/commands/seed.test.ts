@@ -26,11 +26,11 @@ t.test('Seed: the example is registered once, with credentials that are printed 
   const first = await run(`seed ${EXAMPLE}`)
   t.equal(first.status, 0)
   t.equal(first.out.match(/client_secret {2}\w{40}/g)?.length, 4)
-  t.match(first.out, /\nA generated secret is shown this once .*\n\nRegistered 4, left 0 as they were\.\n$/)
+  t.match(first.out, /\nA generated secret is shown this once .*\n\nRegistered 4, left 0 unchanged\.\n$/)
   t.strictSame(await json(`seed ${EXAMPLE}`), { suites: [], applications: [], existing: 4 })
   const sync = { client_id: 'catalogue-sync', suites: ['product-information'] }
   await expectAll(t, { run }, [
-    [`seed ${EXAMPLE}`, { out: /^Registered 0, left 4 as they were\.\n$/, events: [] }],
+    [`seed ${EXAMPLE}`, { out: /^Registered 0, left 4 unchanged\.\n$/, events: [] }],
     ['apps list', { json: [{ suites: ['store', 'product-information'] }, sync] }],
   ])
 })
@@ -58,7 +58,7 @@ t.test('Seed: a dry run says what would be registered, and changes nothing', asy
     'Would register Product information API (suite product-information)',
     'Would register Store front (store-front@partner.example)',
     'Would register Catalogue sync (catalogue@partner.example)',
-    'Would register 3, and leave 1 as they are. Nothing was changed.',
+    'Would register 3, and leave 1 unchanged. Nothing was changed.',
     '',
   ])
   t.strictSame(await json(`seed ${EXAMPLE} --dry-run`), {
@@ -77,11 +77,11 @@ t.test('Seed: what exists with other values is said, with the command that chang
   const seed = (...applications: object[]) => `seed ${write({ applications })}`
   const known = (name: string, developer_email: string) => ({ client_id: 'known', name, developer_email, suites: [] })
   const differs = (what: string, change: string) =>
-    `known differs from the file in its ${what}, and is left as it is. To change it: applications update known ${change}`
+    `known is left unchanged, although the file has another ${what}. To change it: applications update known ${change}`
   for (let time = 0; time < 2; time++) t.equal((await run(seed(known('Known', 'a@b.example')))).err, '')
   const both = "--name 'New' --developer-email 'new@b.example'"
   const suite =
-    'The suite store differs from the file in its name, and is left as it is. To change it: suites update store'
+    'The suite store is left unchanged, although the file has another name. To change it: suites update store'
   const cases: [command: string, warning: string][] = [
     [seed(known("Partner's", 'a@b.example')), differs('name', "--name 'Partner'\\''s'")],
     [seed(known('Known', 'new@b.example')), differs('developer email', "--developer-email 'new@b.example'")],
@@ -106,13 +106,13 @@ t.test('Seed: an application with another email is a new one, and the one of the
   t.match(out, 'A generated secret is shown this once')
   t.equal(
     err,
-    `Warning: App (new@b.example) is a new application, though ${id} of old@b.example has the same name. ` +
-      `If that is the one that is meant: applications update ${id} --developer-email 'new@b.example'\n`,
+    `Warning: App (new@b.example) is a new application, but ${id} of old@b.example has the same name. ` +
+      `If you mean that one: applications update ${id} --developer-email 'new@b.example'\n`,
   )
   const emails = Array.from({ length: 25 }, (_, n) => `${n}@b.example`)
   const warnings = (await run(`${seed(...emails)} --dry-run`)).err.trim().split('\n')
   t.equal(warnings.length, 21)
-  t.equal(warnings.at(-1), 'Warning: The same holds for 5 more.')
+  t.equal(warnings.at(-1), 'Warning: The same applies to 5 more.')
 })
 
 t.test('Seed: a byte order mark is accepted; what is not UTF-8 is refused with its place', async (t) => {
@@ -164,9 +164,9 @@ t.test('Seed: what was printed and cannot be registered is said, and the next ru
     applications: names.map((name) => ({ name, developer_email: 'a@b.example', client_id: name })),
   })
   const db = new Database(file)
-  const again = 'Run seed again for what is not registered yet.'
-  const warning = `The credentials printed last (2) may not be valid. ${again}`
-  const others = `Others have changed these since the seed began, so the credentials printed for them are not valid: A, B. ${again}`
+  const again = 'Run seed again to register the rest.'
+  const warning = `The last 2 credentials printed may not be valid. ${again}`
+  const others = `These were changed by others since the seed began, so the credentials printed for them are not valid: A, B. ${again}`
   const cases: [action: string, said: object[], existing: number][] = [
     ["ABORT, 'full'", [{ warning }, { error: /SQLITE_CONSTRAINT/ }], 0],
     ['IGNORE', [{ error: others }], 3],
@@ -211,8 +211,8 @@ t.test('Seed: how long imported secrets take is said before, and from time to ti
   t.equal(said(0, true, 0.9, 0.2, 0.9, 0.1), '800 of 1,202\n1,600 of 1,202\n')
   t.equal(said(0, false, 9, 1), '800 of 1,202\n')
   t.equal(said(perSecond / 2 - 1, true), '', 'less than half a second')
-  const sentence = 'imported secrets are to be hashed: that takes about 3 s.\n'
-  t.equal(said(3 * perSecond, true), `${3 * perSecond} ${sentence}`)
+  const sentence = 'imported secrets will take about 3 s.\n'
+  t.equal(said(3 * perSecond, true), `Hashing ${3 * perSecond} ${sentence}`)
 })
 
 t.test('Seed: an invalid file changes nothing; the message names the place and repeats no secret', async (t) => {

@@ -38,7 +38,7 @@ t.test('store copy and reopen: each says what it did, where to, and what comes n
   t.match(await run(copy), fails(/^The store has moved to postgres:.* Nothing was copied\./))
 
   const reopened = await run('store reopen')
-  t.match(reopened.out, `The store ${file} can be changed again.\nIf a server has served ${place} meanwhile,`)
+  t.match(reopened.out, `The store ${file} can be changed again.\nIf a server has used ${place} in the meantime,`)
   t.match(reopened.events, [{ msg: 'database reopened', database: file, moved_to: place }])
   t.strictSame(await json('store reopen'), untouched)
 })

@@ -118,7 +118,7 @@ t.test('why: a server that is not ready is said first; then that nothing was ref
   const { out } = await run(`why ${ID}`)
   t.match(out, /^The last token was issued \d+ s ago, and nothing was refused\./)
   t.match(out, /\nlast token +\d+ s ago, at 20.*Z\ntokens this hour +5, and 2 refused by the quota\n/)
-  t.match(out, /\n\nNo refusal of it is known\.\n\n/)
+  t.match(out, /\n\nNo refusals are known\.\n\n/)
   const unknown = await shell({ ...env, PORT: '0' }).json(`why ${ID}`)
   t.match(unknown, { server: { is_ready: null, text: /^PORT is 0/ } })
 })

@@ -2,15 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { diagnose } from '../../src/doctor/doctor.ts'
-import { type Check, error, examine, note, ok, sizeText, warning, worst, worstLast } from '../../src/doctor/finding.ts'
+import { type Check, error, note, ok, runAll, sizeText, warning, worst, worstLast } from '../../src/doctor/finding.ts'
 import {
-  examineClock,
-  examineDisk,
-  examineLimits,
-  examineProgram,
-  judgeDisk,
-  judgeNode,
-  judgeSqlite,
+  checkClock,
+  checkDisk,
+  checkLimits,
+  checkProgram,
+  diskFindings,
+  versionFindings,
 } from '../../src/doctor/machine.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
@@ -63,7 +62,7 @@ t.test('Doctor: where a server runs and its database is gone, the last advice is
   const [HOST, PORT] = address.split(':') as [string, string]
   const lost = { subject: 'server', advice: /^Do not start, restart or migrate: .* Put it back, or restore a backup/ }
   const lastError = async (port = PORT) => (await look({ ...env, HOST, PORT: port })).errors.at(-1)
-  const text = `A server runs at http://${address}, and there is no database at ${file}`
+  const text = `A server runs at http://${address}, but there is no database at ${file}`
   t.match(await lastError(), { ...lost, text })
   writeFileSync(file, '')
   t.match(await lastError(), lost, 'an empty file is none')
@@ -80,27 +79,27 @@ t.test('Doctor: a check that throws, or does not end, is a finding, and the othe
     Object.assign(new Error('EACCES: …'), { code: 'EACCES' }),
     new TypeError('x is not a function'),
   ]
-  const findings = await examine([
+  const findings = await runAll([
     ...causes.map((cause): Check => ['x', () => Promise.reject(cause)]),
     ['y', async () => [ok('All is well.'), note('But.', 'Look.')]],
   ])
-  const notAllowed = `This process, uid ${process.getuid?.()}, may not look at what is in /x.`
+  const notAllowed = `This process, uid ${process.getuid?.()}, has no access to files in /x.`
   const x = { subject: 'x', level: 'error' }
   t.strictSame(findings, [
     { ...x, text: 'There is no file.' },
     { ...x, text: 'It is locked.' },
     { ...x, text: notAllowed, advice: "Run this as the server's user." },
-    { ...x, text: 'This could not be looked at: EACCES: ….' },
-    { ...x, text: 'This could not be looked at: x is not a function.' },
+    { ...x, text: 'The check failed: EACCES: ….' },
+    { ...x, text: 'The check failed: x is not a function.' },
     { subject: 'y', level: 'ok', text: 'All is well.' },
     { subject: 'y', level: 'note', text: 'But.', advice: 'Look.' },
   ])
   const throws = () => {
     throw new OperatorError('At once.')
   }
-  t.match(await examine([['x', throws]]), [{ ...x, text: 'At once.' }])
-  const late = await examine([['x', () => new Promise<never>(() => {})]], { deadline: 20 })
-  t.match(late, [{ ...x, text: 'Nothing was found out within 0.02 s.' }])
+  t.match(await runAll([['x', throws]]), [{ ...x, text: 'At once.' }])
+  const late = await runAll([['x', () => new Promise<never>(() => {})]], { deadline: 20 })
+  t.match(late, [{ ...x, text: 'The check did not end within 0.02 s.' }])
 })
 
 t.test('Doctor: the worst finding counts, and is the last that people see', async (t) => {
@@ -113,48 +112,48 @@ t.test('Doctor: the worst finding counts, and is the last that people see', asyn
 const MIB = 1024 ** 2
 
 t.test('Doctor: the versions of what this runs on are right, and older ones are errors', async (t) => {
-  const levels = (await examineProgram()).map(({ level }) => level)
+  const levels = (await checkProgram()).map(({ level }) => level)
   t.strictSame(levels, ['ok', 'ok', 'ok'])
-  const nodes = ['24.2.0', '24.1.9', '25.0.0'].map((version) => judgeNode(version).level)
+  const nodes = ['24.2.0', '24.1.9', '25.0.0'].map((version) => versionFindings(version, '3.51.3')[0].level)
   t.strictSame(nodes, ['ok', 'error', 'ok'])
-  t.match(judgeSqlite('3.51.3'), { level: 'ok' })
-  t.match(judgeSqlite('3.51.2'), { level: 'error', text: /can lose commits/ })
+  t.match(versionFindings('24.2.0', '3.51.3')[1], { level: 'ok' })
+  t.match(versionFindings('24.2.0', '3.51.2')[1], { level: 'error', text: /can lose commits/ })
 })
 
 t.test('Doctor: few files are a warning; where the system does not tell how many, nothing is said', async (t) => {
   const file = join(temporaryFolder(t), 'limits')
   const limit = async (text: string) => {
     writeFileSync(file, `Limit                     Soft Limit           Hard Limit           Units\n${text}\n`)
-    return (await examineLimits(file)).map(({ level }) => level)
+    return (await checkLimits(file)).map(({ level }) => level)
   }
   t.strictSame(await limit('Max open files            1024                 524288               files'), ['warning'])
   t.strictSame(await limit('Max open files            4096                 524288               files'), ['ok'])
   t.strictSame(await limit('Max open files            unlimited            unlimited            files'), ['ok'])
   t.strictSame(await limit('nothing'), [])
-  t.strictSame(await examineLimits(join(file, 'missing')), [])
+  t.strictSame(await checkLimits(join(file, 'missing')), [])
 })
 
 t.test('Doctor: a clock that cannot be right is an error', async (t) => {
-  const levels = [0, Date.UTC(2025, 11, 31), Date.now(), Date.UTC(2100, 0)].map((time) => examineClock(time)[0]?.level)
+  const levels = [0, Date.UTC(2025, 11, 31), Date.now(), Date.UTC(2100, 0)].map((time) => checkClock(time)[0]?.level)
   t.strictSame(levels, ['error', 'error', 'ok', 'error'])
 })
 
 t.test('Doctor: little room on a disk is a warning, next to none an error', async (t) => {
   const judge = (free: number, { used = 0, inodes = 1_000_000, freeInodes = 100_000 } = {}) =>
-    judgeDisk({ folder: '/data', used, free, inodes, freeInodes })[0]
+    diskFindings('/data', { used, free, inodes, freeInodes })[0]
   t.match(judge(99 * MIB), { level: 'error', text: '99 MiB are free on the disk of /data.' })
   t.match(judge(1000 * MIB), { level: 'warning' })
   t.match(judge(2048 * MIB), { level: 'ok', text: '2.0 GiB are free on the disk of /data.' })
   t.match(judge(2048 * MIB, { inodes: 0, freeInodes: 0 }), { level: 'ok' })
-  t.match(judge(2048 * MIB, { used: 3000 * MIB }), { level: 'warning', advice: /does not fit/ })
+  t.match(judge(2048 * MIB, { used: 3000 * MIB }), { level: 'warning', advice: /no space for a backup/ })
   t.match(judge(2048 * MIB, { freeInodes: 999 }), { level: 'error', text: /999 inodes left/ })
   t.match(judge(2048 * MIB, { freeInodes: 0 }), { level: 'error' })
 })
 
 t.test('Doctor: the disk of a folder that there is not is that of the nearest one', async (t) => {
   const file = join(temporaryFolder(t), 'a', 'b', 'store.db')
-  t.match(await examineDisk({ kind: 'sqlite', file }), [{ text: / free on the disk of .*\/a\/b\.$/ }])
-  await t.rejects(examineDisk({ kind: 'sqlite', file: join('/dev/null', 'a', 'store.db') }), { code: 'ENOTDIR' })
+  t.match(await checkDisk({ kind: 'sqlite', file }), [{ text: / free on the disk of .*\/a\/b\.$/ }])
+  await t.rejects(checkDisk({ kind: 'sqlite', file: join('/dev/null', 'a', 'store.db') }), { code: 'ENOTDIR' })
   const texts = [0, 1023, 1024, 10 * 1024, 1.5 * 1024 ** 3, 2000 * 1024 ** 4].map(sizeText)
   t.strictSame(texts.join(', '), '0 bytes, 1023 bytes, 1.0 KiB, 10 KiB, 1.5 GiB, 2000 TiB')
 })

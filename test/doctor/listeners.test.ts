@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { listenForAdmin } from '../../src/admin/listener.ts'
 import type { AdminPlace } from '../../src/config.ts'
-import { examineOperators, examineSocketFolder } from '../../src/doctor/access.ts'
-import { examineAdminListener, examineOps, examineServer } from '../../src/doctor/listeners.ts'
+import { checkOperators, checkSocketFolder } from '../../src/doctor/access.ts'
+import { checkAdminListener, checkOpsListener, checkServer } from '../../src/doctor/listeners.ts'
 import { VERSION } from '../../src/version.ts'
 import { createAdminWorld } from '../support/admin.ts'
 import { freePort } from '../support/free-port.ts'
@@ -27,31 +27,31 @@ async function startServer(t: Test, answer = { status: 200, body: '' }) {
 
 t.test('Doctor: a server that is ready is all right, and every other answer is an error that says which', async (t) => {
   const { answer, port } = await startServer(t)
-  const examine = () => examineServer({ HOST: host, PORT: port })
-  t.match(await examine(), [{ level: 'ok', text: `The server at http://127.0.0.1:${port} is ready.` }])
+  const check = () => checkServer({ HOST: host, PORT: port })
+  t.match(await check(), [{ level: 'ok', text: `The server at http://127.0.0.1:${port} is ready.` }])
   answer.status = 503
-  t.match(await examine(), [{ level: 'error', text: `The server at http://127.0.0.1:${port} is not ready.` }])
+  t.match(await check(), [{ level: 'error', text: `The server at http://127.0.0.1:${port} is not ready.` }])
   answer.status = 404
-  t.match(await examine(), [{ level: 'error', text: /is not this server: 404\.$/ }])
+  t.match(await check(), [{ level: 'error', text: /is not this server: 404\.$/ }])
   const PORT = await freePort()
   const text = `No server answers at http://localhost:${PORT} (ECONNREFUSED).`
-  t.match(await examineServer({ HOST: '0.0.0.0', PORT }), [{ level: 'error', text }])
-  t.match(await examineServer({ HOST: '::1', PORT: 0 }), [{ level: 'note', text: /^PORT is 0/ }])
+  t.match(await checkServer({ HOST: '0.0.0.0', PORT }), [{ level: 'error', text }])
+  t.match(await checkServer({ HOST: '::1', PORT: 0 }), [{ level: 'note', text: /^PORT is 0/ }])
 })
 
 t.test('Doctor: the version of the server that runs is compared, where its metrics tell it', async (t) => {
   const { answer, port } = await startServer(t)
-  const examine = () => examineOps({ host, port })
-  const other = `What answers at http://127.0.0.1:${port}/metrics is not this server.`
-  t.match(await examine(), [{ level: 'error', text: other }])
+  const check = () => checkOpsListener({ host, port })
+  const other = `The program that answers at http://127.0.0.1:${port}/metrics is not this server.`
+  t.match(await check(), [{ level: 'error', text: other }])
   const body = (version: string) =>
     `# TYPE token_server_build_info gauge\ntoken_server_build_info{node="24.21.0",version="${version}"} 1\n`
   answer.body = body(VERSION)
-  t.match(await examine(), [{ level: 'ok' }])
+  t.match(await check(), [{ level: 'ok' }])
   answer.body = body('99.0.0')
-  t.match(await examine(), [{ level: 'warning', text: `The server that runs is 99.0.0, and this program ${VERSION}.` }])
-  t.match(await examineOps({ host, port: await freePort() }), [{ level: 'error', text: /ECONNREFUSED/ }])
-  t.match(await examineOps({ host, port: 0 }), [{ level: 'note' }])
+  t.match(await check(), [{ level: 'warning', text: `The running server is 99.0.0, and this program ${VERSION}.` }])
+  t.match(await checkOpsListener({ host, port: await freePort() }), [{ level: 'error', text: /ECONNREFUSED/ }])
+  t.match(await checkOpsListener({ host, port: 0 }), [{ level: 'note' }])
 })
 
 t.test(
@@ -62,13 +62,13 @@ t.test(
     const advice = 'If ADMIN_ADDRESS was set after the server had started, restart the server.'
     const missing = async (place: AdminPlace, address: string, code: string) => {
       const text = `The admin listener does not answer at ${address} (${code}).`
-      t.match(await examineAdminListener(place), [{ level: 'error', text, advice }])
+      t.match(await checkAdminListener(place), [{ level: 'error', text, advice }])
     }
     await missing({ host, port }, `http://127.0.0.1:${port}`, 'ECONNREFUSED')
     await missing({ socket }, socket, 'ENOENT')
     await leaveSocket(socket)
     await missing({ socket }, socket, 'ECONNREFUSED')
-    t.match(await examineAdminListener({ host, port: 0 }), [{ level: 'note' }])
+    t.match(await checkAdminListener({ host, port: 0 }), [{ level: 'note' }])
     const places: [place: AdminPlace, text: string][] = [
       [{ host, port }, `http://127.0.0.1:${port}`],
       [{ host: '0.0.0.0', port: other }, `http://localhost:${other}`],
@@ -76,11 +76,11 @@ t.test(
     ]
     for (const [place, at] of places) {
       await listenForAdmin((await createAdminWorld(t)).app, place)
-      t.strictSame(await examineAdminListener(place), [{ level: 'ok', text: `The admin listener answers at ${at}.` }])
+      t.strictSame(await checkAdminListener(place), [{ level: 'ok', text: `The admin listener answers at ${at}.` }])
     }
     const server = await startServer(t, { status: 200, body: 'Hello' })
-    const text = `What answers at http://127.0.0.1:${server.port} is not this server's admin listener.`
-    t.match(await examineAdminListener({ host, port: server.port }), [{ level: 'error', text }])
+    const text = `The program that answers at http://127.0.0.1:${server.port} is not this server's admin listener.`
+    t.match(await checkAdminListener({ host, port: server.port }), [{ level: 'error', text }])
   },
 )
 
@@ -89,10 +89,10 @@ t.test('Doctor: what listens and does not answer within 3 s is not said to be mi
   const port = Number(address.split(':')[1])
   const { timeout } = AbortSignal
   const timeouts = t.capture(AbortSignal, 'timeout', () => timeout.call(AbortSignal, 20))
-  const text = (path: string) => `What listens at http://${address}${path} does not answer within 3 s.`
-  t.match(await examineServer({ HOST: host, PORT: port }), [{ level: 'error', text: text('') }])
-  t.match(await examineOps({ host, port }), [{ level: 'error', text: text('/metrics') }])
-  t.match(await examineAdminListener({ host, port }), [{ level: 'error', text: text('') }])
+  const text = (path: string) => `The program that listens at http://${address}${path} does not answer within 3 s.`
+  t.match(await checkServer({ HOST: host, PORT: port }), [{ level: 'error', text: text('') }])
+  t.match(await checkOpsListener({ host, port }), [{ level: 'error', text: text('/metrics') }])
+  t.match(await checkAdminListener({ host, port }), [{ level: 'error', text: text('') }])
   t.strictSame(
     timeouts().map(({ args }) => args),
     [[3000], [3000], [3000]],
@@ -101,7 +101,7 @@ t.test('Doctor: what listens and does not answer within 3 s is not said to be mi
 
 t.test('Doctor: the folder of the admin socket must exist and not be writable by others', async (t) => {
   const folder = join(temporaryFolder(t), 'run')
-  const found = () => examineSocketFolder(join(folder, 'admin.sock'))
+  const found = () => checkSocketFolder(join(folder, 'admin.sock'))
   t.match(await found(), [{ level: 'error', text: `The folder of ADMIN_ADDRESS, ${folder}, does not exist.` }])
   mkdirSync(folder)
   for (const mode of [0o700, 0o755, 0o1777]) {
@@ -110,25 +110,25 @@ t.test('Doctor: the folder of the admin socket must exist and not be writable by
   }
   for (const mode of [0o770, 0o702]) {
     chmodSync(folder, mode)
-    const text = new RegExp(`^Others may write to ${folder} \\(mode ${mode.toString(8)}\\), `)
+    const text = new RegExp(`^Other users may write to ${folder} \\(mode ${mode.toString(8)}\\), `)
     t.match(await found(), [{ level: 'warning', text, advice: `chmod go-w ${folder}` }])
   }
-  await t.rejects(examineSocketFolder('/dev/null/run/admin.sock'), { code: 'ENOTDIR' })
+  await t.rejects(checkSocketFolder('/dev/null/run/admin.sock'), { code: 'ENOTDIR' })
 })
 
 t.test('Doctor: it reports a listener without operators, and operators whose last key ends soon', async (t) => {
-  t.match(examineOperators([], NOW), [{ level: 'note', text: 'There is no operator who could use ADMIN_ADDRESS.' }])
+  t.match(checkOperators([], NOW), [{ level: 'note', text: 'There is no operator who could use ADMIN_ADDRESS.' }])
   const lastKeys = { anna: NOW + 8 * DAY, nobody: null, ben: NOW + 7 * DAY, cleo: NOW }
   const all = Object.entries(lastKeys).map(([name, lastKeyEndsAt]) => ({ name, lastKeyEndsAt }))
-  t.match(examineOperators(all.slice(0, 2), NOW), [{ level: 'ok', text: 'No admin key ends within a week.' }])
-  const findings = examineOperators(all, NOW)
+  t.match(checkOperators(all.slice(0, 2), NOW), [{ level: 'ok', text: 'No admin key expires within a week.' }])
+  const findings = checkOperators(all, NOW)
   t.equal(findings.length, 2)
   t.match(findings, [
     {
       level: 'warning',
-      text: 'The last admin key of the operator ben ends at 2026-01-08T00:00:00Z.',
+      text: 'The last admin key of the operator ben expires at 2026-01-08T00:00:00Z.',
       advice: '"operators key ben --expires 90d" makes another one.',
     },
-    { level: 'warning', text: 'The operator cleo has no admin key since 2026-01-01T00:00:00Z.' },
+    { level: 'warning', text: 'The last admin key of the operator cleo expired at 2026-01-01T00:00:00Z.' },
   ])
 })

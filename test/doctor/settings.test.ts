@@ -1,21 +1,24 @@
 import t from 'tap'
-import { settings } from '../../src/config.ts'
-import { examineCombinations, examineSettings, readSettings } from '../../src/doctor/settings.ts'
+import { parseSettings, settings } from '../../src/config.ts'
+import { checkCombinations, checkSettings } from '../../src/doctor/settings.ts'
 
 const sourceOf = (env: NodeJS.ProcessEnv, file = {}) => ({ env, file, fileName: '.env', warnings: [], errors: [] })
 
+const parse = ({ env, file }: { env: NodeJS.ProcessEnv; file: object }) => parseSettings({ ...file, ...env })
+const wrongIn = ({ problems }: ReturnType<typeof parse>) => problems.map(({ name }) => name)
+
 function found(env: NodeJS.ProcessEnv, file: NodeJS.Dict<string> = {}) {
   const source = sourceOf(env, file)
-  return examineSettings(source, readSettings(source))
+  return checkSettings(source, parse(source))
 }
 
 /** What settings that are right may not mean together. */
 function combinations(env: NodeJS.ProcessEnv) {
   const source = sourceOf(env)
-  return examineCombinations(source, readSettings(source)).map(({ level, text }) => `${level}: ${text}`)
+  return checkCombinations(source, parse(source)).map(({ level, text }) => `${level}: ${text}`)
 }
 
-t.test('Doctor: every setting is said with its value and where that comes from', async (t) => {
+t.test('Doctor: every setting is reported with its value and where that comes from', async (t) => {
   const findings = found({ PORT: '9000', HOST: '::1' }, { HOST: '127.0.0.2', LOG_LEVEL: 'warn' })
   const texts = findings.map(({ level, text }) => `${level}: ${text}`)
   t.equal(texts.length, Object.keys(settings).length)
@@ -27,7 +30,7 @@ t.test('Doctor: every setting is said with its value and where that comes from',
   t.ok(texts.includes('ok: LOG_LEVEL is warn (.env)'))
 })
 
-t.test('Doctor: a password is never said, neither of a right address nor of a wrong one', async (t) => {
+t.test('Doctor: a password is never shown, neither of a valid address nor of an invalid one', async (t) => {
   const right = found({ DATABASE_URL: 'postgres://u:hunter2@db.example:5433/tokens?sslmode=disable' })
   t.equal(right[2]?.text, 'DATABASE_URL is postgres://u:…@db.example:5433/tokens?sslmode=disable (environment)')
   for (const wrong of ['postgres://u:hunter2@/d', 'postgres:/u:hunter2@h/d', 'mysql://u:hunter2@h/d']) {
@@ -39,30 +42,31 @@ t.test('Doctor: a password is never said, neither of a right address nor of a wr
 
 t.test('Doctor: every wrong setting is an error of its own, and the others are read', async (t) => {
   const source = sourceOf({ PORT: 'http', WORKERS: '4', DATABASE_URL: 'sqlite::memory:' }, { TOKEN_QUOTA: '-1' })
-  const read = readSettings(source)
-  t.strictSame(read.wrong, ['PORT', 'TOKEN_QUOTA', 'WORKERS'], 'a rule on two settings comes after those on one')
+  const read = parse(source)
+  t.strictSame(wrongIn(read), ['PORT', 'TOKEN_QUOTA', 'WORKERS'], 'a rule on two settings comes after those on one')
   t.match(read.config, { PORT: 8080, TOKEN_QUOTA: Infinity, WORKERS: 1, DATABASE_URL: { file: ':memory:' } })
-  const errors = examineSettings(source, read).filter(({ level }) => level === 'error')
-  const [ofEnvironment, ofFile] = ['environment', '.env'].map((place) => `Its value comes from: ${place}.`)
+  const errors = checkSettings(source, read).filter(({ level }) => level === 'error')
+  const [ofEnvironment, ofFile] = ['environment', '.env'].map((place) => `The value comes from: ${place}.`)
   t.strictSame(errors, [
     { level: 'error', text: 'PORT must be a number from 0 to 65535.', advice: ofEnvironment },
     { level: 'error', text: 'TOKEN_QUOTA must be a number from 1 to 999999999, or off.', advice: ofFile },
-    { level: 'error', text: 'WORKERS must be 1 where the store is in memory.', advice: ofEnvironment },
+    { level: 'error', text: 'WORKERS must be 1 if the store is in memory.', advice: ofEnvironment },
   ])
-  t.strictSame(examineCombinations(source, read), [], 'what they mean together is not known')
-  const late = readSettings(sourceOf({ LOG_LEVEL: 'loud', WORKERS: '4', DATABASE_URL: 'sqlite::memory:' }))
-  t.strictSame(late.wrong, ['LOG_LEVEL', 'WORKERS'], 'also where the second is looked at after the first only')
+  t.strictSame(checkCombinations(source, read), [], 'what they mean together is not known')
+  const late = parse(sourceOf({ LOG_LEVEL: 'loud', WORKERS: '4', DATABASE_URL: 'sqlite::memory:' }))
+  t.strictSame(wrongIn(late), ['LOG_LEVEL', 'WORKERS'], 'also if both are wrong at once')
 })
 
 t.test('Doctor: what is wrong with .env is an error, a misspelt name a warning, an unknown one a note', async (t) => {
-  const [error, warning] = ['Line 2 of .env is not KEY=value.', 'There is no setting PROT (in .env). Is PORT meant?']
+  const error = 'Line 2 of .env is not KEY=value.'
+  const warning = 'There is no setting PROT (in .env). Did you mean PORT?'
   const file = { PROT: '1', COMPOSE_FILE: 'x', TZ: 'UTC' }
   const source = { ...sourceOf({}, file), errors: [error], warnings: [warning] }
-  const findings = examineSettings(source, readSettings(source)).filter(({ level }) => level !== 'ok')
+  const findings = checkSettings(source, parse(source)).filter(({ level }) => level !== 'ok')
   t.match(findings, [
     { level: 'error', text: error },
     { level: 'warning', text: warning },
-    { level: 'note', text: '.env has what is no setting: COMPOSE_FILE, TZ.' },
+    { level: 'note', text: '.env has names that are no settings: COMPOSE_FILE, TZ.' },
   ])
 })
 
@@ -83,20 +87,20 @@ t.test('Doctor: settings that contradict each other are said, and those that agr
   for (const env of right) t.strictSame(combinations({ ...good, ...env }), [], JSON.stringify(env))
   const local = settings.PUBLIC_URL.default
   const cases: [NodeJS.ProcessEnv, RegExp][] = [
-    [{ PUBLIC_URL: 'http://token.example' }, /^warning: PUBLIC_URL .* in clear\.$/],
-    [{ PUBLIC_URL: local }, /^warning: PUBLIC_URL is left at its default, http:\/\/localhost:8080/],
-    [{ PUBLIC_URL: local, HOST: '127.0.0.1' }, /^note: PUBLIC_URL is left/],
-    [{ TRUST_PROXY: 'off' }, /^warning: TRUST_PROXY is off though PUBLIC_URL is https/],
+    [{ PUBLIC_URL: 'http://token.example' }, /^warning: PUBLIC_URL .* in plain text\.$/],
+    [{ PUBLIC_URL: local }, /^warning: PUBLIC_URL has its default, http:\/\/localhost:8080/],
+    [{ PUBLIC_URL: local, HOST: '127.0.0.1' }, /^note: PUBLIC_URL has/],
+    [{ TRUST_PROXY: 'off' }, /^warning: TRUST_PROXY is off, but PUBLIC_URL is https/],
     [{ LOG_LEVEL: 'silent' }, /^warning: LOG_LEVEL is silent/],
     [{ WORKERS: '99' }, /^note: WORKERS is 99, and this machine has \d+ cores\.$/],
     [{ DATABASE_URL: 'sqlite::memory:' }, /^warning: DATABASE_URL names a store in memory/],
     [{ FAILURE_LIMIT: 'off' }, /^note: FAILURE_LIMIT is off/],
-    [{ OPS_ADDRESS: '0.0.0.0:9464' }, /^note: OPS_ADDRESS is 0\.0\.0\.0: .* reach this machine reach its port 9464\.$/],
+    [{ OPS_ADDRESS: '0.0.0.0:9464' }, /^note: OPS_ADDRESS is 0\.0\.0\.0: .* reach this machine can reach port 9464\.$/],
     [{ OPS_ADDRESS: '[::]:9464' }, /^note: OPS_ADDRESS is ::/],
-    [{ ADMIN_ADDRESS: '0.0.0.0:8081' }, /^warning: ADMIN_ADDRESS is 0\.0\.0\.0, .* names no TLS in front of it\.$/],
+    [{ ADMIN_ADDRESS: '0.0.0.0:8081' }, /^warning: ADMIN_ADDRESS is 0\.0\.0\.0, .* no TLS proxy in front of it\.$/],
     [{ ADMIN_ADDRESS: '[fd00::1]:8081' }, /^warning: ADMIN_ADDRESS is fd00::1, /],
-    [{ ...admin, ADMIN_URL: 'http://console.example' }, /^warning: ADMIN_URL is http:\/\/console\.ex.* in clear\.$/],
-    [{ ADMIN_URL: 'https://console.example' }, /^note: ADMIN_URL is set, and ADMIN_ADDRESS is off\.$/],
+    [{ ...admin, ADMIN_URL: 'http://console.example' }, /^warning: ADMIN_URL is http:\/\/con.* in plain text\.$/],
+    [{ ADMIN_URL: 'https://console.example' }, /^note: ADMIN_URL is set, but ADMIN_ADDRESS is off\.$/],
   ]
   for (const [env, expected] of cases) {
     const findings = combinations({ ...good, ...env })

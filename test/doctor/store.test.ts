@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { type Administration, createAdministration } from '../../src/administration/administration.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Diagnosis } from '../../src/doctor/finding.ts'
-import { examineStoreClock } from '../../src/doctor/machine.ts'
-import { examinePrevious, examineStore, judgeSoftware } from '../../src/doctor/store.ts'
+import { checkStoreClock } from '../../src/doctor/machine.ts'
+import { checkPrevious, checkStore, softwareFinding } from '../../src/doctor/store.ts'
 import type { Application } from '../../src/domain/application.ts'
 import type { SqliteLocation } from '../../src/domain/database-location.ts'
 import { digestGenerated } from '../../src/domain/secret.ts'
@@ -66,7 +66,7 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     t.teardown(() => store.close())
     const administration = createAdministration({ store, now: Date.now, observe: () => {}, author: AUDIT.author })
     await registerA(administration)
-    const all = (now = Date.now()) => examineStore(location, () => now)
+    const all = (now = Date.now()) => checkStore(location, () => now)
     // Of a backup only SQLite's stores know.
     const found = async (now?: number) => (await all(now)).filter(isNotOk).filter(({ subject }) => subject !== 'backup')
     return { url, location, store, all, found, ...administration }
@@ -75,8 +75,8 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
   t.test(`Doctor on ${name}: a store that is in use is all right, and says what keeps it`, async (t) => {
     const { all, found, location } = await createStore(t)
     t.match(await all(), [
-      { subject: 'store', text: new RegExp(`^The store is kept by ${name} \\d+\\.\\d+`) },
-      { subject: 'store', text: `The schema is at version ${latest}, as this program's is.` },
+      { subject: 'store', text: new RegExp(`^The store runs on ${name} \\d+\\.\\d+`) },
+      { subject: 'store', text: `The schema has the version of this program, ${latest}.` },
     ])
     t.strictSame(await found(), [])
     const inspector = await inspectStore(location)
@@ -88,38 +88,38 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
   t.test(`Doctor on ${name}: operators and their keys are checked if ADMIN_ADDRESS is set`, async (t) => {
     const { location, operators } = await createStore(t)
     async function found(env: NodeJS.ProcessEnv = { ADMIN_ADDRESS: '127.0.0.1:8081' }) {
-      const all = await examineStore(location, Date.now, readConfig(env))
+      const all = await checkStore(location, Date.now, readConfig(env))
       return all.filter(({ subject }) => subject === 'operators').map(({ text }) => text)
     }
     t.match(await found(), ['There is no operator'])
     t.strictSame(await found({}), [])
     for (const operator of ['anna', 'ben']) await operators.add(operator, 'admin')
     await operators.addKey('anna', HOUR)
-    t.match(await found(), ['The last admin key of the operator anna ends at '])
+    t.match(await found(), ['The last admin key of the operator anna expires at '])
     const { id } = await operators.addKey('anna', 30 * DAY)
-    t.strictSame(await found(), ['No admin key ends within a week.'])
+    t.strictSame(await found(), ['No admin key expires within a week.'])
     await operators.revokeKey('anna', id)
-    t.match(await found(), ['The last admin key of the operator anna ends at '])
+    t.match(await found(), ['The last admin key of the operator anna expires at '])
   })
 
   t.test(`Doctor on ${name}: an empty database, and another program's, is an error, and stays as it is`, async (t) => {
     const url = await createEmpty(t)
     const location = readConfig({ DATABASE_URL: url }).DATABASE_URL
-    const examine = async () => (await examineStore(location, Date.now)).filter(isNotOk)
+    const check = async () => (await checkStore(location, Date.now)).filter(isNotOk)
     const empty = /^The database \S+ is empty\. If there should be a store, /
-    for (let time = 0; time < 2; time++) t.match(await examine(), [{ subject: 'store', level: 'error', text: empty }])
+    for (let time = 0; time < 2; time++) t.match(await check(), [{ subject: 'store', level: 'error', text: empty }])
     await exec(url, 'CREATE TABLE theirs (n INTEGER)')
     const text = 'The database has tables of another program.'
-    for (let time = 0; time < 2; time++) t.match(await examine(), [{ level: 'error', text }])
+    for (let time = 0; time < 2; time++) t.match(await check(), [{ level: 'error', text }])
   })
 
   t.test(`Doctor on ${name}: an older schema is a note, as is a newer one that allows this program`, async (t) => {
     const { url, found } = await createStore(t)
     await exec(url, schemaAt(latest - 1))
-    const older = `The schema is at version ${latest - 1}, and this program's is ${latest}.`
+    const older = `The schema has version ${latest - 1}, and this program ${latest}.`
     for (let time = 0; time < 2; time++) t.match(await found(), [{ level: 'note', text: older }])
     await exec(url, schemaAt(latest + 1))
-    t.match(await found(), [{ level: 'note', text: /of a newer program .* may run on it\.$/ }])
+    t.match(await found(), [{ level: 'note', text: /of a newer program .* can use it\.$/ }])
     await exec(url, "UPDATE compatibility SET oldest_program = '99.0.0'")
     t.match(await found(), [{ level: 'error', text: /needs token-server 99\.0\.0 or newer/ }])
   })
@@ -148,17 +148,17 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
       {
         subject: 'secrets',
         level: 'warning',
-        text: /^The application App ending \(ending\) has no secret after \S+Z\.$/,
+        text: /^The last secret of the application App ending \(ending\) expires at \S+Z\.$/,
       },
-      { text: /^The application App ended \(ended\) has no secret since \S+Z, and gets no tokens\.$/ },
-      { text: /^The application App new \(new\) has no secret that was ever valid/, advice: /seed again/ },
-      { text: /^The application App none \(none\) has no secret that was ever valid/ },
-      { text: /^The suite Shop \(shop\) has no secret since \S+Z, and cannot introspect\.$/ },
+      { text: /^The application App ended \(ended\) has had no secret since \S+Z, and gets no tokens\.$/ },
+      { text: /^The application App new \(new\) has never had a valid secret/, advice: /seed again/ },
+      { text: /^The application App none \(none\) has never had a valid secret/ },
+      { text: /^The suite Shop \(shop\) has had no secret since \S+Z, and cannot introspect\.$/ },
     ])
     for (const owner of more) await end(owner, now - 1000)
     const many = await found(now)
     t.equal(many.length, 11)
-    t.equal(many.at(-1)?.text, 'There are 2 more whose secrets have ended or end within a week.')
+    t.equal(many.at(-1)?.text, 'There are 2 more whose secrets have expired or expire within a week.')
   })
 
   t.test(`Doctor on ${name}: a purge that is behind is a warning, and a token from the future an error`, async (t) => {
@@ -169,25 +169,25 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     t.strictSame(await found(now + 2 * HOUR), [])
     const behind = { subject: 'purge', level: 'warning', text: /^The oldest token expired at/ }
     t.match(await found(now + 3 * HOUR + 1000), [behind])
-    const text = 'The newest token was issued 60 s in the future: a clock was ahead, or was set back.'
+    const text = 'The newest token was issued 60 s in the future: a clock was ahead, or has been set back.'
     t.match(await found(now - 60_000), [{ subject: 'clock', level: 'error', text }])
   })
 }
 
 t.test('Doctor: a clock far from that of the database is an error, an untried PostgreSQL a warning', async (t) => {
   const inspector = { clockOffset: async () => -1500 } as Partial<Inspector> as Inspector
-  t.match(await examineStoreClock(inspector, Date.now), [{ level: 'error', text: /are 1500 ms apart\.$/ }])
-  t.match(judgeSoftware('PostgreSQL 14.22 (Debian)', 'postgres'), { level: 'warning' })
-  t.match(judgeSoftware('PostgreSQL 15.1', 'postgres'), { level: 'ok' })
-  t.match(judgeSoftware('SQLite 3.51.3', 'sqlite'), { level: 'ok' })
+  t.match(await checkStoreClock(inspector, Date.now), [{ level: 'error', text: /are 1500 ms apart\.$/ }])
+  t.match(softwareFinding('PostgreSQL 14.22 (Debian)', 'postgres'), { level: 'warning' })
+  t.match(softwareFinding('PostgreSQL 15.1', 'postgres'), { level: 'ok' })
+  t.match(softwareFinding('SQLite 3.51.3', 'sqlite'), { level: 'ok' })
   const { DATABASE_URL } = readConfig({ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' })
   const away = { subject: 'store', level: 'error', text: /^PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/ }
-  t.match(await examineStore(DATABASE_URL, Date.now), [away], 'as is a PostgreSQL that is away')
+  t.match(await checkStore(DATABASE_URL, Date.now), [away], 'as is a PostgreSQL that is away')
 })
 
 t.test('Doctor on SQLite: a store that is not in use is read, and nothing is made beside it', async (t) => {
   const { file, folder } = await startShell(t, registerA)
-  const wrong = async (file: string) => (await examineStore({ kind: 'sqlite', file }, Date.now)).filter(isNotOk)
+  const wrong = async (file: string) => (await checkStore({ kind: 'sqlite', file }, Date.now)).filter(isNotOk)
   const [none, lost] = [join(folder, 'none.db'), join(folder, 'lost.db')]
   t.match(await wrong(none), [
     { level: 'error', text: `There is no database at ${none}. If there should be a store, ` },
@@ -213,7 +213,7 @@ t.test('Doctor on SQLite: a database that another program has locked is an error
   other.exec('UPDATE changes SET revocations = revocations')
   // It is in use, as far as one can see.
   writeFileSync(`${file}-shm`, Buffer.alloc(32768), { flag: 'a' })
-  t.match(await examineStore({ kind: 'sqlite', file }, Date.now), [
+  t.match(await checkStore({ kind: 'sqlite', file }, Date.now), [
     { level: 'error', text: /another program has locked it/ },
   ])
 })
@@ -222,29 +222,29 @@ t.test('Doctor on SQLite: no backup, or an old one, is a warning, also where the
   const { env, file, folder } = await startShell(t, registerA)
   const location: SqliteLocation = { kind: 'sqlite', file }
   const backup = async (now = Date.now()) =>
-    (await examineStore(location, () => now)).filter(({ subject }) => subject === 'backup')
-  t.match(await backup(), [{ level: 'warning', text: 'No backup was made by `token-server backup` yet.' }])
+    (await checkStore(location, () => now)).filter(({ subject }) => subject === 'backup')
+  t.match(await backup(), [{ level: 'warning', text: '`token-server backup` has made no backup yet.' }])
   await backUpStore(location, join(folder, 'copy.db'), { withoutTokens: false, now: Date.now })
   t.match(await backup(), [{ level: 'ok', text: /^The last backup was made at \S+Z\.$/ }])
   t.match(await backup(Date.now() + 3 * DAY), [{ level: 'warning' }])
   await exec(env.DATABASE_URL, 'DROP TABLE backups; DROP TABLE moved; DROP TABLE compatibility')
-  t.match(await backup(), [{ level: 'warning', text: /^No backup/ }])
+  t.match(await backup(), [{ level: 'warning', text: /no backup yet/ }])
 })
 
 t.test('Doctor: a store that has moved, and the previous one of a store, are said', async (t) => {
   const { createDatabase } = await startDatabases()
   const { env, file } = await startShell(t, registerA)
   const location: SqliteLocation = { kind: 'sqlite', file }
-  const moved = async () => (await examineStore(location, Date.now)).filter(({ text }) => /copied|moved/.test(text))
-  const previous = (now = Date.now()) => examinePrevious(location, () => now)
+  const moved = async () => (await checkStore(location, Date.now)).filter(({ text }) => /copy|moved/.test(text))
+  const previous = (now = Date.now()) => checkPrevious(location, () => now)
   t.strictSame(await moved(), [])
   t.match(await previous(), [
-    { level: 'error', text: `PREVIOUS_DATABASE_URL: ${file} was not copied, or not to the end.` },
+    { level: 'error', text: `PREVIOUS_DATABASE_URL: ${file} was not copied, or only partly.` },
   ])
 
   await exec(env.DATABASE_URL, "INSERT INTO moved (place, began_at) VALUES ('postgres://h/d', 0)")
   t.match(await moved(), [
-    { level: 'warning', text: /is being copied to postgres:\/\/h\/d since 1970-.*, or that did not end/ },
+    { level: 'warning', text: /A copy of the store to postgres:\/\/h\/d began at 1970-.*, or was interrupted/ },
   ])
   t.match(await previous(), [{ level: 'error' }])
 
@@ -252,7 +252,7 @@ t.test('Doctor: a store that has moved, and the previous one of a store, are sai
   const PGPASSWORD = url.password
   url.password = ''
   await shell({ ...env, PGPASSWORD }).json(`store copy --to ${url.href}`)
-  t.match(await moved(), [{ level: 'warning', text: /^The store has moved to postgres:/ }])
+  t.match(await moved(), [{ level: 'warning', text: /^The store moved to postgres:/ }])
   t.match(await previous(), [{ level: 'note', text: /^PREVIOUS_DATABASE_URL is no longer needed/ }])
 
   const store = await openStore(location, { lockTimeout: 0 })

@@ -34,7 +34,7 @@ t.test('Output: where the result of a change cannot be written, it is said that 
   const { env } = temporaryDatabase(t)
   const { client_id } = await register(env)
   const silent = { ...env, LOG_LEVEL: 'silent' }
-  const done = /^What was asked for is done\. The output could not be written: .*(ENOSPC|EPIPE)/
+  const done = /^The command succeeded\. The output could not be written: .*(ENOSPC|EPIPE)/
   for (const [args, stdout] of [
     [`secrets rotate ${client_id}`, 'full'],
     [`secrets rotate ${client_id}`, 'closed'],
@@ -161,7 +161,7 @@ t.test('Seed: a signal ends it after a step, with a whole document, and the next
     once(child, 'exit'),
   ])
   t.equal(status, 1)
-  t.match(JSON.parse(err), { error: 'Stopped by SIGTERM. Run seed again for what is not registered yet.' })
+  t.match(JSON.parse(err), { error: 'Stopped by SIGTERM. Run seed again to register the rest.' })
   const first = JSON.parse(out)
   const second = JSON.parse((await command(t, ['seed', file, '--json'], silent)).out)
   t.equal(second.existing, first.suites.length + first.applications.length)
@@ -173,7 +173,7 @@ t.test('Seed: an output that cannot be written ends it; the next run registers e
   const { folder, env } = temporaryDatabase(t)
   const file = seedFile(folder, 3)
   const err =
-    /^The output could not be written: ENOSPC.*[\s\S]*What could not be printed is not registered\. Run seed again/
+    /^The output could not be written: ENOSPC.*[\s\S]*Entries that could not be printed are not registered\. Run seed again/
   for (let n = 0; n < 2; n++) {
     t.match(await runInto(t, `seed ${file}`, { ...env, LOG_LEVEL: 'silent' }, 'full'), { status: 1, err })
   }
@@ -199,7 +199,7 @@ t.test('Healthcheck: it fails where the server has lost its store, none answers,
     [{ HOST: '127.0.0.1', PORT: '1' }, 'The server at http://127.0.0.1:1 is not ready: no answer.\n'],
     [{ HOST: '0.0.0.0', PORT: '1' }, 'The server at http://localhost:1 is not ready: no answer.\n'],
     [{ HOST: '::1', PORT: '1' }, 'The server at http://[::1]:1 is not ready: no answer.\n'],
-    [{ PORT: '0' }, 'PORT is 0, so nobody knows which port the server has: give it one.\n'],
+    [{ PORT: '0' }, 'PORT is 0, so the port of the server is not known: set a fixed one.\n'],
   ] as const) {
     t.match(await run(['healthcheck'], { env: settings }), { status: 1, err })
   }

@@ -31,7 +31,7 @@ t.test('Doctor: a .env that cannot be read is an error, and the rest is examined
   const cwd = temporaryFolder(t)
   mkdirSync(join(cwd, '.env'))
   const { wrong, exit } = await examine(t, {}, cwd)
-  t.match(wrong, [{ level: 'error', text: /What is found besides goes by the environment and the defaults alone\.$/ }])
+  t.match(wrong, [{ level: 'error', text: /^Cannot read / }])
   t.equal(exit, 1)
 })
 
@@ -54,7 +54,7 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   const cwd = temporaryFolder(t)
   writeFileSync(join(cwd, '.env'), 'PROT=1\n')
   const { findings, wrong, status, exit, err } = await examine(t, env, cwd)
-  t.match(wrong, [{ level: 'warning', text: 'There is no setting PROT (in .env). Is PORT meant?' }])
+  t.match(wrong, [{ level: 'warning', text: 'There is no setting PROT (in .env). Did you mean PORT?' }])
   t.strictSame([wrong.length, exit, err], [1, 0, ''], 'warnings are no errors')
   t.equal(status, worst(findings))
   t.strictSame(stateOf(folder), before)
@@ -64,7 +64,7 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   ]) {
     t.ok(findings.some(({ text }) => text === said))
   }
-  t.match(findings.at(-1), { subject: 'ops', text: /^The server that runs is of this version, / })
+  t.match(findings.at(-1), { subject: 'ops', text: /^The running server has this version, / })
   const { out } = await command(t, ['doctor'], env, '', { cwd: temporaryFolder(t) })
   t.match(out, /^ok {7}settings {2}HOST is 127\.0\.0\.1 \(default\)\n/)
   t.match(out, /\n\nerrors: 0, warnings: \d+, notes: \d+, ok: \d+\n$/)

@@ -68,8 +68,8 @@ t.test('Commands: with --json what is said of settings is JSON, of the file and 
   for (const [text, ...said] of [
     [
       'WORKERZ=1\n',
-      { warning: 'There is no setting WORKERZ (in .env). Is WORKERS meant?' },
-      { warning: 'There is no setting TOKENQUOTA (in the environment). Is TOKEN_QUOTA meant?' },
+      { warning: 'There is no setting WORKERZ (in .env). Did you mean WORKERS?' },
+      { warning: 'There is no setting TOKENQUOTA (in the environment). Did you mean TOKEN_QUOTA?' },
       { error: 'PORT must be a number from 0 to 65535.' },
     ],
     ['nonsense\n', { error: 'Line 1 of .env is not KEY=value.' }],

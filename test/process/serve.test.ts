@@ -42,7 +42,7 @@ t.test('Serve: wrong settings stop it with a sentence for each, and status 1', a
     status: 1,
     out: '',
     err:
-      'Warning: There is no setting PROT (in .env). Is PORT meant?\nPORT must be a number from 0 to 65535.\n' +
+      'Warning: There is no setting PROT (in .env). Did you mean PORT?\nPORT must be a number from 0 to 65535.\n' +
       'LOG_LEVEL must be debug, info, warn, error, fatal or silent.\n',
   })
 })

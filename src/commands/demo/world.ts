@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Administration } from '../../administration/administration.ts'
+import { updateSchema } from '../../administration/rules.ts'
+import type { ApplicationValues } from '../../domain/application.ts'
 import { ACCESS_TOKEN_PATH } from '../../http/access-token.ts'
 import { VERIFY_PATH } from '../../http/verify.ts'
 import type { Terminal } from '../shared/terminal.ts'
@@ -9,24 +11,16 @@ export interface Credentials {
   clientSecret: string
 }
 
-export interface DemoWorld {
-  /** For the user to try; the simulated traffic does not use it. */
-  application: Credentials
-  /** For the simulated traffic, by what happens to their requests. */
-  partners: {
-    busy: Credentials[]
-    notApproved: Credentials
-    suspended: Credentials
-    wrongSecret: Credentials & { rightSecret: string }
-  }
-}
+type Partners = Awaited<ReturnType<typeof createDemoWorld>>['partners']
 
-const DEVELOPER = 'developer@demo.example'
+/** Values for the fields that make no difference in the demo. */
+const VALUES = Object.fromEntries(Object.keys(updateSchema.shape).map((field) => [field, 'Demo'])) as ApplicationValues
 
-/** Registers suites, an application to try, and partners, some of which are refused. */
-export async function createDemoWorld({ applications, suites }: Administration): Promise<DemoWorld> {
-  await suites.register({ suiteId: 'store', name: 'Store API' })
-  await suites.register({ suiteId: 'invoices', name: 'Invoice API' })
+/** Registers suites, an application for the user to try, and partners for the simulated traffic, by the result of their requests. */
+export async function createDemoWorld(administration: Administration) {
+  const { applications } = administration
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  await administration.suites.register({ suiteId: 'invoices', name: 'Invoice API' })
   const busy = [
     await register('Warehouse scanner', 'warehouse@partner-one.example'),
     await register('Price comparison', 'prices@partner-two.example'),
@@ -37,18 +31,18 @@ export async function createDemoWorld({ applications, suites }: Administration):
   await applications.suspend(suspended.clientId)
   const { clientId, clientSecret: rightSecret } = await register('Nightly report', 'reports@partner-five.example')
   const wrongSecret = { clientId, clientSecret: 'a secret that was cut off', rightSecret }
-  const application = await register('Demo application (for you to try)', DEVELOPER)
+  const application = await register('Demo application (for you to try)', 'developer@demo.example')
   return { application, partners: { busy, notApproved, suspended, wrongSecret } }
 
-  async function register(name: string, developerEmail: string, approved?: string[]): Promise<Credentials> {
-    const registered = await applications.register({ name, developerEmail, ...(approved && { suites: approved }) })
-    return { clientId: registered.clientId, clientSecret: registered.clientSecret as string }
+  async function register(name: string, developerEmail: string, suites?: string[]): Promise<Credentials> {
+    const { clientId, clientSecret } = await applications.register({ ...VALUES, name, developerEmail, suites })
+    return { clientId, clientSecret: clientSecret as string }
   }
 }
 
 const OPERATOR = 'demo'
 
-/** A one-time login link to the console. Adds the operator first if it is missing: it can be removed in the console. */
+/** Makes a one-time login link to the console. Adds the operator if it is missing: users can remove it in the console. */
 export async function makeLink({ operators }: Administration, console: string): Promise<string> {
   const isThere = (await operators.list()).some(({ name }) => name === OPERATOR)
   if (!isThere) await operators.add(OPERATOR, 'admin')
@@ -71,15 +65,14 @@ const PAUSE_MS = 400
 const CHECKS = 3
 
 /**
- * Simulates partners that request and use tokens, a few requests per second, some of which are refused. Resolves without an
- * error when the server at this address stops. Does not keep the process alive.
+ * Simulates partners that request and use tokens, a few requests per second, some of which are refused. Resolves when the
+ * server at this address stops. Does not keep the process alive.
  */
 export async function makeTraffic(
   address: string,
-  { partners }: Pick<DemoWorld, 'partners'>,
+  { busy, notApproved, suspended, wrongSecret }: Partners,
   pause = () => sleep(PAUSE_MS, undefined, { ref: false }),
 ): Promise<void> {
-  const { busy, notApproved, suspended, wrongSecret } = partners
   try {
     // The secret worked once, so that the diagnosis can say when it was last used.
     await ask({ ...wrongSecret, clientSecret: wrongSecret.rightSecret })
@@ -98,7 +91,7 @@ export async function makeTraffic(
     for (let times = 0; accessToken && times < CHECKS; times++) await check(suite, accessToken)
   }
 
-  /** Requests a token; undefined: it was refused. */
+  /** Requests a token. Resolves to undefined if it is refused. */
   async function ask({ clientId, clientSecret }: Credentials): Promise<string | undefined> {
     await pause()
     const body = new URLSearchParams({
@@ -120,19 +113,13 @@ export async function makeTraffic(
   }
 }
 
-/** What the demo prints first: a login link, and requests to try. */
-export function explain({
-  address,
-  link,
-  application: { clientId, clientSecret },
-  isTTY,
-}: {
-  address: string
-  link: string
-  application: Credentials
-  /** Whether someone can press Enter. */
-  isTTY: boolean
-}): string {
+/** The first output of the demo: a login link, and requests to try. */
+export function explain(
+  address: string,
+  link: string,
+  { clientId, clientSecret }: Credentials,
+  { isTTY }: Pick<Terminal['stdin'], 'isTTY'>,
+): string {
   const token = `curl -s ${address}${ACCESS_TOKEN_PATH} \\
     -d 'grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}'`
   return `
@@ -140,7 +127,7 @@ Open the console in a browser. The link signs you in once, within 10 minutes.${i
 
   ${link}
 
-The server itself answers programs at ${address}. Press Ctrl-C to stop: everything in the demo is gone then.
+The server itself answers programs at ${address}. Press Ctrl-C to stop; the demo leaves nothing behind.
 
 To try it in another terminal:
 
@@ -149,15 +136,15 @@ To try it in another terminal:
   TOKEN=$(${token} |
     sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/'); echo $TOKEN
 
-  2. A gateway asks whether a request with that token may pass to the store suite: 200, it may.
+  2. A gateway asks whether a request with that token may access the store suite. 200: yes.
 
   curl -i ${address}${VERIFY_PATH}/store -H "Authorization: Bearer $TOKEN"
 
-  3. Without a token: 401.
+  3. The same without a token: 401.
 
   curl -i ${address}${VERIFY_PATH}/store
 
-  4. With something that is no token: 401.
+  4. The same with an invalid token: 401.
 
   curl -i ${address}${VERIFY_PATH}/store -H 'Authorization: Bearer nonsense'
 

@@ -13,20 +13,19 @@ import type { Terminal } from './terminal.ts'
 /** How long a command waits for a server that is writing. */
 export const LOCK_TIMEOUT_MS = 10_000
 
-/** Whether a command that registers was given `--create`. */
+/** Whether to create the database if it is missing. By default that is an error: DATABASE_URL is probably wrong. */
 export interface CreateOption {
   create?: boolean | undefined
 }
 
-/** What the first command may be given that registers something: without it a wrong DATABASE_URL would make a database. */
+/** For commands that can be the first one on a new database. */
 export function createOption(): Option {
-  return new Option('--create', 'make the database where there is none')
+  return new Option('--create', 'create the database if it does not exist')
 }
 
 /**
- * Does something to the store that DATABASE_URL names; a running server sees it from the next request on. Changes are
- * logged on standard error, with who made them: results go to standard output. Throws OperatorError where there is no
- * store, unless `create` says to make one: what is asked of an empty store is mostly a mistake in DATABASE_URL.
+ * Runs an action on the store that DATABASE_URL names. Logs changes on standard error; a running server sees them from the
+ * next request on. Throws OperatorError if there is no store and `create` is not set.
  */
 export async function administer<Result>(
   terminal: Terminal,
@@ -44,14 +43,16 @@ export async function administer<Result>(
   }
 }
 
-/** The settings of a command. Throws OperatorError where they are wrong, or where what it does would be gone at its end. */
+/** Reads the settings of a command. Throws OperatorError if they are invalid, or if the store is in memory. */
 export function readCommandConfig({ env }: Terminal): Config {
   const config = readConfig(env)
   if (!isInMemory(config.DATABASE_URL)) return config
-  throw new OperatorError('DATABASE_URL names a store in memory, which ends with its command: name a file.')
+  throw new OperatorError(
+    'DATABASE_URL names a store in memory, which would be lost when the command ends: name a file.',
+  )
 }
 
-/** The log of what commands change, on standard error: JSON lines; coloured lines for people on a terminal. */
+/** The log of changes by commands, on standard error: JSON lines; on a terminal, coloured text. */
 export async function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL']): Promise<Observer> {
   const create = stderr.isTTY ? createTerminalLog : createLineLog
   return createAuditLog(await create(level, (text) => stderr.write(text)))
@@ -62,7 +63,7 @@ export function commandAuthor(): Author {
   return { actor: operatingSystemUser(), origin: 'command line', remoteAddress: hostname() }
 }
 
-/** The name of the user whose process this is; the number where it has no name, as in a container. */
+/** The name of the user that runs this process, or its number if it has no name, as in a container. */
 export function operatingSystemUser(read: () => { username: string } = userInfo): string {
   try {
     return read().username

@@ -1,60 +1,55 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { readConfig, settings } from '../../config.ts'
-import { OperatorError } from '../../domain/operator-error.ts'
+import { parseSettings, settings } from '../../config.ts'
 
 /** In the working directory. */
 export const ENV_FILE = '.env'
 
-/** KEY=value, where a quoted value may go over several lines. */
+/** KEY=value. A value in quotes may have several lines. */
 const ENTRY = /^[^\S\n]*(?:export[^\S\n]+)?([^\s=#]+)[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\n]*)[^\n]*$/gm
 /** A value without quotes, and a # that no space separates from it. */
 const CUT_OFF = /^[^=]*=[^\S\n]*[^"'`#\s][^#]*(?<=\S)#/
 const BLANK = /^\s*(#.*)?$/
 
-/** How much of a setting's name a misspelt one may differ in: a letter of four, two of eight. */
+/** How many of its letters a misspelt setting may have wrong: one of four, two of eight. */
 const MISSPELT = 1 / 4
 
-/** Shorter names of other programs are too near to ours by chance. */
+/** Shorter names of other programs are too similar to ours by chance. */
 const LONG = 6
 
-/** What a file says, and sentences about what may not be meant. */
 interface EnvFile {
   settings: NodeJS.Dict<string>
+  /** Sentences about probable mistakes. */
   warnings: string[]
-}
-
-/** The same, as far as it can be read; and a sentence about each line that cannot. */
-interface ScannedFile extends EnvFile {
+  /** Sentences about what cannot be read. */
   errors: string[]
 }
 
-/**
- * The settings in a file of lines KEY=value; none where there is no such file. Throws OperatorError where it cannot be read,
- * or where a line is neither an entry nor a comment nor empty: it would be ignored without a word.
- */
+/** Reads a file of lines KEY=value. Lines that are neither entries, comments nor empty are errors. The file may be missing. */
 export function readEnvFile(file: string): EnvFile {
-  const { errors, ...read } = scanEnvFile(file)
-  if (errors.length > 0) throw new OperatorError(errors.join('\n'))
-  return read
-}
-
-/** The same, but for the lines that are no entries: of each there is a sentence. Throws OperatorError where it cannot be read. */
-export function scanEnvFile(file: string): ScannedFile {
-  const text = textOf(file)
-  // What is left of the entries keeps the lines' numbers.
+  let text = ''
+  try {
+    text = readFileSync(file, 'utf8')
+      .replace(/^\ufeff/, '')
+      .replaceAll('\r\n', '\n')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT') return { settings: {}, warnings: [], errors: [`Cannot read ${file}: ${message}.`] }
+  }
+  // Without the entries, but with their line breaks, so that the numbers of the lines stay.
   const rest = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n')
   const wrong = rest.flatMap((line, at) => (BLANK.test(line) ? [] : [at]))
   const good = text.split('\n').filter((_, at) => !wrong.includes(at))
+  const entries = parseEnv(good.join('\n'))
   return {
-    settings: parseEnv(good.join('\n')),
-    warnings: doubtful(text, file),
+    settings: entries,
+    warnings: [...doubtfulEntries(text, file), ...misspeltSettings(Object.keys(entries))],
     errors: wrong.map((at) => `Line ${at + 1} of ${file} is not KEY=value.`),
   }
 }
 
-/** A sentence for each setting that has two values, and for each value that a # ends, as in the middle of an address. */
-function doubtful(text: string, file: string): string[] {
+/** Warns of settings with several values, and of values that a # cuts off, for example in the middle of a URL. */
+function doubtfulEntries(text: string, file: string): string[] {
   const seen = new Map<string, string | undefined>()
   return Array.from(text.matchAll(ENTRY)).flatMap(([entry, name = '']) => {
     if (!Object.hasOwn(settings, name)) return []
@@ -62,91 +57,63 @@ function doubtful(text: string, file: string): string[] {
     const value = parseEnv(entry)[name]
     if (seen.has(name) && seen.get(name) !== value)
       warnings.push(`${name} has several values in ${file}: the last one counts.`)
-    if (CUT_OFF.test(entry)) warnings.push(`${name} in ${file} ends at its #, for a comment begins there: use quotes.`)
+    if (CUT_OFF.test(entry)) {
+      warnings.push(`${name} in ${file} ends before the #, which begins a comment: put the value in quotes.`)
+    }
     seen.set(name, value)
     return warnings
   })
 }
 
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-      .replace(/^\ufeff/, '')
-      .replaceAll('\r\n', '\n')
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw new OperatorError(`Cannot read ${file}: ${(cause as Error).message}.`, { cause })
-  }
-}
-
-/** A sentence for each name in a file that is no setting but looks like a misspelt one. Others are some other program's. */
+/** Warns of names in `.env` that look like a misspelt setting. Other unknown names belong to other programs. */
 export function misspeltSettings(names: string[]): string[] {
-  const isNear = (name: string, setting: string) => distance(name.toUpperCase(), setting) <= setting.length * MISSPELT
-  return misspelt(names, ENV_FILE, isNear)
+  return misspelt(names, ENV_FILE, (name, setting) =>
+    differsBy(Math.floor(setting.length * MISSPELT), name.toUpperCase(), setting),
+  )
 }
 
-/** A sentence for each name in the environment that is no setting but one letter away from one. */
+/** Warns of names in the environment that differ from a setting in one letter. */
 export function misspeltVariables(names: string[]): string[] {
-  return misspelt(names, 'the environment', (name, setting) => name.length >= LONG && distance(name, setting) === 1)
+  return misspelt(names, 'the environment', (name, setting) => name.length >= LONG && differsBy(1, name, setting))
 }
 
 function misspelt(names: string[], place: string, isNear: (name: string, setting: string) => boolean): string[] {
   return names.flatMap((name) => {
     if (Object.hasOwn(settings, name)) return []
-    const meant = Object.keys(settings).find((setting) => isNear(name, setting))
-    return meant ? [`There is no setting ${name} (in ${place}). Is ${meant} meant?`] : []
+    const setting = Object.keys(settings).find((setting) => isNear(name, setting))
+    return setting ? [`There is no setting ${name} (in ${place}). Did you mean ${setting}?`] : []
   })
 }
 
-/** What has become of the settings in a file since the start. */
-interface SettingsNow {
-  /** The names of those that have other values. */
-  changed: string[]
-  /** A sentence for each mistake that the next start would report. */
-  problems: string[]
-}
-
-/** Returns a function that compares the settings in a file with what they were, and with what they may be. */
-export function watchSettings(file: string, env: NodeJS.ProcessEnv): () => SettingsNow {
-  const before = read(file).entries
-  return () => {
-    const { entries: now, problems } = read(file)
-    if (problems.length > 0) return { changed: [], problems }
+/**
+ * Returns a function that reads a file again. It returns the names of the settings that have changed since the start, and
+ * sentences about the problems that the next start would report.
+ */
+export function watchSettings(file: string, env: NodeJS.ProcessEnv) {
+  const { settings: before } = readEnvFile(file)
+  return (): { changed: string[]; problems: string[] } => {
+    const { settings: now, warnings, errors } = readEnvFile(file)
+    if (errors.length > 0) return { changed: [], problems: errors }
     const changed = Object.keys(settings).filter((name) => before[name] !== now[name])
     const next = { ...env }
-    // What is not as it was in the file comes from the environment, which takes precedence.
+    // A value that differs from the file comes from the environment, which takes precedence.
     for (const name of changed) if (env[name] === before[name]) next[name] = now[name]
-    return { changed, problems: [...misspeltSettings(Object.keys(now)), ...sentences(() => readConfig(next))] }
+    return { changed, problems: [...warnings, ...parseSettings(next).problems.map(({ text }) => text)] }
   }
 }
 
-function read(file: string): { entries: NodeJS.Dict<string>; problems: string[] } {
-  let entries: NodeJS.Dict<string> = {}
-  const problems = sentences(() => (entries = readEnvFile(file).settings))
-  return { entries, problems }
-}
-
-/** What is wrong, where something is. */
-function sentences(job: () => unknown): string[] {
-  try {
-    job()
-    return []
-  } catch (error) {
-    return (error as OperatorError).message.split('\n')
-  }
-}
-
-/** How many letters are to be added, left out, exchanged or swapped with the next to make one text the other. */
-function distance(a: string, b: string): number {
-  const table = Array.from({ length: a.length + 1 }, (_, i) => Array.from({ length: b.length + 1 }, (_, j) => i || j))
-  const at = (i: number, j: number) => table[i]?.[j] as number
-  for (let i = 1; i <= a.length; i++) {
-    for (let j = 1; j <= b.length; j++) {
-      const exchanged = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY
-      const row = table[i] as number[]
-      row[j] = Math.min(exchanged, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1)
-    }
-  }
-  return at(a.length, b.length)
+/** Whether adding, removing, replacing or swapping (with the next) at most `limit` letters makes one text the other. */
+function differsBy(limit: number, a: string, b: string): boolean {
+  if (a === b) return true
+  if (Math.abs(a.length - b.length) > limit) return false
+  const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
+  if (a[0] === b[0]) return differsBy(limit, restOfA, restOfB)
+  const isSwapped = a[0] === b[1] && a[1] === b[0]
+  return (
+    limit > 0 &&
+    (differsBy(limit - 1, restOfA, b) ||
+      differsBy(limit - 1, a, restOfB) ||
+      differsBy(limit - 1, restOfA, restOfB) ||
+      (isSwapped && differsBy(limit - 1, a.slice(2), b.slice(2))))
+  )
 }

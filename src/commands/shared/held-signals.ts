@@ -1,7 +1,6 @@
-/** The signals that a server serves. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
 
-/** Keeps signals that come before there is anybody who serves them, for the first who listens. */
+/** Keeps signals that arrive before they have a listener, and passes them to the first one. */
 export function holdSignals(): void {
   for (const signal of SIGNALS) hold(signal)
 }
@@ -13,7 +12,7 @@ function hold(signal: NodeJS.Signals): void {
   process.on('newListener', function handOver(event) {
     if (event !== signal) return
     process.off('newListener', handOver)
-    // The listener is not there yet, nor may be what it needs.
+    // This event comes before the listener is added, and the listener may need what its caller sets up next.
     process.nextTick(() => {
       process.off(signal, keep)
       for (; count > 0; count--) process.emit(signal, signal)

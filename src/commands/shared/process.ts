@@ -7,25 +7,22 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { endProcess, untilFilesRest } from '../../server/signals.ts'
 import { isAnyLeftOpen } from '../../store/opened.ts'
-import { ENV_FILE, misspeltSettings, misspeltVariables, readEnvFile } from './env-file.ts'
+import { ENV_FILE, misspeltVariables, readEnvFile } from './env-file.ts'
 import { OutputFailed, say, type Terminal } from './terminal.ts'
 
 const FAILED = 1
 const WRONG_USAGE = 2
-/** What a shell shows of a program that SIGPIPE ended: 128 and its number. */
+/** The status that a shell reports for a program that SIGPIPE ended: 128 and the number of the signal. */
 const READER_GONE = 141
 
-/** How long the end of a command waits for a disk. */
+/** How long the end of a command waits for pending writes. */
 const HANGING_MS = 1000
 
-/**
- * Runs the command that the arguments name. Resolves to the exit status; what went wrong is on standard error, as JSON where
- * that was asked for.
- */
+/** Runs the command that the arguments name. Resolves to the exit status. Prints errors on standard error. */
 export async function runCommand(program: Command, args: string[], terminal: Terminal): Promise<number> {
   const json = wantsJson(args)
   useTerminal(program, terminal, (usage) => {
-    // Commander's own texts begin with the word, which is the key of the JSON.
+    // Commander's messages begin with `error: `. In JSON that is the key.
     const text = usage.trimEnd()
     say(terminal, { json }, 'error', json ? text.replace(/^error: /, '') : text)
   })
@@ -44,19 +41,19 @@ function wantsJson(args: string[]): boolean {
   return args.includes('--json')
 }
 
-/** What an operator can mend is one sentence; everything else is a bug, and whoever mends it needs the stack. */
+/** The message of an error that an operator can fix. All other errors are bugs, whose stack is needed. */
 function errorText(error: unknown): string {
   if (error instanceof OperatorError || error instanceof StoreUnavailable) return error.message
-  return `This is a bug in token-server. Please report it with what follows.\n${(error as Error).stack}`
+  return `This is a bug in token-server. Please report it with the following:\n${(error as Error).stack}`
 }
 
-/** What the help says of an option: also whether it must be given. */
+/** The description of an option in the help, with a mark on required ones. */
 function optionDescription(option: Option): string {
   const description = new Help().optionDescription(option)
   return option.mandatory ? `${description} (required)` : description
 }
 
-/** Makes a command and its subcommands write to the terminal, and throw where Commander would exit. */
+/** Makes a command and its subcommands write to the terminal, and throw instead of ending the process. */
 function useTerminal(command: Command, terminal: Terminal, outputError: (usage: string) => void): void {
   command
     .exitOverride()
@@ -73,15 +70,15 @@ function useTerminal(command: Command, terminal: Terminal, outputError: (usage: 
 export async function runProcess(main: () => Promise<number>): Promise<void> {
   const args = process.argv.slice(2)
   handleBrokenOutput()
-  // Compiled code starts in two thirds of the time. In the program's own folder, where nobody else can write; where that is
-  // read-only the cache is off.
+  // Saves a third of the time to start. The cache is in the program's folder, where other users cannot write; if that is
+  // read-only, there is no cache.
   enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compiled'))
-  // A worker has its settings from its leader: those of the start, whatever is in the file by now.
-  // The doctor reads them itself: what is wrong with them is what it is asked for.
+  // A worker gets the settings from its leader: those of the start, even if the file has changed since.
+  // Doctor reads the file itself and reports its errors as findings.
   const isReady = cluster.isWorker || args[0] === 'doctor' || loadSettings(process, wantsJson(args))
   const status = isReady ? await main() : FAILED
-  // What a worker began before it failed, its channel to the leader first of all, would keep it alive; and a
-  // database whose disk has failed is left open, which the driver would close (docs/adr/0015), also after a success.
+  // A worker that failed would be kept alive, for example by its channel to the leader. A database whose disk has failed
+  // must stay open, but an orderly exit would close it (docs/adr/0015).
   if (status !== 0 || isAnyLeftOpen()) {
     await Promise.race([untilFilesRest(), sleep(HANGING_MS)])
     endProcess(status)
@@ -89,23 +86,22 @@ export async function runProcess(main: () => Promise<number>): Promise<void> {
 }
 
 function handleBrokenOutput(): void {
-  // Whoever writes is told (shared/terminal.ts); without a listener the process would end here.
+  // Without a listener the process would end. The writer gets the error, too (terminal.ts).
   process.stdout.on('error', () => {})
-  // What the audit log cannot write must not make a change that was made look like one that was not.
+  // If the audit log cannot be written, the command must not fail: the change was made.
   process.stderr.on('error', () => {})
 }
 
-/** Adds what `.env` has to the environment, which takes precedence. False where it cannot be read. */
+/** Adds the settings in `.env` to the environment, which takes precedence. False if the file has errors. */
 function loadSettings(terminal: Terminal, json: boolean): boolean {
   const { env } = terminal
-  try {
-    const { settings, warnings } = readEnvFile(ENV_FILE)
-    warnings.push(...misspeltSettings(Object.keys(settings)), ...misspeltVariables(Object.keys(env)))
-    for (const warning of warnings) say(terminal, { json }, 'warning', warning)
-    for (const [name, value] of Object.entries(settings)) env[name] ??= value
-    return true
-  } catch (error) {
-    say(terminal, { json }, 'error', errorText(error))
+  const { settings, warnings, errors } = readEnvFile(ENV_FILE)
+  if (errors.length > 0) {
+    say(terminal, { json }, 'error', errors.join('\n'))
     return false
   }
+  warnings.push(...misspeltVariables(Object.keys(env)))
+  for (const warning of warnings) say(terminal, { json }, 'warning', warning)
+  for (const [name, value] of Object.entries(settings)) env[name] ??= value
+  return true
 }

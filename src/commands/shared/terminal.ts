@@ -1,13 +1,13 @@
+import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { visible } from '../../domain/text.ts'
-import { decodeText } from './text.ts'
 
 type Output = { write(data: string | Uint8Array, done?: (error?: Error | null) => void): unknown; isTTY?: boolean }
 
-/** The process as the commands see it. */
+/** What commands use of the process. */
 export interface Terminal {
   env: NodeJS.ProcessEnv
   stdin: AsyncIterable<Buffer | string> & { isTTY?: boolean }
@@ -17,12 +17,11 @@ export interface Terminal {
 
 /** Whether a command was given `--json`. */
 export interface JsonOption {
-  json?: boolean
+  json?: boolean | undefined
 }
 
-/** The output could not be written. */
 export class OutputFailed extends OperatorError {
-  /** Whether its reader has closed it, as `head` does when it has seen enough. */
+  /** Whether the reader has closed the output, as `head` does. */
   readonly isClosed: boolean
 
   constructor(cause: NodeJS.ErrnoException) {
@@ -31,12 +30,12 @@ export class OutputFailed extends OperatorError {
   }
 }
 
-/** Adds `--json`, which every command that prints a result has. */
-export function withJson(command: Command): Command {
-  return command.option('--json', 'print JSON')
+/** Adds a command that prints a result, as JSON with `--json`. `usage`: its name, and arguments that need no description. */
+export function addCommand(parent: Command, usage: string, description: string): Command {
+  return parent.command(usage).description(description).option('--json', 'print JSON')
 }
 
-/** Writes to standard output. Resolves when that is written; rejects with OutputFailed. */
+/** Writes to standard output. Resolves when the text is written; rejects with OutputFailed. */
 export function write({ stdout }: Terminal, text: string | Uint8Array): Promise<void> {
   const data = typeof text === 'string' ? visible(text) : text
   return new Promise((resolve, reject) => {
@@ -44,51 +43,54 @@ export function write({ stdout }: Terminal, text: string | Uint8Array): Promise<
   })
 }
 
-/** Prints what was asked for: as JSON where that was asked for, else in words. Rejects with OutputFailed. */
+/** Prints a result, as JSON or as text. Rejects with OutputFailed. */
 export function show(terminal: Terminal, { json }: JsonOption, result: unknown, words: string): Promise<void> {
   return write(terminal, `${json ? JSON.stringify(result, null, 2) : words}\n`)
 }
 
-/** Prints the result of a change that was made. Throws OperatorError where it cannot. */
-export async function print(terminal: Terminal, options: JsonOption, result: unknown, words: string): Promise<void> {
+/** Prints the result of a change. Rejects with OperatorError; `lost`: what to do then if it can be shown only once. */
+export async function print(terminal: Terminal, options: JsonOption, result: unknown, words: string, lost = '') {
   await show(terminal, options, result, words).catch(({ message, cause }: OutputFailed) => {
-    throw new OperatorError(`What was asked for is done. ${message}`, { cause })
+    throw new OperatorError(`The command succeeded. ${message} ${lost}`.trimEnd(), { cause })
   })
 }
 
-/** Like `print`, where the result has the new secret of an application or a suite, which nobody can be shown again. */
-export function printSecret(owner: string, ...rest: Parameters<typeof print>): Promise<void> {
+/** Like `print`, for a result with the new secret of an application or a suite. */
+export function printSecret(owner: string, ...rest: Parameters<typeof show>): Promise<void> {
   const lost = `The new secret of ${owner} is lost: "secrets rotate ${owner}" makes another one. The lost one ends with the others.`
-  return printOnce(lost, ...rest)
+  return print(...rest, lost)
 }
 
-/** Like `print`, for a result that cannot be shown again. `lost`: what to do if printing fails. */
-export function printOnce(
-  lost: string,
-  ...[terminal, options, result, words]: Parameters<typeof print>
-): Promise<void> {
-  return print(terminal, options, result, words).catch(({ message, cause }: OperatorError) => {
-    throw new OperatorError(`${message} ${lost}`, { cause })
-  })
-}
-
-/** Says something on standard error: as JSON where that was asked for, else in words. */
-export function say(
-  { stderr }: Terminal,
-  { json }: JsonOption,
-  kind: 'error' | 'warning' | 'progress',
-  text: string,
-): void {
+/** Writes a message to standard error, as JSON or as text. */
+export function say({ stderr }: Terminal, { json }: JsonOption, kind: 'error' | 'warning' | 'progress', text: string) {
   const words = kind === 'warning' ? `Warning: ${text}` : text
   stderr.write(visible(`${json ? JSON.stringify({ [kind]: text }) : words}\n`))
 }
 
-/** The text of a file, or of standard input where the file is `-`. Throws OperatorError where it cannot be read. */
+const INTERVAL_ON_TERMINAL_MS = 1000
+const INTERVAL_MS = 10_000
+
+/** Returns a function that reports progress, but ignores calls that follow too soon. */
+export function createProgress(terminal: Terminal, options: JsonOption): (text: string) => void {
+  const interval = terminal.stderr.isTTY ? INTERVAL_ON_TERMINAL_MS : INTERVAL_MS
+  let reportedAt = performance.now()
+  return (text) => {
+    if (performance.now() < reportedAt + interval) return
+    reportedAt = performance.now()
+    say(terminal, options, 'progress', text)
+  }
+}
+
+/** Reads a file, or standard input if the file is `-`. Throws OperatorError if it cannot be read or is not UTF-8. */
 export async function readInput(terminal: Terminal, file: string): Promise<string> {
   const name = file === '-' ? 'standard input' : file
   const reading = file === '-' ? buffer(terminal.stdin as AsyncIterable<Buffer>) : readFile(file)
   const content = await reading.catch(({ code, message }: NodeJS.ErrnoException) => {
     throw new OperatorError(`Cannot read ${name}: ${code === 'EISDIR' ? 'it is a directory' : message}.`)
   })
-  return decodeText(name, content)
+  const text = new TextDecoder().decode(content)
+  if (isUtf8(content)) return text
+  const lines = text.slice(0, text.indexOf('\ufffd')).split('\n')
+  const column = String(lines.at(-1)).length + 1
+  throw new OperatorError(`${name} is not UTF-8 (line ${lines.length} column ${column}).`)
 }

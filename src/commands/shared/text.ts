@@ -1,25 +1,11 @@
-import { isUtf8 } from 'node:buffer'
 import { InvalidArgumentError } from 'commander'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import type { RegisteredSuite } from '../../administration/suites.ts'
 import type { SecretView } from '../../administration/views.ts'
-import { OperatorError } from '../../domain/operator-error.ts'
 import { visibleOnOneLine } from '../../domain/text.ts'
 import { isDay } from '../../domain/time.ts'
 
-/** Bytes as text, without a byte order mark. Throws OperatorError with the place where they are not UTF-8. */
-export function decodeText(file: string, content: Buffer): string {
-  if (isUtf8(content)) return new TextDecoder().decode(content)
-  const lines = content
-    .toString('latin1')
-    .split('\n')
-    .map((line) => Buffer.from(line, 'latin1'))
-  const at = lines.findIndex((line) => !isUtf8(line))
-  const column = String(lines[at]).indexOf('\ufffd') + 1
-  throw new OperatorError(`${file} is not UTF-8 (line ${at + 1} column ${column}).`)
-}
-
-/** What takes two columns of a terminal: East Asian wide and full-width characters, and emoji. */
+/** Characters that take two columns of a terminal: East Asian wide and full-width ones, and emoji. */
 const WIDE =
   /[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\p{RGI_Emoji}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]/v
 
@@ -31,58 +17,54 @@ function widthOf(text: string): number {
   return [...SEGMENTER.segment(text)].reduce((width, { segment }) => width + (WIDE.test(segment) ? 2 : 1), 0)
 }
 
-/** Rows of text in columns, under a heading. */
+/** Rows of text in columns, below a heading. */
 export function table(heading: string[], rows: string[][]): string {
   const lines = [heading, ...rows.map((cells) => cells.map(visibleOnOneLine))]
   const widths = heading.map((_, column) =>
     lines.reduce((width, cells) => Math.max(width, widthOf(cells[column] as string)), 0),
   )
-  const padded = (cell: string, width: number) => cell + ' '.repeat(width - widthOf(cell))
-  return lines
-    .map((cells) =>
-      cells
-        .map((cell, at) => padded(cell, widths[at] as number))
-        .join('  ')
-        .trimEnd(),
-    )
+  const padded = (cell: string, column: number) => cell + ' '.repeat((widths[column] as number) - widthOf(cell))
+  return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n')
+}
+
+/** Lines with a label and a value each, the values in one column. */
+export function labelled(values: Record<string, string>): string {
+  const width = Math.max(...Object.keys(values).map(({ length }) => length))
+  return Object.entries(values)
+    .map(([label, value]) => `${label.padEnd(width)}  ${value}`)
     .join('\n')
 }
 
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
+const DURATION_FORMAT = 'It must be 0, or a number and s, m, h or d: 90s, 30m, 24h, 7d.'
+
 /** RFC 3339, but the time of day, its seconds and its zone are optional. */
 const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
 
 /** Parses a duration such as `90s`, `30m`, `24h`, `7d` or `0`. Returns milliseconds. Throws a usage error. */
-export function duration(text: string): number {
+export function duration(text: string, message = DURATION_FORMAT): number {
   if (text === '0') return 0
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  if (!count || !unit) throw new InvalidArgumentError('It must be 0, or a number and s, m, h or d: 90s, 30m, 24h, 7d.')
+  if (!count || !unit) throw new InvalidArgumentError(message)
   return Number(count) * UNITS[unit as keyof typeof UNITS]
 }
 
 /**
  * Parses a date with an optional time (UTC unless it has a zone), or a duration before now. Returns milliseconds since the
- * epoch. Throws a usage error for any other text.
+ * epoch. Throws a usage error.
  */
 export function moment(text: string, now = Date.now()): number {
-  if (!MOMENT.test(text)) return ago(text, now)
+  if (!MOMENT.test(text)) {
+    const message = 'It must be a date and a time, or how long ago: 2026-11-22, 2026-11-22T06:30Z, 90s, 24h, 7d.'
+    return now - duration(text, message)
+  }
   const time = Date.parse(/T.*(Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes('T') ? text : `${text}Z`)
   if (Number.isNaN(time) || !isDay(text.slice(0, 10))) throw new InvalidArgumentError('There is no such day or time.')
   return time
 }
 
-function ago(text: string, now: number): number {
-  try {
-    return now - duration(text)
-  } catch {
-    throw new InvalidArgumentError(
-      'It must be a date and a time, or how long ago: 2026-11-22, 2026-11-22T06:30Z, 90s, 24h, 7d.',
-    )
-  }
-}
-
-/** Parses numbers that match a pattern. Throws a usage error for any other text. */
+/** Returns a parser of numbers that match a pattern. It throws a usage error. */
 export function number(pattern: RegExp, message: string): (text: string) => number {
   return (text) => {
     if (pattern.test(text)) return Number(text)
@@ -90,45 +72,51 @@ export function number(pattern: RegExp, message: string): (text: string) => numb
   }
 }
 
-/** A duration of at most 365 days, in milliseconds. Throws a usage error. */
+/** Parses a duration of at most 365 days. Returns milliseconds. Throws a usage error. */
 export function upToAYear(text: string): number {
   const time = duration(text)
   if (time > 365 * UNITS.d) throw new InvalidArgumentError('It may be 365d at most.')
   return time
 }
 
-// What several commands say to people.
-
 export const SHOWN_ONCE = 'A generated secret is shown this once and cannot be shown again.'
 
-/** A registered application with its credentials. */
-export function registeredApplicationText(application: RegisteredApplication): string {
-  const { clientId, clientSecret, name, developerEmail } = application
-  return [
-    `${name} (${developerEmail})`,
-    `  client_id      ${clientId}`,
-    `  client_secret  ${clientSecret ?? 'the imported one'}`,
-  ].join('\n')
+/** A registered application with its credentials. `more`: more lines. */
+export function registeredApplicationText(
+  application: RegisteredApplication,
+  more: Record<string, string> = {},
+): string {
+  const { clientId, clientSecret = 'the imported one', name, developerEmail } = application
+  return registeredText(`${name} (${developerEmail})`, { client_id: clientId, client_secret: clientSecret, ...more })
 }
 
 /** A registered suite with its credentials. */
 export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredSuite): string {
-  return [`${name} (suite)`, `  client_id      ${suiteId}`, `  client_secret  ${clientSecret}`].join('\n')
+  return registeredText(`${name} (suite)`, { client_id: suiteId, client_secret: clientSecret })
 }
 
-/** Secrets as a table: all but the secrets themselves. `unused`: what is said of one whose use is not known. */
+function registeredText(title: string, values: Record<string, string>): string {
+  return `${title}\n${labelled(values).replace(/^/gm, '  ')}`
+}
+
+/** Secrets as a table, without the secrets themselves. `unused`: the text for a secret without a known use. */
 export function secretsTable(secrets: readonly SecretView[], unused = 'never'): string {
-  const rows = secrets.map((row) => [
-    String(row.id),
-    row.origin,
-    row.created_at,
-    row.last_used_at ?? unused,
-    stateText(row),
+  const rows = secrets.map((secret) => [
+    String(secret.id),
+    secret.origin,
+    secret.created_at,
+    secret.last_used_at ?? unused,
+    stateText(secret),
   ])
   return table(['secret', 'origin', 'created', 'last used', 'state'], rows)
 }
 
-function stateText({ state, ends_at, revoked_at }: SecretView): string {
+/** The state of a secret or an admin key. */
+export function stateText({
+  state,
+  ends_at,
+  revoked_at,
+}: Pick<SecretView, 'state' | 'ends_at' | 'revoked_at'>): string {
   if (state === 'revoked') return `revoked at ${revoked_at}`
   if (state === 'expired') return `expired at ${ends_at}`
   return ends_at === null ? 'active' : `ends at ${ends_at}`
