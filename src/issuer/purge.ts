@@ -5,30 +5,28 @@ import type { Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import { HOUR } from '../domain/usage.ts'
 
-/** How many expired tokens one step deletes: about a millisecond's work. */
+/** How many rows one step deletes: about a millisecond's work. */
 const STEP = 500
 
-/** Counts of tokens are kept for two days. */
-const KEEP_COUNTS_MS = 48 * HOUR
-
-/** Refusals are kept for 30 days. */
-const KEEP_REFUSALS_MS = 30 * 24 * HOUR
-
-/** Audit events are kept for 400 days. */
-const KEEP_AUDIT_EVENTS_MS = 400 * 24 * HOUR
-
-interface PurgeOptions {
-  store: Store
-  now: Clock
-  observe: Observer
-}
+const DAY = 24 * HOUR
+const KEEP_COUNTS_MS = 2 * DAY
+const KEEP_REFUSALS_MS = 30 * DAY
+const KEEP_AUDIT_EVENTS_MS = 400 * DAY
 
 /**
  * Deletes a batch of expired tokens; once there are no more, a batch of old counts, refusals, audit events, idempotency
- * records and ended sessions. Resolves to whether there may be more to delete. Rejects with StoreUnavailable.
+ * records and ended sessions. Resolves to whether there may be more to delete. Throws StoreUnavailable.
  */
-export async function purge({ store, now, observe }: PurgeOptions): Promise<boolean> {
-  // Not before the epoch, from which a clock that was never set begins to count.
+export async function purge({
+  store,
+  now,
+  observe,
+}: {
+  store: Store
+  now: Clock
+  observe: Observer
+}): Promise<boolean> {
+  // Not negative: a clock that was never set begins at the epoch.
   const firstAlive = Math.max(now() - TOKEN_LIFETIME + 1, 0)
   const tokens = await store.purge('tokens', firstAlive, STEP)
   if (tokens > 0) observe({ type: 'tokens purged', count: tokens })

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
 import type { About } from '../admin/context.ts'
-import { type AdminPlace, type Config, settings } from '../config.ts'
+import { type Config, settings } from '../config.ts'
 import { hostInUrl, isWildcard } from '../domain/address.ts'
-import { type DatabaseLocation, locationText } from '../domain/database-location.ts'
+import { locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
@@ -19,15 +19,11 @@ export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 
 interface AdminOptions {
   store: Store
   observe: Observer
-  /** Undefined: nothing is counted, and the listener is off. */
   figures: ServerFigures | undefined
   now?: Clock
 }
 
-/**
- * Starts the admin listener on ADMIN_ADDRESS. Undefined if it is off, or nothing is counted. Throws OperatorError if it cannot
- * listen.
- */
+/** Starts the admin listener on ADMIN_ADDRESS; undefined if it is off. Throws OperatorError if it cannot listen. */
 export async function startAdmin(
   config: AdminConfig,
   { store, observe, figures, now = Date.now }: AdminOptions,
@@ -92,13 +88,7 @@ function textOf(value: Config[keyof Config] | undefined, defaultText: string): s
   if (value === true) return 'on'
   if (Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'object') return String(value)
-  return 'kind' in value ? databaseText(value) : placeText(value)
-}
-
-function databaseText(location: DatabaseLocation): string {
-  return location.kind === 'sqlite' ? `sqlite:${location.file}` : locationText(location)
-}
-
-function placeText(place: AdminPlace): string {
-  return 'socket' in place ? `unix:${place.socket}` : `${hostInUrl(place.host)}:${place.port}`
+  if ('socket' in value) return `unix:${value.socket}`
+  if ('port' in value) return `${hostInUrl(value.host)}:${value.port}`
+  return value.kind === 'sqlite' ? `sqlite:${value.file}` : locationText(value)
 }

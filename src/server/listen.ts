@@ -26,7 +26,7 @@ export type ListenConfig = Pick<
   usageInterval?: number
 }
 
-/** Answers requests for a store until the app is closed. `load`: what it does. Throws OperatorError if it cannot listen. */
+/** Answers requests for a store until the app is closed. Throws OperatorError if it cannot listen. */
 export async function listenAndServe(
   store: Store,
   { observe: log, observeDetails, measure }: Pick<Telemetry, 'observe' | 'observeDetails' | 'measure'>,
@@ -59,7 +59,7 @@ export async function listenAndServe(
     docsUrl: config.DOCS_URL,
   })
   const loops: ReturnType<typeof startFlushLoop>[] = []
-  app.addHook('onClose', async () => void (await Promise.all(loops.map((loop) => loop.stop()))))
+  app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))
   const address = await listen(app, HOST, PORT).catch((cause: Error) => {
     throw new OperatorError(`Cannot listen on port ${PORT} of ${HOST}: ${cause.message}.`, { cause })
   })
@@ -86,13 +86,12 @@ export async function listenAndServe(
   }
 }
 
-/**
- * Resolves to where the app listens, as a URL. Fastify would listen on all addresses of `localhost`, with servers that have
- * none of the app's listeners; and it calls every address of the machine 127.0.0.1.
- */
+/** Resolves to the URL where the app listens. */
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+  // One address: for all addresses of `localhost`, Fastify would create servers without the app's event listeners.
   const { address } = await lookup(host, { order: 'ipv4first' })
   await app.listen({ host: address, port })
+  // Fastify itself reports 127.0.0.1 for every address of the machine.
   const bound = app.server.address() as AddressInfo
   return `http://${hostInUrl(bound.address)}:${bound.port}`
 }

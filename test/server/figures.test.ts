@@ -4,11 +4,11 @@ import t, { type Test } from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import type { Nodes } from '../../src/domain/store.ts'
 import { countLiveTokens, createServerFigures, shareFigure } from '../../src/server/figures.ts'
-import { startSampling } from '../../src/server/reporting.ts'
+import { startReporting } from '../../src/server/reporting.ts'
 import { startStatistics } from '../../src/server/statistics.ts'
 import { createEventCounter } from '../../src/telemetry/metrics/count-events.ts'
+import { createCounters } from '../../src/telemetry/metrics/counters.ts'
 import type { Sample } from '../../src/telemetry/metrics/fleet.ts'
-import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
 import { VERSION } from '../../src/version.ts'
 import { on } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
@@ -18,7 +18,7 @@ const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 
 /** A figure that is good for 100 ms, and whose questions are answered when a test says so. */
-function createFigure(patience: number) {
+function createFigure(timeout: number) {
   const clock = { time: 0 }
   const questions: PromiseWithResolvers<number>[] = []
   const ask = shareFigure(
@@ -27,7 +27,7 @@ function createFigure(patience: number) {
       questions.push(question)
       return question.promise
     },
-    { maxAge: 100, patience, monotonic: () => clock.time },
+    { maxAge: 100, timeout, monotonic: () => clock.time },
   )
   return { ask, clock, questions }
 }
@@ -112,12 +112,12 @@ function startFigures(
   { clock }: World,
   options: Parameters<typeof startStatistics>[1] = { storeKind: 'sqlite', name: 'web-1:80' },
 ) {
-  const numbers = createNumbers()
+  const counters = createCounters()
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
-  const { ofStore, ...figures } = createServerFigures(numbers, { expected: 2, serving: () => 1 }, clocks)
+  const { ofStore, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
   const { read, thisNode, stop } = startStatistics({ ...figures, ofStore }, options)
   t.teardown(stop)
-  const count = createEventCounter(numbers)
+  const count = createEventCounter(counters)
   return {
     ...ofStore,
     fleet: figures.fleet,
@@ -132,7 +132,7 @@ async function createFigures(t: Test) {
   const world = await createWorldWithFile(t)
   const { clock, store } = world
   const { measure, ...figures } = startFigures(t, world)
-  /** The numbers as they are now, and not some seconds ago. */
+  /** The counters as they are now, and not some seconds ago. */
   function measureNow() {
     clock.monotonic += 15_000
     return measure()
@@ -335,9 +335,13 @@ t.test('Sampler: each sample has the CPU time and the delay since the one before
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const samples: Sample[] = []
-  const { stop } = startSampling(
+  const { stop } = startReporting(
+    createCounters(),
     () => LOAD,
-    (sample) => samples.push(sample),
+    ({ sample }, onSent) => {
+      samples.push(sample)
+      onSent?.()
+    },
   )
   mock.timers.tick(999)
   t.equal(samples.length, 0)
@@ -345,10 +349,10 @@ t.test('Sampler: each sample has the CPU time and the delay since the one before
   const end = performance.now() + 300
   while (performance.now() < end);
   mock.timers.tick(1000)
-  const [first, late] = samples as [Sample, Sample]
-  const last = stop()
+  await stop()
   mock.timers.tick(60_000)
-  t.equal(samples.length, 2)
+  t.equal(samples.length, 3)
+  const [first, late, last] = samples as [Sample, Sample, Sample]
 
   t.match(late, LOAD)
   t.ok(late.lagSeconds >= 0.2, String(late.lagSeconds))

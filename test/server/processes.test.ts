@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { oneAtATime } from '../../src/server/leader.ts'
-import { onLeaderMessage, onWorkerMessage, tellLeader, tellWorker } from '../../src/server/messages.ts'
+import { onMessage, type ToLeader, type ToWorker, tellLeader, tellWorker } from '../../src/server/messages.ts'
 import { endProcess, untilFilesRest } from '../../src/server/signals.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 t.test('Messages: each goes to the handler of its type, and what is not known is ignored', async (t) => {
   const received: unknown[] = []
   const worker = new EventEmitter() as Worker
-  onWorkerMessage(worker, {
+  onMessage<ToLeader>(worker, {
     listening: ({ address }) => received.push(address),
     retired: () => received.push('retired'),
   })
@@ -27,7 +27,7 @@ t.test('Messages: each goes to the handler of its type, and what is not known is
 t.test('Messages: a worker is retired and closed by messages of these types only', async (t) => {
   const received: string[] = []
   const before = process.listeners('message')
-  onLeaderMessage({ close: () => received.push('close'), retire: () => received.push('retire') })
+  onMessage<ToWorker>(process, { close: () => received.push('close'), retire: () => received.push('retire') })
   const added = process.listeners('message').filter((listener) => !before.includes(listener))
   for (const message of ['retire', { type: 'scrape' }, { type: 'retire' }, { type: 'close' }]) {
     process.emit('message', message, undefined)

@@ -120,10 +120,10 @@ t.test('Telemetry: very many refusals of one address are counted, unless FAILURE
 t.test('Telemetry: lines for which there is no room are counted, where anything is', async (t) => {
   const full = { isTTY: false, destination: '/dev/full' }
   for (const counts of [true, false]) {
-    const { observe, flush, numbers } = await createTelemetry('info', { ...full, counts })
+    const { observe, flush, counters } = await createTelemetry('info', { ...full, counts })
     for (let n = 0; n < 2; n++) observe(REFUSAL)
     await flush()
-    const [dropped] = numbers?.seriesOf('log_lines_dropped_total') ?? []
-    t.equal(dropped && numbers?.valueAt(dropped.at), counts ? 2 : undefined)
+    const [dropped] = counters?.seriesOf('log_lines_dropped_total') ?? []
+    t.equal(dropped && counters?.valueAt(dropped.at), counts ? 2 : undefined)
   }
 })

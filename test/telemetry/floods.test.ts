@@ -24,28 +24,28 @@ function createWorld({ window = 1e9 } = {}) {
     for (let n = 0; n < count; n++) floods.observe(event)
     return seen.length - before
   }
-  return { clock, seen, repeat, sayAll: floods.sayAll }
+  return { clock, seen, repeat, reportCounts: floods.reportCounts }
 }
 
 t.test('Floods: of each kind of refusal a hundred are said, then one a second, and how many were not', async (t) => {
   for (const event of [wrongSecret, malformed, junk, noOperator]) {
-    const { clock, seen, repeat, sayAll } = createWorld()
+    const { clock, seen, repeat, reportCounts } = createWorld()
     t.equal(repeat(150, event), 100, event.type)
     clock.time = 2000
     t.equal(repeat(10, event), 2)
     clock.time = 30_000
-    sayAll()
+    reportCounts()
     t.match(seen.at(-1), { type: 'refusals not logged', prefix: '192.0.2.1', count: 58, throttled: 0, seconds: 30 })
-    sayAll()
+    reportCounts()
     t.equal(seen.length, 103, 'once')
   }
 })
 
 t.test('Floods: what is refused for its number is never said one by one', async (t) => {
-  const { seen, repeat, sayAll } = createWorld()
+  const { seen, repeat, reportCounts } = createWorld()
   t.equal(repeat(5, tooMany), 0)
   repeat(101, malformed)
-  sayAll()
+  reportCounts()
   t.match(seen.at(-1), { type: 'refusals not logged', count: 6, throttled: 5 })
 })
 
@@ -61,9 +61,9 @@ t.test('Floods: each prefix and kind has its own lines, and what is no refusal h
 })
 
 t.test('Floods: as many prefixes are counted apart as memory is meant for, and the rest together', async (t) => {
-  const { seen, repeat, sayAll } = createWorld()
+  const { seen, repeat, reportCounts } = createWorld()
   for (let n = 0; n < 3000; n++) repeat(2, { ...tooMany, remoteAddress: `10.0.${n >> 8}.${n & 255}` })
-  sayAll()
+  reportCounts()
   t.equal(seen.length, 1025)
   t.match(seen[0], { prefix: '10.0.0.0', count: 2 })
   t.match(seen.at(-1), { prefix: 'others', count: 2 * (3000 - 1024), throttled: 2 * (3000 - 1024) })
@@ -79,14 +79,14 @@ t.test('Floods: at the end of each window the numbers are said by themselves', a
 })
 
 t.test('Floods: of an address that a proxy forwards not all of the header is kept', async (t) => {
-  const { repeat, sayAll } = createWorld()
+  const { repeat, reportCounts } = createWorld()
   const before = heapUsed()
   for (let n = 0; n < 1000; n++) {
     const remoteAddress = `192.168.${100 + (n >> 7)}.${100 + (n & 127)}${'x'.repeat(16_000)}`.slice(0, 15)
     repeat(1, { ...tooMany, remoteAddress })
   }
   t.ok(heapUsed() - before < 4 * 1024 * 1024)
-  sayAll()
+  reportCounts()
 })
 
 function failure(err: unknown, reason: 'store unavailable' | 'unexpected error' = 'store unavailable'): Event {
@@ -128,11 +128,11 @@ t.test('Repeated failures: the first is said in full, the others of its kind are
 
 t.test('Repeated failures: a flood of kinds is bounded; they are then told apart by their reason', async (t) => {
   const events: Event[] = []
-  const { observe, sayAll } = createFloods((event) => events.push(event), { monotonic: () => 0 })
+  const { observe, reportCounts } = createFloods((event) => events.push(event), { monotonic: () => 0 })
   for (let n = 0; n < 1000; n++) observe(failure(new Error(`${n}`)))
   observe(failure(new Error('x'), 'unexpected error'))
   t.equal(events.length, 66)
-  for (let times = 0; times < 2; times++) sayAll()
+  for (let times = 0; times < 2; times++) reportCounts()
   t.equal(events.length, 67, 'what was counted is said at the end, once')
   t.match(events.slice(66), [{ type: 'request failures repeated', reason: 'store unavailable', count: 935 }])
 })

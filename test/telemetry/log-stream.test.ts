@@ -116,8 +116,8 @@ const lineOnDropped = (count: number) => `dropped ${count}\n`
 /** What a reader gets that reads nothing until all lines of 1 KiB are written, `cheap` first: how many of each, and the rest. */
 async function readLate(t: Test, { cheap, dear }: { cheap: number; dear: number }) {
   const { fd, read, start } = await createSlowReader(t)
-  const isCheap = (line: string) => line.startsWith('cheap')
-  const stream = createLogStream(fd, cheap > 0 ? { isCheap, lineOnDropped } : { lineOnDropped })
+  const isDroppable = (line: string) => line.startsWith('cheap')
+  const stream = createLogStream(fd, cheap > 0 ? { isDroppable, lineOnDropped } : { lineOnDropped })
   const line = (kind: string) => `${kind.padEnd(1023, 'x')}\n`
   for (let n = 0; n < cheap; n++) stream.write(line('cheap'))
   for (let n = 0; n < dear; n++) stream.write(line('dear'))
