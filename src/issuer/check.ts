@@ -4,7 +4,6 @@ import type { FoundToken, Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { expiresAt, isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
 
-/** The result of a check. */
 export type Verdict = ActiveToken | RefusedToken
 
 /** An active token; if a suite was named, one that is valid there. */

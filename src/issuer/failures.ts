@@ -9,11 +9,10 @@ const PER_CLIENT: Budget = { atOnce: 10, interval: 6000 }
 /** Failures from one address prefix with any client ids. */
 const PER_PREFIX: Budget = { atOnce: 100, interval: 1000 }
 
-/** Longer client ids cannot be registered, so only their beginning distinguishes them. Characters. */
+/** Longer client ids cannot be registered, so only their beginning counts. Characters. */
 const CLIENT_ID_LENGTH = 201
 
 interface Caller {
-  /** As it was sent. */
   clientId: string
   remoteAddress: string
   /** Whether the client id is registered, if known. Only for the log. */

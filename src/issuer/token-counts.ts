@@ -4,24 +4,16 @@ import { inSteps } from '../domain/in-steps.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { timestamp } from '../domain/time.ts'
-import { HOUR, hourOf, type TokenCount } from '../domain/usage.ts'
+import { HOUR, hourOf, type TokenCount, type TokenCountChange } from '../domain/usage.ts'
 
 /** A token lives for an hour: an application that gets more in that time probably requests one for each call. */
 const MANY_TOKENS = 360
 
-/** The tokens of one application in one hour. */
-interface TokenCounter {
-  readonly applicationKey: ApplicationKey
-  readonly clientId: string
-  /** Since the epoch. */
-  readonly hour: number
+/** The tokens of one application in one hour, as this process has counted them since the store was last read. */
+type TokenCounter = { -readonly [Field in keyof TokenCountChange]: TokenCountChange[Field] } & {
+  clientId: string
   /** How many all processes had issued when the store was last read. */
   stored: number
-  /** How many this process has issued and refused since then. */
-  issued: number
-  refused: number
-  /** When its last token was stored, in milliseconds since the epoch; null if the store knows it. */
-  lastTokenAt: number | null
 }
 
 /**

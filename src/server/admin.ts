@@ -5,7 +5,6 @@ import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Listener } from '../ops/listener.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import type { ServerFigures } from './figures.ts'
@@ -16,17 +15,10 @@ export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 
   howToSignIn?: string
 }
 
-interface AdminOptions {
-  store: Store
-  observe: Observer
-  figures: ServerFigures | undefined
-  now?: Clock
-}
-
 /** Starts the admin listener on ADMIN_ADDRESS; undefined if it is off. Throws OperatorError if it cannot listen. */
 export async function startAdmin(
   config: AdminConfig,
-  { store, observe, figures, now = Date.now }: AdminOptions,
+  { store, observe, figures }: { store: Store; observe: Observer; figures: ServerFigures | undefined },
 ): Promise<Listener | undefined> {
   const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
   if (!place || !figures) return undefined
@@ -36,15 +28,14 @@ export async function startAdmin(
   const { createAdministration } = await import('../administration/administration.ts')
   const { createSignIn } = await import('../administration/sign-in.ts')
 
+  const context = { store, now: Date.now, observe }
   const statistics = startStatistics(figures, { storeKind: config.DATABASE_URL.kind, name: `${hostname()}:${PORT}` })
   const app = await buildAdminApp({
-    store,
-    now,
-    observe,
-    administration: (author) => createAdministration({ store, now, observe, author }),
-    signIn: createSignIn({ store, now, observe }),
+    ...context,
+    administration: (author) => createAdministration({ ...context, author }),
+    signIn: createSignIn(context),
     statistics,
-    about: describe(config, now()),
+    about: describe(config, Date.now()),
     adminUrl,
     boundHost: 'socket' in place || isWildcard(place.host) ? undefined : place.host,
     trustProxy,
@@ -88,7 +79,6 @@ function textOf(value: Config[keyof Config] | undefined, defaultText: string): s
   if (value === true) return 'on'
   if (Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'object') return String(value)
-  if ('socket' in value) return `unix:${value.socket}`
-  if ('port' in value) return `${hostInUrl(value.host)}:${value.port}`
-  return value.kind === 'sqlite' ? `sqlite:${value.file}` : locationText(value)
+  if ('kind' in value) return value.kind === 'sqlite' ? `sqlite:${value.file}` : locationText(value)
+  return 'socket' in value ? `unix:${value.socket}` : `${hostInUrl(value.host)}:${value.port}`
 }

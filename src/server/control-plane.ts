@@ -10,7 +10,7 @@ import type { Telemetry } from './telemetry.ts'
 
 export type ControlConfig = OpsConfig & AdminConfig
 
-/** What a server has once, apart from the processes that answer requests: the open store, the listeners for operators, the purge. */
+/** The parts of a server that exist once: its own store handle, the listeners for operators, the purge. */
 export function createControlPlane(
   open: () => Promise<Opened>,
   { observe, counters, flush }: Telemetry,

@@ -14,19 +14,19 @@ import type { Telemetry } from './telemetry.ts'
 const LEADER_ALONE_MS = 500
 
 /** Milliseconds. */
-export interface LeaderTimeouts {
+const TIMEOUTS = {
   /** From the fork of a worker until it listens. */
-  start: number
-  pingInterval: number
+  start: 30_000,
+  pingInterval: 5000,
   /** A worker is killed after so many pings without an answer. */
-  unansweredPings: number
+  unansweredPings: 6,
   /** From the unexpected exit of a worker to the start of its successor. */
-  respawn: number
+  respawn: 1000,
   /** From the signal to stop to the end of the leader. */
-  close: number
+  close: CLOSE_TIMEOUT_MS,
 }
 
-const TIMEOUTS = { start: 30_000, pingInterval: 5000, unansweredPings: 6, respawn: 1000, close: CLOSE_TIMEOUT_MS }
+export type LeaderTimeouts = typeof TIMEOUTS
 
 export interface LeaderOptions {
   /** The names of changed settings, which running workers do not get, and the problems of the new values. */
@@ -50,7 +50,7 @@ export async function runLeader(
   const control = createControlPlane(open, telemetry, config, { expected, serving: () => crew.serving.size })
   const crew = createCrew(telemetry, { timeouts, fleet: control.fleet })
   // First of all: a signal during the start is handled after it, or ends it.
-  const { release } = closeOnSignal(telemetry, ({ signal }) => control.stop(signal, crew.end), {
+  const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, crew.end), {
     signals: ['SIGINT', 'SIGTERM'],
     timeout: timeouts.close,
     abandon: crew.kill,
@@ -102,7 +102,6 @@ interface Life {
   successor?: Promise<boolean>
 }
 
-/** The workers. Each one that is lost is replaced. */
 function createCrew(
   { observe, measure }: Pick<Telemetry, 'observe' | 'measure'>,
   { timeouts, fleet }: { timeouts: LeaderTimeouts; fleet: Fleet | undefined },
@@ -116,10 +115,7 @@ function createCrew(
   /** Reports nothing while all workers are ended: their exits are expected then. */
   const report: Observer = (event) => void (isEnding || observe(event))
 
-  /**
-   * Starts a worker, which takes the place of its predecessor if it has one. Resolves to its address when it listens; throws
-   * OperatorError if it does not.
-   */
+  /** Starts a worker, which may replace another. Resolves to its address when it listens; throws OperatorError. */
   async function start(predecessor?: Life): Promise<string> {
     const { worker, address } = await startWorker(report, {
       timeout: timeouts.start,
@@ -187,10 +183,7 @@ function createCrew(
   return { serving, isEnding: () => isEnding, report, start, supersede, end, kill }
 }
 
-/**
- * Kills silent workers. It counts pings instead of time: after the leader itself was stopped for a while, no worker may seem
- * silent.
- */
+/** Kills silent workers. It counts pings instead of time, so that no worker seems silent after the leader itself was stopped. */
 function pingWorkers(lives: Map<Worker, Life>, limit: number, observe: Observer): void {
   for (const [worker, life] of lives) {
     if (life.unansweredPings < limit) {
@@ -224,19 +217,14 @@ function liveWorkers(): Worker[] {
  */
 export function oneAtATime(ready: Promise<unknown>, job: () => Promise<void>): () => void {
   let isRequested = false
-  let isRunning = false
-
-  async function run(): Promise<void> {
-    isRunning = true
-    while (isRequested) {
-      isRequested = false
-      await job()
-    }
-    isRunning = false
-  }
-
+  let last = ready
   return () => {
-    if (!isRequested && !isRunning) ready.then(run, () => {})
+    if (isRequested) return
     isRequested = true
+    last = last.then(() => {
+      isRequested = false
+      return job()
+    })
+    last.catch(() => {})
   }
 }

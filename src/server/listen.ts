@@ -32,46 +32,36 @@ export async function listenAndServe(
   { observe: log, observeDetails, measure }: Pick<Telemetry, 'observe' | 'observeDetails' | 'measure'>,
   config: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
-  const { HOST, PORT, TRUST_PROXY: trustProxy, usageInterval = USAGE_INTERVAL_MS } = config
+  const { HOST, PORT, TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
+  const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl, usageInterval = USAGE_INTERVAL_MS } = config
   const refusals = createRefusals({ now: Date.now })
   const observe: Observer = (event) => {
     refusals.observe(event)
     log(event)
   }
   const proxies = createProxies({ trustProxy, observe })
-  const failures = createFailures({
-    isLimited: config.FAILURE_LIMIT,
-    isShared: proxies.isShared,
-    monotonic: () => performance.now(),
-  })
+  const monotonic = () => performance.now()
+  const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
   const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA })
   const connections = new Set<Socket>()
-  const app = await buildApp({
-    issuer,
-    observe,
-    observeDetails,
-    measure,
-    connections,
-    proxies,
-    trustProxy,
-    connectionLimit: config.CONNECTION_LIMIT,
-    publicUrl: config.PUBLIC_URL,
-    docsUrl: config.DOCS_URL,
-  })
+  const options = { connections, proxies, trustProxy, connectionLimit, publicUrl, docsUrl }
+  const app = await buildApp({ issuer, observe, observeDetails, measure, ...options })
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))
   const address = await listen(app, HOST, PORT).catch((cause: Error) => {
     throw new OperatorError(`Cannot listen on port ${PORT} of ${HOST}: ${cause.message}.`, { cause })
   })
   loops.push(
-    startFlushLoop(() => issuer.flushUsage(observe), {
-      interval: usageInterval,
-      onError: (err) => observe({ type: 'usage not recorded', err }),
-    }),
-    startFlushLoop(() => refusals.flush(store), {
-      interval: REFUSALS_INTERVAL_MS,
-      onError: (err) => observe({ type: 'refusals not recorded', err }),
-    }),
+    startFlushLoop(
+      () => issuer.flushUsage(observe),
+      usageInterval,
+      (err) => observe({ type: 'usage not recorded', err }),
+    ),
+    startFlushLoop(
+      () => refusals.flush(store),
+      REFUSALS_INTERVAL_MS,
+      (err) => observe({ type: 'refusals not recorded', err }),
+    ),
   )
   return { app, address, load }
 

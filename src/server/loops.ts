@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/**
- * Repeats a job until it is stopped. The job resolves to the milliseconds until the next time. `delay`: milliseconds before the
- * first time. `ref`: whether pauses keep the process alive.
- */
+/** Repeats a job, which resolves to the milliseconds until the next time. `ref`: whether pauses keep the process alive. */
 export function startLoop(job: () => Promise<number>, { delay = 0, ref = true } = {}) {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -27,10 +24,7 @@ export function startLoop(job: () => Promise<number>, { delay = 0, ref = true } 
 }
 
 /** Repeats a flush `interval` milliseconds after it ended, until it is stopped. A failed flush is reported, and tried again. */
-export function startFlushLoop(
-  flush: () => Promise<void>,
-  { interval, onError }: { interval: number; onError: (error: unknown) => void },
-) {
+export function startFlushLoop(flush: () => Promise<void>, interval: number, onError: (error: unknown) => void) {
   const job = async () => {
     await flush().catch(onError)
     return interval

@@ -22,15 +22,15 @@ export async function startOps(
   if (!place || !figures) return undefined
   const { counters, fleet, ofStore } = figures
   const { expected, serving } = figures.workers
-  const built: Measured = { build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]] }
   // Loaded only if needed, because it takes a while.
   const { createExposition } = await import('../telemetry/metrics/exposition.ts')
-  const exposition = createExposition(counters, async () => {
-    const measured = await ofStore.measure()
-    const workers: Measured = { workers: [[[], serving()]], workers_expected: [[[], expected]] }
-    return { ...measured, ...ofFleet(fleet), ...workers, ...built }
-  })
-
+  const exposition = createExposition(counters, async () => ({
+    ...(await ofStore.measure()),
+    ...ofFleet(fleet),
+    workers: [[[], serving()]],
+    workers_expected: [[[], expected]],
+    build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]],
+  }))
   const pages: Pages = {
     '/metrics': async () => ({ type: exposition.type, body: await exposition.text() }),
     '/health/live': () => health(true),

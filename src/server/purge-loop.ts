@@ -1,13 +1,22 @@
 import type { Event, Observer } from '../domain/events.ts'
+import { IDEMPOTENCY_LIFETIME } from '../domain/idempotency.ts'
 import type { Store } from '../domain/store.ts'
 import { CLOCK_TOLERANCE, type Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
-import { purge } from '../issuer/purge.ts'
+import { HOUR } from '../domain/usage.ts'
 import { startLoop } from './loops.ts'
 
 /** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance has why. */
 const BUSY_DELAY_MS = 15
 const IDLE_DELAY_MS = 10_000
+
+/** How many rows one step deletes: about a millisecond's work. */
+const STEP = 500
+
+const DAY = 24 * HOUR
+const KEEP_COUNTS_MS = 2 * DAY
+const KEEP_REFUSALS_MS = 30 * DAY
+const KEEP_AUDIT_EVENTS_MS = 400 * DAY
 
 /** Later than the end of any session. */
 const END_OF_TIME = Number.MAX_SAFE_INTEGER
@@ -53,6 +62,40 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
     await checkBacklog()
     return more ? BUSY_DELAY_MS : idleDelay
   })
+}
+
+/**
+ * Deletes a batch of expired tokens; once there are no more, a batch of old counts, refusals, audit events, idempotency
+ * records and ended sessions. Resolves to whether there may be more to delete. Throws StoreUnavailable.
+ */
+export async function purge({
+  store,
+  now,
+  observe,
+}: {
+  store: Store
+  now: Clock
+  observe: Observer
+}): Promise<boolean> {
+  // Not negative: a clock that was never set begins at the epoch.
+  const firstAlive = Math.max(now() - TOKEN_LIFETIME + 1, 0)
+  const tokens = await store.purge('tokens', firstAlive, STEP)
+  if (tokens > 0) observe({ type: 'tokens purged', count: tokens })
+  // Thousands of tokens may expire each second, so they go first.
+  if (tokens === STEP) return true
+  const counts = await store.purge('token counts', now() - KEEP_COUNTS_MS, STEP)
+  const refusals = await store.purge('refusals', now() - KEEP_REFUSALS_MS, STEP)
+  const auditEvents = await purgeAuditEvents(store, now())
+  const repeatable = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
+  await store.purge('sign-ins', now(), STEP)
+  return [counts, refusals, repeatable, auditEvents].includes(STEP)
+}
+
+/** Counts the 400 days from the newest event at the latest: a clock that is years ahead must not empty the trail. */
+async function purgeAuditEvents(store: Store, now: number): Promise<number> {
+  const [newest] = await store.listAuditEvents({ limit: 1 })
+  if (!newest) return 0
+  return store.purge('audit events', Math.min(now, newest.at) - KEEP_AUDIT_EVENTS_MS, STEP)
 }
 
 /** Smaller differences are no jump: NTP slews, and a process may be stopped between two readings. */

@@ -16,13 +16,11 @@ import { runWorker } from './worker.ts'
 /** How long a request waits for another process that has locked the store; then it gets a 503. */
 const LOCK_TIMEOUT_MS = 2000
 
-interface ServeOptions {
-  isTTY: boolean
-  settingsNow: LeaderOptions['settingsNow']
-}
-
 /** Runs the server, or one of its workers. If there are several WORKERS, this process is their leader. */
-export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions): Promise<void> {
+export async function serve(
+  config: Config,
+  { isTTY, settingsNow }: Pick<LeaderOptions, 'settingsNow'> & { isTTY: boolean },
+): Promise<void> {
   keepTicksFast()
   const { LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
   const counts = config.OPS_ADDRESS !== undefined || config.ADMIN_ADDRESS !== undefined
@@ -45,7 +43,7 @@ export async function run(
   let isServing = false
   const control = createControlPlane(open, telemetry, config, { expected: 1, serving: () => (isServing ? 1 : 0) })
   // First of all: a signal during the start is handled after it.
-  const { release } = closeOnSignal(telemetry, ({ signal }) => control.stop(signal, endAnswering, started))
+  const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, endAnswering, started))
   const started = start()
   const { addresses } = await started.catch(async (error) => {
     release()
@@ -71,10 +69,7 @@ export async function run(
   }
 }
 
-/**
- * Opens the store of a server, together with the one that it was copied from if that is set. `observe` gets the events that one
- * process reports for all.
- */
+/** Opens the store, and the previous one if that is set. `observe` gets the events that one process reports for all. */
 export async function openStores(
   { DATABASE_URL, PREVIOUS_DATABASE_URL }: Pick<Config, 'DATABASE_URL' | 'PREVIOUS_DATABASE_URL'>,
   options: OpenOptions,

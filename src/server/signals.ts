@@ -29,7 +29,7 @@ interface Options {
  */
 export function closeOnSignal(
   { observe, flush }: Telemetry,
-  close: (reason: { signal?: OperatorSignal }) => Promise<void>,
+  close: (signal: OperatorSignal | undefined) => Promise<void>,
   {
     signals = ['SIGINT', 'SIGTERM', 'SIGHUP'],
     timeout = CLOSE_TIMEOUT_MS,
@@ -57,7 +57,7 @@ export function closeOnSignal(
   }
 
   async function finish(signal: OperatorSignal | undefined): Promise<void> {
-    await close(signal ? { signal } : {})
+    await close(signal)
     isClosed = true
     await flush()
     await untilFilesRest()

@@ -5,19 +5,10 @@ import { createFloods } from '../telemetry/floods.ts'
 import { createLineLog, createLog, flushLog, type LogOptions } from '../telemetry/log.ts'
 import type { Dropping } from '../telemetry/log-stream.ts'
 import { createEventCounter } from '../telemetry/metrics/count-events.ts'
-import { type Counters, createCounters } from '../telemetry/metrics/counters.ts'
+import { createCounters } from '../telemetry/metrics/counters.ts'
 
 /** The observers of the running server. */
-export interface Telemetry {
-  observe: Observer
-  /** For details, which are frequent. Undefined if the log's level excludes them. */
-  observeDetails: Observer | undefined
-  /** For events that are only counted. Undefined if nothing is counted. */
-  measure: Observer | undefined
-  counters: Counters | undefined
-  /** Resolves when every line of the log is written or dropped. */
-  flush: () => Promise<void>
-}
+export type Telemetry = Awaited<ReturnType<typeof createTelemetry>>
 
 interface TelemetryOptions extends Omit<LogOptions, keyof Dropping> {
   /** Whether refusals beyond a limit for each address prefix are counted instead of logged. */
@@ -30,7 +21,7 @@ interface TelemetryOptions extends Omit<LogOptions, keyof Dropping> {
 export async function createTelemetry(
   level: Config['LOG_LEVEL'],
   { limitRefusals = true, counts = false, ...options }: TelemetryOptions,
-): Promise<Telemetry> {
+) {
   const counters = counts ? createCounters() : undefined
   const measure = counters && createEventCounter(counters)
   const onDropped = (count: number) => measure?.({ type: 'log lines dropped', count })
@@ -39,10 +30,13 @@ export async function createTelemetry(
   const write = floods.observe
   return {
     observe: measure ? both(measure, write) : write,
+    /** For details, which are frequent. Undefined if the log's level excludes them. */
     observeDetails: log.isLevelEnabled('debug') ? write : undefined,
+    /** For events that are only counted. Undefined if nothing is counted, like the counters. */
     measure,
     counters,
-    async flush() {
+    /** Resolves when every line of the log is written or dropped. */
+    async flush(): Promise<void> {
       floods.reportCounts()
       await flushLog(log)
     },

@@ -2,11 +2,7 @@ import type { Logger } from 'pino'
 import type { Event, Measurement, Observer } from '../domain/events.ts'
 
 /** The event of a type. Unlike Extract, it finds events whose `type` is a union. */
-export type EventOf<T extends Event['type'], E = Event> = E extends { type: infer Types }
-  ? T extends Types
-    ? E
-    : never
-  : never
+export type EventOf<T, E = Event> = E extends { type: infer Types } ? (T extends Types ? E : never) : never
 
 type Type = Exclude<Event, Measurement>['type']
 type FieldOf<T extends Type> = Exclude<keyof EventOf<T>, 'type'> & string

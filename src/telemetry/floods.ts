@@ -21,13 +21,6 @@ const OTHERS = 'others'
 /** Further kinds of failures are distinguished only by their reason. */
 const MAX_KINDS = 64
 
-interface FloodOptions {
-  monotonic: Clock
-  limitRefusals?: boolean
-  /** Milliseconds. */
-  window?: number
-}
-
 /**
  * Passes on every event except those that could flood the log; their number is reported once in a window:
  *
@@ -38,7 +31,14 @@ interface FloodOptions {
  *
  * `reportCounts` reports the numbers now, instead of at the end of the window.
  */
-export function createFloods(observe: Observer, { monotonic, limitRefusals = true, window = WINDOW_MS }: FloodOptions) {
+export function createFloods(
+  observe: Observer,
+  {
+    monotonic,
+    limitRefusals = true,
+    window = WINDOW_MS,
+  }: { monotonic: Clock; limitRefusals?: boolean; window?: number },
+) {
   const budgets = createBudgets(monotonic)
   const refusals = new Map<string, { count: number; throttled: number }>()
   const failures = new Map<string, { reason: Failure['reason']; message: string; count: number; isNew: boolean }>()

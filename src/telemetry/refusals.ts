@@ -11,10 +11,8 @@ const MAX_CLIENTS = 1000
 /** How many rows are written at a time. Rows of many applications are far apart in the database: 3 ms on SQLite. */
 const STEP = 50
 
-type Row = { -readonly [Field in keyof RefusalCount]: RefusalCount[Field] }
-
-/** Rows by what they have in common, the latest refusal last. */
-type Rows = Map<string, Row>
+/** By what the refusals of a row have in common. The latest refusal is in the last row. */
+type Rows = Map<string, RefusalCount>
 
 /**
  * Keeps the last refusals of each client until `flush` hands them to the store. Memory is bounded: the oldest make room for new
@@ -31,16 +29,13 @@ export function createRefusals({ now }: { now: Clock }) {
   }
 
   function add(refusal: RefusalCount): void {
-    addTo(refusal.isKnown ? rowsOf(refusal.clientId) : unregistered, refusal)
+    const { clientId, isKnown } = refusal
+    const rows = isKnown ? (ofClients.get(clientId) ?? new Map()) : unregistered
+    if (isKnown) putLast(ofClients, clientId, rows, MAX_CLIENTS)
+    addTo(rows, refusal)
   }
 
-  function rowsOf(clientId: string): Rows {
-    const rows = ofClients.get(clientId) ?? new Map()
-    putLast(ofClients, ownText(clientId), rows, MAX_CLIENTS)
-    return rows
-  }
-
-  function takeAll(): Row[] {
+  function takeAll(): RefusalCount[] {
     const rows = [...ofClients.values(), unregistered].flatMap((rows) => [...rows.values()])
     ofClients = new Map()
     unregistered = new Map()
@@ -51,7 +46,7 @@ export function createRefusals({ now }: { now: Clock }) {
   async function flush(store: Pick<Store, 'recordRefusals'>): Promise<void> {
     const rows = takeAll()
     let written = 0
-    const write = async (step: Row[]) => {
+    const write = async (step: RefusalCount[]) => {
       await store.recordRefusals(step)
       written += step.length
     }
@@ -67,25 +62,16 @@ export function createRefusals({ now }: { now: Clock }) {
 }
 
 function addTo(rows: Rows, refusal: RefusalCount): void {
-  const { reason, endpoint, suite = '', remoteAddress, clientId, isKnown } = refusal
+  const { reason, endpoint, suite, remoteAddress, clientId, isKnown, count, lastAt, requestId, traceId } = refusal
   // Only a client id can contain NUL.
-  const key = `${reason}\0${endpoint}\0${suite}\0${remoteAddress}\0${clientId}`
-  const known = rows.get(key)
-  putLast(
-    rows,
-    ownText(key),
-    known ? added(known, refusal) : own(refusal),
-    isKnown ? MAX_REFUSALS.known : MAX_REFUSALS.unknown,
-  )
+  const key = `${reason}\0${endpoint}\0${suite ?? ''}\0${remoteAddress}\0${clientId}`
+  const row = rows.get(key)
+  const added = row ? { ...row, count: row.count + count, lastAt, requestId, traceId } : withOwnTexts(refusal)
+  putLast(rows, key, added, isKnown ? MAX_REFUSALS.known : MAX_REFUSALS.unknown)
 }
 
-/** Adds a later refusal to a row. */
-function added(row: Row, { count, lastAt, requestId, traceId }: RefusalCount): Row {
-  return Object.assign(row, { count: row.count + count, lastAt, requestId, traceId })
-}
-
-function own(refusal: RefusalCount): Row {
-  const { clientId, suite, remoteAddress } = refusal
+function withOwnTexts(refusal: RefusalCount): RefusalCount {
+  const { clientId, remoteAddress, suite } = refusal
   const texts = { clientId: ownText(clientId), remoteAddress: ownText(remoteAddress), suite: suite && ownText(suite) }
   return { ...refusal, ...texts }
 }
@@ -103,23 +89,12 @@ function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
   const suite = 'suite' in event ? event.suite : undefined
   const isKnown = reason !== 'unknown client'
   const at = now()
-  return {
-    clientId,
-    isKnown,
-    reason,
-    endpoint,
-    suite,
-    remoteAddress,
-    requestId,
-    traceId,
-    count: 1,
-    firstAt: at,
-    lastAt: at,
-  }
+  const times = { count: 1, firstAt: at, lastAt: at }
+  return { clientId, isKnown, reason, endpoint, suite, remoteAddress, requestId, traceId, ...times }
 }
 
 function putLast<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {
   map.delete(key)
-  map.set(key, value)
+  map.set(ownText(key), value)
   if (map.size > limit) map.delete(map.keys().next().value as string)
 }

@@ -25,7 +25,7 @@ t.test('Flushes: a loop flushes again and again, also after a flush failed, whic
   const flush = async () => {
     if (++flushes < 3) throw new Error('full')
   }
-  const loop = startFlushLoop(flush, { interval: 1, onError: (error) => errors.push(error) })
+  const loop = startFlushLoop(flush, 1, (error) => errors.push(error))
   t.teardown(loop.stop)
   await until(() => flushes > 4)
   t.match(errors, [{ message: 'full' }, { message: 'full' }])
@@ -45,7 +45,7 @@ t.test('Flushes: what is counted while a loop is stopped amid one is flushed too
     amid.resolve()
     await stopped.promise
   }
-  const loop = startFlushLoop(flush, { interval: 1, onError: (error) => t.fail(String(error)) })
+  const loop = startFlushLoop(flush, 1, (error) => t.fail(String(error)))
   await amid.promise
   const stop = loop.stop()
   stopped.resolve()
@@ -55,11 +55,11 @@ t.test('Flushes: what is counted while a loop is stopped amid one is flushed too
 
 t.test('Flushes: a loop that is stopped flushes what is left, and tells where it could not', async (t) => {
   const errors: unknown[] = []
-  const options = { interval: 1_000_000_000, onError: (error: unknown) => errors.push(error) }
+  const options = [1_000_000_000, (error: unknown) => errors.push(error)] as const
   let flushed = 0
-  await startFlushLoop(async () => void flushed++, options).stop()
+  await startFlushLoop(async () => void flushed++, ...options).stop()
   t.strictSame([flushed, errors], [1, []])
-  await startFlushLoop(() => Promise.reject(new Error('full')), options).stop()
+  await startFlushLoop(() => Promise.reject(new Error('full')), ...options).stop()
   t.match(errors, [{ message: 'full' }])
 })
 

@@ -10,14 +10,28 @@ const STATUS_LIMIT = 1000
 
 /** Counts events. Called several times for each request, so it allocates nothing. */
 export function createEventCounter(counters: Counters): Observer {
-  const { increment, incrementByReason, addCount, histogram } = createRecorders(counters)
+  const { indexesOf, increment, incrementByReason, addCount, histogram } = createRecorders(counters)
+  const requests = indexesOf('http_requests_total')
+  const abandoned = indexesOf('http_requests_abandoned_total')
+  const duration = histogram('http_request_duration_seconds')
   const batch = histogram('write_batch_size')
   const commit = histogram('commit_duration_seconds')
   const sync = histogram('disk_sync_duration_seconds')
   const roundTrip = histogram('database_round_trip_duration_seconds')
+  // The position of each status in STATUSES. One that is not listed would be a bug and counts as 500.
+  const statuses = new Uint8Array(STATUS_LIMIT).fill(STATUSES.indexOf('500'))
+  for (const [index, status] of STATUSES.entries()) statuses[Number(status)] = index
 
   const handlers: Handlers = {
-    ...requestHandlers(counters),
+    'request answered': ({ endpoint, status, seconds }) => {
+      counters.add((requests.get(endpoint) as number) + (statuses[status] as number), 1)
+      // Answers of 429 are delayed on purpose, so their duration tells nothing about this server's speed.
+      if (seconds !== undefined && status !== 429) duration(seconds, endpoint)
+    },
+    'request abandoned': ({ endpoint, seconds }) => {
+      counters.add(abandoned.get(endpoint) as number, 1)
+      duration(seconds, endpoint)
+    },
     'check passed': increment('token_checks_total', 'active'),
     'token refused': incrementByReason('token_checks_total'),
     'token issued': increment('tokens_issued_total'),
@@ -44,28 +58,6 @@ export function createEventCounter(counters: Counters): Observer {
   }
   const byType = handlers as Record<string, ((event: Event) => void) | undefined>
   return (event) => byType[event.type]?.(event)
-}
-
-function requestHandlers(counters: Counters): Pick<Handlers, 'request answered' | 'request abandoned'> {
-  const { indexesOf, histogram } = createRecorders(counters)
-  const requests = indexesOf('http_requests_total')
-  const abandoned = indexesOf('http_requests_abandoned_total')
-  const duration = histogram('http_request_duration_seconds')
-  // The position of each status in STATUSES. One that is not listed would be a bug and counts as 500.
-  const statuses = new Uint8Array(STATUS_LIMIT).fill(STATUSES.indexOf('500'))
-  for (const [index, status] of STATUSES.entries()) statuses[Number(status)] = index
-
-  return {
-    'request answered': ({ endpoint, status, seconds }) => {
-      counters.add((requests.get(endpoint) as number) + (statuses[status] as number), 1)
-      // Answers of 429 are delayed on purpose, so their duration tells nothing about this server's speed.
-      if (seconds !== undefined && status !== 429) duration(seconds, endpoint)
-    },
-    'request abandoned': ({ endpoint, seconds }) => {
-      counters.add(abandoned.get(endpoint) as number, 1)
-      duration(seconds, endpoint)
-    },
-  }
 }
 
 function createRecorders({ add, seriesOf }: Counters) {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
+import { collectDefaultMetrics, type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
 import { CATALOGUE, type Metric, PREFIX } from './catalogue.ts'
 import type { Counters, MetricName, Series } from './counters.ts'
 
@@ -38,12 +38,7 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
     return [...counted, ...others]
   }
 
-  function histogramLines(
-    name: MetricName,
-    labels: Line['labels'],
-    buckets: readonly number[],
-    { at }: Series,
-  ): Line[] {
+  function histogramLines(name: string, labels: Line['labels'], buckets: readonly number[], { at }: Series): Line[] {
     let count = 0
     const lines = [...buckets, '+Inf'].map((bound, index) => {
       count += counters.valueAt(at + index)
@@ -57,17 +52,17 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
     ]
   }
 
-  async function write(): Promise<string> {
-    measured = await measure()
-    return registry.metrics()
-  }
-
   let underWay: Promise<string> | undefined
   return {
     type: registry.contentType,
     /** Concurrent calls share one text. */
     text(): Promise<string> {
-      underWay ??= write().finally(() => (underWay = undefined))
+      underWay ??= measure()
+        .then((values) => {
+          measured = values
+          return registry.metrics()
+        })
+        .finally(() => (underWay = undefined))
       return underWay
     },
   }
@@ -77,32 +72,18 @@ function labelsOf({ labels }: Metric, values: readonly string[]): Record<string,
   return Object.fromEntries(Object.keys(labels).map((label, index) => [label, values[index] as string]))
 }
 
-/**
- * The library's process metrics, except those of garbage collection and of event loop utilization: observing each collection
- * costs 3 % and more of the CPU time of a check (docs/performance).
- */
-const PROCESS_METRICS = [
-  'processCpuTotal',
-  'processStartTime',
-  'osMemoryHeap',
-  'processOpenFileDescriptors',
-  'processMaxFileDescriptors',
-  'processHandles',
-  'processRequests',
-  'processResources',
-  'heapSizeAndUsed',
-  'heapSpacesSizeAndUsed',
-  'version',
-  'eventLoopLag',
-]
+/** Observing each garbage collection costs 3 % and more of the CPU time of a check (docs/performance). */
+const EXPENSIVE_METRICS = ['gc', 'eventLoopUtilization']
 
 /** How often the library measures the delay of the event loop. Milliseconds. */
 const PRECISION_MS = 10
 
 const load = createRequire(import.meta.url)
 
+/** Collects the library's metrics of this process, except expensive ones. */
 export function collectProcessMetrics(registry: Registry): void {
-  for (const name of PROCESS_METRICS) {
+  for (const name of collectDefaultMetrics.metricsList) {
+    if (EXPENSIVE_METRICS.includes(name)) continue
     const collect = load(`@prometheus-io/client/lib/metrics/${name}.js`)
     collect(registry, { eventLoopMonitoringPrecision: PRECISION_MS })
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/time.ts'
 import { CATALOGUE, CHECKS, type Metric } from './catalogue.ts'
 import type { Counters } from './counters.ts'
 
-/** How many minutes, spans of ten seconds, and seconds are kept. */
+/** How many spans are kept. */
 const MINUTES = 60
 const TENS = 60
 const SECONDS = 60
@@ -44,11 +44,11 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
       // Rounded to seconds, because the two clocks do not tick at the same time.
       const clockOffset = Math.round((now() - begin - monotonic()) / 1000) * 1000
       const present: Minute = { endedAt: now(), traffic: lastMinute }
-      const past = Array.from({ length: MINUTES }, (_, index): Minute => {
+      const pastMinutes = Array.from({ length: MINUTES }, (_, index): Minute => {
         const end = minute - MINUTES + index + 1
         return { endedAt: end * 60_000 + clockOffset, traffic: between(minutes.get(end - 1), minutes.get(end)) }
       })
-      const lately = Array.from({ length: TENS }, (_, index): Minute => {
+      const pastTens = Array.from({ length: TENS }, (_, index): Minute => {
         const end = ten - TENS + index + 1
         const from = tens.oldest(end - TENS_PER_MINUTE, end)
         return { endedAt: end * 10_000 + clockOffset, traffic: between(from, tens.get(end)) }
@@ -56,8 +56,8 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
       return {
         lastMinute,
         lastHour: trafficOf(hour),
-        minutes: [...past, present],
-        lately: [...lately, present],
+        minutes: [...pastMinutes, present],
+        lately: [...pastTens, present],
         refusals: refusalsOf(hour),
       }
     },
