@@ -39,7 +39,7 @@ export function createCounters() {
     add,
     valueAt: (at: number) => values[at] as number,
     /** The series of a metric; none for a metric that is measured. */
-    seriesOf: (name: string) => series.get(name) ?? [],
+    seriesOf: (name: string) => series.get(name) as Series[],
 
     /** Returns what was counted since the last call, for another process to merge. */
     take(): Difference {

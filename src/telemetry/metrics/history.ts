@@ -1,7 +1,7 @@
 import type { Latency, Minute, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Clock } from '../../domain/time.ts'
 import { CATALOGUE, CHECKS, type Metric } from './catalogue.ts'
-import type { Counters } from './counters.ts'
+import type { Counters, Series } from './counters.ts'
 
 /** How many spans are kept. */
 const MINUTES = 60
@@ -111,12 +111,11 @@ function createColumns({ seriesOf, valueAt }: Counters) {
   const sums: number[][] = []
   /** Adds a column. Returns its index. */
   const add = (series: { at: number }[], offset = 0) => sums.push(series.map(({ at }) => at + offset)) - 1
-  const checks = Object.groupBy(seriesOf('token_checks_total'), ({ labels }) =>
-    labels[0] === 'active' ? 'active' : 'inactive',
-  )
+  const checks = seriesOf('token_checks_total')
+  const isActive = ({ labels }: Series) => labels[0] === 'active'
   const tokens = add(seriesOf('tokens_issued_total'))
-  const activeChecks = add(checks.active ?? [])
-  const inactiveChecks = add(checks.inactive ?? [])
+  const activeChecks = add(checks.filter(isActive))
+  const inactiveChecks = add(checks.filter((one) => !isActive(one)))
   const reasons = (['authentication', 'request'] as const).flatMap((kind) =>
     seriesOf(`${kind}_refusals_total`).map((one) => ({ kind, reason: String(one.labels[0]), column: add([one]) })),
   )
