@@ -17,7 +17,7 @@ import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 
-/** A figure that is good for 100 ms, and whose questions are answered when a test says so. */
+/** A figure that is used for 100 ms, with reads that the test resolves. */
 function createFigure(timeout: number) {
   const clock = { time: 0 }
   const questions: PromiseWithResolvers<number>[] = []
@@ -34,7 +34,7 @@ function createFigure(timeout: number) {
 
 const fresh = (figure: number) => ({ figure, isFresh: true })
 
-t.test('Shared figure: all who ask share a question, and its answer for as long as it is good', async (t) => {
+t.test('Shared figure: all callers share a read, and its result until it is too old', async (t) => {
   const { ask, clock, questions } = createFigure(60_000)
   const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
   const before = timers()
@@ -43,9 +43,9 @@ t.test('Shared figure: all who ask share a question, and its answer for as long 
   clock.time = 50
   questions[0]?.resolve(7)
   t.strictSame(await both, [fresh(7), fresh(7)])
-  t.equal(timers(), before, 'who has an answer waits for nothing more')
+  t.equal(timers(), before, 'no timer is left')
   clock.time = 149
-  t.strictSame(await ask(), fresh(7), 'it is good from when it came')
+  t.strictSame(await ask(), fresh(7), 'its age counts from its arrival')
   t.equal(questions.length, 1)
   clock.time = 150
   const next = ask()
@@ -53,7 +53,7 @@ t.test('Shared figure: all who ask share a question, and its answer for as long 
   t.strictSame(await next, fresh(8))
 })
 
-t.test('Shared figure: a question that hangs is not waited for, and is not asked again meanwhile', async (t) => {
+t.test('Shared figure: a read that hangs is not waited for, and not repeated meanwhile', async (t) => {
   const { ask, clock, questions } = createFigure(10)
   for (clock.time of [0, 1000]) t.strictSame(await ask(), { figure: undefined, isFresh: false })
   t.equal(questions.length, 1)
@@ -63,7 +63,7 @@ t.test('Shared figure: a question that hangs is not waited for, and is not asked
   t.equal(questions.length, 1)
 })
 
-t.test('Shared figure: one that cannot be had is what it was, and not fresh', async (t) => {
+t.test('Shared figure: after a failed read it keeps its value, and is not fresh', async (t) => {
   const { ask, clock, questions } = createFigure(60_000)
   const first = ask()
   questions[0]?.resolve(7)
@@ -74,7 +74,7 @@ t.test('Shared figure: one that cannot be had is what it was, and not fresh', as
   t.strictSame(await second, { figure: 7, isFresh: false })
   const third = ask()
   questions[2]?.resolve(8)
-  t.strictSame(await third, fresh(8), 'it is asked for again at once')
+  t.strictSame(await third, fresh(8), 'it is read again at once')
 })
 
 t.test('Live tokens: a token lives for an hour', async (t) => {
@@ -156,7 +156,7 @@ const NOTHING = {
   clock_offset_seconds: [[[], 0]],
 }
 
-t.test('Store figures: they are those of the store, and all there before it is open', async (t) => {
+t.test('Store figures: they describe the store, and all exist before it is open', async (t) => {
   const { measure, measureNow, open, isUp, store, clock, token, credentials, endSecret } = await createFigures(t)
   t.strictSame(await measure(), NOTHING)
   t.equal(await isUp(), false)
@@ -164,7 +164,7 @@ t.test('Store figures: they are those of the store, and all there before it is o
   t.equal(await isUp(), true)
   const { database, log } = await store.size()
   const sizes = { store_up: [[[], 1]], database_bytes: [[[], database]], wal_bytes: [[[], log]] }
-  t.strictSame(await measure(), { ...NOTHING, ...sizes }, 'what was not known before is asked for at once')
+  t.strictSame(await measure(), { ...NOTHING, ...sizes }, 'what was unknown is read at once')
   await token()
   clock.time += HOUR + 7000
   t.strictSame((await measureNow()).oldest_expired_token_seconds, [[[], 7]])
@@ -175,7 +175,7 @@ t.test('Store figures: they are those of the store, and all there before it is o
   ])
 })
 
-t.test('Store figures: the store is asked for what costs a query at most every 15 seconds', async (t) => {
+t.test('Store figures: queries run at most every 15 seconds', async (t) => {
   const { measure, open, store, clock } = await createFigures(t)
   let times = 0
   const lastBackupAt = async () => {
@@ -192,7 +192,7 @@ t.test('Store figures: the store is asked for what costs a query at most every 1
   t.equal(times, 2)
 })
 
-t.test('Store figures: of a store that hangs or refuses they are what they were, but that it is not up', async (t) => {
+t.test('Store figures: if the store hangs or fails they keep their values, but it is not up', async (t) => {
   const { measureNow, open, store, isUp } = await createFigures(t)
   let trouble = async () => {}
   open({

@@ -23,7 +23,7 @@ import { createWorld, createWorldWithFile } from '../support/world.ts'
 
 const { createDatabase } = await startDatabases()
 
-t.test('Listening: what was used and refused and could not be stored at the end is told', async (t) => {
+t.test('Listening: usage and refusals that cannot be stored at the end are reported', async (t) => {
   const { store, credentials, other } = await createWorldWithFile(t)
   for (const table of ['refusals', 'token_counts']) {
     other.exec(`CREATE TRIGGER ${table}_fails BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'full'); END`)
@@ -65,7 +65,7 @@ async function startOpsHere(t: Test) {
   return { address, serving, counters, scrape, watch: figures.ofStore.open, join: figures.fleet.join }
 }
 
-t.test('Ops: it is live at once, and ready when requests are served and the store can be used', async (t) => {
+t.test('Ops: it is live at once, and ready when workers serve and the store can be used', async (t) => {
   const { store } = await createWorld(t)
   const { address, serving, watch } = await startOpsHere(t)
   const health = async (path: string) => {
@@ -81,7 +81,7 @@ t.test('Ops: it is live at once, and ready when requests are served and the stor
   t.strictSame(await health('ready'), unavailable)
 })
 
-t.test('Ops: metrics have the store, the server, and each process that answers requests', async (t) => {
+t.test('Ops: metrics describe the store, the server, and each process that answers requests', async (t) => {
   const { store } = await createWorld(t)
   const { address, watch, join, serving, scrape } = await startOpsHere(t)
   watch(store)

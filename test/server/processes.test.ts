@@ -11,7 +11,7 @@ import { endProcess, untilFilesRest } from '../../src/server/signals.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 
-t.test('Messages: each goes to the handler of its type, and what is not known is ignored', async (t) => {
+t.test('Messages: each goes to the handler of its type; unknown ones are ignored', async (t) => {
   const received: unknown[] = []
   const worker = new EventEmitter() as Worker
   onMessage<ToLeader>(worker, {
@@ -36,7 +36,7 @@ t.test('Messages: a worker is retired and closed by messages of these types only
   t.strictSame(received, ['retire', 'close'])
 })
 
-t.test('Messages: a worker that is gone is told nothing, and who tells a leader does not wait for it', async (t) => {
+t.test('Messages: nothing is sent to a worker that is gone, and sending to a leader does not block', async (t) => {
   const sent: unknown[] = []
   for (const isConnected of [false, true]) {
     const worker = { isConnected: () => isConnected, send: (message: unknown) => sent.push([isConnected, message]) }
@@ -47,7 +47,7 @@ t.test('Messages: a worker that is gone is told nothing, and who tells a leader 
   t.doesNotThrow(() => tellLeader({ type: 'pong' }))
 })
 
-t.test('Restarts: never two at a time; all who ask before or during one get one more', async (t) => {
+t.test('Restarts: one at a time; all requests before or during one cause one more', async (t) => {
   const ready = Promise.withResolvers<void>()
   const jobs: PromiseWithResolvers<void>[] = []
   const ask = oneAtATime(ready.promise, () => {
@@ -70,7 +70,7 @@ t.test('Restarts: never two at a time; all who ask before or during one get one 
   }
 })
 
-t.test('Restarts: where the start fails there is none', async (t) => {
+t.test('Restarts: if the start fails there is none', async (t) => {
   const ask = oneAtATime(Promise.reject(new Error('no')), () => t.fail() as never)
   ask()
   await turn()
@@ -79,7 +79,7 @@ t.test('Restarts: where the start fails there is none', async (t) => {
 
 const SIGNALS = new URL('../../src/server/signals.ts', import.meta.url).href
 
-/** Says that it is busy, and goes on when the test says so. */
+/** Prints that it is busy, and waits for the test. */
 const WAIT = `{ console.log('busy'); await once(process.stdin, 'data') }`
 const CUT_SHORT = 'shutdown cut short The end was asked for a second time.\n'
 
@@ -122,7 +122,7 @@ for (const [rule, { repeat, closing, flushing, second, said, status }] of [
 
 const skip = process.platform !== 'linux' && 'needs named pipes'
 
-t.test('End: a process exits, or is killed where an exit would wait for a file that hangs', { skip }, async (t) => {
+t.test('End: a process exits, or is killed if an exit would wait for a file that hangs', { skip }, async (t) => {
   const ends: unknown[] = []
   const self = {
     pid: 7,

@@ -13,7 +13,7 @@ import { createWorld, createWorldWithFile, keyOf, START } from '../support/world
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** A world with a purge, which resolves to whether there may be more, and notes what it told. */
+/** A world with a purge, and the events that it reports. */
 async function createPurgingWorld(t: Test) {
   const world = await createWorld(t)
   const { store, clock } = world

@@ -14,7 +14,7 @@ const tooMany: Event = { ...malformed, reason: 'too many failures' }
 const ofNobody = { suite: undefined, clientId: undefined, tokenId: undefined }
 const junk: Event = { type: 'token refused', reason: 'malformed token', ...ofNobody, ...asked }
 
-/** A log that nobody can flood, and what it has. The window is one that no test lives to see. */
+/** A log behind floods, and its events. The default window never ends during a test. */
 function createWorld({ window = 1e9 } = {}) {
   const clock = { time: 0 }
   const seen: Event[] = []
@@ -27,7 +27,7 @@ function createWorld({ window = 1e9 } = {}) {
   return { clock, seen, repeat, reportCounts: floods.reportCounts }
 }
 
-t.test('Floods: of each kind of refusal a hundred are said, then one a second, and how many were not', async (t) => {
+t.test('Floods: of each kind of refusal a hundred are logged, then one a second; the rest is counted', async (t) => {
   for (const event of [wrongSecret, malformed, junk, noOperator]) {
     const { clock, seen, repeat, reportCounts } = createWorld()
     t.equal(repeat(150, event), 100, event.type)
@@ -41,7 +41,7 @@ t.test('Floods: of each kind of refusal a hundred are said, then one a second, a
   }
 })
 
-t.test('Floods: what is refused for its number is never said one by one', async (t) => {
+t.test('Floods: throttled requests are never logged one by one', async (t) => {
   const { seen, repeat, reportCounts } = createWorld()
   t.equal(repeat(5, tooMany), 0)
   repeat(101, malformed)
@@ -49,10 +49,10 @@ t.test('Floods: what is refused for its number is never said one by one', async 
   t.match(seen.at(-1), { type: 'refusals not logged', count: 6, throttled: 5 })
 })
 
-t.test('Floods: each prefix and kind has its own lines, and what is no refusal has as many as there are', async (t) => {
+t.test('Floods: each prefix and kind has its own limit; other events are not limited', async (t) => {
   const { repeat } = createWorld()
-  for (const cheap of [malformed, junk]) repeat(1000, cheap)
-  t.equal(repeat(150, wrongSecret), 100, 'cheap refusals take no line from those of authentication')
+  for (const other of [malformed, junk]) repeat(1000, other)
+  t.equal(repeat(150, wrongSecret), 100, 'other refusals take no line from those of authentication')
   const from = (remoteAddress: string): Event => ({ ...wrongSecret, remoteAddress })
   t.strictSame([repeat(200, from('2001:db8::1')), repeat(200, from('2001:db8::2'))], [100, 0])
   t.equal(repeat(200, from('2001:db8:0:1::1')), 100)
@@ -60,7 +60,7 @@ t.test('Floods: each prefix and kind has its own lines, and what is no refusal h
   t.equal(repeat(500, { type: 'restarted' }), 500)
 })
 
-t.test('Floods: as many prefixes are counted apart as memory is meant for, and the rest together', async (t) => {
+t.test('Floods: a limited number of prefixes is counted separately, and the rest together', async (t) => {
   const { seen, repeat, reportCounts } = createWorld()
   for (let n = 0; n < 3000; n++) repeat(2, { ...tooMany, remoteAddress: `10.0.${n >> 8}.${n & 255}` })
   reportCounts()
@@ -69,7 +69,7 @@ t.test('Floods: as many prefixes are counted apart as memory is meant for, and t
   t.match(seen.at(-1), { prefix: 'others', count: 2 * (3000 - 1024), throttled: 2 * (3000 - 1024) })
 })
 
-t.test('Floods: at the end of each window the numbers are said by themselves', async (t) => {
+t.test('Floods: the counts are reported at the end of each window', async (t) => {
   const { seen, repeat } = createWorld({ window: 10 })
   repeat(1, tooMany)
   await until(() => seen.length === 1)
@@ -95,7 +95,7 @@ function failure(err: unknown, reason: 'store unavailable' | 'unexpected error' 
 
 const full = () => new Error('The disk is full.')
 
-t.test('Repeated failures: the first is said in full, the others of its kind are counted for a while', async (t) => {
+t.test('Repeated failures: the first is logged in full, others of its kind are counted for a while', async (t) => {
   const window = 20
   const events: Event[] = []
   const { observe }: { observe: Observer } = createFloods(
@@ -120,19 +120,19 @@ t.test('Repeated failures: the first is said in full, the others of its kind are
     { ...again, count: 4 },
     { ...again, count: 1 },
   ])
-  // After a quiet time it is said in full again. Of two timers that are due the earlier one is first.
+  // After a quiet window it is logged in full again. Of two timers that are due, the earlier one is first.
   await sleep(3 * window)
   observe(failure(full()))
   t.match(events.slice(5), [{ type: 'request failed' }])
 })
 
-t.test('Repeated failures: a flood of kinds is bounded; they are then told apart by their reason', async (t) => {
+t.test('Repeated failures: a limited number of kinds is distinguished, and then only reasons', async (t) => {
   const events: Event[] = []
   const { observe, reportCounts } = createFloods((event) => events.push(event), { monotonic: () => 0 })
   for (let n = 0; n < 1000; n++) observe(failure(new Error(`${n}`)))
   observe(failure(new Error('x'), 'unexpected error'))
   t.equal(events.length, 66)
   for (let times = 0; times < 2; times++) reportCounts()
-  t.equal(events.length, 67, 'what was counted is said at the end, once')
+  t.equal(events.length, 67, 'the counts are reported at the end, once')
   t.match(events.slice(66), [{ type: 'request failures repeated', reason: 'store unavailable', count: 935 }])
 })

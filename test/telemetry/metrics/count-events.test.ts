@@ -60,10 +60,10 @@ t.test('Counting: an event is one more of its metric, with its label, and of not
   }
   const { counters, observe } = createCounting()
   observe({ type: 'restarting' })
-  t.strictSame(counters.take(), [], 'what is in no metric is let pass')
+  t.strictSame(counters.take(), [], 'other events are ignored')
 })
 
-t.test('Counting: some events say how many', async (t) => {
+t.test('Counting: some events have a count', async (t) => {
   const { observe, counted } = createCounting()
   observe({ type: 'tokens purged', count: 500 })
   observe({ type: 'log lines dropped', count: 7 })
@@ -84,7 +84,7 @@ t.test("Counting: the store's batches, disk and round trips have their histogram
   })
 })
 
-t.test('Numbers: what one process has counted another one adds, and the first begins again', async (t) => {
+t.test('Counters: one process merges what another has counted, which begins again at 0', async (t) => {
   const worker = createCounting()
   const leader = createCounting()
   for (const { observe } of [worker, leader]) observe({ type: 'tokens purged', count: 5 })

@@ -6,7 +6,7 @@ import { createCounters } from '../../../src/telemetry/metrics/counters.ts'
 import { createExposition } from '../../../src/telemetry/metrics/exposition.ts'
 import { createWorld } from '../../support/world.ts'
 
-t.test('Exposition: every series that events count is there from the start, with 0', async (t) => {
+t.test('Exposition: every counted series exists from the start, with 0', async (t) => {
   const { text } = createExposition(createCounters(), async () => ({}))
   const lines = (await text()).split('\n')
   const wrong = Object.entries<Metric>(CATALOGUE).filter(([name, { type, labels, buckets }]) => {
@@ -36,7 +36,7 @@ t.test('Exposition: a histogram has each bucket with those before it, the sum an
   t.match(text, `${PREFIX}database_round_trip_duration_seconds_count{kind="write"} 0\n`)
 })
 
-t.test('Exposition: what is measured is asked for when somebody asks, and once for all who ask then', async (t) => {
+t.test('Exposition: figures are measured for each scrape, and once for concurrent ones', async (t) => {
   let times = 0
   const { text, type } = createExposition(createCounters(), async () => {
     times++

@@ -4,8 +4,8 @@ import { createFleet, type Sample } from '../../../src/telemetry/metrics/fleet.t
 
 const IDLE = { requestsInFlight: 0, scryptRunning: 0, scryptWaiting: 0, lagSeconds: 0 }
 
-/** What a worker says: what it has counted, and what it has at the moment. */
-const said = (count: number, { connections = 0, cpuSeconds = 0, residentBytes = 0 }: Partial<Sample>) => ({
+/** A worker's report: what it has counted, and its state. */
+const report = (count: number, { connections = 0, cpuSeconds = 0, residentBytes = 0 }: Partial<Sample>) => ({
   counted: count === 0 ? [] : [0, count],
   sample: { ...IDLE, connections, cpuSeconds, residentBytes },
 })
@@ -13,15 +13,15 @@ const said = (count: number, { connections = 0, cpuSeconds = 0, residentBytes = 
 const memory = (fleet: ReturnType<typeof createFleet>) =>
   fleet.samples().map(([slot, { residentBytes }]) => [slot, residentBytes])
 
-t.test('Fleet: what workers have counted stays when they leave, and what they have at the moment goes', async (t) => {
+t.test('Fleet: what workers have counted stays when they leave, and their samples go', async (t) => {
   const counters = createCounters()
   const fleet = createFleet(counters, 2)
   const [first, second] = [fleet.join(), fleet.join()]
-  t.equal(fleet.sum('connections'), 0, 'they have not said anything yet')
+  t.equal(fleet.sum('connections'), 0, 'they have not reported yet')
   t.strictSame(fleet.samples(), [])
-  first.take(said(5, { connections: 3, cpuSeconds: 1, residentBytes: 10 }))
-  second.take(said(1, { connections: 4, cpuSeconds: 2, residentBytes: 20 }))
-  first.take(said(1, { connections: 2, cpuSeconds: 1, residentBytes: 11 }))
+  first.take(report(5, { connections: 3, cpuSeconds: 1, residentBytes: 10 }))
+  second.take(report(1, { connections: 4, cpuSeconds: 2, residentBytes: 20 }))
+  first.take(report(1, { connections: 2, cpuSeconds: 1, residentBytes: 11 }))
   t.equal(counters.valueAt(0), 7)
   t.equal(fleet.sum('connections'), 6)
   t.strictSame(fleet.cpuSeconds, [2, 2])
@@ -36,38 +36,38 @@ t.test('Fleet: what workers have counted stays when they leave, and what they ha
   t.strictSame(fleet.cpuSeconds, [2, 2])
   t.strictSame(memory(fleet), [[1, 20]])
 
-  first.take(said(1, { connections: 9, cpuSeconds: 1 }))
-  t.equal(counters.valueAt(0), 8, 'its last word counts')
+  first.take(report(1, { connections: 9, cpuSeconds: 1 }))
+  t.equal(counters.valueAt(0), 8, 'its last report counts')
   t.equal(fleet.sum('connections'), 4)
   t.strictSame(fleet.cpuSeconds, [3, 2])
 
   const third = fleet.join()
-  third.take(said(0, { cpuSeconds: 4, residentBytes: 30 }))
-  t.strictSame(fleet.cpuSeconds, [7, 2], 'the next one has its place')
+  third.take(report(0, { cpuSeconds: 4, residentBytes: 30 }))
+  t.strictSame(fleet.cpuSeconds, [7, 2], 'the next one has its slot')
 })
 
-t.test('Fleet: who finds no place is added up, and shown nowhere else', async (t) => {
+t.test('Fleet: a process without a slot is only part of the sums', async (t) => {
   const counters = createCounters()
   const fleet = createFleet(counters, 1)
   const first = fleet.join()
   const second = fleet.join()
-  first.take(said(1, { connections: 1, cpuSeconds: 1, residentBytes: 10 }))
-  second.take(said(1, { connections: 1, cpuSeconds: 1, residentBytes: 20 }))
+  first.take(report(1, { connections: 1, cpuSeconds: 1, residentBytes: 10 }))
+  second.take(report(1, { connections: 1, cpuSeconds: 1, residentBytes: 20 }))
   t.equal(counters.valueAt(0), 2)
   t.equal(fleet.sum('connections'), 2)
   t.strictSame(memory(fleet), [[0, 10]])
   t.strictSame(fleet.cpuSeconds, [1])
 })
 
-t.test('Fleet: who retires goes on, and has given its place to its successor', async (t) => {
+t.test('Fleet: a process that retires still reports, and its successor has its slot', async (t) => {
   const counters = createCounters()
   const fleet = createFleet(counters, 1)
   const old = fleet.join()
-  old.take(said(0, { connections: 3, residentBytes: 10 }))
+  old.take(report(0, { connections: 3, residentBytes: 10 }))
   old.retire()
   const successor = fleet.join()
-  successor.take(said(0, { connections: 1, residentBytes: 20 }))
-  old.take(said(1, { connections: 2, cpuSeconds: 1, residentBytes: 10 }))
+  successor.take(report(0, { connections: 1, residentBytes: 20 }))
+  old.take(report(1, { connections: 2, cpuSeconds: 1, residentBytes: 10 }))
   t.equal(counters.valueAt(0), 1)
   t.equal(fleet.sum('connections'), 3)
   t.strictSame(memory(fleet), [[0, 20]])
@@ -75,6 +75,6 @@ t.test('Fleet: who retires goes on, and has given its place to its successor', a
   old.leave()
   old.retire()
   t.equal(fleet.sum('connections'), 1)
-  successor.take(said(0, { residentBytes: 21 }))
+  successor.take(report(0, { residentBytes: 21 }))
   t.strictSame(memory(fleet), [[0, 21]])
 })
