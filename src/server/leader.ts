@@ -5,7 +5,7 @@ import type { Observer } from '../domain/events.ts'
 import type { Opened } from '../store/opened.ts'
 import type { Fleet, Member } from '../telemetry/metrics/fleet.ts'
 import { type ControlConfig, createControlPlane } from './control-plane.ts'
-import { onMessage, type ToLeader, tellWorker } from './messages.ts'
+import { onMessage, sendToWorker, type ToLeader } from './messages.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal } from './signals.ts'
 import { type Exit, startWorker } from './start-worker.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -47,21 +47,21 @@ export async function runLeader(
   { settingsNow, config, timeouts = TIMEOUTS }: LeaderOptions,
 ): Promise<void> {
   const { WORKERS: expected } = config
-  const control = createControlPlane(open, telemetry, config, { expected, serving: () => crew.serving.size })
-  const crew = createCrew(telemetry, { timeouts, fleet: control.fleet })
+  const control = createControlPlane(open, telemetry, config, { expected, serving: () => pool.serving.size })
+  const pool = createWorkerPool(telemetry, { timeouts, fleet: control.fleet })
   // First of all: a signal during the start is handled after it, or ends it.
-  const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, crew.end), {
+  const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, pool.end), {
     signals: ['SIGINT', 'SIGTERM'],
     timeout: timeouts.close,
-    abandon: crew.kill,
+    abandon: pool.kill,
   })
   const started = begin()
   process.on('SIGHUP', oneAtATime(started, restart))
   return started.catch(async (error) => {
     // An operator who stops a server that is starting needs no error about that.
-    if (crew.isEnding()) return new Promise<never>(() => {})
+    if (pool.isEnding()) return new Promise<never>(() => {})
     release()
-    crew.kill()
+    pool.kill()
     await control.abandon()
     throw error
   })
@@ -69,32 +69,32 @@ export async function runLeader(
   async function begin(): Promise<void> {
     await control.open()
     // One first, so that an error that all would have is reported once.
-    const address = await crew.start()
-    await Promise.all(Array.from({ length: expected - 1 }, () => crew.start()))
+    const address = await pool.start()
+    await Promise.all(Array.from({ length: expected - 1 }, () => pool.start()))
     control.begin(address, expected)
   }
 
   async function restart(): Promise<void> {
-    crew.report({ type: 'restarting' })
+    pool.report({ type: 'restarting' })
     const { changed, problems } = settingsNow()
-    if (changed.length > 0) crew.report({ type: 'settings not applied', settings: changed })
-    if (problems.length > 0) crew.report({ type: 'settings wrong', problems })
+    if (changed.length > 0) pool.report({ type: 'settings not applied', settings: changed })
+    if (problems.length > 0) pool.report({ type: 'settings wrong', problems })
     try {
-      for (const worker of [...crew.serving]) {
-        if (crew.serving.has(worker) && !crew.isEnding()) {
-          await crew.supersede(worker)
+      for (const worker of [...pool.serving]) {
+        if (pool.serving.has(worker) && !pool.isEnding()) {
+          await supersede(worker, pool)
           telemetry.measure?.({ type: 'worker replaced', reason: 'rolling restart' })
         }
       }
-      crew.report({ type: 'restarted' })
+      pool.report({ type: 'restarted' })
     } catch (err) {
-      crew.report({ type: 'rolling restart failed', err })
+      pool.report({ type: 'rolling restart failed', err })
     }
   }
 }
 
 /** A worker that serves or has served. */
-interface Life {
+interface WorkerState {
   member: Member | undefined
   unansweredPings: number
   isSilent: boolean
@@ -102,41 +102,41 @@ interface Life {
   successor?: Promise<boolean>
 }
 
-function createCrew(
+function createWorkerPool(
   { observe, measure }: Pick<Telemetry, 'observe' | 'measure'>,
   { timeouts, fleet }: { timeouts: LeaderTimeouts; fleet: Fleet | undefined },
 ) {
   const serving = new Set<Worker>()
-  const lives = new Map<Worker, Life>()
+  const states = new Map<Worker, WorkerState>()
   let isEnding = false
-  const ping = () => pingWorkers(lives, timeouts.unansweredPings, observe)
+  const ping = () => pingWorkers(states, timeouts.unansweredPings, observe)
   const pings = setInterval(ping, timeouts.pingInterval).unref()
 
   /** Reports nothing while all workers are ended: their exits are expected then. */
   const report: Observer = (event) => void (isEnding || observe(event))
 
   /** Starts a worker, which may replace another. Resolves to its address when it listens; throws OperatorError. */
-  async function start(predecessor?: Life): Promise<string> {
+  async function start(predecessor?: WorkerState): Promise<string> {
     const { worker, address } = await startWorker(report, {
       timeout: timeouts.start,
       isAnotherListening: () => [...serving].some((other) => other.isConnected()),
       onExit(worker, exit) {
-        const life = lives.get(worker)
-        lives.delete(worker)
-        life?.member?.leave()
+        const state = states.get(worker)
+        states.delete(worker)
+        state?.member?.leave()
         if (!serving.delete(worker)) return
-        void replace(life?.isSilent ? 'silent' : 'exited', { worker: worker.process.pid, ...exit }, life?.successor)
+        void replace(state?.isSilent ? 'silent' : 'exited', { worker: worker.process.pid, ...exit }, state?.successor)
       },
     })
     predecessor?.member?.retire()
     const member = fleet?.join()
-    const life: Life = { member, unansweredPings: 0, isSilent: false }
+    const state: WorkerState = { member, unansweredPings: 0, isSilent: false }
     onMessage<ToLeader>(worker, {
       report: ({ report }) => member?.take(report),
-      pong: () => (life.unansweredPings = 0),
+      pong: () => (state.unansweredPings = 0),
     })
     serving.add(worker)
-    lives.set(worker, life)
+    states.set(worker, state)
     return address
   }
 
@@ -155,24 +155,12 @@ function createCrew(
     )
   }
 
-  /** Replaces a worker without dropping a request. Throws OperatorError if its successor does not listen. */
-  async function supersede(worker: Worker): Promise<void> {
-    const life = lives.get(worker) as Life
-    const successor = start(life)
-    life.successor = successor.then(
-      () => true,
-      () => false,
-    )
-    await successor
-    if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
-  }
-
   /** Closes the workers that have listened, and kills those that are still starting. */
   async function end(): Promise<void> {
     isEnding = true
     serving.clear()
     clearInterval(pings)
-    await Promise.all(liveWorkers().map((worker) => endWorker(worker, lives.has(worker), timeouts.close)))
+    await Promise.all(liveWorkers().map((worker) => endWorker(worker, states.has(worker), timeouts.close)))
   }
 
   function kill(): void {
@@ -180,17 +168,32 @@ function createCrew(
     for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
   }
 
-  return { serving, isEnding: () => isEnding, report, start, supersede, end, kill }
+  return { serving, states, isEnding: () => isEnding, report, start, end, kill }
+}
+
+/** Replaces a worker without dropping a request. Throws OperatorError if its successor does not listen. */
+async function supersede(
+  worker: Worker,
+  { serving, states, start }: ReturnType<typeof createWorkerPool>,
+): Promise<void> {
+  const state = states.get(worker) as WorkerState
+  const successor = start(state)
+  state.successor = successor.then(
+    () => true,
+    () => false,
+  )
+  await successor
+  if (serving.delete(worker)) sendToWorker(worker, { type: 'retire' })
 }
 
 /** Kills silent workers. It counts pings instead of time, so that no worker seems silent after the leader itself was stopped. */
-function pingWorkers(lives: Map<Worker, Life>, limit: number, observe: Observer): void {
-  for (const [worker, life] of lives) {
-    if (life.unansweredPings < limit) {
-      life.unansweredPings++
-      tellWorker(worker, { type: 'ping' })
-    } else if (!life.isSilent && !worker.isDead()) {
-      life.isSilent = true
+function pingWorkers(states: Map<Worker, WorkerState>, limit: number, observe: Observer): void {
+  for (const [worker, state] of states) {
+    if (state.unansweredPings < limit) {
+      state.unansweredPings++
+      sendToWorker(worker, { type: 'ping' })
+    } else if (!state.isSilent && !worker.isDead()) {
+      state.isSilent = true
       observe({ type: 'worker silent', worker: worker.process.pid })
       worker.process.kill('SIGKILL')
     }
@@ -199,7 +202,7 @@ function pingWorkers(lives: Map<Worker, Life>, limit: number, observe: Observer)
 
 async function endWorker(worker: Worker, hasListened: boolean, timeout: number): Promise<void> {
   const kill = () => worker.process.kill('SIGKILL')
-  if (hasListened) tellWorker(worker, { type: 'close' })
+  if (hasListened) sendToWorker(worker, { type: 'close' })
   else kill()
   const late = setTimeout(kill, timeout - LEADER_ALONE_MS)
   await new Promise((resolve) => worker.once('exit', resolve))

@@ -12,12 +12,12 @@ export type ToLeader =
   | { type: 'report'; report: Report }
 
 /** Sends a message to a worker, unless the worker is disconnected. */
-export function tellWorker(worker: Worker, message: ToWorker): void {
+export function sendToWorker(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message)
 }
 
 /** Sends a message to this worker's leader, unless it is disconnected. Calls back when it is sent, or cannot be. */
-export function tellLeader(message: ToLeader, onSent: () => void = () => {}): void {
+export function sendToLeader(message: ToLeader, onSent: () => void = () => {}): void {
   if (cluster.worker?.isConnected()) cluster.worker.send(message, onSent)
   else onSent()
 }

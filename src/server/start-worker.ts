@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { onMessage, type ToLeader, tellWorker } from './messages.ts'
+import { onMessage, sendToWorker, type ToLeader } from './messages.ts'
 
 /** How much of a worker's standard error is kept: the beginning, which has the reason. Characters. */
 const MAX_OUTPUT = 2000
@@ -58,7 +58,7 @@ export function startWorker(
         clearTimeout(late)
         resolve({ worker, address })
       },
-      retired: () => tellWorker(worker, { type: 'close' }),
+      retired: () => sendToWorker(worker, { type: 'close' }),
     })
     // It could not be started, or a message could not be sent because it had exited.
     worker.on('error', reject)

@@ -3,7 +3,7 @@ import type { Store } from '../domain/store.ts'
 import { retire } from '../listener/protect.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { within } from './loops.ts'
-import { onMessage, type ToWorker, tellLeader } from './messages.ts'
+import { onMessage, sendToLeader, type ToWorker } from './messages.ts'
 import { startReporting } from './reporting.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal, endProcess, untilFilesRest } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -23,7 +23,7 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
   const { app, address, load } = await listenAndServe(store, telemetry, config)
   const { counters } = telemetry
   const reporting =
-    counters && startReporting(counters, load, (report, onSent) => tellLeader({ type: 'report', report }, onSent))
+    counters && startReporting(counters, load, (report, onSent) => sendToLeader({ type: 'report', report }, onSent))
   const close = async () => {
     await app.close()
     await store.close()
@@ -40,11 +40,11 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
     async retire() {
       await retire(app.server)
       // It does not end yet: a connection may be on its way from the leader, and only a living process gives it back.
-      tellLeader({ type: 'retired' })
+      sendToLeader({ type: 'retired' })
     },
-    ping: () => tellLeader({ type: 'pong' }),
+    ping: () => sendToLeader({ type: 'pong' }),
   })
-  tellLeader({ type: 'listening', address })
+  sendToLeader({ type: 'listening', address })
 }
 
 /** Node.js would exit at once without a leader, and a disk that hangs would delay that for ever. */

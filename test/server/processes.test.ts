@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { oneAtATime } from '../../src/server/leader.ts'
-import { onMessage, type ToLeader, type ToWorker, tellLeader, tellWorker } from '../../src/server/messages.ts'
+import { onMessage, sendToLeader, sendToWorker, type ToLeader, type ToWorker } from '../../src/server/messages.ts'
 import { endProcess, untilFilesRest } from '../../src/server/signals.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -40,11 +40,11 @@ t.test('Messages: nothing is sent to a worker that is gone, and sending to a lea
   const sent: unknown[] = []
   for (const isConnected of [false, true]) {
     const worker = { isConnected: () => isConnected, send: (message: unknown) => sent.push([isConnected, message]) }
-    tellWorker(worker as unknown as Worker, { type: 'close' })
+    sendToWorker(worker as unknown as Worker, { type: 'close' })
   }
   t.strictSame(sent, [[true, { type: 'close' }]])
-  await new Promise<void>((resolve) => tellLeader({ type: 'pong' }, resolve))
-  t.doesNotThrow(() => tellLeader({ type: 'pong' }))
+  await new Promise<void>((resolve) => sendToLeader({ type: 'pong' }, resolve))
+  t.doesNotThrow(() => sendToLeader({ type: 'pong' }))
 })
 
 t.test('Restarts: one at a time; all requests before or during one cause one more', async (t) => {
