@@ -17,7 +17,7 @@ export interface Seeds {
 }
 
 /** An entry, and the application that it resembles or differs from. */
-export interface Resemblance {
+export interface Mismatch {
   entry: Registration
   application: Application
 }
@@ -37,10 +37,10 @@ export interface SeedPlan {
   /** The number of entries that exist and are left as they are. */
   existing: number
   /** Entries whose application has another name or developer. */
-  differing: Resemblance[]
+  differing: Mismatch[]
   renamed: RenamedSuite[]
   /** Missing entries, each with an application of its name and another developer that is not in the file. */
-  namesakes: Resemblance[]
+  namesakes: Mismatch[]
   /** Whether applications are missing, and there is no suite to approve them for. */
   isWithoutSuites: boolean
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
 import { locationText } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import type { BackupTarget, CopyContents, Restored } from '../store/opened.ts'
+import type { BackupContents, BackupTarget, Restored } from '../store/opened.ts'
 import { commandAuthor, commandLog, readCommandConfig } from './shared/administer.ts'
 import { addCommand, type JsonOption, type OutputFailed, print, type Terminal, write } from './shared/terminal.ts'
 
@@ -35,12 +35,12 @@ function targetOf(terminal: Terminal, file: string): BackupTarget {
 }
 
 /** The contents of a backup as JSON. */
-function contentsView({ bytes, applications, newestTokenAt }: CopyContents) {
+function contentsView({ bytes, applications, newestTokenAt }: BackupContents) {
   const newest = newestTokenAt === undefined ? null : timestamp(newestTokenAt)
   return { bytes, applications, newest_token_issued_at: newest }
 }
 
-function contentsText(contents: CopyContents): string {
+function contentsText(contents: BackupContents): string {
   const { bytes, applications, newest_token_issued_at: newest } = contentsView(contents)
   return `${bytes} bytes, applications: ${applications}, newest token issued: ${newest ?? 'none'}`
 }

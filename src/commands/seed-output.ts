@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { RegisteredApplication } from '../administration/applications.ts'
 import type { SeedStep } from '../administration/seed.ts'
-import type { RenamedSuite, Resemblance, SeedPlan } from '../administration/seed-plan.ts'
+import type { Mismatch, RenamedSuite, SeedPlan } from '../administration/seed-plan.ts'
 import type { RegisteredSuite } from '../administration/suites.ts'
 import { registeredApplicationView, registeredSuiteView } from '../administration/views.ts'
 import { APPLICATION_COLUMNS, columnsOf } from '../domain/application.ts'
@@ -119,7 +119,7 @@ function renamedText({ entry, suite }: RenamedSuite): string {
   return `The suite ${suite.suiteId} is left unchanged, although the file has another name. To change it: ${update}`
 }
 
-function differenceText({ entry, application }: Resemblance): string {
+function differenceText({ entry, application }: Mismatch): string {
   const [wanted, present] = [columnsOf(entry), columnsOf(application)]
   const changed = APPLICATION_COLUMNS.filter((column) => wanted[column] !== present[column])
   const fields = changed.map((column) => column.replaceAll('_', ' ')).join(' and ')
@@ -128,7 +128,7 @@ function differenceText({ entry, application }: Resemblance): string {
   return `${id} is left unchanged, although the file has another ${fields}. To change it: applications update ${id} ${options}`
 }
 
-function namesakeText({ entry: { name, developerEmail }, application }: Resemblance): string {
+function namesakeText({ entry: { name, developerEmail }, application }: Mismatch): string {
   const update = `applications update ${application.clientId} --developer-email ${quoted(developerEmail)}`
   return (
     `${name} (${developerEmail}) is a new application, but ${application.clientId} of ` +

@@ -2,8 +2,8 @@ import { access, constants } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import type { SqliteLocation } from '../domain/database-location.ts'
 import { READY_PATH } from '../http/metadata.ts'
-import { FULL_LOG, LARGE_LOG, type LookedAt, type StoreFiles } from '../store/inspect.ts'
-import { lookAtStore } from '../store/open.ts'
+import { type FileInfo, FULL_LOG, LARGE_LOG, type StoreFiles } from '../store/inspect.ts'
+import { describeStoreFiles } from '../store/open.ts'
 import { error, type Finding, note, ok, sizeText, warning } from './finding.ts'
 import { addressOf, ask } from './listeners.ts'
 
@@ -16,7 +16,7 @@ const GROUP_WRITES = 0o020
 
 /** Checks the files of a database: whether they exist, are intact, and belong to the server alone. */
 export async function checkFiles(location: SqliteLocation): Promise<Finding[]> {
-  const files = await lookAtStore(location)
+  const files = await describeStoreFiles(location)
   const all = [files.folder, files.database, files.log, files.index].filter((file) => file !== undefined)
   return [
     ...presence(files),
@@ -33,7 +33,7 @@ function presence({ folder, database, log }: StoreFiles): Finding[] {
   return log || folder ? [] : [note('The folder of the database does not exist yet.', 'The server creates it.')]
 }
 
-function permissions(file: LookedAt): Finding[] {
+function permissions(file: FileInfo): Finding[] {
   const { path, mode, isFolder } = file
   const octal = mode.toString(8)
   if (isOfOwnGroup(file)) return []
@@ -43,12 +43,12 @@ function permissions(file: LookedAt): Finding[] {
 }
 
 /** Whether this process may write to a folder as a member of its group: Kubernetes makes such folders with an fsGroup. */
-function isOfOwnGroup({ mode, gid, isFolder }: LookedAt): boolean {
+function isOfOwnGroup({ mode, gid, isFolder }: FileInfo): boolean {
   return isFolder && (mode & OTHERS_WRITE) === GROUP_WRITES && process.getgroups?.().includes(gid) === true
 }
 
 /** SQLite needs access to all files, so they should have one owner. */
-function owners(files: LookedAt[]): Finding[] {
+function owners(files: FileInfo[]): Finding[] {
   const [first, ...others] = files
   return others
     .filter(({ uid }) => uid !== first?.uid)
@@ -59,7 +59,7 @@ function owners(files: LookedAt[]): Finding[] {
 }
 
 /** Checks whether this process, if it has the server's user, may use a file or a folder. */
-export async function checkAccess(file: LookedAt): Promise<Finding[]> {
+export async function checkAccess(file: FileInfo): Promise<Finding[]> {
   const wanted = R_OK | W_OK | (file.isFolder ? X_OK : 0)
   return access(file.path, wanted).then(
     () => [],
@@ -67,7 +67,7 @@ export async function checkAccess(file: LookedAt): Promise<Finding[]> {
   )
 }
 
-export function accessFinding({ path, uid }: Pick<LookedAt, 'path' | 'uid'>, code: string | undefined): Finding {
+export function accessFinding({ path, uid }: Pick<FileInfo, 'path' | 'uid'>, code: string | undefined): Finding {
   const own = process.getuid?.()
   if (code === 'EROFS') return error(`The file system of ${path} is read-only.`, 'Mount it writable.')
   if (uid === own) return error(`The owner of ${path} may not write to it.`, `chmod u+rwX ${path}`)
@@ -103,7 +103,7 @@ export async function checkLostDatabase(
   location: SqliteLocation,
   { HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>,
 ): Promise<Finding[]> {
-  const { database } = await lookAtStore(location)
+  const { database } = await describeStoreFiles(location)
   if (database?.size || PORT === 0) return []
   const address = addressOf(HOST, PORT)
   const answer = await ask(`${address}${READY_PATH}`)

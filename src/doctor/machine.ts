@@ -5,7 +5,7 @@ import type { SqliteLocation } from '../domain/database-location.ts'
 import { CLOCK_TOLERANCE } from '../domain/time.ts'
 import type { Inspector } from '../store/inspect.ts'
 import { isAtLeast, OLDEST_SQLITE } from '../store/migrations.ts'
-import { lookAtStore, sqliteVersion } from '../store/open.ts'
+import { describeStoreFiles, sqliteVersion } from '../store/open.ts'
 import { NODE_VERSION, OLDEST_NODE, VERSION } from '../version.ts'
 import { error, type Finding, ok, sizeText, warning } from './finding.ts'
 
@@ -42,7 +42,7 @@ const FEW_INODES = 1000
 
 /** Checks the free space on the disk of a database. */
 export async function checkDisk(location: SqliteLocation): Promise<Finding[]> {
-  const { database, log } = await lookAtStore(location)
+  const { database, log } = await describeStoreFiles(location)
   const used = (database?.size ?? 0) + (log?.size ?? 0)
   const folder = dirname(resolve(location.file))
   const { bavail, bsize, files, ffree } = await statfs(nearest(folder))

@@ -5,8 +5,8 @@ import type { Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
 import { isAtLeast } from '../store/migrations.ts'
-import { inspectStore, lookAtStore } from '../store/open.ts'
-import { NoStore } from '../store/opened.ts'
+import { describeStoreFiles, inspectStore } from '../store/open.ts'
+import { StoreMissing } from '../store/opened.ts'
 import { checkOperators } from './access.ts'
 import { type Check, error, type Finding, note, ok, runAll, SOON_MS, timeText, warning } from './finding.ts'
 import { checkStoreClock } from './machine.ts'
@@ -32,7 +32,7 @@ export async function checkStore(
       'store',
       async () => {
         // The driver blocks, so a disk that hangs would stop this process. This call does not block.
-        if (location.kind === 'sqlite') await lookAtStore(location)
+        if (location.kind === 'sqlite') await describeStoreFiles(location)
         inspector = await inspectStore(location)
         schema = await inspector.schema()
         return [
@@ -71,7 +71,7 @@ export function softwareFinding(software: string, kind: DatabaseLocation['kind']
 
 function schemaFinding({ version, latest, refusal }: Schema, place: string): Finding {
   if (refusal !== undefined) return error(refusal, 'Check DATABASE_URL and the version of this program.')
-  if (version === 0) return error(new NoStore(`The database ${place} is empty`).message)
+  if (version === 0) return error(new StoreMissing(`The database ${place} is empty`).message)
   if (version === latest) return ok(`The schema has the version of this program, ${version}.`)
   if (version < latest) {
     return note(`The schema has version ${version}, and this program ${latest}.`, 'The next start migrates it.')
@@ -110,8 +110,8 @@ async function checkBackup(inspector: Inspector, now: number): Promise<Finding[]
 /** Checks whether PREVIOUS_DATABASE_URL names a copied store, and whether it is still needed. */
 export async function checkPrevious(location: SqliteLocation, now: Clock): Promise<Finding[]> {
   const inspector = await inspectStore(location).catch((cause) => {
-    // The message of NoStore advises how to make one.
-    if (!(cause instanceof NoStore)) throw cause
+    // The message of StoreMissing advises how to make one.
+    if (!(cause instanceof StoreMissing)) throw cause
     throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
   })
   try {

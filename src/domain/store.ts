@@ -73,7 +73,7 @@ export interface Changes {
    * Adds the suites and then the applications in one transaction, except those whose id is taken (see `skipNamesake`, too).
    * Resolves to those that were added.
    */
-  register(clients: Newcomers, audit: Audit): Promise<Newcomers>
+  register(clients: NewClients, audit: Audit): Promise<NewClients>
 }
 
 export interface AuditTrail {
@@ -182,7 +182,7 @@ export interface FoundToken {
   readonly application: Application | undefined
 }
 
-export interface Newcomers {
+export interface NewClients {
   readonly suites: readonly NewSuite[]
   readonly applications: readonly NewApplication[]
 }

@@ -8,7 +8,7 @@ export function randomString(length: number): string {
 }
 
 /** A copy in its own memory: a part of a request's text would keep the whole text alive. */
-export function ownText(text: string): string {
+export function detachText(text: string): string {
   return ` ${text}`.slice(1)
 }
 

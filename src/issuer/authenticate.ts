@@ -14,13 +14,13 @@ export interface Credentials {
   clientSecret: string
 }
 
-/** Who was authenticated, and the id of the secret that proved it. */
-export interface Authenticated<Client extends Application | Suite> {
+/** An authenticated client, and the id of the secret that it presented. */
+interface Authenticated<Client extends Application | Suite> {
   client: Client
   secretId: number
 }
 
-export interface AuthenticationOptions {
+interface AuthenticationOptions {
   store: Store
   imported: ImportedSecrets
   failures: Failures
@@ -29,9 +29,9 @@ export interface AuthenticationOptions {
 }
 
 /**
- * Client authentication, RFC 6749 §2.3.1. What is right and cheap to see as right always passes. The rest is limited, and
- * does the same work whatever comes of it: as many scrypt checks as any application has imported secrets. Throws
- * AuthenticationRefused, and RequestRefused where too many failed before or too many checks wait.
+ * Client authentication, RFC 6749 §2.3.1. A correct secret that is generated or cached always passes. Everything else is limited,
+ * and costs the same work: as many scrypt checks as any application has imported secrets. Throws AuthenticationRefused, and
+ * RequestRefused after too many failures or while too many checks wait.
  */
 export async function authenticate(
   { store, imported, failures, secretUses, now }: AuthenticationOptions,
@@ -40,64 +40,60 @@ export async function authenticate(
 ): Promise<Authenticated<Application>> {
   const { clientId, clientSecret } = credentials
 
-  async function recognize(): Promise<Judgement<Application>> {
+  async function tryKnownSecrets(): Promise<Outcome<Application>> {
     const application = await findApplication(store, clientId)
     const secrets = application?.secrets ?? []
     const secret = findGenerated(secrets, clientSecret) ?? imported.findVerified(secrets, clientSecret)
     return judge(application, secret, now(), secretUses)
   }
 
-  const first = await recognize()
+  const first = await tryKnownSecrets()
   if (first.kind === 'authenticated') return first
   const caller = { clientId, remoteAddress, isRegistered: first.client !== undefined }
   return failures.attempt(caller, async () => {
     const checks = await store.mostImportedSecrets()
-    if (checks === 0) return authenticated(first, credentials)
+    if (checks === 0) return authenticated(first, clientId)
     const own = importedCandidates(first.client?.secrets ?? [])
     const decoys = Array(Math.max(0, checks - own.length)).fill(DECOY)
     await imported.verify([...own, ...decoys], clientSecret, failures.partyOf(caller))
-    // That may have taken seconds, in which the application may have been changed.
-    return authenticated(await recognize(), credentials)
+    // Anew, because that may have taken seconds, in which the application may have changed.
+    return authenticated(await tryKnownSecrets(), clientId)
   })
 }
 
 /**
- * Authentication of a suite that asks about tokens, RFC 7662 §2.1. Throws AuthenticationRefused, after the same work
- * whatever the reason: all suites have generated secrets.
+ * Authentication of a suite for introspection, RFC 7662 §2.1. Throws AuthenticationRefused, after the same work for every reason:
+ * all secrets of suites are generated.
  */
 export async function authenticateSuite(
-  { store, secretUses, now }: { store: Store; secretUses: SecretUses; now: Clock },
-  credentials: Credentials,
+  { store, secretUses, now }: Pick<AuthenticationOptions, 'store' | 'secretUses' | 'now'>,
+  { clientId, clientSecret }: Credentials,
 ): Promise<Authenticated<Suite>> {
-  const { clientId } = credentials
   const suite = clientId.length > MAX_CLIENT_ID_LENGTH ? undefined : await store.findSuite(clientId)
-  const secret = findGenerated(suite?.secrets ?? [], credentials.clientSecret)
-  const judgement = judge(suite, secret, now(), secretUses)
-  // Whatever the reason, for it is the same work.
-  const isApplication = judgement.kind === 'refused' && (await findApplication(store, clientId)) !== undefined
+  const secret = findGenerated(suite?.secrets ?? [], clientSecret)
+  const outcome = judge(suite, secret, now(), secretUses)
+  // For every reason, so that all refusals cost the same work.
+  const isApplication = outcome.kind === 'refused' && (await findApplication(store, clientId)) !== undefined
   if (!suite && isApplication) throw new AuthenticationRefused('not a suite', clientId)
-  return authenticated(judgement, credentials)
+  return authenticated(outcome, clientId)
 }
 
-/** Longer client ids are not looked for, and not kept in any cache: no application has one. */
+/** No application has a longer client id, and no cache should keep one. */
 export function findApplication(store: Store, clientId: string): Promise<Application | undefined> {
   return clientId.length > MAX_CLIENT_ID_LENGTH ? Promise.resolve(undefined) : store.findApplication(clientId)
 }
 
-type Judgement<Client extends Application | Suite> =
+type Outcome<Client extends Application | Suite> =
   | ({ kind: 'authenticated' } & Authenticated<Client>)
   | { kind: 'refused'; client: Client | undefined; reason: AuthenticationReason }
 
-/**
- * What is to be said of a client (undefined: unknown) that presented this secret (undefined: none of its own). Notes the use
- * of one that is accepted.
- */
+/** Decides about a client, if there is one, and the secret of it that was presented, if any. Notes the use of that secret. */
 function judge<Client extends Application | Suite>(
   client: Client | undefined,
   secret: Secret | undefined,
   now: number,
   secretUses: SecretUses,
-): Judgement<Client> {
+): Outcome<Client> {
   if (!client) return { kind: 'refused', client, reason: 'unknown client' }
   if (!secret) return { kind: 'refused', client, reason: 'wrong secret' }
   const state = secretState(secret, now)
@@ -110,9 +106,9 @@ function judge<Client extends Application | Suite>(
 }
 
 function authenticated<Client extends Application | Suite>(
-  judgement: Judgement<Client>,
-  { clientId }: Credentials,
+  outcome: Outcome<Client>,
+  clientId: string,
 ): Authenticated<Client> {
-  if (judgement.kind === 'authenticated') return judgement
-  throw new AuthenticationRefused(judgement.reason, judgement.client ? clientId : abbreviated(clientId))
+  if (outcome.kind === 'authenticated') return outcome
+  throw new AuthenticationRefused(outcome.reason, outcome.client ? clientId : abbreviated(clientId))
 }

@@ -4,10 +4,9 @@ import type { FoundToken, Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { expiresAt, isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
 
-/** What a check comes to. */
 export type Verdict = ActiveToken | RefusedToken
 
-/** An access token that is active, and at the suite where one was named valid. */
+/** An active token; if a suite was named, one that is valid there. */
 export interface ActiveToken {
   kind: 'active'
   application: Application
@@ -18,7 +17,7 @@ export interface ActiveToken {
   expiresAt: number
 }
 
-/** Any other token, and why: the reason and what is known of the token are for the log alone. */
+/** Any other token. Its reason, id and client id are only for the log. */
 export type RefusedToken = { tokenId?: string; clientId?: string } & (
   | { kind: 'inactive'; reason: InactiveReason }
   | { kind: 'not approved'; reason: 'application not approved' }
@@ -26,8 +25,8 @@ export type RefusedToken = { tokenId?: string; clientId?: string } & (
 )
 
 /**
- * Whether an access token is active now and, where a suite is named, its application is approved for it. One question to
- * the store where the answer is yes, and no write. Throws StoreUnavailable when the store cannot be read.
+ * Checks whether an access token is active and, if a suite is named, whether its application is approved for it. One call to the
+ * store for an active token, and no write. Throws StoreUnavailable.
  */
 export async function check(
   { store, now }: { store: Store; now: Clock },
@@ -41,8 +40,8 @@ export async function check(
       ? judge(found, suite, now())
       : inactive(accessToken === undefined ? 'no token' : parsed ? 'unknown token' : 'malformed token')
 
-  // An unknown suite comes before whatever is wrong with the token. It is looked for only now, because an application that
-  // is approved for a suite proves that there is one.
+  // An unknown suite takes precedence over any problem of the token. It is looked up last, because an application that is
+  // approved for a suite proves that the suite exists.
   if (verdict.kind === 'active' || suite === undefined || (await store.findSuite(suite))) return verdict
   return { kind: 'no such suite', reason: 'no such suite' }
 }
@@ -67,9 +66,8 @@ function inactive(reason: InactiveReason, known: { tokenId?: string; clientId?: 
 }
 
 /**
- * Revokes an access token of this application, RFC 7009 §2.1. Resolves, when the token's revocation is durable, to its
- * public id, or to undefined where it was revoked already. A token that is unknown or another client's is left as it is:
- * undefined, too. Throws StoreUnavailable.
+ * Revokes an access token of this application, RFC 7009 §2.1. Resolves to the token's public id when the revocation is durable;
+ * to undefined if it was revoked before, is unknown, or belongs to another client. Throws StoreUnavailable.
  */
 export async function revoke(
   { store, now }: { store: Store; now: Clock },
@@ -83,7 +81,7 @@ export async function revoke(
 
   const { stored } = found
   if (stored.applicationKey !== application.key) return undefined
-  // Also where it is revoked already: that may have been a moment ago, in any process, and not be on disk yet.
+  // Also if it is revoked already: another request may have revoked it a moment ago, and it may not be on disk yet.
   await store.revokeToken(stored.id, now())
   return stored.revokedAt === null ? tokenIdText(stored.id) : undefined
 }

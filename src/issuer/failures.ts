@@ -3,26 +3,25 @@ import { type Budget, createBudgets } from '../domain/budgets.ts'
 import { AuthenticationRefused, RequestRefused } from '../domain/refusal.ts'
 import type { Clock } from '../domain/time.ts'
 
-/** Failures with one client id from one prefix. */
+/** Failures with one client id from one address prefix. */
 const PER_CLIENT: Budget = { atOnce: 10, interval: 6000 }
 
-/** Failures from one prefix, whatever the client ids. */
+/** Failures from one address prefix with any client ids. */
 const PER_PREFIX: Budget = { atOnce: 100, interval: 1000 }
 
-/** Longer client ids cannot be registered, so they are told apart by their beginning only. Characters. */
+/** Longer client ids cannot be registered, so only their beginning counts. Characters. */
 const CLIENT_ID_LENGTH = 201
 
-/** Who may fail: the client id as it was sent, and the address that it came from. */
-export interface Caller {
+interface Caller {
   clientId: string
   remoteAddress: string
-  /** Whether a client has this id, for the log; false where that is not known. */
+  /** Whether the client id is registered, if known. Only for the log. */
   isRegistered?: boolean
 }
 
 export interface FailureOptions {
   isLimited: boolean
-  /** Whether an address is that of many clients: its prefix then does not say who fails. */
+  /** Whether many clients share an address, so that its prefix does not identify one. */
   isShared: (address: string) => boolean
   monotonic: Clock
 }
@@ -30,34 +29,35 @@ export interface FailureOptions {
 export type Failures = ReturnType<typeof createFailures>
 
 /**
- * Limits failed authentications, RFC 6749 §2.3.1. They are counted under what was sent, known or not, and what succeeds
- * costs nothing: so nobody can lock a client out, or learn from a refusal whether there is one (docs/adr/0014).
+ * Limits failed authentications, RFC 6749 §2.3.1. They are counted by the client id that was sent, registered or not, and
+ * successes cost nothing: so nobody can lock a client out, or learn from a refusal whether it exists (docs/adr/0014).
  */
 export function createFailures({ isLimited, isShared, monotonic }: FailureOptions) {
   const budgets = createBudgets(monotonic)
 
   /**
-   * Does what may come to an AuthenticationRefused; nothing else that happens is a failure. It is counted before, for many
-   * may begin at the same time. Throws RequestRefused where there were too many.
+   * Runs an authentication. Only AuthenticationRefused counts as a failure; it is counted in advance, because many may run at
+   * the same time. Throws RequestRefused after too many failures.
    */
   async function attempt<Result>(caller: Caller, authenticate: () => Promise<Result>): Promise<Result> {
-    if (isLimited) count(caller)
+    if (!isLimited) return authenticate()
+    count(caller)
     try {
       const result = await authenticate()
-      if (isLimited) takeBack(caller)
+      uncount(caller)
       return result
     } catch (error) {
-      if (isLimited && !(error instanceof AuthenticationRefused)) takeBack(caller)
+      if (!(error instanceof AuthenticationRefused)) uncount(caller)
       throw error
     }
   }
 
   function count(caller: Caller): void {
-    const { prefix, spendsPrefix } = place(caller)
+    const { prefix, client, spendsPrefix } = namesOf(caller)
     let wait = spendsPrefix ? budgets.spend(prefix, PER_PREFIX) : 0
     if (wait === 0) {
-      wait = budgets.spend(together(prefix, caller), PER_CLIENT)
-      // A client that tries on and on does not use up what its neighbours may.
+      wait = budgets.spend(client, PER_CLIENT)
+      // A client that keeps failing does not use up the budget of its neighbours.
       if (wait > 0 && spendsPrefix) budgets.giveBack(prefix, PER_PREFIX)
     }
     if (wait === 0) return
@@ -65,25 +65,24 @@ export function createFailures({ isLimited, isShared, monotonic }: FailureOption
     throw new RequestRefused('too many failures', { retryAfter: Math.ceil(wait / 1000), clientId })
   }
 
-  function takeBack(caller: Caller): void {
-    const { prefix, spendsPrefix } = place(caller)
+  function uncount(caller: Caller): void {
+    const { prefix, client, spendsPrefix } = namesOf(caller)
     if (spendsPrefix) budgets.giveBack(prefix, PER_PREFIX)
-    budgets.giveBack(together(prefix, caller), PER_CLIENT)
+    budgets.giveBack(client, PER_CLIENT)
   }
 
-  /** Who takes turns with others where work is expensive: a prefix; behind a shared address a client id. */
+  /** The party of a caller in the queue for expensive work: its prefix, or behind a shared address its client id. */
   function partyOf(caller: Caller): string {
-    const { prefix, spendsPrefix } = place(caller)
-    return spendsPrefix ? prefix : together(prefix, caller)
+    const { prefix, client, spendsPrefix } = namesOf(caller)
+    return spendsPrefix ? prefix : client
   }
 
-  function place({ remoteAddress }: Caller) {
-    return { prefix: prefixOf(remoteAddress), spendsPrefix: !isShared(remoteAddress) }
+  /** The names of a caller's budgets. */
+  function namesOf({ clientId, remoteAddress }: Caller) {
+    const prefix = prefixOf(remoteAddress)
+    const client = `${prefix} ${clientId.slice(0, CLIENT_ID_LENGTH)}`
+    return { prefix, client, spendsPrefix: !isShared(remoteAddress) }
   }
 
   return { attempt, partyOf }
-}
-
-function together(prefix: string, { clientId }: Caller): string {
-  return `${prefix} ${clientId.slice(0, CLIENT_ID_LENGTH)}`
 }

@@ -2,29 +2,29 @@ import type { Application } from '../domain/application.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
+import { mintToken, TOKEN_LIFETIME, tokenIdText } from '../domain/token.ts'
 import { authenticate, authenticateSuite, type Credentials, findApplication } from './authenticate.ts'
 import { check, revoke } from './check.ts'
 import type { Failures } from './failures.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
-import { issue } from './issue.ts'
 import { createSecretUses, createTokenCounts } from './token-counts.ts'
 
 export type Issuer = ReturnType<typeof createIssuer>
 
-export interface IssuerOptions {
+interface IssuerOptions {
   store: Store
   now: Clock
   failures: Failures
-  /** How many tokens an application may get in an hour; left out: any number. */
+  /** How many tokens an application may get in an hour. */
   tokenQuota?: number
 }
 
-/** What callers from outside can ask of the issuer, composed: each answer is explained in its own file. */
+/** What clients can request of the issuer. */
 export function createIssuer({ store, now, failures, tokenQuota = Infinity }: IssuerOptions) {
   const secretUses = createSecretUses({ store })
   const tokenCounts = createTokenCounts({ store, tokenQuota })
   const imported = createImportedSecrets()
-  const issuer = { store, now, failures, imported, secretUses, tokenCounts }
+  const issuer = { store, now, failures, imported, secretUses }
   return {
     authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
     authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),
@@ -32,18 +32,39 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     isRegistered: async (clientId: string) =>
       (await findApplication(store, clientId)) !== undefined || (await store.findSuite(clientId)) !== undefined,
     hasSuite: async (suiteId: string) => (await store.findSuite(suiteId)) !== undefined,
-    issue: (application: Application) => issue(issuer, application),
+    issue,
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
     revoke: (application: Application, accessToken: string) => revoke(issuer, application, accessToken),
-    /** Hands to the store what was counted. Throws StoreUnavailable; nothing is lost then. */
-    async flushUsage(tell: Observer): Promise<void> {
+    /** Hands all counts to the store. Throws StoreUnavailable; nothing is lost then. */
+    async flushUsage(observe: Observer): Promise<void> {
       await secretUses.flush()
-      await tokenCounts.flush(now(), tell)
+      await tokenCounts.flush(now(), observe)
     },
-    /** How many imported secrets are being checked, and how many wait to be. */
     importedSecretChecks: imported.load,
-    /** Resolves when the store can be used; throws StoreUnavailable. */
+    /** Resolves if the store can be used; else throws StoreUnavailable. */
     ready: () => store.ping(),
+  }
+
+  /**
+   * Issues a token to an authenticated application, RFC 6749 §5.1. Resolves when it is durable; throws StoreUnavailable, and
+   * RequestRefused if the application's quota is used up. `tokenId`: a UUID. `issuedAt`: milliseconds since the epoch.
+   * `expiresIn`: whole seconds that the token has left.
+   */
+  async function issue(application: Application) {
+    const issuedAt = now()
+    const counter = tokenCounts.find(application.key, issuedAt) ?? (await tokenCounts.open(application, issuedAt))
+    tokenCounts.count(counter, issuedAt)
+    // Of the generation in which it was authenticated: revoking all tokens meanwhile revokes this one too.
+    const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
+    try {
+      await store.addToken(stored)
+      counter.lastTokenAt = issuedAt
+    } catch (error) {
+      counter.issued--
+      throw error
+    }
+    const left = Math.floor((issuedAt + TOKEN_LIFETIME - now() - 1) / 1000)
+    return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn: Math.min(Math.max(left, 0), 3599) }
   }
 }

@@ -3,44 +3,35 @@ import type { Observer } from '../domain/events.ts'
 import { inSteps } from '../domain/in-steps.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
-import { HOUR, hourOf, type TokenCount } from '../domain/usage.ts'
+import { timestamp } from '../domain/time.ts'
+import { HOUR, hourOf, type TokenCount, type TokenCountChange } from '../domain/usage.ts'
 
-/** A token lives an hour: whoever gets more than this in one asks for a token per call, it seems. */
+/** A token lives for an hour: an application that gets more in that time probably requests one for each call. */
 const MANY_TOKENS = 360
 
-/** The tokens of one application in one hour. */
-export interface TokenCounter {
-  readonly applicationKey: ApplicationKey
-  readonly clientId: string
-  readonly hour: number
-  /** What all processes had issued, when the store was last asked. */
+/** The tokens of one application in one hour, as this process has counted them since the store was last read. */
+type TokenCounter = { -readonly [Field in keyof TokenCountChange]: TokenCountChange[Field] } & {
+  clientId: string
+  /** How many all processes had issued when the store was last read. */
   stored: number
-  /** What this process has issued and refused since then. */
-  issued: number
-  refused: number
-  /** When its last token was stored, in milliseconds since the epoch; null: the store knows it. */
-  lastTokenAt: number | null
 }
 
-export type TokenCounts = ReturnType<typeof createTokenCounts>
-
 /**
- * Counts the tokens of each application and hour, and holds applications to their quota. `flush` hands the counts to the
- * store and learns there what other processes have issued: together they may exceed a quota by what they issue between two
- * flushes.
+ * Counts the tokens of each application and hour, and limits applications to their quota. `flush` hands the counts to the store
+ * and reads what other processes have issued: together they may exceed a quota by what they issue between two flushes.
  */
 export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQuota: number }) {
   const counters = new Map<ApplicationKey, TokenCounter>()
-  /** Those of an hour that is over, until they are stored. */
+  /** Counters of past hours that are not stored yet. */
   let past: TokenCounter[] = []
 
-  /** The counter of an application at this time, in milliseconds since the epoch, if it is known. */
+  /** The counter of an application, if it is open. `at`: milliseconds since the epoch. */
   function find(key: ApplicationKey, at: number): TokenCounter | undefined {
     const counter = counters.get(key)
     return counter?.hour === hourOf(at) ? counter : undefined
   }
 
-  /** The counter where it is not known: the first time in an hour. Throws StoreUnavailable. */
+  /** Opens the counter of an application for an hour. Throws StoreUnavailable. */
   async function open({ key, clientId }: Application, at: number): Promise<TokenCounter> {
     const hour = hourOf(at)
     const [counted] = tokenQuota === Infinity ? [] : await store.listTokenCounts([key], [hour])
@@ -48,13 +39,13 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     const known = find(key, at)
     if (known) return known
     const before = counters.get(key)
-    if (before && isFresh(before)) past.push(before)
+    if (before && isUnstored(before)) past.push(before)
     const counter = { applicationKey: key, clientId, hour, stored, issued: 0, refused: 0, lastTokenAt: null }
     counters.set(key, counter)
     return counter
   }
 
-  /** Counts a token that is about to be issued at this time. Throws RequestRefused where that is more than the quota. */
+  /** Counts a token that is about to be issued. Throws RequestRefused if the quota is used up. */
   function count(counter: TokenCounter, at: number): void {
     if (counter.stored + counter.issued >= tokenQuota) {
       counter.refused++
@@ -66,21 +57,21 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   }
 
   /**
-   * Hands the counts to the store, in small steps, and forgets those that are over. Tells what an operator should know, once
-   * per application and hour among all processes. Throws StoreUnavailable; the next flush tries again.
+   * Hands the counts to the store, in small steps, and forgets counters of past hours. Reports many tokens and exceeded quotas,
+   * once per application and hour. Throws StoreUnavailable; the next flush tries again.
    */
-  async function flush(now: number, tell: Observer): Promise<void> {
+  async function flush(now: number, observe: Observer): Promise<void> {
     try {
-      await inSteps([...past, ...counters.values()].filter(isFresh), async (step) => {
+      await inSteps([...past, ...counters.values()].filter(isUnstored), async (step) => {
         const changes = step.map((counter) => ({ ...counter }))
         const sums = await store.addTokenCounts(changes)
         for (const [at, counter] of step.entries()) {
-          const [change, sum] = [changes[at] as TokenCount, sums[at] as TokenCount]
+          const [change, sum] = [changes[at] as TokenCounter, sums[at] as TokenCount]
           counter.stored = sum.issued
           counter.issued -= change.issued
           counter.refused -= change.refused
-          if (counter.lastTokenAt === changes[at]?.lastTokenAt) counter.lastTokenAt = null
-          tellOf(counter, change, sum, tell)
+          if (counter.lastTokenAt === change.lastTokenAt) counter.lastTokenAt = null
+          reportExcess(change, sum, observe)
         }
       })
     } finally {
@@ -88,53 +79,52 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     }
   }
 
-  /** What is not stored is kept for one more hour. */
+  /** Counts that could not be stored are kept for one more hour. */
   function forget(hour: number): void {
-    past = past.filter((counter) => isFresh(counter) && counter.hour >= hour - 1)
+    past = past.filter((counter) => isUnstored(counter) && counter.hour >= hour - 1)
     for (const [key, counter] of counters) {
-      if (counter.hour !== hour && !isFresh(counter)) counters.delete(key)
+      if (counter.hour !== hour && !isUnstored(counter)) counters.delete(key)
     }
   }
 
   return { find, open, count, flush }
 }
 
-/** Whether there is anything in it that the store does not have. */
-function isFresh({ issued, refused, lastTokenAt }: TokenCounter): boolean {
+function isUnstored({ issued, refused, lastTokenAt }: TokenCounter): boolean {
   return issued !== 0 || refused !== 0 || lastTokenAt !== null
 }
 
-/** Only the process whose change took a sum beyond its limit tells of it. */
-function tellOf({ clientId, hour }: TokenCounter, change: TokenCount, sum: TokenCount, tell: Observer): void {
-  const about = { clientId, hour: new Date(hour * HOUR).toISOString() }
+/** Only the process whose change took a sum beyond a limit reports it. */
+function reportExcess(change: TokenCounter, sum: TokenCount, observe: Observer): void {
+  const about = { clientId: change.clientId, hour: timestamp(change.hour * HOUR) }
   const hasPassed = (limit: number, of: 'issued' | 'refused') => sum[of] > limit && sum[of] - change[of] <= limit
-  if (hasPassed(MANY_TOKENS, 'issued')) tell({ type: 'many tokens issued', ...about })
-  if (hasPassed(0, 'refused')) tell({ type: 'token quota exceeded', ...about })
+  if (hasPassed(MANY_TOKENS, 'issued')) observe({ type: 'many tokens issued', ...about })
+  if (hasPassed(0, 'refused')) observe({ type: 'token quota exceeded', ...about })
 }
 
 export type SecretUses = ReturnType<typeof createSecretUses>
 
-/** Remembers when each secret last authenticated its owner, until `flush` hands it to the store. */
+/** Records when each secret was last used, until `flush` hands that to the store. */
 export function createSecretUses({ store }: { store: Store }) {
   let uses = new Map<number, number>()
 
-  /** `at`: milliseconds since the epoch. */
-  function note(secretId: number, at: number): void {
-    uses.set(secretId, at)
-  }
+  return {
+    /** `at`: milliseconds since the epoch. */
+    note(secretId: number, at: number): void {
+      uses.set(secretId, at)
+    },
 
-  /** Throws StoreUnavailable; the next flush tries again. */
-  async function flush(): Promise<void> {
-    const taken = uses
-    uses = new Map()
-    const rows = [...taken].map(([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
-    try {
-      await inSteps(rows, (step) => store.recordSecretUses(step))
-    } catch (error) {
-      uses = new Map([...taken, ...uses])
-      throw error
-    }
+    /** Throws StoreUnavailable; the next flush tries again. */
+    async flush(): Promise<void> {
+      const taken = uses
+      uses = new Map()
+      const rows = [...taken].map(([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
+      try {
+        await inSteps(rows, (step) => store.recordSecretUses(step))
+      } catch (error) {
+        uses = new Map([...taken, ...uses])
+        throw error
+      }
+    },
   }
-
-  return { note, flush }
 }

@@ -1,11 +1,10 @@
 import { hostname } from 'node:os'
 import type { About } from '../admin/context.ts'
-import { type AdminPlace, type Config, settings } from '../config.ts'
+import { type Config, settings } from '../config.ts'
 import { hostInUrl, isWildcard } from '../domain/address.ts'
-import { type DatabaseLocation, locationText } from '../domain/database-location.ts'
+import { locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
-import type { Clock } from '../domain/time.ts'
 import type { Listener } from '../ops/listener.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import type { ServerFigures } from './figures.ts'
@@ -16,21 +15,10 @@ export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 
   howToSignIn?: string
 }
 
-interface AdminOptions {
-  store: Store
-  observe: Observer
-  /** Undefined: nothing is counted, and the listener is off. */
-  figures: ServerFigures | undefined
-  now?: Clock
-}
-
-/**
- * Starts the admin listener on ADMIN_ADDRESS. Undefined if it is off, or nothing is counted. Throws OperatorError if it cannot
- * listen.
- */
+/** Starts the admin listener on ADMIN_ADDRESS; undefined if it is off. Throws OperatorError if it cannot listen. */
 export async function startAdmin(
   config: AdminConfig,
-  { store, observe, figures, now = Date.now }: AdminOptions,
+  { store, observe, figures }: { store: Store; observe: Observer; figures: ServerFigures | undefined },
 ): Promise<Listener | undefined> {
   const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
   if (!place || !figures) return undefined
@@ -40,15 +28,14 @@ export async function startAdmin(
   const { createAdministration } = await import('../administration/administration.ts')
   const { createSignIn } = await import('../administration/sign-in.ts')
 
+  const context = { store, now: Date.now, observe }
   const statistics = startStatistics(figures, { storeKind: config.DATABASE_URL.kind, name: `${hostname()}:${PORT}` })
   const app = await buildAdminApp({
-    store,
-    now,
-    observe,
-    administration: (author) => createAdministration({ store, now, observe, author }),
-    signIn: createSignIn({ store, now, observe }),
+    ...context,
+    administration: (author) => createAdministration({ ...context, author }),
+    signIn: createSignIn(context),
     statistics,
-    about: describe(config, now()),
+    about: describe(config, Date.now()),
     adminUrl,
     boundHost: 'socket' in place || isWildcard(place.host) ? undefined : place.host,
     trustProxy,
@@ -92,13 +79,6 @@ function textOf(value: Config[keyof Config] | undefined, defaultText: string): s
   if (value === true) return 'on'
   if (Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'object') return String(value)
-  return 'kind' in value ? databaseText(value) : placeText(value)
-}
-
-function databaseText(location: DatabaseLocation): string {
-  return location.kind === 'sqlite' ? `sqlite:${location.file}` : locationText(location)
-}
-
-function placeText(place: AdminPlace): string {
-  return 'socket' in place ? `unix:${place.socket}` : `${hostInUrl(place.host)}:${place.port}`
+  if ('kind' in value) return value.kind === 'sqlite' ? `sqlite:${value.file}` : locationText(value)
+  return 'socket' in value ? `unix:${value.socket}` : `${hostInUrl(value.host)}:${value.port}`
 }

@@ -10,14 +10,14 @@ import type { Telemetry } from './telemetry.ts'
 
 export type ControlConfig = OpsConfig & AdminConfig
 
-/** What a server has once, beside the processes that answer requests: an open store, the listeners for operators, the purge. */
+/** The parts of a server that exist once: its own store handle, the listeners for operators, the purge. */
 export function createControlPlane(
   open: () => Promise<Opened>,
-  { observe, numbers, flush }: Telemetry,
+  { observe, counters, flush }: Telemetry,
   config: ControlConfig,
   workers: Workers,
 ) {
-  const figures = numbers && createServerFigures(numbers, workers)
+  const figures = counters && createServerFigures(counters, workers)
   let ops: Listener | undefined
   let store: Opened | undefined
   let admin: Listener | undefined
@@ -31,7 +31,7 @@ export function createControlPlane(
   }
 
   return {
-    /** The processes that answer requests; undefined if nothing is counted. */
+    /** Undefined if nothing is counted. */
     fleet: figures?.fleet,
 
     /** Opens the store and the listeners. Throws OperatorError. */
@@ -52,15 +52,12 @@ export function createControlPlane(
       return listeners
     },
 
-    /** Closes what is open after a failed start, whose error is the one to report. */
+    /** Closes what is open after a failed start. Ignores errors: that of the start is the one to report. */
     async abandon(): Promise<void> {
       await Promise.allSettled([close()])
     },
 
-    /**
-     * Ends the server in order, because of a signal if there is one. `endAnswering` ends the processes that answer requests.
-     * Waits for the end of the start if `started` is given.
-     */
+    /** Shuts the server down after `started`. `endAnswering` ends the processes that answer requests. */
     async stop(
       signal: OperatorSignal | undefined,
       endAnswering: () => Promise<unknown>,

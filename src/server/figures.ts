@@ -3,9 +3,10 @@ import type { Figures, Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
+import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { Measured } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
-import type { Numbers } from '../telemetry/metrics/numbers.ts'
+import { within } from './loops.ts'
 
 /** The processes that answer requests. */
 export interface Workers {
@@ -17,18 +18,24 @@ export type ServerFigures = ReturnType<typeof createServerFigures>
 
 /** The figures of a server: the counters and samples of its processes, and the figures of its store. */
 export function createServerFigures(
-  numbers: Numbers,
+  counters: Counters,
   workers: Workers,
-  { now = Date.now, monotonic = () => performance.now() }: { now?: Clock; monotonic?: Clock } = {},
+  { now = Date.now, monotonic = () => performance.now() }: Partial<Clocks> = {},
 ) {
-  const fleet = createFleet(numbers, workers.expected)
-  return { numbers, workers, fleet, ofStore: createStoreFigures({ now, monotonic }), now, monotonic }
+  const fleet = createFleet(counters, workers.expected)
+  return { counters, workers, fleet, ofStore: createStoreFigures({ now, monotonic }), now, monotonic }
+}
+
+interface Clocks {
+  now: Clock
+  /** Milliseconds of a monotonic clock. */
+  monotonic: Clock
 }
 
 /** How long a scrape waits for the store, which may hang. Milliseconds. */
-const PATIENCE_MS = 1000
+const STORE_TIMEOUT_MS = 1000
 
-/** How long what costs a query is good enough. Milliseconds. */
+/** How long the result of a query is used. Milliseconds. */
 const MAX_AGE_MS = 15_000
 
 /** The same for live tokens and nodes, which the overview updates live. Milliseconds. */
@@ -39,45 +46,26 @@ const MAX_ENDING = 20
 
 const MAX_NODES = 100
 
-const DAY = 24 * 60 * 60 * 1000
+const DAY = 24 * HOUR
 
-export type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes'>
+type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes'>
 
-interface Options {
-  now: Clock
-  /** Milliseconds of a clock that nobody sets. */
-  monotonic: Clock
-}
-
-/** What is measured of a store that may hang, or may not be open yet. */
-function createStoreFigures({ now, monotonic }: Options) {
+/** The figures of a store that may hang, or may not be open yet. */
+function createStoreFigures({ now, monotonic }: Clocks) {
   let store: StoreSource | undefined
   const opened = async () => store ?? Promise.reject(new Error('The store is not open yet.'))
-  const share = <Figure>(maxAge: number, ask: (store: StoreSource) => Promise<Figure>) =>
-    shareFigure(async () => ask(await opened()), { maxAge, patience: PATIENCE_MS, monotonic })
+  const share = <Figure>(maxAge: number, read: (store: StoreSource) => Promise<Figure>) =>
+    shareFigure(async () => read(await opened()), { maxAge, timeout: STORE_TIMEOUT_MS, monotonic })
   const ping = share(0, (store) => store.ping())
   const queried = share(MAX_AGE_MS, (store) => query(store, now()))
   const ending = share(MAX_AGE_MS, (store) => store.listEndingSecrets(now(), now() + 7 * DAY, MAX_ENDING))
   const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
   const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now()))
 
-  async function isUp(): Promise<boolean> {
-    return (await ping()).isFresh
-  }
-
   /** The figures of /metrics. Undefined while unknown. */
   async function readBasic() {
-    const [up, { figure }] = await Promise.all([isUp(), queried()])
-    return { isUp: up, ...figure }
-  }
-
-  /** The same, and the figures that only the statistics have. */
-  async function readAll() {
-    const reads = Promise.all([readBasic(), live(), ending(), nodes()])
-    const [basic, { figure: liveTokens }, { figure: next }, { figure: known }] = await reads
-    const { endingInADay: inADay, endingInAWeek: inAWeek } = basic
-    const areKnown = inADay !== undefined && inAWeek !== undefined && next !== undefined
-    return { ...basic, liveTokens, nodes: known, endingSecrets: areKnown ? { inADay, inAWeek, next } : undefined }
+    const [{ isFresh: isUp }, { figure }] = await Promise.all([ping(), queried()])
+    return { isUp, ...figure }
   }
 
   return {
@@ -85,8 +73,17 @@ function createStoreFigures({ now, monotonic }: Options) {
     open(opened: StoreSource): void {
       store = opened
     },
-    isUp,
-    readAll,
+
+    isUp: async () => (await ping()).isFresh,
+
+    /** The figures of /metrics, and those that only the statistics have. */
+    async readAll() {
+      const reads = Promise.all([readBasic(), live(), ending(), nodes()])
+      const [basic, { figure: liveTokens }, { figure: next }, { figure: known }] = await reads
+      const { endingInADay: inADay, endingInAWeek: inAWeek } = basic
+      const areKnown = inADay !== undefined && inAWeek !== undefined && next !== undefined
+      return { ...basic, liveTokens, nodes: known, endingSecrets: areKnown ? { inADay, inAWeek, next } : undefined }
+    },
 
     async measure(): Promise<Measured> {
       const { isUp, size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = await readBasic()
@@ -137,47 +134,34 @@ export async function countLiveTokens(
   return { count: Math.max(MAX_COUNTED, Math.round(previous * (1 - elapsed) + current)), isExact: false }
 }
 
-interface ShareOptions {
-  /** How long an answer is good enough, from when it came. Milliseconds. */
-  maxAge: number
-  /** How long an answer is waited for. Milliseconds. */
-  patience: number
-  /** Milliseconds of a clock that nobody sets. */
-  monotonic: Clock
-}
-
 /**
- * Returns a function that resolves soon to a figure, whatever becomes of the question for it: all share one question, and
- * there is no other one before it is answered, or has failed. `isFresh`: whether the last question was answered, and in time.
+ * Returns a function that resolves to a figure within `timeout` even if `read` hangs. All callers share one call of `read`, which
+ * is repeated when its result is older than `maxAge`. `isFresh`: whether the last call succeeded, and in time. Milliseconds.
  */
-export function shareFigure<Figure>(ask: () => Promise<Figure>, { maxAge, patience, monotonic }: ShareOptions) {
-  let known: Figure | undefined
-  let answeredAt = Number.NEGATIVE_INFINITY
+export function shareFigure<Figure>(
+  read: () => Promise<Figure>,
+  { maxAge, timeout, monotonic }: { maxAge: number; timeout: number; monotonic: Clock },
+) {
+  let figure: Figure | undefined
+  let readAt = Number.NEGATIVE_INFINITY
   let isFresh = false
-  let asking: Promise<void> | undefined
+  let reading: Promise<void> | undefined
 
-  async function question(): Promise<void> {
+  async function refresh(): Promise<void> {
     isFresh = false
     try {
-      known = await ask()
-      answeredAt = monotonic()
+      figure = await read()
+      readAt = monotonic()
       isFresh = true
     } catch {
-      // Whoever needs it next asks again, and until then it is what it was.
+      // The last figure stays, and the next caller tries again.
     }
-    asking = undefined
-  }
-
-  async function waitFor(answer: Promise<void>): Promise<void> {
-    const { promise: late, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, patience)
-    await Promise.race([answer, late])
-    clearTimeout(timer)
+    reading = undefined
   }
 
   return async (): Promise<{ figure: Figure | undefined; isFresh: boolean }> => {
-    if (!asking && monotonic() - answeredAt >= maxAge) asking = question()
-    if (asking) await waitFor(asking)
-    return { figure: known, isFresh }
+    if (!reading && monotonic() - readAt >= maxAge) reading = refresh()
+    if (reading) await within(timeout, reading)
+    return { figure, isFresh }
   }
 }

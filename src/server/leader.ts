@@ -5,153 +5,149 @@ import type { Observer } from '../domain/events.ts'
 import type { Opened } from '../store/opened.ts'
 import type { Fleet, Member } from '../telemetry/metrics/fleet.ts'
 import { type ControlConfig, createControlPlane } from './control-plane.ts'
-import { createHeartbeat, onWorkerMessage, tellWorker } from './messages.ts'
+import { onMessage, sendToWorker, type ToLeader } from './messages.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal } from './signals.ts'
 import { type Exit, startWorker } from './start-worker.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** What the leader still has to do when its last worker is gone. */
+/** Workers that do not close are killed this long before the leader's own time is up. Milliseconds. */
 const LEADER_ALONE_MS = 500
 
-/** How long a leader waits for its workers, in milliseconds. */
-export interface Patience {
-  /** From the fork until it listens. */
-  start: number
-  /** Between two questions whether it is alive, of which `questions` may stay without an answer. */
-  interval: number
-  questions: number
-  /** Between the unexpected exit of a worker and the start of the next. */
-  respawn: number
-  /** From the signal to stop to the end of the leader, and so of all. */
-  close: number
+/** Milliseconds. */
+const TIMEOUTS = {
+  /** From the fork of a worker until it listens. */
+  start: 30_000,
+  pingInterval: 5000,
+  /** A worker is killed after so many pings without an answer. */
+  unansweredPings: 6,
+  /** From the unexpected exit of a worker to the start of its successor. */
+  respawn: 1000,
+  /** From the signal to stop to the end of the leader. */
+  close: CLOSE_TIMEOUT_MS,
 }
 
-const PATIENCE: Patience = { start: 30_000, interval: 5000, questions: 6, respawn: 1000, close: CLOSE_TIMEOUT_MS }
+export type LeaderTimeouts = typeof TIMEOUTS
 
 export interface LeaderOptions {
-  /** The names of the settings whose new values the running server does not have, and what is wrong with them. */
+  /** The names of changed settings, which running workers do not get, and the problems of the new values. */
   settingsNow: () => { changed: string[]; problems: string[] }
   config: ControlConfig & Pick<Config, 'WORKERS'>
-  patience?: Patience
+  timeouts?: LeaderTimeouts
 }
 
 /**
- * Lets WORKERS processes answer on one port and one store, and does what is to be done once: migrating, purging, reporting
- * when all are ready, ending. A worker that exits unexpectedly, or no longer answers, is replaced. On SIGHUP every worker is
- * replaced, one after the other, and no request is dropped; where a new one does not start the old ones go on. Resolves when
- * all workers listen; throws OperatorError where they do not.
+ * Runs WORKERS processes that share one port and one store, and does what a server does once: it migrates, purges and answers
+ * operators. It replaces workers that exit unexpectedly or stop answering. On SIGHUP it replaces all workers, one after the
+ * other, without dropping a request; if a new worker does not start, the old ones stay. Resolves when all workers listen;
+ * throws OperatorError if they do not.
  */
 export async function runLeader(
   open: () => Promise<Opened>,
   telemetry: Telemetry,
-  { settingsNow, config, patience = PATIENCE }: LeaderOptions,
+  { settingsNow, config, timeouts = TIMEOUTS }: LeaderOptions,
 ): Promise<void> {
   const { WORKERS: expected } = config
-  const control = createControlPlane(open, telemetry, config, { expected, serving: () => crew.serving.size })
-  const crew = createCrew(telemetry, { patience, fleet: control.fleet })
-  // Before anything begins: a signal that comes during the start is handled when it is over, or ends it.
-  const { release } = closeOnSignal(telemetry, ({ signal }) => control.stop(signal, crew.end), {
+  const control = createControlPlane(open, telemetry, config, { expected, serving: () => pool.serving.size })
+  const pool = createWorkerPool(telemetry, { timeouts, fleet: control.fleet })
+  // First of all: a signal during the start is handled after it, or ends it.
+  const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, pool.end), {
     signals: ['SIGINT', 'SIGTERM'],
-    timeout: patience.close,
-    abandon: crew.kill,
+    timeout: timeouts.close,
+    abandon: pool.kill,
   })
   const started = begin()
   process.on('SIGHUP', oneAtATime(started, restart))
   return started.catch(async (error) => {
-    // An operator who stops a server that is starting knows that it did not start.
-    if (crew.isEnding()) return new Promise<never>(() => {})
+    // An operator who stops a server that is starting needs no error about that.
+    if (pool.isEnding()) return new Promise<never>(() => {})
     release()
-    crew.kill()
+    pool.kill()
     await control.abandon()
     throw error
   })
 
   async function begin(): Promise<void> {
     await control.open()
-    // One first: an error that would stop them all is then reported once.
-    const address = await crew.start()
-    await Promise.all(Array.from({ length: expected - 1 }, () => crew.start()))
+    // One first, so that an error that all would have is reported once.
+    const address = await pool.start()
+    await Promise.all(Array.from({ length: expected - 1 }, () => pool.start()))
     control.begin(address, expected)
   }
 
   async function restart(): Promise<void> {
-    crew.report({ type: 'restarting' })
+    pool.report({ type: 'restarting' })
     const { changed, problems } = settingsNow()
-    if (changed.length > 0) crew.report({ type: 'settings not applied', settings: changed })
-    if (problems.length > 0) crew.report({ type: 'settings wrong', problems })
+    if (changed.length > 0) pool.report({ type: 'settings not applied', settings: changed })
+    if (problems.length > 0) pool.report({ type: 'settings wrong', problems })
     try {
-      for (const worker of [...crew.serving]) {
-        if (crew.serving.has(worker) && !crew.isEnding()) {
-          await supersede(worker, crew)
+      for (const worker of [...pool.serving]) {
+        if (pool.serving.has(worker) && !pool.isEnding()) {
+          await supersede(worker, pool)
           telemetry.measure?.({ type: 'worker replaced', reason: 'rolling restart' })
         }
       }
-      crew.report({ type: 'restarted' })
+      pool.report({ type: 'restarted' })
     } catch (err) {
-      crew.report({ type: 'rolling restart failed', err })
+      pool.report({ type: 'rolling restart failed', err })
     }
   }
 }
 
-/** What the leader knows of a worker that serves or has served. */
-interface Life {
+/** A worker that serves or has served. */
+interface WorkerState {
   member: Member | undefined
-  isSilent?: boolean
-  /** If it is being replaced in order: whether its successor listens, sooner or later. */
+  unansweredPings: number
+  isSilent: boolean
+  /** In a rolling restart: whether its successor listens. */
   successor?: Promise<boolean>
 }
 
-type Crew = ReturnType<typeof createCrew>
-
-/** The workers: starts them, and replaces each that is lost. */
-function createCrew(
+function createWorkerPool(
   { observe, measure }: Pick<Telemetry, 'observe' | 'measure'>,
-  { patience, fleet }: { patience: Patience; fleet: Fleet | undefined },
+  { timeouts, fleet }: { timeouts: LeaderTimeouts; fleet: Fleet | undefined },
 ) {
   const serving = new Set<Worker>()
-  const lives = new WeakMap<Worker, Life>()
+  const states = new Map<Worker, WorkerState>()
   let isEnding = false
+  const ping = () => pingWorkers(states, timeouts.unansweredPings, observe)
+  const pings = setInterval(ping, timeouts.pingInterval).unref()
 
-  /** Reports nothing while all workers are ended: what becomes of each then is expected. */
+  /** Reports nothing while all workers are ended: their exits are expected then. */
   const report: Observer = (event) => void (isEnding || observe(event))
-  const heartbeat = createHeartbeat(patience, (worker) => {
-    observe({ type: 'worker silent', worker: worker.process.pid })
-    Object.assign(lives.get(worker) as Life, { isSilent: true })
-    worker.process.kill('SIGKILL')
-  })
 
-  /**
-   * Starts one more worker, which takes the place of its predecessor if it has one. Resolves to its address when it listens;
-   * throws OperatorError if it does not.
-   */
-  async function start(predecessor?: Worker): Promise<string> {
+  /** Starts a worker, which may replace another. Resolves to its address when it listens; throws OperatorError. */
+  async function start(predecessor?: WorkerState): Promise<string> {
     const { worker, address } = await startWorker(report, {
-      timeout: patience.start,
+      timeout: timeouts.start,
       isAnotherListening: () => [...serving].some((other) => other.isConnected()),
       onExit(worker, exit) {
-        const life = lives.get(worker)
-        life?.member?.leave()
+        const state = states.get(worker)
+        states.delete(worker)
+        state?.member?.leave()
         if (!serving.delete(worker)) return
-        void replace(life?.isSilent ? 'silent' : 'exited', { worker: worker.process.pid, ...exit }, life?.successor)
+        void replace(state?.isSilent ? 'silent' : 'exited', { worker: worker.process.pid, ...exit }, state?.successor)
       },
     })
-    if (predecessor) lives.get(predecessor)?.member?.retire()
+    predecessor?.member?.retire()
     const member = fleet?.join()
-    onWorkerMessage(worker, { report: ({ report }) => member?.take(report) })
+    const state: WorkerState = { member, unansweredPings: 0, isSilent: false }
+    onMessage<ToLeader>(worker, {
+      report: ({ report }) => member?.take(report),
+      pong: () => (state.unansweredPings = 0),
+    })
     serving.add(worker)
-    lives.set(worker, { member })
-    heartbeat.watch(worker)
+    states.set(worker, state)
     return address
   }
 
-  /** Starts another worker for one that is gone, unless it gets a successor already. */
+  /** Starts another worker for one that exited, unless it gets a successor already. */
   async function replace(
     reason: 'exited' | 'silent',
     exit: { worker?: number | undefined } & Partial<Exit>,
     successor?: Promise<boolean>,
   ): Promise<void> {
     report({ type: 'worker exited unexpectedly', ...exit })
-    await sleep(patience.respawn)
+    await sleep(timeouts.respawn)
     if ((await successor) || isEnding) return
     await start().then(
       () => measure?.({ type: 'worker replaced', reason }),
@@ -159,12 +155,12 @@ function createCrew(
     )
   }
 
-  /** Ends all workers: in order those that serve, or served; at once those that are still starting, or take too long. */
+  /** Closes the workers that have listened, and kills those that are still starting. */
   async function end(): Promise<void> {
     isEnding = true
     serving.clear()
-    heartbeat.stop()
-    await Promise.all(liveWorkers().map((worker) => endWorker(worker, lives.has(worker), patience.close)))
+    clearInterval(pings)
+    await Promise.all(liveWorkers().map((worker) => endWorker(worker, states.has(worker), timeouts.close)))
   }
 
   function kill(): void {
@@ -172,24 +168,41 @@ function createCrew(
     for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
   }
 
-  return { serving, lives, isEnding: () => isEnding, report, start, end, kill }
+  return { serving, states, isEnding: () => isEnding, report, start, end, kill }
 }
 
-/** Replaces a worker in order. Throws OperatorError if its successor does not listen. */
-async function supersede(worker: Worker, { serving, lives, start }: Crew): Promise<void> {
-  const successor = start(worker)
-  const isListening = successor.then(
+/** Replaces a worker without dropping a request. Throws OperatorError if its successor does not listen. */
+async function supersede(
+  worker: Worker,
+  { serving, states, start }: ReturnType<typeof createWorkerPool>,
+): Promise<void> {
+  const state = states.get(worker) as WorkerState
+  const successor = start(state)
+  state.successor = successor.then(
     () => true,
     () => false,
   )
-  Object.assign(lives.get(worker) as Life, { successor: isListening })
   await successor
-  if (serving.delete(worker)) tellWorker(worker, { type: 'retire' })
+  if (serving.delete(worker)) sendToWorker(worker, { type: 'retire' })
 }
 
-async function endWorker(worker: Worker, isKnown: boolean, timeout: number): Promise<void> {
+/** Kills silent workers. It counts pings instead of time, so that no worker seems silent after the leader itself was stopped. */
+function pingWorkers(states: Map<Worker, WorkerState>, limit: number, observe: Observer): void {
+  for (const [worker, state] of states) {
+    if (state.unansweredPings < limit) {
+      state.unansweredPings++
+      sendToWorker(worker, { type: 'ping' })
+    } else if (!state.isSilent && !worker.isDead()) {
+      state.isSilent = true
+      observe({ type: 'worker silent', worker: worker.process.pid })
+      worker.process.kill('SIGKILL')
+    }
+  }
+}
+
+async function endWorker(worker: Worker, hasListened: boolean, timeout: number): Promise<void> {
   const kill = () => worker.process.kill('SIGKILL')
-  if (isKnown) tellWorker(worker, { type: 'close' })
+  if (hasListened) sendToWorker(worker, { type: 'close' })
   else kill()
   const late = setTimeout(kill, timeout - LEADER_ALONE_MS)
   await new Promise((resolve) => worker.once('exit', resolve))
@@ -202,24 +215,19 @@ function liveWorkers(): Worker[] {
 }
 
 /**
- * Returns a function that asks for a job. It is done when `ready`, and never twice at a time: all who ask while one is under
- * way, or before, get one more. Where `ready` fails it is not done.
+ * Returns a function that requests a job. Jobs run one at a time, when `ready` has resolved; all requests before or during a
+ * job cause one more. If `ready` rejects, there are no jobs.
  */
 export function oneAtATime(ready: Promise<unknown>, job: () => Promise<void>): () => void {
-  let isAskedFor = false
-  let isRunning = false
-
-  async function run(): Promise<void> {
-    isRunning = true
-    while (isAskedFor) {
-      isAskedFor = false
-      await job()
-    }
-    isRunning = false
-  }
-
+  let isRequested = false
+  let last = ready
   return () => {
-    if (!isAskedFor && !isRunning) ready.then(run, () => {})
-    isAskedFor = true
+    if (isRequested) return
+    isRequested = true
+    last = last.then(() => {
+      isRequested = false
+      return job()
+    })
+    last.catch(() => {})
   }
 }

@@ -26,52 +26,42 @@ export type ListenConfig = Pick<
   usageInterval?: number
 }
 
-/** Answers requests for a store until the app is closed. `load`: what it does. Throws OperatorError if it cannot listen. */
+/** Answers requests for a store until the app is closed. Throws OperatorError if it cannot listen. */
 export async function listenAndServe(
   store: Store,
   { observe: log, observeDetails, measure }: Pick<Telemetry, 'observe' | 'observeDetails' | 'measure'>,
   config: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
-  const { HOST, PORT, TRUST_PROXY: trustProxy, usageInterval = USAGE_INTERVAL_MS } = config
+  const { HOST, PORT, TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
+  const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl, usageInterval = USAGE_INTERVAL_MS } = config
   const refusals = createRefusals({ now: Date.now })
   const observe: Observer = (event) => {
     refusals.observe(event)
     log(event)
   }
   const proxies = createProxies({ trustProxy, observe })
-  const failures = createFailures({
-    isLimited: config.FAILURE_LIMIT,
-    isShared: proxies.isShared,
-    monotonic: () => performance.now(),
-  })
+  const monotonic = () => performance.now()
+  const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
   const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA })
   const connections = new Set<Socket>()
-  const app = await buildApp({
-    issuer,
-    observe,
-    observeDetails,
-    measure,
-    connections,
-    proxies,
-    trustProxy,
-    connectionLimit: config.CONNECTION_LIMIT,
-    publicUrl: config.PUBLIC_URL,
-    docsUrl: config.DOCS_URL,
-  })
+  const options = { connections, proxies, trustProxy, connectionLimit, publicUrl, docsUrl }
+  const app = await buildApp({ issuer, observe, observeDetails, measure, ...options })
   const loops: ReturnType<typeof startFlushLoop>[] = []
-  app.addHook('onClose', async () => void (await Promise.all(loops.map((loop) => loop.stop()))))
+  app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))
   const address = await listen(app, HOST, PORT).catch((cause: Error) => {
     throw new OperatorError(`Cannot listen on port ${PORT} of ${HOST}: ${cause.message}.`, { cause })
   })
   loops.push(
-    startFlushLoop(() => issuer.flushUsage(observe), {
-      interval: usageInterval,
-      onError: (err) => observe({ type: 'usage not recorded', err }),
-    }),
-    startFlushLoop(() => refusals.flush(store), {
-      interval: REFUSALS_INTERVAL_MS,
-      onError: (err) => observe({ type: 'refusals not recorded', err }),
-    }),
+    startFlushLoop(
+      () => issuer.flushUsage(observe),
+      usageInterval,
+      (err) => observe({ type: 'usage not recorded', err }),
+    ),
+    startFlushLoop(
+      () => refusals.flush(store),
+      REFUSALS_INTERVAL_MS,
+      (err) => observe({ type: 'refusals not recorded', err }),
+    ),
   )
   return { app, address, load }
 
@@ -86,13 +76,12 @@ export async function listenAndServe(
   }
 }
 
-/**
- * Resolves to where the app listens, as a URL. Fastify would listen on all addresses of `localhost`, with servers that have
- * none of the app's listeners; and it calls every address of the machine 127.0.0.1.
- */
+/** Resolves to the URL where the app listens. */
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+  // One address: for all addresses of `localhost`, Fastify would create servers without the app's event listeners.
   const { address } = await lookup(host, { order: 'ipv4first' })
   await app.listen({ host: address, port })
+  // Fastify itself reports 127.0.0.1 for every address of the machine.
   const bound = app.server.address() as AddressInfo
   return `http://${hostInUrl(bound.address)}:${bound.port}`
 }

@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/**
- * Does a job again and again until it is stopped. The job resolves to the milliseconds until the next time. `delay`:
- * milliseconds before the first time. `ref`: whether pauses keep the process alive.
- */
+/** Repeats a job, which resolves to the milliseconds until the next time. `ref`: whether pauses keep the process alive. */
 export function startLoop(job: () => Promise<number>, { delay = 0, ref = true } = {}) {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -18,7 +15,7 @@ export function startLoop(job: () => Promise<number>, { delay = 0, ref = true } 
 
   const running = run()
   return {
-    /** Resolves when the job is not under way and will not be done again. */
+    /** Resolves when the job has ended and will not run again. */
     async stop(): Promise<void> {
       stopping.abort()
       await running
@@ -26,25 +23,25 @@ export function startLoop(job: () => Promise<number>, { delay = 0, ref = true } 
   }
 }
 
-interface FlushOptions {
-  /** Milliseconds between the end of one flush and the next. */
-  interval: number
-  onError: (error: unknown) => void
-}
-
-/** Flushes again and again until it is stopped, and then once more. A flush that failed is reported, and tried again. */
-export function startFlushLoop(flush: () => Promise<void>, { interval, onError }: FlushOptions) {
+/** Repeats a flush `interval` milliseconds after it ended, until it is stopped. A failed flush is reported, and tried again. */
+export function startFlushLoop(flush: () => Promise<void>, interval: number, onError: (error: unknown) => void) {
   const job = async () => {
     await flush().catch(onError)
     return interval
   }
   const loop = startLoop(job, { delay: interval })
   return {
-    /** Resolves when everything is flushed, or could not be. */
+    /** Resolves after a last flush: one that was under way may have missed something. */
     async stop(): Promise<void> {
       await loop.stop()
-      // A flush that was under way did not have everything.
       await job()
     },
   }
+}
+
+/** Waits for a promise, but no longer than so many milliseconds. */
+export async function within(timeout: number, promise: Promise<unknown>): Promise<void> {
+  const waiting = new AbortController()
+  await Promise.race([promise, sleep(timeout, undefined, { signal: waiting.signal })])
+  waiting.abort()
 }

@@ -12,26 +12,25 @@ export type OpsConfig = Pick<Config, 'OPS_ADDRESS' | 'DATABASE_URL'>
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * The ops listener, where OPS_ADDRESS says: metrics, health as the operator sees it, and the reference of the endpoints.
- * Whatever hangs, it answers within a second or two. Undefined if it is off, or nothing is counted. Throws OperatorError if it
- * cannot listen.
+ * Starts the ops listener on OPS_ADDRESS: metrics, health, and the reference of the endpoints. It answers within two seconds even
+ * if the store hangs. Undefined if it is off. Throws OperatorError if it cannot listen.
  */
 export async function startOps(
   { OPS_ADDRESS: place, DATABASE_URL }: OpsConfig,
   { figures, observe }: { figures: ServerFigures | undefined; observe: Observer },
 ): Promise<Listener | undefined> {
   if (!place || !figures) return undefined
-  const { numbers, fleet, ofStore } = figures
+  const { counters, fleet, ofStore } = figures
   const { expected, serving } = figures.workers
-  const built: Measured = { build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]] }
-  // It takes a while to load, and only here it is needed.
+  // Loaded only if needed, because it takes a while.
   const { createExposition } = await import('../telemetry/metrics/exposition.ts')
-  const exposition = createExposition(numbers, async () => {
-    const measured = await ofStore.measure()
-    const workers: Measured = { workers: [[[], serving()]], workers_expected: [[[], expected]] }
-    return { ...measured, ...ofFleet(fleet), ...workers, ...built }
-  })
-
+  const exposition = createExposition(counters, async () => ({
+    ...(await ofStore.measure()),
+    ...ofFleet(fleet),
+    workers: [[[], serving()]],
+    workers_expected: [[[], expected]],
+    build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]],
+  }))
   const pages: Pages = {
     '/metrics': async () => ({ type: exposition.type, body: await exposition.text() }),
     '/health/live': () => health(true),
@@ -42,26 +41,23 @@ export async function startOps(
 }
 
 function ofFleet(fleet: Fleet): Measured {
+  const samples = fleet.samples()
   return {
     http_requests_in_flight: [[[], fleet.sum('requestsInFlight')]],
     connections: [[[], fleet.sum('connections')]],
     scrypt_running: [[[], fleet.sum('scryptRunning')]],
     scrypt_waiting: [[[], fleet.sum('scryptWaiting')]],
-    worker_cpu_seconds_total: byWorker(fleet.cpuSeconds.entries()),
-    worker_resident_memory_bytes: byWorker(fleet.each('residentBytes')),
-    worker_event_loop_lag_seconds: byWorker(fleet.each('lagSeconds')),
+    worker_cpu_seconds_total: fleet.cpuSeconds.map((seconds, slot) => [[workerName(slot)], seconds]),
+    worker_resident_memory_bytes: samples.map(([slot, { residentBytes }]) => [[workerName(slot)], residentBytes]),
+    worker_event_loop_lag_seconds: samples.map(([slot, { lagSeconds }]) => [[workerName(slot)], lagSeconds]),
   }
 }
 
-/** Workers are called by the numbers of their places, from 1 on. */
-function byWorker(figures: Iterable<[place: number, value: number]>): [string[], number][] {
-  return [...figures].map(([place, value]) => [[String(place + 1)], value])
+function workerName(slot: number): string {
+  return String(slot + 1)
 }
 
 function health(isGood: boolean): Page {
-  return {
-    status: isGood ? 200 : 503,
-    type: JSON_TYPE,
-    body: JSON.stringify({ status: isGood ? 'ok' : 'unavailable' }),
-  }
+  const [status, text] = isGood ? [200, 'ok'] : [503, 'unavailable']
+  return { status, type: JSON_TYPE, body: JSON.stringify({ status: text }) }
 }

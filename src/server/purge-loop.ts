@@ -1,37 +1,45 @@
 import type { Event, Observer } from '../domain/events.ts'
+import { IDEMPOTENCY_LIFETIME } from '../domain/idempotency.ts'
 import type { Store } from '../domain/store.ts'
 import { CLOCK_TOLERANCE, type Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
-import { purge } from '../issuer/purge.ts'
+import { HOUR } from '../domain/usage.ts'
 import { startLoop } from './loops.ts'
 
 /** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance has why. */
 const BUSY_DELAY_MS = 15
 const IDLE_DELAY_MS = 10_000
 
-/** Later than the end of any session, and more than there are. */
+/** How many rows one step deletes: about a millisecond's work. */
+const STEP = 500
+
+const DAY = 24 * HOUR
+const KEEP_COUNTS_MS = 2 * DAY
+const KEEP_REFUSALS_MS = 30 * DAY
+const KEEP_AUDIT_EVENTS_MS = 400 * DAY
+
+/** Later than the end of any session. */
 const END_OF_TIME = Number.MAX_SAFE_INTEGER
 const ALL = Number.MAX_SAFE_INTEGER
 
-export interface PurgeOptions {
+interface PurgeOptions {
   store: Store
   now: Clock
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   monotonic: Clock
   observe: Observer
   idleDelay?: number
 }
 
 /**
- * Deletes expired tokens in the background, in small steps, until it is stopped. A step that failed is tried again. When
- * the clock has jumped it pauses for as long as a token lives, and where the store has another time for as long as it does:
- * what seems to be expired may not be, and would be lost. When the clock is set back, it also ends the sessions
- * of operators.
+ * Deletes expired tokens in small steps until it is stopped. A failed step is tried again. It pauses for a token's lifetime after
+ * the clock has jumped, and while the store's clock differs: tokens that seem expired may be valid, and would be lost. When the
+ * clock is set back, it also ends the sessions of operators.
  */
 export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDLE_DELAY_MS }: PurgeOptions) {
   const clockJump = watchClock({ now, monotonic })
   const clocksAgree = watchClockOffset({ store, monotonic, observe })
-  const lookAtBacklog = watchBacklog({ store, monotonic, observe })
+  const checkBacklog = watchBacklog({ store, monotonic, observe })
   let pausedUntil = monotonic()
   let mustEndSessions = false
 
@@ -42,7 +50,7 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
       observe({ type: 'clock jumped', seconds: Math.round(jump / 1000) })
       pausedUntil = monotonic() + TOKEN_LIFETIME
     }
-    // Otherwise sessions would last longer by as much as the clock went back.
+    // Otherwise sessions would last longer by as much as the clock was set back.
     if (jump < 0) mustEndSessions = true
     if (mustEndSessions) await store.purge('sign-ins', END_OF_TIME, ALL)
     mustEndSessions = false
@@ -51,17 +59,51 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
 
   return startLoop(async () => {
     const more = await step().catch((err) => observe({ type: 'purge failed', err }))
-    await lookAtBacklog()
+    await checkBacklog()
     return more ? BUSY_DELAY_MS : idleDelay
   })
 }
 
-/** Less than this is not a jump: NTP slews, and a process may be stopped between two readings. */
+/**
+ * Deletes a batch of expired tokens; once there are no more, a batch of old counts, refusals, audit events, idempotency
+ * records and ended sessions. Resolves to whether there may be more to delete. Throws StoreUnavailable.
+ */
+export async function purge({
+  store,
+  now,
+  observe,
+}: {
+  store: Store
+  now: Clock
+  observe: Observer
+}): Promise<boolean> {
+  // Not negative: a clock that was never set begins at the epoch.
+  const firstAlive = Math.max(now() - TOKEN_LIFETIME + 1, 0)
+  const tokens = await store.purge('tokens', firstAlive, STEP)
+  if (tokens > 0) observe({ type: 'tokens purged', count: tokens })
+  // Thousands of tokens may expire each second, so they go first.
+  if (tokens === STEP) return true
+  const counts = await store.purge('token counts', now() - KEEP_COUNTS_MS, STEP)
+  const refusals = await store.purge('refusals', now() - KEEP_REFUSALS_MS, STEP)
+  const auditEvents = await purgeAuditEvents(store, now())
+  const repeatable = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
+  await store.purge('sign-ins', now(), STEP)
+  return [counts, refusals, repeatable, auditEvents].includes(STEP)
+}
+
+/** Counts the 400 days from the newest event at the latest: a clock that is years ahead must not empty the trail. */
+async function purgeAuditEvents(store: Store, now: number): Promise<number> {
+  const [newest] = await store.listAuditEvents({ limit: 1 })
+  if (!newest) return 0
+  return store.purge('audit events', Math.min(now, newest.at) - KEEP_AUDIT_EVENTS_MS, STEP)
+}
+
+/** Smaller differences are no jump: NTP slews, and a process may be stopped between two readings. */
 const TOLERANCE_MS = 60_000
 
 /**
- * Watches the system's clock beside a monotonic one, which nobody sets. Returns a function that tells by how many
- * milliseconds the clock has jumped since it was called last; 0 where it has not.
+ * Returns a function that compares the system clock with a monotonic one. It returns by how many milliseconds the system clock
+ * has jumped since the last call, or 0.
  */
 export function watchClock({ now, monotonic }: { now: Clock; monotonic: Clock }): () => number {
   let ahead = now() - monotonic()
@@ -72,44 +114,44 @@ export function watchClock({ now, monotonic }: { now: Clock; monotonic: Clock })
   }
 }
 
-/** Between two lines of the log that report the same. Milliseconds. */
+/** Between two reports of the same state. Milliseconds. */
 const REPEAT_MS = 60_000
 
-/** Returns a function that reports a state when it begins, now and then while it lasts, and with `ended` when it has ended. */
+/** Returns a function that reports a state when it begins, once a minute while it lasts, and `ended` when it has ended. */
 function createAlarm(ended: Event, { monotonic, observe }: Pick<PurgeOptions, 'monotonic' | 'observe'>) {
-  let nextLine: number | undefined
+  let nextReport: number | undefined
   return (state: Event | undefined): void => {
     if (!state) {
-      if (nextLine !== undefined) observe(ended)
-      nextLine = undefined
-    } else if (nextLine === undefined || monotonic() >= nextLine) {
+      if (nextReport !== undefined) observe(ended)
+      nextReport = undefined
+    } else if (nextReport === undefined || monotonic() >= nextReport) {
       observe(state)
-      nextLine = monotonic() + REPEAT_MS
+      nextReport = monotonic() + REPEAT_MS
     }
   }
 }
 
 type WatchOptions<Call extends keyof Store> = Pick<PurgeOptions, 'monotonic' | 'observe'> & { store: Pick<Store, Call> }
 
-/** Between two looks at the backlog. Milliseconds. */
-const LOOK_MS = 10_000
+/** Between two calls of `store.backlog`. Milliseconds. */
+const BACKLOG_INTERVAL_MS = 10_000
 
-/** Returns a function, to be called often, that lets a store tidy up now and then, and reports when it cannot, and can again. */
+/** Returns a function, to be called often, that lets a store do maintenance, and reports when that is not possible. */
 export function watchBacklog({ store, ...options }: WatchOptions<'backlog'>): () => Promise<void> {
   const { monotonic } = options
   const report = createAlarm({ type: 'store backlog cleared' }, options)
-  let nextLook = monotonic()
+  let nextCheck = monotonic()
 
   return async () => {
-    if (monotonic() < nextLook) return
-    nextLook = monotonic() + LOOK_MS
-    // A store that cannot be used is reported by the requests that need it.
+    if (monotonic() < nextCheck) return
+    nextCheck = monotonic() + BACKLOG_INTERVAL_MS
+    // Requests report a store that is unavailable.
     const backlog = await store.backlog().catch(() => 'unknown' as const)
     if (backlog !== 'unknown') report(backlog && { type: 'store backlog', ...backlog })
   }
 }
 
-/** Returns a function, to be called often, that tells whether this machine's clock and the store's agree, and reports it. */
+/** Returns a function, to be called often, that returns whether this machine's clock and the store's agree, and reports it. */
 export function watchClockOffset({ store, ...options }: WatchOptions<'clockOffset'>): () => boolean {
   const report = createAlarm({ type: 'clock agrees' }, options)
 

@@ -1,62 +1,47 @@
-import type { Sample } from '../telemetry/metrics/fleet.ts'
-import type { Numbers } from '../telemetry/metrics/numbers.ts'
-import { tellLeader } from './messages.ts'
+import type { Counters } from '../telemetry/metrics/counters.ts'
+import type { Report, Sample } from '../telemetry/metrics/fleet.ts'
 
-/**
- * Tells the leader once a second what this worker has counted and how it is doing, until it is stopped, and then once more.
- * Without numbers there is nothing to tell.
- */
-export function startReporting(numbers: Numbers | undefined, load: () => Load): { stop: () => Promise<void> } {
-  if (!numbers) return { stop: async () => {} }
-  const { take } = numbers
-  const tell = (sample: Sample, onSent?: () => void) =>
-    tellLeader({ type: 'report', report: { counted: take(), sample } }, onSent)
-  const sampling = startSampling(load, tell)
-  return {
-    /** Resolves when the leader can be told no more. */
-    async stop(): Promise<void> {
-      const last = sampling.stop()
-      await new Promise<void>((resolve) => tell(last, resolve))
-    },
-  }
-}
-
-/** What a process that answers requests has to do at the moment. */
+/** The work of a process that answers requests. */
 export type Load = Pick<Sample, 'requestsInFlight' | 'connections' | 'scryptRunning' | 'scryptWaiting'>
 
 const INTERVAL_MS = 1000
 
-/** How often it is seen whether the event loop is late. Milliseconds. */
-const LOOK_MS = 20
+/** How often the delay of the event loop is measured. Milliseconds. */
+const LAG_INTERVAL_MS = 20
 
-/** Tells once a second how this process is doing, until it is stopped: then the last sample is returned. */
-export function startSampling(load: () => Load, tell: (sample: Sample) => void): { stop: () => Sample } {
+/** Reports once a second what this process has counted, and its state, until it is stopped. `send` calls back when it is sent. */
+export function startReporting(
+  counters: Pick<Counters, 'take'>,
+  load: () => Load,
+  send: (report: Report, onSent?: () => void) => void,
+) {
   let cpu = { user: 0, system: 0 }
-  // Not Node.js's own histogram of delays, which does not see one that begins right after it was reset.
-  let expected = performance.now() + LOOK_MS
-  let late = 0
-  function look(): void {
+  // Not Node.js's own histogram of delays, which misses a delay that begins right after a reset.
+  let expected = performance.now() + LAG_INTERVAL_MS
+  let lag = 0
+
+  function measureLag(): void {
     const now = performance.now()
-    late = Math.max(late, now - expected)
-    expected = now + LOOK_MS
+    lag = Math.max(lag, now - expected)
+    expected = now + LAG_INTERVAL_MS
   }
 
-  function sample(): Sample {
+  function report(onSent?: () => void): void {
     const before = cpu
     cpu = process.cpuUsage()
     const cpuSeconds = (cpu.user - before.user + cpu.system - before.system) / 1e6
-    const lagSeconds = late / 1000
-    late = 0
-    return { ...load(), cpuSeconds, residentBytes: process.memoryUsage.rss(), lagSeconds }
+    const sample = { ...load(), cpuSeconds, residentBytes: process.memoryUsage.rss(), lagSeconds: lag / 1000 }
+    lag = 0
+    send({ counted: counters.take(), sample }, onSent)
   }
 
-  const looking = setInterval(look, LOOK_MS).unref()
-  const telling = setInterval(() => tell(sample()), INTERVAL_MS).unref()
+  const timers = [setInterval(measureLag, LAG_INTERVAL_MS), setInterval(() => report(), INTERVAL_MS)]
+  for (const timer of timers) timer.unref()
   return {
-    stop(): Sample {
-      clearInterval(looking)
-      clearInterval(telling)
-      return sample()
+    /** Resolves when a last report is sent. */
+    stop(): Promise<void> {
+      for (const timer of timers) clearInterval(timer)
+      return new Promise((resolve) => report(resolve))
     },
   }
 }

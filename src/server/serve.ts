@@ -8,7 +8,7 @@ import { withPrevious } from '../store/previous.ts'
 import { type ControlConfig, createControlPlane } from './control-plane.ts'
 import { type LeaderOptions, runLeader } from './leader.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
-import { startSampling } from './reporting.ts'
+import { startReporting } from './reporting.ts'
 import { closeOnSignal } from './signals.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 import { runWorker } from './worker.ts'
@@ -16,13 +16,11 @@ import { runWorker } from './worker.ts'
 /** How long a request waits for another process that has locked the store; then it gets a 503. */
 const LOCK_TIMEOUT_MS = 2000
 
-interface ServeOptions {
-  isTTY: boolean
-  settingsNow: LeaderOptions['settingsNow']
-}
-
-/** Migrates, listens, says when it is ready. With several WORKERS this process leads them and they answer. */
-export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions): Promise<void> {
+/** Runs the server, or one of its workers. If there are several WORKERS, this process is their leader. */
+export async function serve(
+  config: Config,
+  { isTTY, settingsNow }: Pick<LeaderOptions, 'settingsNow'> & { isTTY: boolean },
+): Promise<void> {
   keepTicksFast()
   const { LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
   const counts = config.OPS_ADDRESS !== undefined || config.ADMIN_ADDRESS !== undefined
@@ -36,10 +34,7 @@ export async function serve(config: Config, { isTTY, settingsNow }: ServeOptions
   void telemetry.flush()
 }
 
-/**
- * Serves a store in this process until a signal comes. Resolves to the addresses of the server when it listens. Throws
- * OperatorError if it cannot.
- */
+/** Serves a store in this process until a signal. Resolves to its addresses when it listens. Throws OperatorError. */
 export async function run(
   open: () => Promise<Opened>,
   telemetry: Telemetry,
@@ -47,8 +42,8 @@ export async function run(
 ): Promise<{ address: string; admin: string | undefined }> {
   let isServing = false
   const control = createControlPlane(open, telemetry, config, { expected: 1, serving: () => (isServing ? 1 : 0) })
-  // Before anything begins: a signal that comes during the start is handled when it is over.
-  const { release } = closeOnSignal(telemetry, ({ signal }) => control.stop(signal, endAnswering, started))
+  // First of all: a signal during the start is handled after it.
+  const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, endAnswering, started))
   const started = start()
   const { addresses } = await started.catch(async (error) => {
     release()
@@ -66,17 +61,15 @@ export async function run(
   async function start() {
     const store = await control.open()
     const { app, address, load } = await listenAndServe(store, telemetry, config)
+    const { counters } = telemetry
     const member = control.fleet?.join()
-    if (member) startSampling(load, (sample) => member.take({ counted: [], sample }))
+    if (counters && member) startReporting(counters, load, member.take)
     isServing = true
     return { app, addresses: control.begin(address) }
   }
 }
 
-/**
- * Opens the store of a server; with the one that was copied to it, where that is to be asked for tokens, too. `observe` is told
- * what one process of the server says for all.
- */
+/** Opens the store, and the previous one if that is set. `observe` gets the events that one process reports for all. */
 export async function openStores(
   { DATABASE_URL, PREVIOUS_DATABASE_URL }: Pick<Config, 'DATABASE_URL' | 'PREVIOUS_DATABASE_URL'>,
   options: OpenOptions,
@@ -92,9 +85,9 @@ export async function openStores(
 const kept = new Set<object>()
 
 /**
- * Keeps process.nextTick fast, which Node.js calls several times per request. Where V8 collects garbage while no tick is
- * pending, it drops the hidden class of the objects that stand for them, and makes all later ones in a slow way from
- * then on (docs/performance). An object that is kept alive keeps the class.
+ * Keeps process.nextTick fast, which Node.js calls several times per request. When V8 collects garbage while no tick is pending,
+ * it drops the hidden class of tick objects, and creates all later ones on a slow path (docs/performance). One object that is
+ * kept alive keeps the class.
  */
 function keepTicksFast(): void {
   process.nextTick(() => kept.add(executionAsyncResource()))

@@ -4,13 +4,12 @@ import type { Telemetry } from './telemetry.ts'
 /** How long requests in flight may take after a signal. */
 export const CLOSE_TIMEOUT_MS = 10_000
 
-/** How long the last line may take where the end is cut short. */
+/** How long the last line of the log may take if the shutdown is cut short. */
 const LAST_LINE_MS = 100
 
 /** A repeated signal is ignored for this long: on Ctrl-C, both the terminal and npm send SIGINT. */
 const REPEAT_MS = 1000
 
-/** The signals that an operator sends. */
 export type OperatorSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
 interface Options {
@@ -19,23 +18,18 @@ interface Options {
   timeout?: number
   /** For how long a repeated signal is ignored, in milliseconds. */
   repeat?: number
-  /** What must not outlive this process where its end is cut short. */
+  /** Ends what must not outlive this process if its shutdown is cut short. */
   abandon?: () => void
 }
 
-interface Reason {
-  signal?: OperatorSignal
-  err?: unknown
-}
-
 /**
- * Ends the process after `close` on one of the signals or an unexpected error. Ends it immediately on a second one, unless it
- * is the same signal within a second, and when `close` takes too long. Returns `end`, which ends the process in the same way,
- * and `release`, which restores the default behaviour of signals.
+ * Ends the process after `close` on a signal or an unexpected error. Ends it immediately on a second one, unless it is the same
+ * signal within a second, and if `close` takes too long. Returns `end`, which ends the process in the same way, and `release`,
+ * which restores the default behaviour of signals.
  */
 export function closeOnSignal(
   { observe, flush }: Telemetry,
-  close: (reason: { signal?: OperatorSignal }) => Promise<void>,
+  close: (signal: OperatorSignal | undefined) => Promise<void>,
   {
     signals = ['SIGINT', 'SIGTERM', 'SIGHUP'],
     timeout = CLOSE_TIMEOUT_MS,
@@ -47,26 +41,26 @@ export function closeOnSignal(
   let isClosed = false
   let first: { signal: NodeJS.Signals; at: number } | undefined
 
-  async function end({ signal, err }: Reason): Promise<void> {
+  async function end({ signal, err }: { signal?: OperatorSignal; err?: unknown }): Promise<void> {
     if (err !== undefined) observe({ type: 'unexpected error', err })
     try {
       if (isEnding) throw new Error('The end was asked for a second time.')
       isEnding = true
-      await Promise.race([finish(signal ? { signal } : {}), expire()])
+      await Promise.race([finish(signal), expire()])
       endProcess(err === undefined ? 0 : 1)
     } catch (cause) {
       observe({ type: 'shutdown cut short', err: cause })
       abandon()
-      await Promise.race([flush().then(untilFilesRest), sleep(LAST_LINE_MS)])
+      await Promise.race([flush().then(waitForFileOperations), sleep(LAST_LINE_MS)])
       endProcess(1)
     }
   }
 
-  async function finish(reason: { signal?: OperatorSignal }): Promise<void> {
-    await close(reason)
+  async function finish(signal: OperatorSignal | undefined): Promise<void> {
+    await close(signal)
     isClosed = true
     await flush()
-    await untilFilesRest()
+    await waitForFileOperations()
   }
 
   async function expire(): Promise<void> {
@@ -94,19 +88,19 @@ export function closeOnSignal(
 
 const PAUSE_MS = 10
 
-/** Whether operations on files are under way. Node.js has no name for them but these (FSReqCallback, FSReqPromise). */
+/** Whether file operations are under way: their resources are called FSReqCallback and FSReqPromise. */
 function isWaitingForFiles(): boolean {
   return process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))
 }
 
-/** Resolves when no operation on a file is under way. */
-export async function untilFilesRest(): Promise<void> {
+/** Resolves when no file operation is under way. */
+export async function waitForFileOperations(): Promise<void> {
   while (isWaitingForFiles()) await sleep(PAUSE_MS)
 }
 
 /**
- * Ends this process. An exit waits for the operations on files that are under way; on a disk that hangs they never end, so
- * the process is killed then and its status is lost.
+ * Ends this process. An exit waits for file operations, which never end on a disk that hangs; so the process is then killed, and
+ * its status is lost.
  */
 export function endProcess(status: number, self: Pick<NodeJS.Process, 'pid' | 'kill' | 'exit'> = process): void {
   if (isWaitingForFiles()) self.kill(self.pid, 'SIGKILL')

@@ -1,10 +1,15 @@
 import cluster, { type Worker } from 'node:cluster'
-import type { Readable } from 'node:stream'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { onWorkerMessage, tellWorker } from './messages.ts'
+import { onMessage, sendToWorker, type ToLeader } from './messages.ts'
 
-/** How a worker ended, and what it said of that. */
+/** How much of a worker's standard error is kept: the beginning, which has the reason. Characters. */
+const MAX_OUTPUT = 2000
+
+/** How long after its first output a listening worker's standard error is logged. Milliseconds. */
+const OUTPUT_DELAY_MS = 1000
+
+/** How a worker ended. `err`: its last output. */
 export interface Exit {
   code: number | null
   signal: NodeJS.Signals | null
@@ -12,60 +17,74 @@ export interface Exit {
 }
 
 interface StartOptions {
-  /** How long it may take, in milliseconds; then it is killed. */
+  /** Milliseconds until a worker that does not listen is killed. */
   timeout: number
   isAnotherListening: () => boolean
   /** Called when it exits after it listened. */
   onExit: (worker: Worker, exit: Exit) => void
 }
 
-/** Starts a worker. Resolves when it listens; throws OperatorError where it does not, with the reason that it gave. */
+/**
+ * Starts a worker. Resolves when it listens; throws OperatorError with what it wrote to standard error if it does not. What it
+ * writes later is logged in a line of its own, or with its exit.
+ */
 export function startWorker(
   observe: Observer,
   { timeout, isAnotherListening, onExit }: StartOptions,
 ): Promise<{ worker: Worker; address: string }> {
-  // Its standard error is read here, for that is text for people. Its log is its own.
+  // Only standard error is read here, which is text. A worker writes its log itself.
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
   const worker = cluster.fork()
   const { process: child } = worker
-  let isReady = false
-  const output = gatherOutput(child.stderr, {
-    say: (text) => observe({ type: 'worker printed', worker: child.pid, text }),
-    isReady: () => isReady,
+  let isListening = false
+  let output = ''
+  let outputTimer: NodeJS.Timeout | undefined
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    output = (output + chunk).slice(0, MAX_OUTPUT)
+    const log = () => observe({ type: 'worker printed', worker: child.pid, text: takeOutput() })
+    if (isListening) outputTimer ??= setTimeout(log, OUTPUT_DELAY_MS).unref()
   })
   passOnLostConnections(worker, isAnotherListening)
 
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => {
-      reject(failure(`it was not ready after ${timeout / 1000} seconds. ${output.take()}`))
+      reject(failure(`it was not ready after ${timeout / 1000} seconds. ${takeOutput()}`))
       child.kill('SIGKILL')
     }, timeout)
 
-    onWorkerMessage(worker, {
+    onMessage<ToLeader>(worker, {
       listening: ({ address }) => {
-        isReady = true
+        isListening = true
         clearTimeout(late)
         resolve({ worker, address })
       },
-      retired: () => tellWorker(worker, { type: 'close' }),
+      retired: () => sendToWorker(worker, { type: 'close' }),
     })
-    // It could not be started, or was told something when it was gone already.
+    // It could not be started, or a message could not be sent because it had exited.
     worker.on('error', reject)
-    // Not 'exit', which may come before the last of its output.
+    // Not 'exit', which may come before the end of its output.
     child.once('close', (code, signal) => {
       clearTimeout(late)
-      const text = output.take()
+      const text = takeOutput()
       reject(failure(text || `it ended with ${signal ?? `status ${code}`}.`))
-      if (isReady) onExit(worker, { code, signal, ...(text && { err: withoutStack(new Error(text)) }) })
+      if (isListening) onExit(worker, { code, signal, ...(text && { err: withoutStack(new Error(text)) }) })
     })
   })
+
+  function takeOutput(): string {
+    clearTimeout(outputTimer)
+    outputTimer = undefined
+    const text = output.trim()
+    output = ''
+    return text
+  }
 }
 
 function failure(reason: string): OperatorError {
   return withoutStack(new OperatorError(`A worker did not start: ${reason.trim()}`))
 }
 
-/** What happened is in another process. The stack says only where the leader heard of it. */
+/** The error happened in another process, so the stack of the leader is no help. */
 function withoutStack<E extends Error>(error: E): E {
   error.stack = ''
   return error
@@ -76,13 +95,13 @@ interface Handle {
 }
 
 /**
- * Mends what Node.js leaves open: it hands a connection to a worker and keeps its own handle until the worker says that it
- * has got it. Where a worker ends before that, the handle stays in the leader, open and unanswered for ever. Here such a
- * connection goes to another worker, as one does that a worker gives back; nobody has read from it. Where there is no other
- * worker, it is closed.
+ * Works around a leak in Node.js: the leader hands a connection to a worker, and keeps its own handle until the worker
+ * acknowledges it. If the worker exits before that, the connection stays open in the leader, and is never answered. Here such a
+ * connection goes to another worker, like one that a worker gives back; nothing was read from it. If there is no other worker,
+ * it is closed.
  *
- * This knows the messages of Node.js's cluster module (lib/internal/cluster). Where they change, nothing is found here, and
- * such connections stay open as before.
+ * This depends on the messages of Node.js's cluster module (lib/internal/cluster). If they change, nothing is found here, and
+ * such connections stay open.
  */
 function passOnLostConnections(worker: Worker, isAnotherListening: () => boolean): void {
   const { process: child } = worker
@@ -98,48 +117,13 @@ function passOnLostConnections(worker: Worker, isAnotherListening: () => boolean
     if (ack !== undefined) handed.delete(ack)
   })
 
-  // By then all that it had said is read. Not 'disconnect', which does not come while a connection is on its way.
+  // By then all its messages are read. Not 'disconnect', which does not come while a connection is on its way.
   child.once('close', () => {
-    // Otherwise it may get connections still.
+    // Otherwise it might still get connections.
     worker.disconnect()
     for (const [seq, handle] of handed) {
       if (isAnotherListening()) child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: seq, accepted: false })
       else handle.close()
     }
   })
-}
-
-/** How much of it is kept, in characters: the beginning, where the reason is. */
-const LIMIT = 2000
-
-/** How long a worker that has written something may take to end of it. */
-const QUIET_MS = 1000
-
-/**
- * Gathers what a worker writes to standard error, where it tells people why it did not start, Node.js why it died, and
- * libraries what they please. It is text, so it is said within a line of the log: that of the worker's end, or a line of its
- * own (`say`) if the worker goes on after it and `isReady`.
- */
-function gatherOutput(
-  stream: Readable | null | undefined,
-  { say, isReady }: { say: (text: string) => void; isReady: () => boolean },
-) {
-  let text = ''
-  let timer: NodeJS.Timeout | undefined
-
-  stream?.setEncoding('utf8').on('data', (chunk: string) => {
-    text = (text + chunk).slice(0, LIMIT)
-    if (isReady()) timer ??= setTimeout(() => say(take()), QUIET_MS).unref()
-  })
-
-  /** What was written and not said yet. */
-  function take(): string {
-    clearTimeout(timer)
-    timer = undefined
-    const taken = text.trim()
-    text = ''
-    return taken
-  }
-
-  return { take }
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   NODE_GONE_MS,
   NODE_INTERVAL_MS,
@@ -10,25 +9,23 @@ import {
   type WorkerStatistics,
 } from '../domain/statistics.ts'
 import type { Nodes } from '../domain/store.ts'
-import type { Fleet } from '../telemetry/metrics/fleet.ts'
+import type { Sample } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
 import { VERSION } from '../version.ts'
 import type { ServerFigures } from './figures.ts'
-import { startLoop } from './loops.ts'
-
-const SECOND_MS = 1000
+import { startLoop, within } from './loops.ts'
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })
 
 /** Collects the statistics of the server until it is stopped. */
 export function startStatistics(
-  { numbers, fleet, workers, ofStore, now, monotonic }: ServerFigures,
+  { counters, fleet, workers, ofStore, now, monotonic }: ServerFigures,
   { storeKind, name }: { storeKind: Statistics['store']['kind']; name: string },
 ): StatisticsSource & { thisNode(): ServerNode; stop(): void } {
-  const history = createHistory(numbers, { now, monotonic })
+  const history = createHistory(counters, { now, monotonic })
   const startedAt = now()
   const id = randomUUID()
-  const timer = setInterval(history.takeSnapshot, SECOND_MS).unref()
+  const timer = setInterval(history.takeSnapshot, 1000).unref()
 
   /** This node as it is recorded in the store for the others. */
   function thisNode({ lastMinute } = history.read()): ServerNode {
@@ -56,7 +53,7 @@ export function startStatistics(
         ...seen,
         liveTokens,
         endingSecrets,
-        workers: { expected: workers.expected, serving: workers.serving(), each: ofFleet(fleet) },
+        workers: { expected: workers.expected, serving: workers.serving(), each: fleet.samples().map(ofWorker) },
         // While the store is unavailable, the state of other nodes is unknown.
         nodes: storeKind === 'postgres' ? allNodes(thisNode(seen), isUp ? nodes : []) : [],
         store: { kind: storeKind, isUp, databaseBytes: size?.database, logBytes: size?.log, lastBackupAt },
@@ -78,14 +75,8 @@ function allNodes(thisNode: ServerNode, known: readonly ServerNode[]): NodeStati
     .toSorted((one, other) => byName(one.name, other.name) || one.startedAt - other.startedAt)
 }
 
-function ofFleet({ each }: Fleet): WorkerStatistics[] {
-  const [resident, lag] = [each('residentBytes'), each('lagSeconds')]
-  return [...each('cpuSeconds')].map(([index, cpuSeconds]) => ({
-    worker: index + 1,
-    cpuSeconds,
-    residentBytes: resident.get(index) as number,
-    lagSeconds: lag.get(index) as number,
-  }))
+function ofWorker([slot, { cpuSeconds, residentBytes, lagSeconds }]: [number, Sample]): WorkerStatistics {
+  return { worker: slot + 1, cpuSeconds, residentBytes, lagSeconds }
 }
 
 /** How long `stop` waits for the node to be removed from the store. Milliseconds. */
@@ -96,20 +87,16 @@ const STOP_TIMEOUT_MS = 1000
  * makes up for them, and others report that the store is unavailable.
  */
 export function startPresence(nodes: Nodes, thisNode: () => ServerNode, { interval = NODE_INTERVAL_MS } = {}) {
-  const loop = startLoop(
-    async () => {
-      await nodes.record(thisNode()).catch(() => {})
-      return interval
-    },
-    { ref: false },
-  )
+  const record = async () => {
+    await nodes.record(thisNode()).catch(() => {})
+    return interval
+  }
+  const loop = startLoop(record, { ref: false })
   return {
     /** Removes the node from the store. Resolves after STOP_TIMEOUT_MS at the latest. */
     async stop(): Promise<void> {
       const removed = loop.stop().then(() => nodes.remove(thisNode().id).catch(() => {}))
-      const timeout = new AbortController()
-      await Promise.race([removed, sleep(STOP_TIMEOUT_MS, undefined, timeout)])
-      timeout.abort()
+      await within(STOP_TIMEOUT_MS, removed)
     },
   }
 }

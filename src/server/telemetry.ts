@@ -1,58 +1,48 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
-import { createAuditLog, isCheap } from '../telemetry/audit-log.ts'
+import { createAuditLog, isDroppable } from '../telemetry/audit-log.ts'
 import { createFloods } from '../telemetry/floods.ts'
 import { createLineLog, createLog, flushLog, type LogOptions } from '../telemetry/log.ts'
 import type { Dropping } from '../telemetry/log-stream.ts'
 import { createEventCounter } from '../telemetry/metrics/count-events.ts'
-import { createNumbers, type Numbers } from '../telemetry/metrics/numbers.ts'
+import { createCounters } from '../telemetry/metrics/counters.ts'
 
-/** What the running server says what happens to. */
-export interface Telemetry {
-  observe: Observer
-  /** For what happens very often. Undefined where the log has no room for details. */
-  observeDetails: Observer | undefined
-  /** For what is only counted. Undefined where nothing is. */
-  measure: Observer | undefined
-  /** What was counted. */
-  numbers: Numbers | undefined
-  /** Resolves when all that was logged is written, or could not be. */
-  flush: () => Promise<void>
-}
+/** The observers of the running server. */
+export type Telemetry = Awaited<ReturnType<typeof createTelemetry>>
 
 interface TelemetryOptions extends Omit<LogOptions, keyof Dropping> {
-  /** Whether very many refusals to one address are counted and not said one by one. */
+  /** Whether refusals beyond a limit for each address prefix are counted instead of logged. */
   limitRefusals?: boolean
-  /** Whether events are counted; they are not by default. */
+  /** Whether events are counted; by default they are not. */
   counts?: boolean
 }
 
-/** The server's observers: the numbers, and the audit log behind what holds back that which comes too often. */
+/** Creates the counters and the audit log, which limits floods of events. */
 export async function createTelemetry(
   level: Config['LOG_LEVEL'],
   { limitRefusals = true, counts = false, ...options }: TelemetryOptions,
-): Promise<Telemetry> {
-  const numbers = counts ? createNumbers() : undefined
-  const measure = numbers && createEventCounter(numbers)
+) {
+  const counters = counts ? createCounters() : undefined
+  const measure = counters && createEventCounter(counters)
   const onDropped = (count: number) => measure?.({ type: 'log lines dropped', count })
-  const log = await createLog(level, { ...options, isCheap, lineOnDropped, onDropped })
-  const { observe: write, sayAll } = createFloods(createAuditLog(log), {
-    monotonic: () => performance.now(),
-    limitRefusals,
-  })
-  async function flush(): Promise<void> {
-    sayAll()
-    await flushLog(log)
-  }
+  const log = await createLog(level, { ...options, isDroppable, lineOnDropped, onDropped })
+  const floods = createFloods(createAuditLog(log), { monotonic: () => performance.now(), limitRefusals })
+  const write = floods.observe
   return {
     observe: measure ? both(measure, write) : write,
+    /** For details, which are frequent. Undefined if the log's level excludes them. */
     observeDetails: log.isLevelEnabled('debug') ? write : undefined,
+    /** For events that are only counted. Undefined if nothing is counted, like the counters. */
     measure,
-    numbers,
-    flush,
+    counters,
+    /** Resolves when every line of the log is written or dropped. */
+    async flush(): Promise<void> {
+      floods.reportCounts()
+      await flushLog(log)
+    },
   }
 
-  /** Apart from the log, which has no room for it. */
+  /** Does not use the log, which has no room for it. */
   function lineOnDropped(count: number): string {
     let text = ''
     createAuditLog(createLineLog(level, (line) => (text = line)))({ type: 'log lines dropped', count })

@@ -1,55 +1,55 @@
 import cluster from 'node:cluster'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../domain/store.ts'
 import { retire } from '../listener/protect.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
-import { onLeaderMessage, tellLeader } from './messages.ts'
+import { within } from './loops.ts'
+import { onMessage, sendToLeader, type ToWorker } from './messages.ts'
 import { startReporting } from './reporting.ts'
-import { CLOSE_TIMEOUT_MS, closeOnSignal, endProcess, type OperatorSignal, untilFilesRest } from './signals.ts'
+import { CLOSE_TIMEOUT_MS, closeOnSignal, endProcess, waitForFileOperations } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Signals may go to the whole group of processes (Ctrl-C). They are for the leader, which tells its workers what to do. */
-const FOR_THE_LEADER: OperatorSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
-
-/** Less than its leader has, which ends after its workers. */
+/** Less than the leader's, which ends after its workers. */
 const WORKER_CLOSE_TIMEOUT_MS = CLOSE_TIMEOUT_MS - 1000
 
-/** How long operations on files may take when the leader is gone. */
+/** How long file operations may take when the leader is gone. */
 const ORPHAN_TIMEOUT_MS = 1000
 
-/** Answers requests until the leader says otherwise or is gone. */
+/** Answers requests until the leader closes this worker or is gone. */
 export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry, config: ListenConfig): Promise<void> {
-  for (const signal of FOR_THE_LEADER) process.on(signal, () => {})
+  // Ctrl-C, for example, signals the whole process group. The leader handles signals and tells its workers what to do.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
   process.prependListener('disconnect', endAsOrphan)
   const store = await open()
   const { app, address, load } = await listenAndServe(store, telemetry, config)
-  const reporting = startReporting(telemetry.numbers, load)
+  const { counters } = telemetry
+  const reporting =
+    counters && startReporting(counters, load, (report, onSent) => sendToLeader({ type: 'report', report }, onSent))
   const close = async () => {
     await app.close()
     await store.close()
-    await reporting.stop()
+    await reporting?.stop()
   }
   const { end } = closeOnSignal(telemetry, close, { signals: [], timeout: WORKER_CLOSE_TIMEOUT_MS })
   let isClosing = false
-  onLeaderMessage({
+  onMessage<ToWorker>(process, {
     close() {
-      // A second time to a worker that has retired, when the server ends meanwhile: that is no reason to hurry.
+      // The leader may repeat it: to a worker that has retired when the server ends. That must not cut the end short.
       if (!isClosing) end()
       isClosing = true
     },
-    retire: async () => {
+    async retire() {
       await retire(app.server)
       // It does not end yet: a connection may be on its way from the leader, and only a living process gives it back.
-      tellLeader({ type: 'retired' })
+      sendToLeader({ type: 'retired' })
     },
-    ping: () => tellLeader({ type: 'pong' }),
+    ping: () => sendToLeader({ type: 'pong' }),
   })
-  tellLeader({ type: 'listening', address })
+  sendToLeader({ type: 'listening', address })
 }
 
-/** Ends without a leader. Node.js would exit at once, which a disk that hangs holds up for ever. */
+/** Node.js would exit at once without a leader, and a disk that hangs would delay that for ever. */
 async function endAsOrphan(): Promise<void> {
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
-  await Promise.race([untilFilesRest(), sleep(ORPHAN_TIMEOUT_MS)])
+  await within(ORPHAN_TIMEOUT_MS, waitForFileOperations())
   endProcess(0)
 }

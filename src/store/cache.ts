@@ -27,7 +27,7 @@ export function cacheLookup<Key, Value>(
     if (value !== undefined || missing.get(key)) return value
     const result = lookUp(key)
     // Where misses are cached, keys are names from requests.
-    const kept = missCapacity > 0 ? onItsOwn(key) : key
+    const kept = missCapacity > 0 ? detachString(key) : key
     if (result !== undefined) found.set(kept, result)
     else if (missCapacity > 0 && !isLong(key)) missing.set(kept, true)
     return result
@@ -74,6 +74,6 @@ export function isLong(key: unknown): boolean {
 }
 
 /** Copies a string: a slice of a longer one, such as a request's body, would keep all of it in memory. */
-export function onItsOwn<Key>(key: Key): Key {
+export function detachString<Key>(key: Key): Key {
   return typeof key === 'string' ? (Buffer.from(key).toString() as Key) : key
 }

@@ -64,7 +64,7 @@ export interface OperatorKeys {
 }
 
 /** A file or a folder; sizes in bytes. */
-export interface LookedAt {
+export interface FileInfo {
   path: string
   size: number
   uid: number
@@ -76,12 +76,12 @@ export interface LookedAt {
 
 /** The files of a SQLite store; undefined: the file does not exist. */
 export interface StoreFiles {
-  folder: LookedAt | undefined
-  database: LookedAt | undefined
+  folder: FileInfo | undefined
+  database: FileInfo | undefined
   /** The write-ahead log. */
-  log: LookedAt | undefined
+  log: FileInfo | undefined
   /** The index of the log, which exists while a process has the database open. */
-  index: LookedAt | undefined
+  index: FileInfo | undefined
   /** Whether an fsync of the log failed, and its data has not been recovered yet. */
   isUnsound: boolean
 }

@@ -5,13 +5,13 @@ import type { Clock } from '../domain/time.ts'
 import type { Copied, CopyOptions } from './copy.ts'
 import type { Inspector, StoreFiles } from './inspect.ts'
 import {
+  type BackupContents,
   type BackupTarget,
-  type CopyContents,
-  NoStore,
   type Opened,
   type OpenOptions,
   type Restored,
   type RestoreOptions,
+  StoreMissing,
 } from './opened.ts'
 import type { Previous } from './previous.ts'
 
@@ -38,8 +38,8 @@ async function openSqliteStore({ file }: SqliteLocation, options: OpenOptions) {
  */
 export async function openPrevious(location: SqliteLocation, options: OpenOptions): Promise<Previous> {
   const store = await openSqliteStore(location, { ...options, create: false }).catch((error) => {
-    // NoStore advises to create a store, which is wrong here.
-    if (!(error instanceof NoStore)) throw error
+    // StoreMissing advises to create a store, which is wrong here.
+    if (!(error instanceof StoreMissing)) throw error
     throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
   })
   if (store.move.isCopied()) return store
@@ -78,7 +78,7 @@ export async function backUpStore(
   location: DatabaseLocation,
   target: BackupTarget,
   { now, ...options }: { withoutTokens: boolean; now: Clock },
-): Promise<CopyContents> {
+): Promise<BackupContents> {
   const file = sqliteFileOf(location)
   const { backUpSqlite, recordBackup } = await import('./sqlite/backup.ts')
   const madeAt = now()
@@ -116,7 +116,7 @@ export async function inspectStore(location: DatabaseLocation): Promise<Inspecto
 }
 
 /** Describes the files of a store without opening any. Rejects with the file system's error. */
-export async function lookAtStore({ file }: SqliteLocation): Promise<StoreFiles> {
+export async function describeStoreFiles({ file }: SqliteLocation): Promise<StoreFiles> {
   const { describeFiles } = await import('./sqlite/files.ts')
   return describeFiles(file)
 }

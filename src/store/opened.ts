@@ -29,7 +29,7 @@ export interface Opened extends Store {
   previous?: string
 }
 
-export interface CopyContents {
+export interface BackupContents {
   bytes: number
   applications: number
   /** When its newest token was issued, in milliseconds since the epoch; undefined: it has none. */
@@ -45,7 +45,7 @@ export interface RestoreOptions {
   author: Author
 }
 
-export interface Restored extends CopyContents {
+export interface Restored extends BackupContents {
   /** The path of the replaced database; undefined: there was none. */
   replaced: string | undefined
   /** Whether the replaced database was certainly not in use. */
@@ -53,7 +53,7 @@ export interface Restored extends CopyContents {
 }
 
 /** The named store does not exist and may not be created. `what` is a sentence about it, without its period. */
-export class NoStore extends OperatorError {
+export class StoreMissing extends OperatorError {
   constructor(what: string) {
     // The obvious reaction is to create a store, which would hide that the real one is misnamed or lost.
     const should = 'If there should be a store, DATABASE_URL or the working directory is wrong, or it is gone'

@@ -1,21 +1,23 @@
 import type { Logger } from 'pino'
 import type { Event, Measurement, Observer } from '../domain/events.ts'
 
+/** The event of a type. Unlike Extract, it finds events whose `type` is a union. */
+export type EventOf<T, E = Event> = E extends { type: infer Types } ? (T extends Types ? E : never) : never
+
 type Type = Exclude<Event, Measurement>['type']
-type EventOf<T extends Type, E = Event> = E extends { type: infer Types } ? (T extends Types ? E : never) : never
 type FieldOf<T extends Type> = Exclude<keyof EventOf<T>, 'type'> & string
 
-/** The lines of the log: how severe each event is, and its fields. */
+/** The level and the fields of each event. */
 type Lines = {
   [T in Type]: {
     level: 'debug' | 'info' | 'warn' | 'error' | 'fatal'
     fields: readonly FieldOf<T>[]
-    /** Anyone can cause as many as they please: they are dropped before others if there is no room. */
-    cheap?: true
+    /** Anybody can cause any number of these lines, so they are dropped first if there is no room. */
+    isDroppable?: true
   }
 }
 
-/** Lets a line be wrong that leaves out a field of its event. */
+/** Makes the compiler reject a line that leaves out a field of its event. */
 type Complete<All extends Lines> = { [T in Type]: FieldOf<T> extends All[T]['fields'][number] ? All[T] : never }
 
 function complete<const All extends Lines>(lines: All & Complete<All>): Lines {
@@ -27,10 +29,12 @@ const askedAt = ['method', 'endpoint', 'path', ...asked] as const
 const answer = ['status', ...askedAt] as const
 const operator = ['actor', 'origin', 'remoteAddress', 'requestId'] as const
 
-/** Every line that there is. docs/log.md is tested against this list. */
+const copied = ['applications', 'suites', 'tokens'] as const
+
+/** Every line of the log. docs/log.md is tested against this list. */
 export const LINES = complete({
   'token issued': { level: 'info', fields: ['clientId', 'tokenId', 'secretId', ...asked] },
-  'token refused': { cheap: true, level: 'info', fields: ['reason', 'suite', 'clientId', 'tokenId', ...askedAt] },
+  'token refused': { level: 'info', isDroppable: true, fields: ['reason', 'suite', 'clientId', 'tokenId', ...askedAt] },
   'token accepted': { level: 'debug', fields: ['suite', 'clientId', 'tokenId', ...asked] },
   'token revoked': { level: 'info', fields: ['clientId', 'tokenId', ...asked] },
   'many tokens issued': { level: 'warn', fields: ['clientId', 'hour'] },
@@ -38,7 +42,7 @@ export const LINES = complete({
   'nothing to revoke': { level: 'info', fields: ['clientId', ...asked] },
 
   'authentication refused': { level: 'warn', fields: ['reason', 'clientId', ...answer] },
-  'request refused': { cheap: true, level: 'info', fields: ['reason', 'field', 'clientId', 'suite', ...answer] },
+  'request refused': { level: 'info', isDroppable: true, fields: ['reason', 'field', 'clientId', 'suite', ...answer] },
   'request failed': { level: 'error', fields: ['reason', 'err', ...answer] },
 
   'application registered': { level: 'info', fields: ['clientId', 'name', 'suites', ...operator] },
@@ -65,10 +69,7 @@ export const LINES = complete({
   'operator refused': { level: 'warn', fields: ['reason', 'operator', 'keyId', 'requestId', 'remoteAddress'] },
   'backup made': { level: 'info', fields: ['file', 'withoutTokens', ...operator] },
   'database restored': { level: 'info', fields: ['file', 'replaced', 'revokeAllTokens', ...operator] },
-  'database copied': {
-    level: 'info',
-    fields: ['database', 'movedTo', 'applications', 'suites', 'tokens', ...operator],
-  },
+  'database copied': { level: 'info', fields: ['database', 'movedTo', ...copied, ...operator] },
   'database reopened': { level: 'info', fields: ['database', 'movedTo', ...operator] },
 
   ready: { level: 'info', fields: ['version', 'address', 'ops', 'admin', 'database', 'previous', 'workers'] },
@@ -103,36 +104,36 @@ export const LINES = complete({
   'shutdown cut short': { level: 'error', fields: ['err'] },
 })
 
-const CHEAP_ENDINGS = Object.entries(LINES)
-  .filter(([, { cheap }]) => cheap)
+const DROPPABLE_ENDINGS = Object.entries(LINES)
+  .filter(([, { isDroppable }]) => isDroppable)
   .map(([type]) => `"msg":"${type}"}\n`)
 
 /** Whether a line may be dropped before others. */
-export function isCheap(line: string): boolean {
-  return CHEAP_ENDINGS.some((ending) => line.endsWith(ending))
+export function isDroppable(line: string): boolean {
+  return DROPPABLE_ENDINGS.some((ending) => line.endsWith(ending))
 }
 
-/** The name of an event's field in the log: in snake_case, as on the wire. */
+/** The name of an event's field in the log: in snake_case. */
 export function nameInLog(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** The audit log: one line for each event that has one, its type as the message. A field that is undefined is left out. */
+/** Writes one line for each event in LINES, its type as the message. Undefined fields are left out. */
 export function createAuditLog(log: Logger): Observer {
-  const lines = new Map<string, { level: Lines[Type]['level']; fields: [string, string][] }>(
-    Object.entries(LINES).map(([type, { level, fields }]) => [
-      type,
-      { level, fields: fields.map((field) => [nameInLog(field), field]) },
-    ]),
+  const lines = new Map(
+    Object.entries(LINES).map(([type, { level, fields }]) => {
+      const names = fields.map((field): [string, string] => [nameInLog(field), field])
+      return [type, { level, names }]
+    }),
   )
   return (event) => {
     const known = lines.get(event.type)
     if (!known) return
-    const { level, fields } = known
+    const { level, names } = known
     const values = event as unknown as Record<string, unknown>
     const line: Record<string, unknown> = {}
-    for (let at = 0; at < fields.length; at++) {
-      const [name, field] = fields[at] as [string, string]
+    for (let at = 0; at < names.length; at++) {
+      const [name, field] = names[at] as [string, string]
       line[name] = values[field]
     }
     log[level](line, event.type)

@@ -1,49 +1,47 @@
 import { prefixOf } from '../domain/address.ts'
 import { type Budget, createBudgets } from '../domain/budgets.ts'
 import type { Event, Observer } from '../domain/events.ts'
-import { ownText } from '../domain/text.ts'
+import { detachText } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
+import type { EventOf } from './audit-log.ts'
 
-type Refusal = Extract<
-  Event,
-  { type: 'authentication refused' | 'request refused' | 'token refused' | 'operator refused' }
->
+type Refusal = EventOf<'authentication refused' | 'request refused' | 'token refused' | 'operator refused'>
+type Failure = EventOf<'request failed'>
 
-type Failure = Extract<Event, { type: 'request failed' }>
-
-/** Refusals of one type to one address prefix that are reported one by one. */
+/** How many refusals of one type to one address prefix are logged one by one. */
 const ONE_BY_ONE: Budget = { atOnce: 100, interval: 1000 }
 
-/** How long further events are counted until their number is reported. */
+/** How long events are counted before their number is reported. */
 const WINDOW_MS = 60_000
 
-/** How many prefixes are counted apart. */
+/** Refusals to further prefixes are counted together. */
 const MAX_PREFIXES = 1024
 const OTHERS = 'others'
 
-/** How many failures are told apart; further ones by their reason only. */
+/** Further kinds of failures are distinguished only by their reason. */
 const MAX_KINDS = 64
 
-interface Repeated {
-  reason: Failure['reason']
-  message: string
-  count: number
-  /** Whether it came in this window for the first time. */
-  isNew: boolean
-}
-
 /**
- * Passes on every event but those that could flood the log, of which it reports once in a window how many there were:
+ * Passes on every event except those that could flood the log; their number is reported once in a window:
  *
- * - Refusals to an address prefix that gets very many, and all throttled ones, if they are limited. Refused tokens of an
+ * - Refusals to an address prefix that gets very many, and all throttled requests, if `limitRefusals`. Refused tokens of an
  *   application are always passed on.
- * - Failures of requests that repeat: on a full disk each request fails, and the stack of each would fill what is left. The
- *   first one of a kind is passed on; a window without any ends that.
+ * - Repeated failures of requests: on a full disk every request fails, and their stacks would fill it further. The first
+ *   failure of a kind is passed on, and the first one after a window without any.
+ *
+ * `reportCounts` reports the numbers now, instead of at the end of the window.
  */
-export function createFloods(observe: Observer, { monotonic, limitRefusals = true, window = WINDOW_MS }: FloodOptions) {
+export function createFloods(
+  observe: Observer,
+  {
+    monotonic,
+    limitRefusals = true,
+    window = WINDOW_MS,
+  }: { monotonic: Clock; limitRefusals?: boolean; window?: number },
+) {
   const budgets = createBudgets(monotonic)
   const refusals = new Map<string, { count: number; throttled: number }>()
-  const failures = new Map<string, Repeated>()
+  const failures = new Map<string, { reason: Failure['reason']; message: string; count: number; isNew: boolean }>()
   let since = 0
   let timer: NodeJS.Timeout | undefined
 
@@ -56,8 +54,10 @@ export function createFloods(observe: Observer, { monotonic, limitRefusals = tru
     }
     if (refusals.size === 0) since = monotonic()
     const key = refusals.has(prefix) || refusals.size < MAX_PREFIXES ? prefix : OTHERS
-    const { count, throttled } = refusals.get(key) ?? { count: 0, throttled: 0 }
-    refusals.set(ownText(key), { count: count + 1, throttled: throttled + (isThrottled ? 1 : 0) })
+    const counts = refusals.get(key) ?? { count: 0, throttled: 0 }
+    counts.count++
+    if (isThrottled) counts.throttled++
+    refusals.set(detachText(key), counts)
     beginWindow()
   }
 
@@ -83,16 +83,15 @@ export function createFloods(observe: Observer, { monotonic, limitRefusals = tru
       if (failure.count === 0 && !failure.isNew) failures.delete(kind)
       failure.isNew = false
     }
-    sayAll()
+    reportCounts()
     if (failures.size > 0) beginWindow()
   }
 
-  /** Reports what was counted and not reported yet. */
-  function sayAll(): void {
+  function reportCounts(): void {
     clearTimeout(timer)
     timer = undefined
     const seconds = Math.round((monotonic() - since) / 1000)
-    for (const [prefix, numbers] of refusals) observe({ type: 'refusals not logged', prefix, ...numbers, seconds })
+    for (const [prefix, counts] of refusals) observe({ type: 'refusals not logged', prefix, ...counts, seconds })
     refusals.clear()
     for (const failure of failures.values()) {
       const { reason, message, count } = failure
@@ -107,15 +106,8 @@ export function createFloods(observe: Observer, { monotonic, limitRefusals = tru
       else if (limitRefusals && isRefusal(event)) addRefusal(event)
       else observe(event)
     },
-    sayAll,
+    reportCounts,
   }
-}
-
-interface FloodOptions {
-  monotonic: Clock
-  limitRefusals?: boolean
-  /** Milliseconds. */
-  window?: number
 }
 
 function isRefusal(event: Event): event is Refusal {

@@ -5,7 +5,7 @@ import { createLogStream, type Dropping } from './log-stream.ts'
 
 const STANDARD_OUTPUT = 1
 
-/** What a pipe takes in one piece, so that no other process's lines come in between (POSIX, PIPE_BUF). Bytes. */
+/** A pipe keeps writes of up to this many bytes in one piece, unmixed with those of other processes (POSIX). */
 const PIPE_BUF = 4096
 
 export interface LogOptions extends Dropping {
@@ -16,7 +16,7 @@ export interface LogOptions extends Dropping {
   destination?: number | string
 }
 
-/** The server's log: JSON lines on standard output, asynchronously; coloured lines for people on a terminal. */
+/** The server's log: JSON lines, written asynchronously; coloured lines on a terminal. */
 export async function createLog(
   level: LevelWithSilent,
   { isTTY, shared = false, destination = STANDARD_OUTPUT, ...dropping }: LogOptions,
@@ -28,16 +28,12 @@ export async function createLog(
   return pino(withNames(level), stream)
 }
 
-/** A log on a terminal: coloured lines for people, each written at once. */
+/** Coloured lines for a terminal, each written at once. */
 export async function createTerminalLog(level: LevelWithSilent, write: (text: string) => unknown): Promise<Logger> {
   const { prettyFactory } = await import('pino-pretty')
   const format = prettyFactory({ colorize: true, ignore: 'pid,hostname' })
-  return pino(withNames(level), { write: (line) => void write(format(showing(line))) })
-}
-
-/** What a line says, with texts that command no terminal. */
-function showing(line: string): object {
-  return JSON.parse(line, (_, value) => (typeof value === 'string' ? visible(value) : value))
+  const escaped = (_: string, value: unknown) => (typeof value === 'string' ? visible(value) : value)
+  return pino(withNames(level), { write: (line) => void write(format(JSON.parse(line, escaped))) })
 }
 
 /** JSON lines, each written at once. */
@@ -50,7 +46,7 @@ function withNames(level: LevelWithSilent): LoggerOptions {
   return { level, formatters: { level: (label) => ({ level: label }) } }
 }
 
-/** Resolves when all that was logged is written, or could not be. */
+/** Resolves when every line is written or dropped. */
 export function flushLog(log: Logger): Promise<void> {
   return new Promise((resolve) => log.flush(() => resolve()))
 }

@@ -2,64 +2,58 @@ import type { Event, Observer } from '../domain/events.ts'
 import { inSteps } from '../domain/in-steps.ts'
 import { MAX_REFUSALS, type RefusalCount } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
-import { ownText } from '../domain/text.ts'
+import { detachText } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 
-/** How many clients are told apart between two flushes. */
+/** How many registered clients are kept between two flushes. */
 const MAX_CLIENTS = 1000
 
-/** How many rows are written at a time. Those of many applications are in as many places: 3 ms for SQLite. */
+/** How many rows are written at a time. Rows of many applications are far apart in the database: 3 ms on SQLite. */
 const STEP = 50
 
-type Refused = Omit<RefusalCount, 'count' | 'firstAt' | 'lastAt'>
-
-/** A row as it counts on. */
-type Counting = { -readonly [Field in keyof RefusalCount]: RefusalCount[Field] }
-
-/** By what makes refusals one row. */
-type Rows = Map<string, Row>
-
-/** Where it is kept: the one that happened last comes last. */
-interface Row {
-  rows: Rows
-  key: string
-  refusal: Counting
-}
-
-interface Kept {
-  known: Map<string, { clientId: string; rows: Rows }>
-  unknown: Rows
-}
+/** By what the refusals of a row have in common. The latest refusal is in the last row. */
+type Rows = Map<string, RefusalCount>
 
 /**
- * Keeps the last refusals of each client until `flush` hands them to the store. In memory that does not grow:
- * where there is no room, what happened longest ago goes. Of client ids that are not registered, which anybody can make up,
- * there are as many as of a few applications.
+ * Keeps the last refusals of each client until `flush` hands them to the store. Memory is bounded: the oldest make room for new
+ * ones. Anybody can make up client ids that are not registered, so all of these together have as much room as a few
+ * applications.
  */
 export function createRefusals({ now }: { now: Clock }) {
-  let kept = nothing()
+  let ofClients = new Map<string, Rows>()
+  let unregistered: Rows = new Map()
 
   const observe: Observer = (event) => {
-    const refused = refusedBy(event)
-    if (!refused) return
-    const time = now()
-    add(kept, { ...refused, count: 1, firstAt: time, lastAt: time })
+    const refusal = refusalOf(event, now)
+    if (refusal) add(refusal)
   }
 
-  /** Hands what is kept to the store, in small steps. Throws StoreUnavailable; the next flush tries again. */
+  function add(refusal: RefusalCount): void {
+    const { clientId, isKnown } = refusal
+    const rows = isKnown ? (ofClients.get(clientId) ?? new Map()) : unregistered
+    if (isKnown) putLast(ofClients, clientId, rows, MAX_CLIENTS)
+    addTo(rows, refusal)
+  }
+
+  function takeAll(): RefusalCount[] {
+    const rows = [...ofClients.values(), unregistered].flatMap((rows) => [...rows.values()])
+    ofClients = new Map()
+    unregistered = new Map()
+    return rows
+  }
+
+  /** Hands the refusals to the store, in small steps. Throws StoreUnavailable; the next flush tries again. */
   async function flush(store: Pick<Store, 'recordRefusals'>): Promise<void> {
-    const taken = kept
-    kept = nothing()
-    const write = async (step: Row[]) => {
-      await store.recordRefusals(step.map(({ refusal }) => refusal))
-      for (const { rows, key } of step) rows.delete(key)
+    const rows = takeAll()
+    let written = 0
+    const write = async (step: RefusalCount[]) => {
+      await store.recordRefusals(step)
+      written += step.length
     }
     try {
-      await inSteps(rowsOf(taken), write, STEP)
+      await inSteps(rows, write, STEP)
     } catch (error) {
-      const since = kept
-      kept = taken
-      for (const { refusal } of rowsOf(since)) add(kept, refusal)
+      for (const refusal of [...rows.slice(written), ...takeAll()]) add(refusal)
       throw error
     }
   }
@@ -67,88 +61,44 @@ export function createRefusals({ now }: { now: Clock }) {
   return { observe, flush }
 }
 
-function nothing(): Kept {
-  return { known: new Map(), unknown: new Map() }
+function addTo(rows: Rows, refusal: RefusalCount): void {
+  const { reason, endpoint, suite, remoteAddress, clientId, isKnown, count, lastAt, requestId, traceId } = refusal
+  // Only a client id can contain NUL.
+  const key = `${reason}\0${endpoint}\0${suite ?? ''}\0${remoteAddress}\0${clientId}`
+  const row = rows.get(key)
+  const added = row ? { ...row, count: row.count + count, lastAt, requestId, traceId } : withOwnTexts(refusal)
+  putLast(rows, key, added, isKnown ? MAX_REFUSALS.known : MAX_REFUSALS.unknown)
 }
 
-function* rowsOf({ known, unknown }: Kept): Generator<Row> {
-  for (const { rows } of known.values()) yield* rows.values()
-  yield* unknown.values()
-}
-
-function add({ known, unknown }: Kept, refusal: RefusalCount): void {
-  if (refusal.isKnown) addTo(ofClient(known, refusal.clientId), refusal, MAX_REFUSALS.known)
-  else addTo(unknown, refusal, MAX_REFUSALS.unknown)
-}
-
-function ofClient(known: Kept['known'], clientId: string): Rows {
-  const client = known.get(clientId) ?? { clientId: ownText(clientId), rows: new Map() }
-  putLast(known, client.clientId, client, MAX_CLIENTS)
-  return client.rows
-}
-
-function addTo(rows: Rows, refusal: RefusalCount, limit: number): void {
-  const key = keyOf(refusal)
-  const known = rows.get(key)
-  if (known) count(known.refusal, refusal)
-  const row = known ?? { rows, key: ownText(key), refusal: own(refusal) }
-  putLast(rows, row.key, row, limit)
-}
-
-/** Nothing but a client id may have a NUL. */
-function keyOf({ reason, endpoint, suite = '', remoteAddress, clientId }: RefusalCount): string {
-  return `${reason}\0${endpoint}\0${suite}\0${remoteAddress}\0${clientId}`
-}
-
-/** Adds one that happened later. */
-function count(known: Counting, { count, lastAt, requestId, traceId }: RefusalCount): void {
-  known.count += count
-  known.lastAt = lastAt
-  known.requestId = requestId
-  known.traceId = traceId
-}
-
-function own(refusal: RefusalCount): Counting {
-  const { clientId, suite, remoteAddress } = refusal
-  return {
-    ...refusal,
-    clientId: ownText(clientId),
-    suite: suite && ownText(suite),
-    remoteAddress: ownText(remoteAddress),
+function withOwnTexts(refusal: RefusalCount): RefusalCount {
+  const { clientId, remoteAddress, suite } = refusal
+  const texts = {
+    clientId: detachText(clientId),
+    remoteAddress: detachText(remoteAddress),
+    suite: suite && detachText(suite),
   }
+  return { ...refusal, ...texts }
 }
 
-function refusedBy(event: Event): Refused | undefined {
-  switch (event.type) {
-    case 'authentication refused':
-      return refused(event, { isKnown: event.reason !== 'unknown client' })
-    case 'request refused':
-    case 'token refused':
-      return refused(event, { isKnown: true, suite: event.suite })
-    case 'quota refusal':
-      return refused({ ...event, reason: 'token quota exceeded' }, { isKnown: true })
-    default:
-      return undefined
-  }
-}
-
-type Asked = Pick<Refused, 'reason' | 'remoteAddress'> & {
-  [Field in 'clientId' | 'endpoint' | 'requestId' | 'traceId']?: string | undefined
-}
-
-/** Undefined where nobody knows whose it was. */
-function refused(
-  { clientId, reason, endpoint = 'other', remoteAddress, requestId, traceId }: Asked,
-  { isKnown, suite }: { isKnown: boolean; suite?: string | undefined },
-): Refused | undefined {
-  if (clientId === undefined) return undefined
-  return { clientId, isKnown, reason, endpoint, suite, remoteAddress, requestId, traceId }
+/** The refusal that an event reports. Undefined if it reports none, or its client id is not known. */
+function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
+  const isRefusal =
+    event.type === 'authentication refused' ||
+    event.type === 'request refused' ||
+    event.type === 'token refused' ||
+    event.type === 'quota refusal'
+  if (!isRefusal || event.clientId === undefined) return undefined
+  const { clientId, endpoint = 'other', remoteAddress, requestId, traceId } = event
+  const reason = event.type === 'quota refusal' ? 'token quota exceeded' : event.reason
+  const suite = 'suite' in event ? event.suite : undefined
+  const isKnown = reason !== 'unknown client'
+  const at = now()
+  const times = { count: 1, firstAt: at, lastAt: at }
+  return { clientId, isKnown, reason, endpoint, suite, remoteAddress, requestId, traceId, ...times }
 }
 
 function putLast<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {
   map.delete(key)
-  map.set(key, value)
-  if (map.size <= limit) return
-  const [oldest] = map.keys()
-  map.delete(oldest as string)
+  map.set(detachText(key), value)
+  if (map.size > limit) map.delete(map.keys().next().value as string)
 }

@@ -110,7 +110,7 @@ t.test(
       [...Array(6).fill(false), ...Array(2).fill('too many imported secrets to check')],
     )
     t.type((outcomes[7] as PromiseRejectedResult).reason, Refusal)
-    t.equal(await partner, true, 'who else asks waits for its turn')
+    t.equal(await partner, true, 'other parties only wait for their turn')
     t.equal(await verify([target], 'legacy-secret-0', 'a'), true, 'and then others are checked again')
   },
 )
@@ -130,7 +130,7 @@ t.test('Secrets: when each was last used is known, of applications and of suites
   clock.time += 500
   t.equal((await post({ ...credentials })).statusCode, 401, 'a use is what is accepted')
   await introspect('x')
-  t.strictSame(await uses(id), [START, undefined], 'it is told once a minute')
+  t.strictSame(await uses(id), [START, undefined], 'it is stored once a minute')
   await flushUsage()
   t.strictSame(await uses(id), [START, START + 500])
   t.strictSame([await uses('store'), await uses('product-information')], [[START + 1000], [undefined]])

@@ -50,14 +50,14 @@ t.test('Failures: a hundred from one prefix with whatever client ids, then one a
   }
 })
 
-t.test('Failures: who tries on and on with one client id does not use up the budget of the prefix', async (t) => {
+t.test('Failures: a client id that keeps failing does not use up the budget of the prefix', async (t) => {
   const { fail } = createWorld()
   await times(150, () => fail('a'))
   t.strictSame(await times(90, (n) => fail(`client ${n}`)), Array(90).fill('made'))
   t.equal(await fail('b'), 1)
 })
 
-t.test('Failures: what succeeds, and what is no failure of the client, costs nothing', async (t) => {
+t.test('Failures: successes and failures of the server cost nothing', async (t) => {
   const { attempt, fail } = createWorld()
   for (const outcome of [undefined, new RequestRefused('too many imported secrets to check'), new Error('bug')]) {
     t.strictSame(await times(120, () => attempt('a', '192.0.2.1', outcome)), Array(120).fill('made'))

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createFairQueue } from '../../src/issuer/imported-secrets.ts'
 
-/** A queue whose tasks end when they are told to, and what happened in it. */
+/** A queue whose tasks end when the test ends them. */
 function createWorld(limits = { concurrency: 2, perParty: 4, total: 6 }) {
   const { run, load } = createFairQueue(limits)
   const underWay: { name: string; end: (failure?: Error) => void }[] = []
@@ -38,7 +38,7 @@ t.test('Fair queue: parties take turns, and each is served in its own order', as
   t.equal(most(), 2)
 })
 
-t.test('Fair queue: so many wait of one party, so many in all, and no more', async (t) => {
+t.test('Fair queue: the number that waits is limited, for each party and in all', async (t) => {
   const { add, endFirst, load } = createWorld()
   const outcomes = (party: string, count: number) => Array.from({ length: count }, () => add(party))
   t.strictSame(outcomes('a', 8), [...Array(6).fill(true), false, false])

@@ -41,7 +41,7 @@ async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
   return { start, told, stored, store, other, application }
 }
 
-t.test('RFC 6749 §5.1: expires_in is what is left when the token is on disk, never more than it has', async (t) => {
+t.test('RFC 6749 §5.1: expires_in is the lifetime that is left when the token is on disk', async (t) => {
   const { store, application } = await createProcesses(t)
   let time = START
   const issueIn = (milliseconds: number) =>
@@ -67,7 +67,7 @@ t.test('Usage: what several processes count is added up', async (t) => {
   t.equal(await lastTokenAt(store, application.key), START + 7)
 })
 
-t.test("Usage: a token that the store refused is not its client's last one", async (t) => {
+t.test('Usage: a token that the store refused does not count as the last one', async (t) => {
   const { issuer, token, administration, credentials, clock, other } = await createWorldWithFile(t)
   await token()
   other.exec("CREATE TRIGGER fails BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'full'); END")
@@ -77,7 +77,7 @@ t.test("Usage: a token that the store refused is not its client's last one", asy
   t.match(await administration.show(credentials.client_id), { lastTokenAt: START })
 })
 
-t.test('Usage: when the last token was stored is known, also where its count was handed over before', async (t) => {
+t.test('Usage: the time of the last token is stored, even if its count was stored before', async (t) => {
   const { start, stored, store, application } = await createProcesses(t)
   const { counts, flush } = await start()
   const [counter, same] = await Promise.all([counts.open(application, START), counts.open(application, START)])
@@ -106,7 +106,7 @@ t.test('Quota: processes exceed it together by no more than they issue between t
   for (const process of [one, other, await start()]) t.equal(await process.issue(1), 0, 'nor one that begins now')
 })
 
-t.test('Usage: who gets many tokens in an hour is told once, whichever process notices', async (t) => {
+t.test('Usage: many tokens in an hour are reported once among all processes', async (t) => {
   const { start, told, application } = await createProcesses(t)
   const [one, other] = [await start(), await start()]
   await one.issue(200)
@@ -125,7 +125,7 @@ t.test('Usage: who gets many tokens in an hour is told once, whichever process n
   t.strictSame(told.slice(1), [{ ...about, hour: '2027-01-15T09:00:00.000Z' }])
 })
 
-t.test('Usage: what could not be stored is stored later, but for hours that are long over', async (t) => {
+t.test('Usage: counts that could not be stored are stored later, except for hours long past', async (t) => {
   const { start, stored, other } = await createProcesses(t)
   const one = await start()
   other.exec('BEGIN IMMEDIATE')

@@ -60,8 +60,8 @@ t.test('Metrics: a server without OPS_ADDRESS has no timer that wakes it often',
 })
 
 t.test('Metrics: counters of a leader never fall, whatever becomes of its workers', async (t) => {
-  const patience = { interval: 500, questions: 12 }
-  const { server, credentials, workers } = await startLeader(t, { patience, env: OPS })
+  const timeouts = { pingInterval: 500, unansweredPings: 12 }
+  const { server, credentials, workers } = await startLeader(t, { timeouts, env: OPS })
   const ops = opsOf(server)
   const [first, second] = await workers()
 

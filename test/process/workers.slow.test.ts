@@ -36,7 +36,9 @@ t.test('Leader: SIGTERM during the start ends it, and in order', async (t) => {
 })
 
 t.test('Leader: a silent worker is replaced, and the connection it was given goes to another', LINUX, async (t) => {
-  const { server, credentials, workers } = await startLeader(t, { patience: { interval: 500, questions: 12 } })
+  const { server, credentials, workers } = await startLeader(t, {
+    timeouts: { pingInterval: 500, unansweredPings: 12 },
+  })
   const [first] = await workers()
   process.kill(first, 'SIGSTOP')
   const answers = await Promise.all(Array.from({ length: 8 }, () => server.issue(credentials)))
@@ -132,7 +134,7 @@ t.test('Leader: a worker that is lost is replaced if the successor that starts d
 })
 
 t.test('Rolling restart: one that fails says why, the old workers go on, and the next signal works', async (t) => {
-  const { server, credentials, rewrite } = await startLeader(t, { patience: { start: 15_000 } })
+  const { server, credentials, rewrite } = await startLeader(t, { timeouts: { start: 15_000 } })
   const failures = () => server.logged('rolling restart failed')
   for (const [program, reason] of [
     ['const wrong syntax', /^A worker did not start: [\s\S]*SyntaxError/],
@@ -252,7 +254,7 @@ for (const [what, closing, end] of [
   ['a hung file delays the end only', 'leaves a hung file', { status: null, signal: 'SIGKILL' }],
 ] as const) {
   t.test(`Shutdown: ${what}`, LINUX, async (t) => {
-    const { server, workers } = await startLeader(t, { closing, patience: { close: closing ? 3000 : 6000 } })
+    const { server, workers } = await startLeader(t, { closing, timeouts: { close: closing ? 3000 : 6000 } })
     const pids = await workers()
     if (!closing) process.kill(pids[0], 'SIGSTOP')
     t.strictSame(await server.stop(), end)
@@ -265,7 +267,7 @@ for (const [what, closing, end] of [
 t.test('Shutdown: the port for operators is closed beside the store, not after it', LINUX, async (t) => {
   const { server } = await startLeader(t, {
     closing: 'hangs',
-    patience: { close: 30_000 },
+    timeouts: { close: 30_000 },
     env: { OPS_ADDRESS: '127.0.0.1:0' },
   })
   const live = () => fetch(`${server.logged('ready')[0].ops}/health/live`).catch(() => undefined)

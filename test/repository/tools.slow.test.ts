@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { globSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createCounters } from '../../src/telemetry/metrics/counters.ts'
 import { createExposition } from '../../src/telemetry/metrics/exposition.ts'
-import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
 import { needs } from '../support/needs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { ROOT, read } from './files.ts'
@@ -70,7 +70,7 @@ t.test('Prometheus: every alert fires when it should, and not before', PROMTOOL,
 })
 
 t.test("Exposition: Prometheus's own tool finds nothing to say against our names", PROMTOOL, async (t) => {
-  const { said } = promtool(['check', 'metrics'], await createExposition(createNumbers(), async () => ({})).text())
+  const { said } = promtool(['check', 'metrics'], await createExposition(createCounters(), async () => ({})).text())
   const ours = said.split('\n').filter((line) => line !== '' && !line.startsWith('nodejs_'))
   t.strictSame(ours, [])
 })

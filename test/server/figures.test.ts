@@ -4,11 +4,11 @@ import t, { type Test } from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import type { Nodes } from '../../src/domain/store.ts'
 import { countLiveTokens, createServerFigures, shareFigure } from '../../src/server/figures.ts'
-import { startSampling } from '../../src/server/reporting.ts'
+import { startReporting } from '../../src/server/reporting.ts'
 import { startStatistics } from '../../src/server/statistics.ts'
 import { createEventCounter } from '../../src/telemetry/metrics/count-events.ts'
+import { createCounters } from '../../src/telemetry/metrics/counters.ts'
 import type { Sample } from '../../src/telemetry/metrics/fleet.ts'
-import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
 import { VERSION } from '../../src/version.ts'
 import { on } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
@@ -17,8 +17,8 @@ import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 
-/** A figure that is good for 100 ms, and whose questions are answered when a test says so. */
-function createFigure(patience: number) {
+/** A figure that is used for 100 ms, with reads that the test resolves. */
+function createFigure(timeout: number) {
   const clock = { time: 0 }
   const questions: PromiseWithResolvers<number>[] = []
   const ask = shareFigure(
@@ -27,14 +27,14 @@ function createFigure(patience: number) {
       questions.push(question)
       return question.promise
     },
-    { maxAge: 100, patience, monotonic: () => clock.time },
+    { maxAge: 100, timeout, monotonic: () => clock.time },
   )
   return { ask, clock, questions }
 }
 
 const fresh = (figure: number) => ({ figure, isFresh: true })
 
-t.test('Shared figure: all who ask share a question, and its answer for as long as it is good', async (t) => {
+t.test('Shared figure: all callers share a read, and its result until it is too old', async (t) => {
   const { ask, clock, questions } = createFigure(60_000)
   const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
   const before = timers()
@@ -43,9 +43,9 @@ t.test('Shared figure: all who ask share a question, and its answer for as long 
   clock.time = 50
   questions[0]?.resolve(7)
   t.strictSame(await both, [fresh(7), fresh(7)])
-  t.equal(timers(), before, 'who has an answer waits for nothing more')
+  t.equal(timers(), before, 'no timer is left')
   clock.time = 149
-  t.strictSame(await ask(), fresh(7), 'it is good from when it came')
+  t.strictSame(await ask(), fresh(7), 'its age counts from its arrival')
   t.equal(questions.length, 1)
   clock.time = 150
   const next = ask()
@@ -53,7 +53,7 @@ t.test('Shared figure: all who ask share a question, and its answer for as long 
   t.strictSame(await next, fresh(8))
 })
 
-t.test('Shared figure: a question that hangs is not waited for, and is not asked again meanwhile', async (t) => {
+t.test('Shared figure: a read that hangs is not waited for, and not repeated meanwhile', async (t) => {
   const { ask, clock, questions } = createFigure(10)
   for (clock.time of [0, 1000]) t.strictSame(await ask(), { figure: undefined, isFresh: false })
   t.equal(questions.length, 1)
@@ -63,7 +63,7 @@ t.test('Shared figure: a question that hangs is not waited for, and is not asked
   t.equal(questions.length, 1)
 })
 
-t.test('Shared figure: one that cannot be had is what it was, and not fresh', async (t) => {
+t.test('Shared figure: after a failed read it keeps its value, and is not fresh', async (t) => {
   const { ask, clock, questions } = createFigure(60_000)
   const first = ask()
   questions[0]?.resolve(7)
@@ -74,7 +74,7 @@ t.test('Shared figure: one that cannot be had is what it was, and not fresh', as
   t.strictSame(await second, { figure: 7, isFresh: false })
   const third = ask()
   questions[2]?.resolve(8)
-  t.strictSame(await third, fresh(8), 'it is asked for again at once')
+  t.strictSame(await third, fresh(8), 'it is read again at once')
 })
 
 t.test('Live tokens: a token lives for an hour', async (t) => {
@@ -112,12 +112,12 @@ function startFigures(
   { clock }: World,
   options: Parameters<typeof startStatistics>[1] = { storeKind: 'sqlite', name: 'web-1:80' },
 ) {
-  const numbers = createNumbers()
+  const counters = createCounters()
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
-  const { ofStore, ...figures } = createServerFigures(numbers, { expected: 2, serving: () => 1 }, clocks)
+  const { ofStore, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
   const { read, thisNode, stop } = startStatistics({ ...figures, ofStore }, options)
   t.teardown(stop)
-  const count = createEventCounter(numbers)
+  const count = createEventCounter(counters)
   return {
     ...ofStore,
     fleet: figures.fleet,
@@ -132,7 +132,7 @@ async function createFigures(t: Test) {
   const world = await createWorldWithFile(t)
   const { clock, store } = world
   const { measure, ...figures } = startFigures(t, world)
-  /** The numbers as they are now, and not some seconds ago. */
+  /** The counters as they are now, and not some seconds ago. */
   function measureNow() {
     clock.monotonic += 15_000
     return measure()
@@ -156,7 +156,7 @@ const NOTHING = {
   clock_offset_seconds: [[[], 0]],
 }
 
-t.test('Store figures: they are those of the store, and all there before it is open', async (t) => {
+t.test('Store figures: they describe the store, and all exist before it is open', async (t) => {
   const { measure, measureNow, open, isUp, store, clock, token, credentials, endSecret } = await createFigures(t)
   t.strictSame(await measure(), NOTHING)
   t.equal(await isUp(), false)
@@ -164,7 +164,7 @@ t.test('Store figures: they are those of the store, and all there before it is o
   t.equal(await isUp(), true)
   const { database, log } = await store.size()
   const sizes = { store_up: [[[], 1]], database_bytes: [[[], database]], wal_bytes: [[[], log]] }
-  t.strictSame(await measure(), { ...NOTHING, ...sizes }, 'what was not known before is asked for at once')
+  t.strictSame(await measure(), { ...NOTHING, ...sizes }, 'what was unknown is read at once')
   await token()
   clock.time += HOUR + 7000
   t.strictSame((await measureNow()).oldest_expired_token_seconds, [[[], 7]])
@@ -175,7 +175,7 @@ t.test('Store figures: they are those of the store, and all there before it is o
   ])
 })
 
-t.test('Store figures: the store is asked for what costs a query at most every 15 seconds', async (t) => {
+t.test('Store figures: queries run at most every 15 seconds', async (t) => {
   const { measure, open, store, clock } = await createFigures(t)
   let times = 0
   const lastBackupAt = async () => {
@@ -192,7 +192,7 @@ t.test('Store figures: the store is asked for what costs a query at most every 1
   t.equal(times, 2)
 })
 
-t.test('Store figures: of a store that hangs or refuses they are what they were, but that it is not up', async (t) => {
+t.test('Store figures: if the store hangs or fails they keep their values, but it is not up', async (t) => {
   const { measureNow, open, store, isUp } = await createFigures(t)
   let trouble = async () => {}
   open({
@@ -335,9 +335,13 @@ t.test('Sampler: each sample has the CPU time and the delay since the one before
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const samples: Sample[] = []
-  const { stop } = startSampling(
+  const { stop } = startReporting(
+    createCounters(),
     () => LOAD,
-    (sample) => samples.push(sample),
+    ({ sample }, onSent) => {
+      samples.push(sample)
+      onSent?.()
+    },
   )
   mock.timers.tick(999)
   t.equal(samples.length, 0)
@@ -345,10 +349,10 @@ t.test('Sampler: each sample has the CPU time and the delay since the one before
   const end = performance.now() + 300
   while (performance.now() < end);
   mock.timers.tick(1000)
-  const [first, late] = samples as [Sample, Sample]
-  const last = stop()
+  await stop()
   mock.timers.tick(60_000)
-  t.equal(samples.length, 2)
+  t.equal(samples.length, 3)
+  const [first, late, last] = samples as [Sample, Sample, Sample]
 
   t.match(late, LOAD)
   t.ok(late.lagSeconds >= 0.2, String(late.lagSeconds))

@@ -12,7 +12,7 @@ import { listenAndServe } from '../../src/server/listen.ts'
 import { startOps } from '../../src/server/ops.ts'
 import { startPresence } from '../../src/server/statistics.ts'
 import { openStore } from '../../src/store/open.ts'
-import { createNumbers } from '../../src/telemetry/metrics/numbers.ts'
+import { createCounters } from '../../src/telemetry/metrics/counters.ts'
 import { VERSION } from '../../src/version.ts'
 import { locationOf } from '../support/postgres/location.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
@@ -23,7 +23,7 @@ import { createWorld, createWorldWithFile } from '../support/world.ts'
 
 const { createDatabase } = await startDatabases()
 
-t.test('Listening: what was used and refused and could not be stored at the end is told', async (t) => {
+t.test('Listening: usage and refusals that cannot be stored at the end are reported', async (t) => {
   const { store, credentials, other } = await createWorldWithFile(t)
   for (const table of ['refusals', 'token_counts']) {
     other.exec(`CREATE TRIGGER ${table}_fails BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'full'); END`)
@@ -56,16 +56,16 @@ t.test('Listening: what was used and refused and could not be stored at the end 
 /** A port for operators at an address that the system chooses, and what it knows of the server. */
 async function startOpsHere(t: Test) {
   const serving = { count: 0 }
-  const numbers = createNumbers()
-  const figures = createServerFigures(numbers, { expected: 2, serving: () => serving.count })
+  const counters = createCounters()
+  const figures = createServerFigures(counters, { expected: 2, serving: () => serving.count })
   const ops = await startOps(readConfig({ OPS_ADDRESS: '127.0.0.1:0' }), { figures, observe: () => {} })
   const { address, close } = ops as Listener
   t.teardown(close)
   const scrape = async () => parseMetrics(await (await fetch(`${address}/metrics`)).text())
-  return { address, serving, numbers, scrape, watch: figures.ofStore.open, join: figures.fleet.join }
+  return { address, serving, counters, scrape, watch: figures.ofStore.open, join: figures.fleet.join }
 }
 
-t.test('Ops: it is live at once, and ready when requests are served and the store can be used', async (t) => {
+t.test('Ops: it is live at once, and ready when workers serve and the store can be used', async (t) => {
   const { store } = await createWorld(t)
   const { address, serving, watch } = await startOpsHere(t)
   const health = async (path: string) => {
@@ -81,7 +81,7 @@ t.test('Ops: it is live at once, and ready when requests are served and the stor
   t.strictSame(await health('ready'), unavailable)
 })
 
-t.test('Ops: metrics have the store, the server, and each process that answers requests', async (t) => {
+t.test('Ops: metrics describe the store, the server, and each process that answers requests', async (t) => {
   const { store } = await createWorld(t)
   const { address, watch, join, serving, scrape } = await startOpsHere(t)
   watch(store)
@@ -121,7 +121,7 @@ t.test('Ops: metrics have the store, the server, and each process that answers r
   t.equal((await fetch(`${address}/docs`)).status, 200, 'beside the reference of the endpoints')
 })
 
-const figures = createServerFigures(createNumbers(), { expected: 1, serving: () => 1 })
+const figures = createServerFigures(createCounters(), { expected: 1, serving: () => 1 })
 
 t.test('Ops and admin: if they are off, or nothing is counted, nothing listens', async (t) => {
   const { store } = await createWorld(t)

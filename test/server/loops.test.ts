@@ -19,20 +19,20 @@ async function createFileWorld(t: Test) {
   return { ...world, tokens, issue }
 }
 
-t.test('Flushes: a loop flushes again and again, also after a flush failed, which is reported', async (t) => {
+t.test('Flushes: a loop repeats its flush; a failed one is reported', async (t) => {
   const errors: unknown[] = []
   let flushes = 0
   const flush = async () => {
     if (++flushes < 3) throw new Error('full')
   }
-  const loop = startFlushLoop(flush, { interval: 1, onError: (error) => errors.push(error) })
+  const loop = startFlushLoop(flush, 1, (error) => errors.push(error))
   t.teardown(loop.stop)
   await until(() => flushes > 4)
   t.match(errors, [{ message: 'full' }, { message: 'full' }])
   t.equal(errors.length, 2)
 })
 
-t.test('Flushes: what is counted while a loop is stopped amid one is flushed too', async (t) => {
+t.test('Flushes: a loop that is stopped during a flush flushes once more', async (t) => {
   const amid = Promise.withResolvers<void>()
   const stopped = Promise.withResolvers<void>()
   let counted = 1
@@ -45,7 +45,7 @@ t.test('Flushes: what is counted while a loop is stopped amid one is flushed too
     amid.resolve()
     await stopped.promise
   }
-  const loop = startFlushLoop(flush, { interval: 1, onError: (error) => t.fail(String(error)) })
+  const loop = startFlushLoop(flush, 1, (error) => t.fail(String(error)))
   await amid.promise
   const stop = loop.stop()
   stopped.resolve()
@@ -53,13 +53,13 @@ t.test('Flushes: what is counted while a loop is stopped amid one is flushed too
   t.equal(flushed, 2)
 })
 
-t.test('Flushes: a loop that is stopped flushes what is left, and tells where it could not', async (t) => {
+t.test('Flushes: a loop that is stopped flushes what is left, and reports if it could not', async (t) => {
   const errors: unknown[] = []
-  const options = { interval: 1_000_000_000, onError: (error: unknown) => errors.push(error) }
+  const options = [1_000_000_000, (error: unknown) => errors.push(error)] as const
   let flushed = 0
-  await startFlushLoop(async () => void flushed++, options).stop()
+  await startFlushLoop(async () => void flushed++, ...options).stop()
   t.strictSame([flushed, errors], [1, []])
-  await startFlushLoop(() => Promise.reject(new Error('full')), options).stop()
+  await startFlushLoop(() => Promise.reject(new Error('full')), ...options).stop()
   t.match(errors, [{ message: 'full' }])
 })
 
@@ -91,7 +91,7 @@ async function startLoop(t: Test, start = START, clockOffset = (): number | unde
   return { pass, told: () => logged(events), tokens, issue, store }
 }
 
-t.test('Purge: a clock that is ahead for a while costs no token', async (t) => {
+t.test('Purge: a clock that is ahead for a while deletes no token', async (t) => {
   const { pass, told, tokens, issue } = await startLoop(t)
   await issue(START)
   await pass(0)
@@ -105,7 +105,7 @@ t.test('Purge: a clock that is ahead for a while costs no token', async (t) => {
   )
 })
 
-t.test('Purge: where the time of the database is not known yet, or is another one, nothing is deleted', async (t) => {
+t.test('Purge: while the clock of the database is unknown or differs, nothing is deleted', async (t) => {
   let offset: number | undefined
   const { pass, tokens, issue } = await startLoop(t, START, () => offset)
   await issue(START - 2 * HOUR)
@@ -183,7 +183,7 @@ t.test('Purge: in the background, step by step, until the table is empty; a fail
   )
 })
 
-/** Calls what a watch returns once a second. Resolves to the events of so many seconds, and to what it returned. */
+/** Calls a watch once a second. Resolves to its events and results of so many seconds. */
 function startWatch<Seen>(watch: (monotonic: () => number, observe: (event: Event) => void) => () => Seen) {
   let time = 0
   const events: Event[] = []
@@ -202,7 +202,7 @@ function startWatch<Seen>(watch: (monotonic: () => number, observe: (event: Even
   }
 }
 
-t.test('Backlog: it is said once a minute while it lasts, and once when it is over', async (t) => {
+t.test('Backlog: it is reported once a minute while it lasts, and once when it is over', async (t) => {
   let answer: Backlog | Error | undefined
   let looks = 0
   async function backlog() {
@@ -211,27 +211,27 @@ t.test('Backlog: it is said once a minute while it lasts, and once when it is ov
     return answer
   }
   const lookFor = startWatch((monotonic, observe) => watchBacklog({ store: { backlog } as Store, monotonic, observe }))
-  const isSaid = async (seconds: number, events: Event[], why = '') =>
+  const expectEvents = async (seconds: number, events: Event[], why = '') =>
     t.strictSame((await lookFor(seconds)).events, events, why)
-  await isSaid(60, [])
+  await expectEvents(60, [])
   t.equal(looks, 6, 'every ten seconds, however often it is called')
   answer = { bytes: 2 ** 26, cause: 'a reader' }
   const line = { type: 'store backlog', ...answer } as const
-  await isSaid(10, [line])
-  await isSaid(50, [])
-  await isSaid(60, [line])
+  await expectEvents(10, [line])
+  await expectEvents(50, [])
+  await expectEvents(60, [line])
   answer = new StoreUnavailable('gone')
-  await isSaid(60, [], 'who needs the store says that it is gone')
+  await expectEvents(60, [], 'requests report that the store is gone')
   answer = undefined
-  await isSaid(60, [{ type: 'store backlog cleared' }])
+  await expectEvents(60, [{ type: 'store backlog cleared' }])
 })
 
-t.test('Clock: more than a second from the database is said once a minute, and when it is over', async (t) => {
+t.test('Clock: a difference of more than a second is reported once a minute, and when it is over', async (t) => {
   let offset: number | undefined
   const lookFor = startWatch((monotonic, observe) =>
     watchClockOffset({ store: { clockOffset: () => offset }, monotonic, observe }),
   )
-  t.strictSame(await lookFor(60), { events: [], seen: [false] }, 'nobody knows')
+  t.strictSame(await lookFor(60), { events: [], seen: [false] }, 'it is unknown')
   for (offset of [0, 1000, -1000]) t.strictSame(await lookFor(60), { events: [], seen: [true] })
   offset = 3400
   for (let minute = 0; minute < 2; minute++) {

@@ -6,15 +6,15 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { oneAtATime } from '../../src/server/leader.ts'
-import { onLeaderMessage, onWorkerMessage, tellLeader, tellWorker } from '../../src/server/messages.ts'
-import { endProcess, untilFilesRest } from '../../src/server/signals.ts'
+import { onMessage, sendToLeader, sendToWorker, type ToLeader, type ToWorker } from '../../src/server/messages.ts'
+import { endProcess, waitForFileOperations } from '../../src/server/signals.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 
-t.test('Messages: each goes to the handler of its type, and what is not known is ignored', async (t) => {
+t.test('Messages: each goes to the handler of its type; unknown ones are ignored', async (t) => {
   const received: unknown[] = []
   const worker = new EventEmitter() as Worker
-  onWorkerMessage(worker, {
+  onMessage<ToLeader>(worker, {
     listening: ({ address }) => received.push(address),
     retired: () => received.push('retired'),
   })
@@ -27,7 +27,7 @@ t.test('Messages: each goes to the handler of its type, and what is not known is
 t.test('Messages: a worker is retired and closed by messages of these types only', async (t) => {
   const received: string[] = []
   const before = process.listeners('message')
-  onLeaderMessage({ close: () => received.push('close'), retire: () => received.push('retire') })
+  onMessage<ToWorker>(process, { close: () => received.push('close'), retire: () => received.push('retire') })
   const added = process.listeners('message').filter((listener) => !before.includes(listener))
   for (const message of ['retire', { type: 'scrape' }, { type: 'retire' }, { type: 'close' }]) {
     process.emit('message', message, undefined)
@@ -36,18 +36,18 @@ t.test('Messages: a worker is retired and closed by messages of these types only
   t.strictSame(received, ['retire', 'close'])
 })
 
-t.test('Messages: a worker that is gone is told nothing, and who tells a leader does not wait for it', async (t) => {
+t.test('Messages: nothing is sent to a worker that is gone, and sending to a leader does not block', async (t) => {
   const sent: unknown[] = []
   for (const isConnected of [false, true]) {
     const worker = { isConnected: () => isConnected, send: (message: unknown) => sent.push([isConnected, message]) }
-    tellWorker(worker as unknown as Worker, { type: 'close' })
+    sendToWorker(worker as unknown as Worker, { type: 'close' })
   }
   t.strictSame(sent, [[true, { type: 'close' }]])
-  await new Promise<void>((resolve) => tellLeader({ type: 'pong' }, resolve))
-  t.doesNotThrow(() => tellLeader({ type: 'pong' }))
+  await new Promise<void>((resolve) => sendToLeader({ type: 'pong' }, resolve))
+  t.doesNotThrow(() => sendToLeader({ type: 'pong' }))
 })
 
-t.test('Restarts: never two at a time; all who ask before or during one get one more', async (t) => {
+t.test('Restarts: one at a time; all requests before or during one cause one more', async (t) => {
   const ready = Promise.withResolvers<void>()
   const jobs: PromiseWithResolvers<void>[] = []
   const ask = oneAtATime(ready.promise, () => {
@@ -70,7 +70,7 @@ t.test('Restarts: never two at a time; all who ask before or during one get one 
   }
 })
 
-t.test('Restarts: where the start fails there is none', async (t) => {
+t.test('Restarts: if the start fails there is none', async (t) => {
   const ask = oneAtATime(Promise.reject(new Error('no')), () => t.fail() as never)
   ask()
   await turn()
@@ -79,7 +79,7 @@ t.test('Restarts: where the start fails there is none', async (t) => {
 
 const SIGNALS = new URL('../../src/server/signals.ts', import.meta.url).href
 
-/** Says that it is busy, and goes on when the test says so. */
+/** Prints that it is busy, and waits for the test. */
 const WAIT = `{ console.log('busy'); await once(process.stdin, 'data') }`
 const CUT_SHORT = 'shutdown cut short The end was asked for a second time.\n'
 
@@ -122,14 +122,14 @@ for (const [rule, { repeat, closing, flushing, second, said, status }] of [
 
 const skip = process.platform !== 'linux' && 'needs named pipes'
 
-t.test('End: a process exits, or is killed where an exit would wait for a file that hangs', { skip }, async (t) => {
+t.test('End: a process exits, or is killed if an exit would wait for a file that hangs', { skip }, async (t) => {
   const ends: unknown[] = []
   const self = {
     pid: 7,
     exit: ((status) => ends.push(status)) as typeof process.exit,
     kill: (pid: number, signal?: string | number) => Boolean(ends.push([pid, signal])) as true,
   }
-  await untilFilesRest()
+  await waitForFileOperations()
   endProcess(3, self)
 
   const pipe = join(temporaryFolder(t), 'pipe')
@@ -139,5 +139,5 @@ t.test('End: a process exits, or is killed where an exit would wait for a file t
   endProcess(0, self)
   t.strictSame(ends, [3, [7, 'SIGKILL']])
   close(openSync(pipe, 'w'))
-  await untilFilesRest()
+  await waitForFileOperations()
 })

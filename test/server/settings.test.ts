@@ -72,7 +72,7 @@ t.test('Opening: the store that was copied to the end is asked for tokens, too; 
     DATABASE_URL: { kind: 'sqlite', file: ':memory:' },
     PREVIOUS_DATABASE_URL: { kind: 'sqlite', file },
   } as const
-  const open = () => openStores(locations, LOCK, () => t.fail('nothing is to be said'))
+  const open = () => openStores(locations, LOCK, () => t.fail('no event is expected'))
   const isRefused = (message: RegExp, name = 'OperatorError') => t.rejects(open(), { name, message })
   await isRefused(/^PREVIOUS_DATABASE_URL: there is no database at .*old\.db\.$/)
   writeFileSync(file, 'no database'.repeat(100))
@@ -117,13 +117,13 @@ t.test('Telemetry: very many refusals of one address are counted, unless FAILURE
   }
 })
 
-t.test('Telemetry: lines for which there is no room are counted, where anything is', async (t) => {
+t.test('Telemetry: dropped lines of the log are counted if events are counted', async (t) => {
   const full = { isTTY: false, destination: '/dev/full' }
   for (const counts of [true, false]) {
-    const { observe, flush, numbers } = await createTelemetry('info', { ...full, counts })
+    const { observe, flush, counters } = await createTelemetry('info', { ...full, counts })
     for (let n = 0; n < 2; n++) observe(REFUSAL)
     await flush()
-    const [dropped] = numbers?.seriesOf('log_lines_dropped_total') ?? []
-    t.equal(dropped && numbers?.valueAt(dropped.at), counts ? 2 : undefined)
+    const [dropped] = counters?.seriesOf('log_lines_dropped_total') ?? []
+    t.equal(dropped && counters?.valueAt(dropped.at), counts ? 2 : undefined)
   }
 })

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Patience } from '../../src/server/leader.ts'
+import type { LeaderTimeouts } from '../../src/server/leader.ts'
 import { freePort } from './free-port.ts'
 import { register, startServer } from './spawn.ts'
 import { temporaryDatabase } from './temporary-database.ts'
@@ -12,7 +12,7 @@ const FIXTURE = join(import.meta.dirname, 'leader/main.ts')
 const PROGRAM = join(import.meta.dirname, '../../src/commands/program.ts')
 const PROCESS = join(import.meta.dirname, '../../src/commands/shared/process.ts')
 
-const PATIENCE: Patience = { start: 30_000, interval: 5000, questions: 6, respawn: 10, close: 10_000 }
+const TIMEOUTS: LeaderTimeouts = { start: 30_000, pingInterval: 5000, unansweredPings: 6, respawn: 10, close: 10_000 }
 
 /** What the workers of `spawnLeader` run. */
 export const SERVE = `
@@ -23,7 +23,7 @@ await runProcess(() => main(['serve'], process))
 
 interface LeaderOptions {
   program?: string
-  patience?: Partial<Patience>
+  timeouts?: Partial<LeaderTimeouts>
   closing?: 'hangs' | 'leaves a hung file' | ''
   env?: NodeJS.ProcessEnv
 }
@@ -31,7 +31,7 @@ interface LeaderOptions {
 /** Starts a leader of two workers that run a program, which `rewrite` changes. */
 export async function spawnLeader(
   t: Test,
-  { program = SERVE, patience = {}, closing = '', env: settings = {} }: LeaderOptions = {},
+  { program = SERVE, timeouts = {}, closing = '', env: settings = {} }: LeaderOptions = {},
 ) {
   const { folder, env } = temporaryDatabase(t)
   const file = join(folder, 'program.ts')
@@ -40,7 +40,7 @@ export async function spawnLeader(
   const rewrite = (text: string) => writeFileSync(file, text)
   rewrite(program)
   const credentials = await register(env)
-  const args = [FIXTURE, file, JSON.stringify({ ...PATIENCE, ...patience }), closing, pipe]
+  const args = [FIXTURE, file, JSON.stringify({ ...TIMEOUTS, ...timeouts }), closing, pipe]
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env, ...settings, WORKERS: '2', PORT: String(await freePort()) },
     stdio: 'pipe',

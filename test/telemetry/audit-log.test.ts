@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
-import { createAuditLog, isCheap, LINES } from '../../src/telemetry/audit-log.ts'
+import { createAuditLog, isDroppable, LINES } from '../../src/telemetry/audit-log.ts'
 import { createLineLog } from '../../src/telemetry/log.ts'
 
 /** A log and its lines. */
@@ -66,6 +66,6 @@ t.test(
 t.test('Audit log: only what anyone can cause in any number may be dropped before others', async (t) => {
   const { lines, observe } = createLines('trace')
   for (const type of Object.keys(LINES)) observe({ type, suite: '"msg":"request refused"}\n' } as unknown as Event)
-  const cheap = lines.filter(isCheap).map((line) => JSON.parse(line).msg)
+  const cheap = lines.filter(isDroppable).map((line) => JSON.parse(line).msg)
   t.strictSame(cheap, ['token refused', 'request refused'])
 })

@@ -14,7 +14,7 @@ const tooMany: Event = { ...malformed, reason: 'too many failures' }
 const ofNobody = { suite: undefined, clientId: undefined, tokenId: undefined }
 const junk: Event = { type: 'token refused', reason: 'malformed token', ...ofNobody, ...asked }
 
-/** A log that nobody can flood, and what it has. The window is one that no test lives to see. */
+/** A log behind floods, and its events. The default window never ends during a test. */
 function createWorld({ window = 1e9 } = {}) {
   const clock = { time: 0 }
   const seen: Event[] = []
@@ -24,35 +24,35 @@ function createWorld({ window = 1e9 } = {}) {
     for (let n = 0; n < count; n++) floods.observe(event)
     return seen.length - before
   }
-  return { clock, seen, repeat, sayAll: floods.sayAll }
+  return { clock, seen, repeat, reportCounts: floods.reportCounts }
 }
 
-t.test('Floods: of each kind of refusal a hundred are said, then one a second, and how many were not', async (t) => {
+t.test('Floods: of each kind of refusal a hundred are logged, then one a second; the rest is counted', async (t) => {
   for (const event of [wrongSecret, malformed, junk, noOperator]) {
-    const { clock, seen, repeat, sayAll } = createWorld()
+    const { clock, seen, repeat, reportCounts } = createWorld()
     t.equal(repeat(150, event), 100, event.type)
     clock.time = 2000
     t.equal(repeat(10, event), 2)
     clock.time = 30_000
-    sayAll()
+    reportCounts()
     t.match(seen.at(-1), { type: 'refusals not logged', prefix: '192.0.2.1', count: 58, throttled: 0, seconds: 30 })
-    sayAll()
+    reportCounts()
     t.equal(seen.length, 103, 'once')
   }
 })
 
-t.test('Floods: what is refused for its number is never said one by one', async (t) => {
-  const { seen, repeat, sayAll } = createWorld()
+t.test('Floods: throttled requests are never logged one by one', async (t) => {
+  const { seen, repeat, reportCounts } = createWorld()
   t.equal(repeat(5, tooMany), 0)
   repeat(101, malformed)
-  sayAll()
+  reportCounts()
   t.match(seen.at(-1), { type: 'refusals not logged', count: 6, throttled: 5 })
 })
 
-t.test('Floods: each prefix and kind has its own lines, and what is no refusal has as many as there are', async (t) => {
+t.test('Floods: each prefix and kind has its own limit; other events are not limited', async (t) => {
   const { repeat } = createWorld()
-  for (const cheap of [malformed, junk]) repeat(1000, cheap)
-  t.equal(repeat(150, wrongSecret), 100, 'cheap refusals take no line from those of authentication')
+  for (const other of [malformed, junk]) repeat(1000, other)
+  t.equal(repeat(150, wrongSecret), 100, 'other refusals take no line from those of authentication')
   const from = (remoteAddress: string): Event => ({ ...wrongSecret, remoteAddress })
   t.strictSame([repeat(200, from('2001:db8::1')), repeat(200, from('2001:db8::2'))], [100, 0])
   t.equal(repeat(200, from('2001:db8:0:1::1')), 100)
@@ -60,16 +60,16 @@ t.test('Floods: each prefix and kind has its own lines, and what is no refusal h
   t.equal(repeat(500, { type: 'restarted' }), 500)
 })
 
-t.test('Floods: as many prefixes are counted apart as memory is meant for, and the rest together', async (t) => {
-  const { seen, repeat, sayAll } = createWorld()
+t.test('Floods: a limited number of prefixes is counted separately, and the rest together', async (t) => {
+  const { seen, repeat, reportCounts } = createWorld()
   for (let n = 0; n < 3000; n++) repeat(2, { ...tooMany, remoteAddress: `10.0.${n >> 8}.${n & 255}` })
-  sayAll()
+  reportCounts()
   t.equal(seen.length, 1025)
   t.match(seen[0], { prefix: '10.0.0.0', count: 2 })
   t.match(seen.at(-1), { prefix: 'others', count: 2 * (3000 - 1024), throttled: 2 * (3000 - 1024) })
 })
 
-t.test('Floods: at the end of each window the numbers are said by themselves', async (t) => {
+t.test('Floods: the counts are reported at the end of each window', async (t) => {
   const { seen, repeat } = createWorld({ window: 10 })
   repeat(1, tooMany)
   await until(() => seen.length === 1)
@@ -79,14 +79,14 @@ t.test('Floods: at the end of each window the numbers are said by themselves', a
 })
 
 t.test('Floods: of an address that a proxy forwards not all of the header is kept', async (t) => {
-  const { repeat, sayAll } = createWorld()
+  const { repeat, reportCounts } = createWorld()
   const before = heapUsed()
   for (let n = 0; n < 1000; n++) {
     const remoteAddress = `192.168.${100 + (n >> 7)}.${100 + (n & 127)}${'x'.repeat(16_000)}`.slice(0, 15)
     repeat(1, { ...tooMany, remoteAddress })
   }
   t.ok(heapUsed() - before < 4 * 1024 * 1024)
-  sayAll()
+  reportCounts()
 })
 
 function failure(err: unknown, reason: 'store unavailable' | 'unexpected error' = 'store unavailable'): Event {
@@ -95,7 +95,7 @@ function failure(err: unknown, reason: 'store unavailable' | 'unexpected error' 
 
 const full = () => new Error('The disk is full.')
 
-t.test('Repeated failures: the first is said in full, the others of its kind are counted for a while', async (t) => {
+t.test('Repeated failures: the first is logged in full, others of its kind are counted for a while', async (t) => {
   const window = 20
   const events: Event[] = []
   const { observe }: { observe: Observer } = createFloods(
@@ -120,19 +120,19 @@ t.test('Repeated failures: the first is said in full, the others of its kind are
     { ...again, count: 4 },
     { ...again, count: 1 },
   ])
-  // After a quiet time it is said in full again. Of two timers that are due the earlier one is first.
+  // After a quiet window it is logged in full again. Of two timers that are due, the earlier one is first.
   await sleep(3 * window)
   observe(failure(full()))
   t.match(events.slice(5), [{ type: 'request failed' }])
 })
 
-t.test('Repeated failures: a flood of kinds is bounded; they are then told apart by their reason', async (t) => {
+t.test('Repeated failures: a limited number of kinds is distinguished, and then only reasons', async (t) => {
   const events: Event[] = []
-  const { observe, sayAll } = createFloods((event) => events.push(event), { monotonic: () => 0 })
+  const { observe, reportCounts } = createFloods((event) => events.push(event), { monotonic: () => 0 })
   for (let n = 0; n < 1000; n++) observe(failure(new Error(`${n}`)))
   observe(failure(new Error('x'), 'unexpected error'))
   t.equal(events.length, 66)
-  for (let times = 0; times < 2; times++) sayAll()
-  t.equal(events.length, 67, 'what was counted is said at the end, once')
+  for (let times = 0; times < 2; times++) reportCounts()
+  t.equal(events.length, 67, 'the counts are reported at the end, once')
   t.match(events.slice(66), [{ type: 'request failures repeated', reason: 'store unavailable', count: 935 }])
 })

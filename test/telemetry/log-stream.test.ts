@@ -72,7 +72,7 @@ function makePipe(t: Test): string {
   return file
 }
 
-/** A pipe that is full after some 64 KiB: who writes does not wait. */
+/** A pipe that is full after some 64 KiB. Writes do not block. */
 function createPipe(t: Test) {
   const file = makePipe(t)
   const openReader = () => openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -91,13 +91,13 @@ function createPipe(t: Test) {
       } catch {}
       return text
     },
-    /** From now on whoever writes fails. */
+    /** From now on writes fail. */
     closeReader: () => closeSync(readers.pop() as number),
     openReader: () => readers.push(openReader()),
   }
 }
 
-/** A reader of a pipe that reads nothing before it is told to. */
+/** A reader of a pipe that waits for `start`. */
 async function createSlowReader(t: Test) {
   const file = makePipe(t)
   const cat = spawn('sh', ['-c', `exec 3<>${file}; echo open; read go; exec cat <&3`])
@@ -113,14 +113,14 @@ async function createSlowReader(t: Test) {
 
 const lineOnDropped = (count: number) => `dropped ${count}\n`
 
-/** What a reader gets that reads nothing until all lines of 1 KiB are written, `cheap` first: how many of each, and the rest. */
-async function readLate(t: Test, { cheap, dear }: { cheap: number; dear: number }) {
+/** Writes lines of 1 KiB, droppable ones first, before a reader starts. Resolves to what it gets. */
+async function readLate(t: Test, { droppable, other }: { droppable: number; other: number }) {
   const { fd, read, start } = await createSlowReader(t)
-  const isCheap = (line: string) => line.startsWith('cheap')
-  const stream = createLogStream(fd, cheap > 0 ? { isCheap, lineOnDropped } : { lineOnDropped })
+  const isDroppable = (line: string) => line.startsWith('droppable')
+  const stream = createLogStream(fd, droppable > 0 ? { isDroppable, lineOnDropped } : { lineOnDropped })
   const line = (kind: string) => `${kind.padEnd(1023, 'x')}\n`
-  for (let n = 0; n < cheap; n++) stream.write(line('cheap'))
-  for (let n = 0; n < dear; n++) stream.write(line('dear'))
+  for (let n = 0; n < droppable; n++) stream.write(line('droppable'))
+  for (let n = 0; n < other; n++) stream.write(line('other'))
   // While a write is under way it does nothing, for that may never end.
   stream.flushSync()
   start()
@@ -130,17 +130,17 @@ async function readLate(t: Test, { cheap, dear }: { cheap: number; dear: number 
   await until(() => read().endsWith('last\n'))
   const lines = read().trimEnd().split('\n')
   const count = (kind: string) => lines.filter((text) => text === line(kind).trimEnd()).length
-  const rest = lines.filter((text) => text.length < 1023 || !/^(cheap|dear)x/.test(text))
-  return { cheap: count('cheap'), dear: count('dear'), rest: rest.sort() }
+  const rest = lines.filter((text) => text.length < 1023 || !/^(droppable|other)x/.test(text))
+  return { droppable: count('droppable'), other: count('other'), rest: rest.sort() }
 }
 
-t.test('Log stream: for a slow reader 8 MiB are buffered, and 16 MiB of what is not cheap', LINUX, async (t) => {
-  const both = await readLate(t, { cheap: 10 * 1024, dear: 6 * 1024 })
-  t.ok(both.cheap > 8 * 1024 - 64 && both.cheap < 9 * 1024, `${both.cheap} cheap lines were buffered`)
-  t.strictSame([both.dear, ...both.rest], [6 * 1024, `dropped ${10 * 1024 - both.cheap}`, 'last'])
-  const { dear, rest } = await readLate(t, { cheap: 0, dear: 20 * 1024 })
-  t.ok(dear > 16 * 1024 - 64 && dear < 17 * 1024, `${dear} lines were buffered`)
-  t.strictSame(rest, [`dropped ${20 * 1024 - dear}`, 'last'])
+t.test('Log stream: a slow reader has 8 MiB buffered, and 16 MiB of lines that are not droppable', LINUX, async (t) => {
+  const both = await readLate(t, { droppable: 10 * 1024, other: 6 * 1024 })
+  t.ok(both.droppable > 8 * 1024 - 64 && both.droppable < 9 * 1024, `${both.droppable} droppable lines were buffered`)
+  t.strictSame([both.other, ...both.rest], [6 * 1024, `dropped ${10 * 1024 - both.droppable}`, 'last'])
+  const { other, rest } = await readLate(t, { droppable: 0, other: 20 * 1024 })
+  t.ok(other > 16 * 1024 - 64 && other < 17 * 1024, `${other} lines were buffered`)
+  t.strictSame(rest, [`dropped ${20 * 1024 - other}`, 'last'])
 })
 
 t.test('Log stream: a line that is cut by a failure is finished when something can be written', LINUX, async (t) => {
@@ -169,7 +169,7 @@ t.test('Log stream: a line that is cut by a failure is finished when something c
   t.strictSame(lines.slice(written), ['first', `dropped ${1000 - written + 1}`])
 })
 
-t.test('Log stream: what was dropped is said at the end, too', LINUX, async (t) => {
+t.test('Log stream: dropped lines are also reported at the end', LINUX, async (t) => {
   const { fd, read, closeReader, openReader } = createPipe(t)
   async function loseOne(stream: ReturnType<typeof createLogStream>) {
     closeReader()

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { parseSettings, settings } from '../../config.ts'
+import { differsBy } from '../../domain/text.ts'
 
 /** In the working directory. */
 export const ENV_FILE = '.env'
@@ -100,20 +101,4 @@ export function watchSettings(file: string, env: NodeJS.ProcessEnv) {
     for (const name of changed) if (env[name] === before[name]) next[name] = now[name]
     return { changed, problems: [...warnings, ...parseSettings(next).problems.map(({ text }) => text)] }
   }
-}
-
-/** Whether adding, removing, replacing or swapping (with the next) at most `limit` letters makes one text the other. */
-function differsBy(limit: number, a: string, b: string): boolean {
-  if (a === b) return true
-  if (Math.abs(a.length - b.length) > limit) return false
-  const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
-  if (a[0] === b[0]) return differsBy(limit, restOfA, restOfB)
-  const isSwapped = a[0] === b[1] && a[1] === b[0]
-  return (
-    limit > 0 &&
-    (differsBy(limit - 1, restOfA, b) ||
-      differsBy(limit - 1, a, restOfB) ||
-      differsBy(limit - 1, restOfA, restOfB) ||
-      (isSwapped && differsBy(limit - 1, a.slice(2), b.slice(2))))
-  )
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, CommanderError, Help, type Option } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
-import { endProcess, untilFilesRest } from '../../server/signals.ts'
+import { endProcess, waitForFileOperations } from '../../server/signals.ts'
 import { isAnyLeftOpen } from '../../store/opened.ts'
 import { ENV_FILE, misspeltVariables, readEnvFile } from './env-file.ts'
 import { OutputFailed, say, type Terminal } from './terminal.ts'
@@ -80,7 +80,7 @@ export async function runProcess(main: () => Promise<number>): Promise<void> {
   // A worker that failed would be kept alive, for example by its channel to the leader. A database whose disk has failed
   // must stay open, but an orderly exit would close it (docs/adr/0015).
   if (status !== 0 || isAnyLeftOpen()) {
-    await Promise.race([untilFilesRest(), sleep(HANGING_MS)])
+    await Promise.race([waitForFileOperations(), sleep(HANGING_MS)])
     endProcess(status)
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
-import { NoStore } from '../opened.ts'
+import { StoreMissing } from '../opened.ts'
 import { singleValue } from '../shared/work.ts'
 import { type Ask, askWithin, type Connection } from './connection.ts'
 import { isLockedOut } from './errors.ts'
@@ -43,7 +43,7 @@ export async function migrate(
   }
   if (found === 0 && !create) {
     await assertEmpty()
-    throw new NoStore(`The database ${place} is empty`)
+    throw new StoreMissing(`The database ${place} is empty`)
   }
   let tries = 0
   for (;;) {

@@ -1,7 +1,7 @@
 import { columnsOf, type NewApplication, nameAndDeveloper } from '../../domain/application.ts'
 import type { Change, ChangeOf } from '../../domain/change.ts'
 import type { NewSecret } from '../../domain/secret.ts'
-import type { Changes, Newcomers } from '../../domain/store.ts'
+import type { Changes, NewClients } from '../../domain/store.ts'
 import { type AuditSubject, audited } from './audit.ts'
 import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
@@ -76,7 +76,7 @@ function subjectsOf(change: Change): AuditSubject[] {
 }
 
 /** Each id once: of duplicates only the first is registered. */
-function subjectsOfRegistration({ suites, applications }: Newcomers): AuditSubject[] {
+function subjectsOfRegistration({ suites, applications }: NewClients): AuditSubject[] {
   const suiteIds = new Set(suites.map(({ suiteId }) => suiteId))
   const clientIds = new Set(applications.map(({ clientId }) => clientId))
   return [
@@ -85,7 +85,7 @@ function subjectsOfRegistration({ suites, applications }: Newcomers): AuditSubje
   ]
 }
 
-function* register({ suites, applications }: Newcomers): Work<Newcomers> {
+function* register({ suites, applications }: NewClients): Work<NewClients> {
   const distinct = withoutDuplicates(applications)
   const suiteIds = yield* ask<[suiteId: string]>(sql.insertSuites, [rowsJson(suites)])
   const clientIds = yield* ask<[clientId: string]>(sql.insertApplications, [rowsJson(distinct.map(rowOf))])

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
-import type { BackupTarget, CopyContents } from '../opened.ts'
+import type { BackupContents, BackupTarget } from '../opened.ts'
 import { newestTokenAt } from '../shared/statements/figures.ts'
 import { countApplications } from '../shared/statements/registry.ts'
 import { withDatabase } from './connection.ts'
@@ -25,7 +25,7 @@ export async function backUpSqlite(
   path: string,
   target: BackupTarget,
   { withoutTokens }: { withoutTokens: boolean },
-): Promise<CopyContents> {
+): Promise<BackupContents> {
   const database = locate(path)
   if (typeof target === 'string') assertReplaceable(target, database)
   const beside = typeof target === 'string' ? resolve(target) : path
@@ -105,7 +105,7 @@ function copyRows(source: Database, copy: Database, table: string): void {
 }
 
 /** Throws OperatorError if the backup is damaged or another program's. */
-export function inspectBackup(file: string): CopyContents {
+export function inspectBackup(file: string): BackupContents {
   const bytes = statSync(file).size
   if (bytes === 0) throw new OperatorError('it is empty')
   return withDatabase(file, { readonly: true }, (db) => {

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { isAtLeast, OLDEST_SQLITE } from '../migrations.ts'
-import { leaveOpen, NoStore, type Opened, type OpenOptions } from '../opened.ts'
+import { leaveOpen, type Opened, type OpenOptions, StoreMissing } from '../opened.ts'
 import { markUnsound, recoverLog } from './disk.ts'
 import { explain, isExpected, isFsyncFailure } from './explain.ts'
 import { assertFilesUnchanged, identify, isUnsound, prepareFile, restrictToOwner } from './files.ts'
@@ -41,7 +41,7 @@ export function openDatabase<Result>(
       markUnsound(file)
       leaveOpen(db)
     } else db?.close()
-    if (!isExpected(error) || error instanceof NoStore) throw error
+    if (!isExpected(error) || error instanceof StoreMissing) throw error
     const cause = error instanceof OperatorError ? error.message : explain(error, path)
     throw new StoreUnavailable(`The database ${path} cannot be opened: ${cause}`, { cause: error })
   }

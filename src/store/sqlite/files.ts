@@ -16,8 +16,8 @@ import { dirname, resolve } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
-import type { LookedAt, StoreFiles } from '../inspect.ts'
-import { NoStore } from '../opened.ts'
+import type { FileInfo, StoreFiles } from '../inspect.ts'
+import { StoreMissing } from '../opened.ts'
 
 /** The files that SQLite keeps beside an open database: the write-ahead log and its index. */
 export function sideFilesOf(file: string): [wal: string, shm: string] {
@@ -103,7 +103,7 @@ export async function describeFiles(path: string): Promise<StoreFiles> {
   return { folder, database, log, index, isUnsound: isMarked(log) }
 }
 
-async function describeFile(path: string): Promise<LookedAt | undefined> {
+async function describeFile(path: string): Promise<FileInfo | undefined> {
   try {
     const stats = await stat(path)
     const { size, uid, gid, mode } = stats
@@ -126,7 +126,7 @@ const NOT_THE_OWNER = 0o077
  */
 export function prepareFile(path: string, { create }: { create: boolean }): string {
   assertNotMissing(resolveLinks(path))
-  if (!create && !isDatabase(path)) throw new NoStore(`There is no database at ${resolve(path)}`)
+  if (!create && !isDatabase(path)) throw new StoreMissing(`There is no database at ${resolve(path)}`)
   if (!exists(path)) {
     makeFolder(dirname(resolve(path)))
     closeSync(openSync(path, 'a', 0o600))

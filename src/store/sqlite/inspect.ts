@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { createSharedInspector, type Inspector, judgeSchema, type Move } from '../inspect.ts'
-import { NoStore } from '../opened.ts'
+import { StoreMissing } from '../opened.ts'
 import { lastBackupAt } from '../shared/statements/figures.ts'
 import { libraryVersion } from './connection.ts'
 import { toOperatorError } from './explain.ts'
@@ -56,14 +56,14 @@ function openToRead(path: string, access: typeof accessSync): Connection {
   try {
     const file = resolveLinks(path)
     assertNotMissing(file)
-    if (!isDatabase(file)) throw new NoStore(`There is no database at ${file}`)
+    if (!isDatabase(file)) throw new StoreMissing(`There is no database at ${file}`)
     assertReadable(file, access)
     db = connect(file)
     versionOf(db)
     return db
   } catch (error) {
     db?.close()
-    if (error instanceof NoStore) throw error
+    if (error instanceof StoreMissing) throw error
     // A driver error is expected, too; Node.js's own driver has another class for it.
     const { code, message } = error as NodeJS.ErrnoException
     const expected = code === 'ERR_SQLITE_ERROR' ? new OperatorError(message, { cause: error }) : error

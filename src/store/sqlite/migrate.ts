@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations } from '../migrations.ts'
-import { NoStore, type Opened } from '../opened.ts'
+import { type Opened, StoreMissing } from '../opened.ts'
 import * as sql from './statements/database.ts'
 
 const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
@@ -29,7 +29,7 @@ export function migrate(db: Database, { folder = FOLDER, program = VERSION, crea
       if (current === 0 && db.prepare(sql.findTable).get()) {
         throw new OperatorError('The database has tables of another program: name another file in DATABASE_URL.')
       }
-      if (current === 0 && !create) throw new NoStore(`The database ${db.name} is empty`)
+      if (current === 0 && !create) throw new StoreMissing(`The database ${db.name} is empty`)
       for (const migration of migrations.slice(current)) db.exec(migration.sql)
       const to = Math.max(current, latest)
       db.pragma(`user_version = ${to}`)

@@ -14,7 +14,7 @@ import { pipeline } from 'node:stream/promises'
 import Database from 'better-sqlite3'
 import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import type { CopyContents, Restored, RestoreOptions } from '../opened.ts'
+import type { BackupContents, Restored, RestoreOptions } from '../opened.ts'
 import { databaseEntry, record } from '../shared/audit.ts'
 import { inspectBackup, inTemporaryFolder, syncToDisk } from './backup.ts'
 import { withDatabase } from './connection.ts'
@@ -139,7 +139,7 @@ interface Preparation {
 }
 
 /** Checks and migrates the copy of a backup, and records the restore in it. Errors name the backup. */
-function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }: Preparation): CopyContents {
+function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }: Preparation): BackupContents {
   const file = typeof source === 'string' ? source : undefined
   try {
     const found = inspectBackup(copy)

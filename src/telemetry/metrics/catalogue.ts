@@ -4,16 +4,15 @@ import { AUTHENTICATION_REASONS, CHECK_REASONS, REQUEST_REASONS } from '../../do
 export interface Metric {
   type: 'counter' | 'gauge' | 'histogram'
   help: string
-  /** Every value that each label can have: never a text of a request. Empty: known at the start of a server. */
+  /** Every value that each label can have: never text of a request. Empty: known only when the server starts. */
   labels: Record<string, readonly string[]>
   /** The upper bounds of a histogram. */
   buckets?: readonly number[]
 }
 
-/** Stands in front of every name. */
 export const PREFIX = 'token_server_'
 
-/** The patterns of the routes of the public port; what has no route is `other`. */
+/** The routes of the public port; `other`: a request that matches none. */
 export const ENDPOINTS = [
   '/v1/oauth/accesstoken',
   '/v1/oauth/introspect',
@@ -26,26 +25,23 @@ export const ENDPOINTS = [
   'other',
 ] as const
 
-/** Those of them that check tokens. */
+/** The endpoints that check tokens. */
 export const CHECKS: readonly (typeof ENDPOINTS)[number][] = [
   '/v1/oauth/introspect',
   '/v1/oauth/verify',
   '/v1/oauth/verify/:suite',
 ]
 
-/** Every status that is answered. */
 export const STATUSES = ['200', '400', '401', '403', '404', '405', '408', '413', '429', '431', '500', '503'] as const
 
-/** The results of a check: yes, or why not. */
 const RESULTS = ['active', ...Object.keys(CHECK_REASONS)]
 
-/** How long requests take, in seconds. */
+/** Seconds. */
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
-/** How long the disk and the database take, in seconds. */
 const STORE_BUCKETS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5]
 const SIZE_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
-/** All that is counted and measured, without the prefix. docs/metrics.md is tested against this list. */
+/** Every metric, without the prefix. docs/metrics.md is tested against this list. */
 export const CATALOGUE = {
   http_requests_total: counter('Requests that were answered.', { endpoint: ENDPOINTS, status: STATUSES }),
   http_requests_abandoned_total: counter('Requests whose client was gone before the answer.', { endpoint: ENDPOINTS }),

@@ -1,148 +1,132 @@
 import type { Latency, Minute, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Clock } from '../../domain/time.ts'
 import { CATALOGUE, CHECKS, type Metric } from './catalogue.ts'
-import type { Name, Numbers } from './numbers.ts'
+import type { Counters, Series } from './counters.ts'
 
-/** How many minutes, spans of ten seconds, and seconds are kept. */
+/** How many spans are kept. */
 const MINUTES = 60
 const TENS = 60
 const SECONDS = 60
 
 const TENS_PER_MINUTE = 6
 
-/** How many seconds late a snapshot may be. A later one is skipped, because it would count for the wrong span. */
-const MAX_LATE = { minute: 10, ten: 3 }
-
 const { buckets: BOUNDS } = CATALOGUE.http_request_duration_seconds as Required<Metric>
-
-interface Options {
-  now: Clock
-  /** Milliseconds of a monotonic clock. */
-  monotonic: Clock
-}
-
-export type History = ReturnType<typeof createHistory>
 
 /**
  * Keeps snapshots of the counters: one for each minute of the last hour, for each ten seconds of the last ten minutes, and for
  * each second of the last minute. Memory use is constant. Call `takeSnapshot` once a second.
  */
-export function createHistory(numbers: Numbers, { now, monotonic }: Options) {
-  const columns = createColumns(numbers)
-  const minutes = createRing(MINUTES + 1, columns.count)
-  const tens = createRing(TENS + TENS_PER_MINUTE + 1, columns.count)
-  const seconds = createRing(SECONDS + 1, columns.count)
+export function createHistory(counters: Counters, { now, monotonic }: { now: Clock; monotonic: Clock }) {
+  const { read, trafficOf, refusalsOf } = createColumns(counters)
+  const minutes = createSnapshots(read, { seconds: 60, length: MINUTES + 1, maxLate: 10 })
+  const tens = createSnapshots(read, { seconds: 10, length: TENS + TENS_PER_MINUTE + 1, maxLate: 3 })
+  const seconds = createSnapshots(read, { seconds: 1, length: SECONDS + 1, maxLate: 1 })
   // Based on the monotonic clock, so that a jump of the system clock shifts the whole history instead of tearing it apart.
   const begin = now() - monotonic()
   const second = () => Math.floor((begin + monotonic()) / 1000)
-  const firstSecond = second()
-  minutes.set(Math.floor(firstSecond / 60), columns.read())
-  tens.set(Math.floor(firstSecond / 10), columns.read())
-  seconds.set(firstSecond, columns.read())
 
-  /** What was counted since `from`, or since the oldest snapshot after it. */
-  function since(ring: Ring, from: number, to: number): Float64Array {
-    const present = columns.read()
-    return between(oldest(ring, from, to) ?? present, present) as Float64Array
+  function takeSnapshot(): void {
+    const at = second()
+    for (const snapshots of [minutes, tens, seconds]) snapshots.take(at)
   }
-
-  const asTraffic = (counted: Float64Array | undefined) => counted && columns.trafficOf(counted)
+  takeSnapshot()
 
   return {
-    takeSnapshot(): void {
-      const at = second()
-      if (!seconds.get(at)) seconds.set(at, columns.read())
-      const minute = Math.floor(at / 60)
-      if (at % 60 < MAX_LATE.minute && !minutes.get(minute)) minutes.set(minute, columns.read())
-      const ten = Math.floor(at / 10)
-      if (at % 10 < MAX_LATE.ten && !tens.get(ten)) tens.set(ten, columns.read())
-    },
+    takeSnapshot,
 
     read(): Pick<Statistics, 'lastMinute' | 'lastHour' | 'minutes' | 'lately' | 'refusals'> {
       const at = second()
       const minute = Math.floor(at / 60)
-      const hour = since(minutes, minute - MINUTES, minute)
-      const lastMinute = columns.trafficOf(since(seconds, at - SECONDS, at))
+      const ten = Math.floor(at / 10)
+      const current = read()
+      const hour = difference(minutes.oldest(minute - MINUTES, minute) ?? current, current)
+      const lastMinute = trafficOf(difference(seconds.oldest(at - SECONDS, at) ?? current, current))
       // Rounded to seconds, because the two clocks do not tick at the same time.
       const clockOffset = Math.round((now() - begin - monotonic()) / 1000) * 1000
       const present: Minute = { endedAt: now(), traffic: lastMinute }
-      const past = Array.from({ length: MINUTES }, (_, index): Minute => {
+      const pastMinutes = Array.from({ length: MINUTES }, (_, index): Minute => {
         const end = minute - MINUTES + index + 1
-        const traffic = asTraffic(between(minutes.get(end - 1), minutes.get(end)))
-        return { endedAt: end * 60_000 + clockOffset, traffic }
+        return { endedAt: end * 60_000 + clockOffset, traffic: between(minutes.get(end - 1), minutes.get(end)) }
       })
-      const ten = Math.floor(at / 10)
-      const lately = Array.from({ length: TENS }, (_, index): Minute => {
+      const pastTens = Array.from({ length: TENS }, (_, index): Minute => {
         const end = ten - TENS + index + 1
-        const traffic = asTraffic(between(oldest(tens, end - TENS_PER_MINUTE, end), tens.get(end)))
-        return { endedAt: end * 10_000 + clockOffset, traffic }
+        const from = tens.oldest(end - TENS_PER_MINUTE, end)
+        return { endedAt: end * 10_000 + clockOffset, traffic: between(from, tens.get(end)) }
       })
       return {
         lastMinute,
-        lastHour: columns.trafficOf(hour),
-        minutes: [...past, present],
-        lately: [...lately, present],
-        refusals: columns.refusalsOf(hour),
+        lastHour: trafficOf(hour),
+        minutes: [...pastMinutes, present],
+        lately: [...pastTens, present],
+        refusals: refusalsOf(hour),
       }
     },
   }
+
+  /** The traffic between two snapshots. Undefined if one of them is missing. */
+  function between(from: Float64Array | undefined, to: Float64Array | undefined): Traffic | undefined {
+    return from && to && trafficOf(difference(from, to))
+  }
 }
 
-/** What was counted between two snapshots. Undefined if one of them is missing. */
-function between(from: Float64Array | undefined, to: Float64Array | undefined): Float64Array | undefined {
-  return from && to?.map((value, column) => value - (from[column] as number))
+function difference(from: Float64Array, to: Float64Array): Float64Array {
+  return to.map((value, column) => value - (from[column] as number))
 }
 
-/** The oldest snapshot that is kept, starting at `from`. */
-function oldest(ring: Ring, from: number, to: number): Float64Array | undefined {
-  let at = from
-  while (at < to && !ring.get(at)) at++
-  return ring.get(at)
-}
+type SnapshotOptions = Record<'seconds' | 'length' | 'maxLate', number>
 
-type Ring = ReturnType<typeof createRing>
+/**
+ * A ring buffer of the last `length` snapshots, one every so many seconds. Each has the number of the span, counted since the
+ * epoch, that it begins. One that would be more than `maxLate` seconds late is skipped: it would count for the wrong span.
+ */
+function createSnapshots(read: () => Float64Array, { seconds, length, maxLate }: SnapshotOptions) {
+  const ring: { number: number; values: Float64Array }[] = []
 
-/** A ring buffer of rows. A new row replaces the oldest one. */
-function createRing(length: number, width: number) {
-  const rows = Array.from({ length }, () => ({ number: -1, values: new Float64Array(width) }))
-  const rowOf = (number: number) => rows[number % length] as (typeof rows)[number]
+  function get(number: number): Float64Array | undefined {
+    const snapshot = ring[number % length]
+    return snapshot?.number === number ? snapshot.values : undefined
+  }
+
   return {
-    set(number: number, values: Float64Array): void {
-      const row = rowOf(number)
-      row.number = number
-      row.values.set(values)
+    get,
+
+    /** `second`: since the epoch. */
+    take(second: number): void {
+      const number = Math.floor(second / seconds)
+      const isInTime = ring.length === 0 || second % seconds < maxLate
+      if (isInTime && !get(number)) ring[number % length] = { number, values: read() }
     },
-    get(number: number): Float64Array | undefined {
-      const row = rowOf(number)
-      return row.number === number ? row.values : undefined
+
+    /** The oldest snapshot that is kept, starting at `from`. */
+    oldest(from: number, to: number): Float64Array | undefined {
+      let number = from
+      while (number < to && !get(number)) number++
+      return get(number)
     },
   }
 }
 
 /** The columns of a snapshot: each is a sum of counters. */
-function createColumns(numbers: Numbers) {
+function createColumns({ seriesOf, valueAt }: Counters) {
   const sums: number[][] = []
   /** Adds a column. Returns its index. */
-  const add = (places: number[]) => sums.push(places) - 1
-  const seriesOf = (name: Name) => numbers.seriesOf(name)
+  const add = (series: { at: number }[], offset = 0) => sums.push(series.map(({ at }) => at + offset)) - 1
   const checks = seriesOf('token_checks_total')
-  const isActive = ({ labels }: (typeof checks)[number]) => labels[0] === 'active'
-
-  const tokens = add(seriesOf('tokens_issued_total').map(({ at }) => at))
-  const activeChecks = add(checks.filter(isActive).map(({ at }) => at))
-  const inactiveChecks = add(checks.filter((one) => !isActive(one)).map(({ at }) => at))
+  const isActive = ({ labels }: Series) => labels[0] === 'active'
+  const tokens = add(seriesOf('tokens_issued_total'))
+  const activeChecks = add(checks.filter(isActive))
+  const inactiveChecks = add(checks.filter((one) => !isActive(one)))
   const reasons = (['authentication', 'request'] as const).flatMap((kind) =>
-    seriesOf(`${kind}_refusals_total`).map(({ labels, at }) => ({ kind, reason: String(labels[0]), at: add([at]) })),
+    seriesOf(`${kind}_refusals_total`).map((one) => ({ kind, reason: String(one.labels[0]), column: add([one]) })),
   )
   const tokenTimes = histogram(['/v1/oauth/accesstoken'])
   const checkTimes = histogram(CHECKS)
 
   /** Adds a column for each bucket of the request durations at these endpoints. */
   function histogram(endpoints: readonly string[]): number[] {
-    const series = seriesOf('http_request_duration_seconds').filter(({ labels }) =>
-      endpoints.includes(String(labels[0])),
-    )
-    return Array.from({ length: BOUNDS.length + 1 }, (_, bucket) => add(series.map(({ at }) => at + bucket)))
+    const all = seriesOf('http_request_duration_seconds')
+    const series = all.filter(({ labels }) => endpoints.includes(String(labels[0])))
+    return Array.from({ length: BOUNDS.length + 1 }, (_, bucket) => add(series, bucket))
   }
 
   function latencyOf(counted: Float64Array, histogram: number[]): Latency | undefined {
@@ -152,21 +136,20 @@ function createColumns(numbers: Numbers) {
   }
 
   return {
-    count: sums.length,
-    read: () => Float64Array.from(sums, (places) => places.reduce((sum, at) => sum + numbers.valueAt(at), 0)),
+    read: () => Float64Array.from(sums, (indexes) => indexes.reduce((sum, at) => sum + valueAt(at), 0)),
 
     trafficOf: (counted: Float64Array): Traffic => ({
       tokens: counted[tokens] as number,
       activeChecks: counted[activeChecks] as number,
       inactiveChecks: counted[inactiveChecks] as number,
-      refusals: reasons.reduce((sum, { at }) => sum + (counted[at] as number), 0),
+      refusals: reasons.reduce((sum, { column }) => sum + (counted[column] as number), 0),
       tokenLatency: latencyOf(counted, tokenTimes),
       checkLatency: latencyOf(counted, checkTimes),
     }),
 
     refusalsOf: (counted: Float64Array): RefusedFor[] =>
       reasons
-        .map(({ kind, reason, at }) => ({ kind, reason, count: counted[at] as number }))
+        .map(({ kind, reason, column }) => ({ kind, reason, count: counted[column] as number }))
         .filter(({ count }) => count > 0)
         .sort((one, other) => other.count - one.count),
   }

@@ -1,14 +1,14 @@
 import cluster from 'node:cluster'
 import { open } from 'node:fs'
 import { readConfig } from '../../../src/config.ts'
-import { type Patience, runLeader } from '../../../src/server/leader.ts'
+import { type LeaderTimeouts, runLeader } from '../../../src/server/leader.ts'
 import { createTelemetry } from '../../../src/server/telemetry.ts'
 import { openStore } from '../../../src/store/open.ts'
 
-// A leader as `serve` runs it, but with the patience that a test gives it, and workers that run the test's program.
+// A leader as `serve` runs it, but with the timeouts that a test gives it, and workers that run the test's program.
 
 type Closing = 'hangs' | 'leaves a hung file' | ''
-const [exec, patience, closing, pipe] = process.argv.slice(2) as [string, string, Closing, string]
+const [exec, timeouts, closing, pipe] = process.argv.slice(2) as [string, string, Closing, string]
 cluster.setupPrimary({ exec, args: [] })
 const config = readConfig(process.env)
 const { DATABASE_URL, LOG_LEVEL, OPS_ADDRESS, ADMIN_ADDRESS } = config
@@ -32,5 +32,5 @@ async function openForTest() {
 await runLeader(openForTest, telemetry, {
   config,
   settingsNow: () => ({ changed: [], problems: [] }),
-  patience: JSON.parse(patience) as Patience,
+  timeouts: JSON.parse(timeouts) as LeaderTimeouts,
 })

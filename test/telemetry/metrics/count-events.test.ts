@@ -1,19 +1,19 @@
 import t from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { createEventCounter } from '../../../src/telemetry/metrics/count-events.ts'
-import { createNumbers } from '../../../src/telemetry/metrics/numbers.ts'
+import { createCounters } from '../../../src/telemetry/metrics/counters.ts'
 
-/** An observer, and all that is not 0 after what it saw: metric, labels, numbers. */
+/** An observer, and all that is not 0 after what it saw: metric, labels, counters. */
 function createCounting() {
-  const numbers = createNumbers()
-  const observe = createEventCounter(numbers)
+  const counters = createCounters()
+  const observe = createEventCounter(counters)
   function counted(name: string, width = 1): Record<string, number[]> {
-    const series = numbers.seriesOf(name).map(({ labels, at }): [string, number[]] => {
-      return [labels.join(' '), Array.from({ length: width }, (_, index) => numbers.valueAt(at + index))]
+    const series = counters.seriesOf(name).map(({ labels, at }): [string, number[]] => {
+      return [labels.join(' '), Array.from({ length: width }, (_, index) => counters.valueAt(at + index))]
     })
     return Object.fromEntries(series.filter(([, values]) => values.some((value) => value !== 0)))
   }
-  return { numbers, observe, counted }
+  return { counters, observe, counted }
 }
 
 t.test(
@@ -52,18 +52,18 @@ t.test('Counting: an event is one more of its metric, with its label, and of not
     ['clock_jumps_total', '', { type: 'clock jumped' }],
     ['worker_restarts_total', 'rolling restart', { type: 'worker replaced', reason: 'rolling restart' }],
   ] as [string, string, Event][]) {
-    const { numbers, observe, counted } = createCounting()
+    const { counters, observe, counted } = createCounting()
     observe(event)
     observe(event)
     t.strictSame(counted(metric), { [label]: [2] }, event.type)
-    t.equal(numbers.take().length, 2, `${event.type}: nothing else`)
+    t.equal(counters.take().length, 2, `${event.type}: nothing else`)
   }
-  const { numbers, observe } = createCounting()
+  const { counters, observe } = createCounting()
   observe({ type: 'restarting' })
-  t.strictSame(numbers.take(), [], 'what is in no metric is let pass')
+  t.strictSame(counters.take(), [], 'other events are ignored')
 })
 
-t.test('Counting: some events say how many', async (t) => {
+t.test('Counting: some events have a count', async (t) => {
   const { observe, counted } = createCounting()
   observe({ type: 'tokens purged', count: 500 })
   observe({ type: 'log lines dropped', count: 7 })
@@ -84,15 +84,15 @@ t.test("Counting: the store's batches, disk and round trips have their histogram
   })
 })
 
-t.test('Numbers: what one process has counted another one adds, and the first begins again', async (t) => {
+t.test('Counters: one process merges what another has counted, which begins again at 0', async (t) => {
   const worker = createCounting()
   const leader = createCounting()
   for (const { observe } of [worker, leader]) observe({ type: 'tokens purged', count: 5 })
-  leader.numbers.merge(JSON.parse(JSON.stringify(worker.numbers.take())))
+  leader.counters.merge(JSON.parse(JSON.stringify(worker.counters.take())))
   t.strictSame(leader.counted('purged_tokens_total'), { '': [10] })
-  t.strictSame(worker.numbers.take(), [])
+  t.strictSame(worker.counters.take(), [])
   worker.observe({ type: 'disk synced', seconds: 0.5 })
-  leader.numbers.merge(worker.numbers.take())
+  leader.counters.merge(worker.counters.take())
   t.strictSame(leader.counted('purged_tokens_total'), { '': [10] })
   t.equal(leader.counted('disk_sync_duration_seconds', 14)['']?.[13], 0.5)
 })

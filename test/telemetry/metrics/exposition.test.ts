@@ -2,12 +2,12 @@ import t from 'tap'
 import { REQUEST_REASONS } from '../../../src/domain/reasons.ts'
 import { CATALOGUE, ENDPOINTS, type Metric, PREFIX, STATUSES } from '../../../src/telemetry/metrics/catalogue.ts'
 import { createEventCounter } from '../../../src/telemetry/metrics/count-events.ts'
+import { createCounters } from '../../../src/telemetry/metrics/counters.ts'
 import { createExposition } from '../../../src/telemetry/metrics/exposition.ts'
-import { createNumbers } from '../../../src/telemetry/metrics/numbers.ts'
 import { createWorld } from '../../support/world.ts'
 
-t.test('Exposition: every series that events count is there from the start, with 0', async (t) => {
-  const { text } = createExposition(createNumbers(), async () => ({}))
+t.test('Exposition: every counted series exists from the start, with 0', async (t) => {
+  const { text } = createExposition(createCounters(), async () => ({}))
   const lines = (await text()).split('\n')
   const wrong = Object.entries<Metric>(CATALOGUE).filter(([name, { type, labels, buckets }]) => {
     const series = Object.values(labels).reduce((count, { length }) => count * length, 1)
@@ -24,11 +24,11 @@ t.test('Exposition: every series that events count is there from the start, with
 })
 
 t.test('Exposition: a histogram has each bucket with those before it, the sum and the count', async (t) => {
-  const numbers = createNumbers()
-  const observe = createEventCounter(numbers)
+  const counters = createCounters()
+  const observe = createEventCounter(counters)
   for (const size of [1, 1, 2, 2000]) observe({ type: 'batch written', size, seconds: 0 })
   observe({ type: 'round trip', kind: 'read', seconds: 0.5 })
-  const text = await createExposition(numbers, async () => ({})).text()
+  const text = await createExposition(counters, async () => ({})).text()
   const batch = `${PREFIX}write_batch_size`
   t.match(text, `${batch}_bucket{le="1"} 2\n${batch}_bucket{le="2"} 3\n${batch}_bucket{le="5"} 3\n`)
   t.match(text, `${batch}_bucket{le="1000"} 3\n${batch}_bucket{le="+Inf"} 4\n${batch}_sum 2004\n${batch}_count 4\n`)
@@ -36,9 +36,9 @@ t.test('Exposition: a histogram has each bucket with those before it, the sum an
   t.match(text, `${PREFIX}database_round_trip_duration_seconds_count{kind="write"} 0\n`)
 })
 
-t.test('Exposition: what is measured is asked for when somebody asks, and once for all who ask then', async (t) => {
+t.test('Exposition: figures are measured for each scrape, and once for concurrent ones', async (t) => {
   let times = 0
-  const { text, type } = createExposition(createNumbers(), async () => {
+  const { text, type } = createExposition(createCounters(), async () => {
     times++
     return { connections: [[[], times]], secrets_ending: [[['1d'], 2]] }
   })

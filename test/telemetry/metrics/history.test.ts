@@ -1,17 +1,17 @@
 import t from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { createEventCounter } from '../../../src/telemetry/metrics/count-events.ts'
+import { createCounters } from '../../../src/telemetry/metrics/counters.ts'
 import { createHistory, quantile } from '../../../src/telemetry/metrics/history.ts'
-import { createNumbers } from '../../../src/telemetry/metrics/numbers.ts'
 import { NO_TRAFFIC } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
 
 /** A history whose clock starts at START, which is the start of a minute. */
 function createWatch() {
   const clock = { time: START, monotonic: 5000 }
-  const numbers = createNumbers()
-  const count = createEventCounter(numbers)
-  const history = createHistory(numbers, { now: () => clock.time, monotonic: () => clock.monotonic })
+  const counters = createCounters()
+  const count = createEventCounter(counters)
+  const history = createHistory(counters, { now: () => clock.time, monotonic: () => clock.monotonic })
 
   /** Lets seconds pass without a sample. */
   function skip(seconds: number): void {
@@ -41,7 +41,7 @@ function createWatch() {
   const tokens = () => known(history.read().minutes, (_, index) => 60 - index)
   /** Of each window of 60 seconds, by how many seconds ago it ended. */
   const lately = () => known(history.read().lately, (endedAt) => (clock.time - endedAt) / 1000)
-  return { clock, numbers, count, history, pass, skip, issue, answer, tokens, lately }
+  return { clock, counters, count, history, pass, skip, issue, answer, tokens, lately }
 }
 
 t.test('History: without any counts the sums are zero, and minutes before the start are unknown', async (t) => {
@@ -125,11 +125,11 @@ t.test('History: it has checks, refusals by reason, and durations of requests', 
 })
 
 t.test('History: very high counts are exact', async (t) => {
-  const { numbers, history, pass, tokens } = createWatch()
-  const at = Number(numbers.seriesOf('tokens_issued_total')[0]?.at)
-  numbers.add(at, 2 ** 52)
+  const { counters, history, pass, tokens } = createWatch()
+  const at = Number(counters.seriesOf('tokens_issued_total')[0]?.at)
+  counters.add(at, 2 ** 52)
   pass(61)
-  numbers.add(at, 1)
+  counters.add(at, 1)
   t.strictSame(tokens(), { 1: 2 ** 52, 0: 1 })
   t.equal(history.read().lastHour.tokens, 2 ** 52 + 1)
 })

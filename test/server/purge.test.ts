@@ -4,8 +4,7 @@ import type { Application } from '../../src/domain/application.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
-import { purge } from '../../src/issuer/purge.ts'
-import { startPurgeLoop } from '../../src/server/purge-loop.ts'
+import { purge, startPurgeLoop } from '../../src/server/purge-loop.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT } from '../support/on.ts'
 import { refusal } from '../support/refusal.ts'
@@ -14,7 +13,7 @@ import { createWorld, createWorldWithFile, keyOf, START } from '../support/world
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** A world with a purge, which resolves to whether there may be more, and notes what it told. */
+/** A world with a purge, and the events that it reports. */
 async function createPurgingWorld(t: Test) {
   const world = await createWorld(t)
   const { store, clock } = world
