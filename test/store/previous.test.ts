@@ -87,19 +87,16 @@ t.test('Previous store: a token that is revoked in either store is revoked', asy
   }
 })
 
-t.test(
-  'Previous store: a token that only it has is revoked in the present store, even by concurrent calls',
-  async (t) => {
-    const { previous, present, store, issue } = await openBoth(t)
-    const token = await issue(previous)
-    await Promise.all([1, 2, 3].map(() => store.revokeToken(token.id, NOW + 1)))
-    t.match(await present.findToken(token.id), { stored: { ...token, revokedAt: NOW + 1 } })
-    t.match(await previous.findToken(token.id), { stored: token }, 'it is only read')
-    await store.revokeToken(token.id, NOW + 2)
-    await store.revokeToken((await issue()).id, NOW + 2)
-    t.match(await store.findToken(token.id), { stored: { revokedAt: NOW + 1 } })
-  },
-)
+t.test('Previous store: a token that only it has is revoked in the present store, once', async (t) => {
+  const { previous, present, store, issue } = await openBoth(t)
+  const token = await issue(previous)
+  await Promise.all([1, 2, 3].map(() => store.revokeToken(token.id, NOW + 1)))
+  t.match(await present.findToken(token.id), { stored: { ...token, revokedAt: NOW + 1 } })
+  t.match(await previous.findToken(token.id), { stored: token }, 'it is only read')
+  await store.revokeToken(token.id, NOW + 2)
+  await store.revokeToken((await issue()).id, NOW + 2)
+  t.match(await store.findToken(token.id), { stored: { revokedAt: NOW + 1 } })
+})
 
 t.test('Previous store: another process may have added the token; any other error is a failure', async (t) => {
   let isTaken = true
