@@ -31,7 +31,7 @@ export function startFlushLoop(flush: () => Promise<void>, interval: number, onE
   }
   const loop = startLoop(job, { delay: interval })
   return {
-    /** Resolves after a last flush: one that was under way may have missed something. */
+    /** Resolves after a last flush: one that was under way may have missed the latest data. */
     async stop(): Promise<void> {
       await loop.stop()
       await job()

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import { type Listener, listenForOperators, type Page, type Pages } from '../ops/listener.ts'
 import { referencePages } from '../ops/reference.ts'
-import type { Measured } from '../telemetry/metrics/exposition.ts'
+import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import type { ServerFigures } from './figures.ts'
@@ -40,7 +40,7 @@ export async function startOps(
   return listenForOperators(place, pages, observe)
 }
 
-function ofFleet(fleet: Fleet): Measured {
+function ofFleet(fleet: Fleet): MeasuredValues {
   const samples = fleet.samples()
   return {
     http_requests_in_flight: [[[], fleet.sum('requestsInFlight')]],

@@ -84,7 +84,7 @@ const STOP_TIMEOUT_MS = 1000
 
 /**
  * Records this node and its figures in the store at each interval, until it is stopped. Failures are ignored: the next record
- * makes up for them, and others report that the store is unavailable.
+ * makes up for them, and other events report that the store is unavailable.
  */
 export function startPresence(nodes: Nodes, thisNode: () => ServerNode, { interval = NODE_INTERVAL_MS } = {}) {
   const record = async () => {

@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/time.ts'
 import { CATALOGUE, CHECKS, type Metric } from './catalogue.ts'
 import type { Counters, Series } from './counters.ts'
 
-/** How many spans are kept. */
+/** How many spans of each length are kept. */
 const MINUTES = 60
 const TENS = 60
 const SECONDS = 60
@@ -76,8 +76,8 @@ function difference(from: Float64Array, to: Float64Array): Float64Array {
 type SnapshotOptions = Record<'seconds' | 'length' | 'maxLate', number>
 
 /**
- * A ring buffer of the last `length` snapshots, one every so many seconds. Each has the number of the span, counted since the
- * epoch, that it begins. One that would be more than `maxLate` seconds late is skipped: it would count for the wrong span.
+ * A ring buffer of the last `length` snapshots, one every so many seconds. Each has the number of the span that it begins,
+ * counted since the epoch. One that would be more than `maxLate` seconds late is skipped: it would count for the wrong span.
  */
 function createSnapshots(read: () => Float64Array, { seconds, length, maxLate }: SnapshotOptions) {
   const ring: { number: number; values: Float64Array }[] = []
@@ -90,7 +90,7 @@ function createSnapshots(read: () => Float64Array, { seconds, length, maxLate }:
   return {
     get,
 
-    /** `second`: since the epoch. */
+    /** Takes a snapshot if one is due. `second`: since the epoch. */
     take(second: number): void {
       const number = Math.floor(second / seconds)
       const isInTime = ring.length === 0 || second % seconds < maxLate
