@@ -58,36 +58,36 @@ export type SourceOf<Schema extends z.ZodType> = Source<z.infer<Schema>>
 
 /** Makes a view: the fields of the schema in its order, and no others. */
 export function view<Schema extends z.ZodType>(schema: Schema, value: SourceOf<Schema>): z.infer<Schema> {
-  return viewerOf(schema)(value) as z.infer<Schema>
+  return converterOf(schema)(value) as z.infer<Schema>
 }
 
-type Viewer = (value: unknown) => unknown
+type Converter = (value: unknown) => unknown
 
 /** One per schema, because reading a zod schema for each value is slow. */
-const VIEWERS = new WeakMap<object, Viewer>()
+const CONVERTERS = new WeakMap<object, Converter>()
 
-function viewerOf(schema: object): Viewer {
-  const viewer = VIEWERS.get(schema) ?? makeViewer(schema)
-  VIEWERS.set(schema, viewer)
-  return viewer
+function converterOf(schema: object): Converter {
+  const convert = CONVERTERS.get(schema) ?? createConverter(schema)
+  CONVERTERS.set(schema, convert)
+  return convert
 }
 
-function makeViewer(schema: object): Viewer {
+function createConverter(schema: object): Converter {
   if (schema instanceof z.ZodNullable) {
-    const inner = viewerOf(schema.unwrap())
+    const inner = converterOf(schema.unwrap())
     return (value) => (value === undefined || value === null ? null : inner(value))
   }
   if (schema instanceof z.ZodArray) {
-    const item = viewerOf(schema.element)
+    const item = converterOf(schema.element)
     return (values) => (values as unknown[]).map((value) => item(value))
   }
   if (schema instanceof z.ZodObject) {
     const fields = Object.entries<object>(schema.shape).map(
-      ([name, field]) => [name, camelCase(name), viewerOf(field)] as const,
+      ([name, field]) => [name, camelCase(name), converterOf(field)] as const,
     )
     return (value) => {
       const shown: Record<string, unknown> = {}
-      for (const [name, source, viewer] of fields) shown[name] = viewer((value as Record<string, unknown>)[source])
+      for (const [name, source, convert] of fields) shown[name] = convert((value as Record<string, unknown>)[source])
       return shown
     }
   }

@@ -30,7 +30,7 @@ interface VerifyRequest {
 export function verify(app: FastifyInstance, options: CheckOptions): void {
   const { issuer, publicUrl } = options
   const challenge = `Bearer realm="${publicUrl}"`
-  /** The headers of an application, made once, because the store caches the application (docs/performance). */
+  /** The headers of an application, made once, because the store caches the application. */
   const clientHeaders = new WeakMap<Application, Record<string, string>>()
 
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)

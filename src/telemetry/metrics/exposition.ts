@@ -72,7 +72,7 @@ function labelsOf({ labels }: Metric, values: readonly string[]): Record<string,
   return Object.fromEntries(Object.keys(labels).map((label, index) => [label, values[index] as string]))
 }
 
-/** Observing each garbage collection costs 3 % and more of the CPU time of a check (docs/performance). */
+/** Observing each garbage collection costs 3 % or more of the CPU time of a check (docs/adr/0020). */
 const EXPENSIVE_METRICS = ['gc', 'eventLoopUtilization']
 
 /** How often the library measures the delay of the event loop. Milliseconds. */
