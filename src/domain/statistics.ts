@@ -113,7 +113,7 @@ export interface Statistics
   /** The full minutes of the last hour, oldest first, then the 60 seconds up to now. */
   readonly minutes: readonly Minute[]
   /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
-  readonly lately: readonly Minute[]
+  readonly lastTenMinutes: readonly Minute[]
   readonly nodes: readonly NodeStatistics[]
 }
 

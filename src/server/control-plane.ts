@@ -38,7 +38,7 @@ export function createControlPlane(
     async open(): Promise<Opened> {
       ops = await startOps(config, { figures, observe })
       store = await open()
-      figures?.ofStore.open(store)
+      figures?.storeFigures.open(store)
       admin = await startAdmin(config, { store, observe, figures })
       return store
     },

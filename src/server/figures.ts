@@ -23,7 +23,7 @@ export function createServerFigures(
   { now = Date.now, monotonic = () => performance.now() }: Partial<Clocks> = {},
 ) {
   const fleet = createFleet(counters, workers.expected)
-  return { counters, workers, fleet, ofStore: createStoreFigures({ now, monotonic }), now, monotonic }
+  return { counters, workers, fleet, storeFigures: createStoreFigures({ now, monotonic }), now, monotonic }
 }
 
 interface Clocks {

@@ -66,11 +66,11 @@ function addTo(rows: Rows, refusal: RefusalCount): void {
   // Only a client id can contain NUL.
   const key = `${reason}\0${endpoint}\0${suite ?? ''}\0${remoteAddress}\0${clientId}`
   const row = rows.get(key)
-  const added = row ? { ...row, count: row.count + count, lastAt, requestId, traceId } : withOwnTexts(refusal)
+  const added = row ? { ...row, count: row.count + count, lastAt, requestId, traceId } : withDetachedTexts(refusal)
   putLast(rows, key, added, isKnown ? MAX_REFUSALS.known : MAX_REFUSALS.unknown)
 }
 
-function withOwnTexts(refusal: RefusalCount): RefusalCount {
+function withDetachedTexts(refusal: RefusalCount): RefusalCount {
   const { clientId, remoteAddress, suite } = refusal
   const texts = {
     clientId: detachText(clientId),

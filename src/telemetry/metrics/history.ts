@@ -34,7 +34,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
   return {
     takeSnapshot,
 
-    read(): Pick<Statistics, 'lastMinute' | 'lastHour' | 'minutes' | 'lately' | 'refusals'> {
+    read(): Pick<Statistics, 'lastMinute' | 'lastHour' | 'minutes' | 'lastTenMinutes' | 'refusals'> {
       const at = second()
       const minute = Math.floor(at / 60)
       const ten = Math.floor(at / 10)
@@ -57,7 +57,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
         lastMinute,
         lastHour: trafficOf(hour),
         minutes: [...pastMinutes, present],
-        lately: [...pastTens, present],
+        lastTenMinutes: [...pastTens, present],
         refusals: refusalsOf(hour),
       }
     },
