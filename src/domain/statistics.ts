@@ -16,7 +16,7 @@ const TRAFFIC = object('Traffic', 'What the server did in a period', {
 
 const MINUTE = object('Minute', 'One minute', {
   ended_at: time('When it ended'),
-  traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running'),
+  traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running, or was blocked'),
 })
 
 const REFUSED_FOR = object('RefusedFor', 'A reason for refusals', {

@@ -9,7 +9,7 @@ const PER_CLIENT: Budget = { atOnce: 10, interval: 6000 }
 /** Failures from one address prefix with any client ids. */
 const PER_PREFIX: Budget = { atOnce: 100, interval: 1000 }
 
-/** How many characters of a client id are compared. Longer client ids cannot be registered. */
+/** How many characters of a client id are compared: one more than a registered one can have. */
 const CLIENT_ID_LENGTH = 201
 
 interface Caller {

@@ -11,7 +11,7 @@ export type ImportedSecrets = ReturnType<typeof createImportedSecrets>
 
 /**
  * Checks imported secrets. Scrypt is slow on purpose, so it runs off the event loop in a fair queue. Verified secrets are cached
- * in memory, as hashes with a key that only this process has.
+ * in memory, as keyed hashes; only this process has the key.
  */
 export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAPACITY } = {}) {
   const key = randomBytes(32)

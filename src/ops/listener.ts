@@ -23,7 +23,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** For connections. They are few, because only a few tools send requests, each on a connection of its own, and rarely. */
+/** Limits of connections: low, because only a few tools send requests, each on a connection of its own, and rarely. */
 const LIMITS = { perPrefix: 32, total: 64 }
 
 /** How long a request may take to arrive, and its response to be sent. */

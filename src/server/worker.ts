@@ -33,7 +33,7 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
   let isClosing = false
   onMessage<ToWorker>(process, {
     close() {
-      // A worker that has retired gets it again when the server ends. That must not cut its shutdown short.
+      // A worker that has retired gets this message again when the server ends. That must not cut its shutdown short.
       if (!isClosing) end()
       isClosing = true
     },

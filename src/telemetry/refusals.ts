@@ -80,7 +80,7 @@ function withDetachedTexts(refusal: RefusalCount): RefusalCount {
   return { ...refusal, ...texts }
 }
 
-/** The refusal that an event reports. Undefined if it reports none, or its client id is not known. */
+/** The refusal that an event reports. Undefined if it reports none, or has no client id. */
 function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
   const isRefusal =
     event.type === 'authentication refused' ||

@@ -16,7 +16,7 @@ export function requestContext(request: FastifyRequest, endpoint: string | undef
   return { method: request.method, endpoint, path, ...requesterOf(request) }
 }
 
-/** Sends the client the id of its request, and returns its X-Correlation-Id. */
+/** Sends the client the id of its request, and sends back its X-Correlation-Id. */
 export function sendRequestId(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   const correlationId = sentId(request.headers, 'x-correlation-id')

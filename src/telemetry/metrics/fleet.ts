@@ -42,7 +42,7 @@ export function createFleet(counters: Pick<Counters, 'merge'>, slots: number) {
           if (slot !== undefined) cpuSeconds[slot] = (cpuSeconds[slot] as number) + sample.cpuSeconds
           member.sample = sample
         },
-        /** Frees its slot for a successor. It may still report, even after it has left. */
+        /** Frees its slot for a successor. The process may still report, even after it has left. */
         retire(): void {
           member.slot = undefined
         },

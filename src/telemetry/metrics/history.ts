@@ -76,7 +76,7 @@ function difference(from: Float64Array, to: Float64Array): Float64Array {
 type SnapshotOptions = Record<'seconds' | 'length' | 'maxLate', number>
 
 /**
- * A ring buffer of the last `length` snapshots, one every so many seconds. Each has the number of the span that it begins,
+ * A ring buffer of the last `length` snapshots, one every `seconds` seconds. Each has the number of the span that it begins,
  * counted since the epoch. One that would be more than `maxLate` seconds late is skipped: it would count for the wrong span.
  */
 function createSnapshots(read: () => Float64Array, { seconds, length, maxLate }: SnapshotOptions) {
@@ -97,7 +97,7 @@ function createSnapshots(read: () => Float64Array, { seconds, length, maxLate }:
       if (isInTime && !get(number)) ring[number % length] = { number, values: read() }
     },
 
-    /** The oldest snapshot that is kept, starting at `from`. */
+    /** The oldest snapshot that is kept of the spans from `from` to `to`. */
     oldest(from: number, to: number): Float64Array | undefined {
       let number = from
       while (number < to && !get(number)) number++
