@@ -1,4 +1,4 @@
-import { isOfTokens, type Reason } from '../domain/reasons.ts'
+import { isTokenReason, type Reason } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { timestamp } from '../domain/time.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
@@ -105,12 +105,12 @@ export function isOver(group: RefusalGroup, { application, now }: ApplicationFin
   if (reason === 'suspended application') return application.status === 'active'
   if (reason === 'application not approved') return [...suites].every((suite) => application.suites.includes(suite))
   if (!hasTokenSince(group, application)) return false
-  return isOfTokens(reason) || lastAt < now - RECENT_MS
+  return isTokenReason(reason) || lastAt < now - RECENT_MS
 }
 
 /** Whether it got a token after these requests: only another instance can still be wrong. */
 export function isBeforeToken(group: RefusalGroup, application: ApplicationInTrouble): boolean {
-  return !isOfTokens(group.reason) && hasTokenSince(group, application)
+  return !isTokenReason(group.reason) && hasTokenSince(group, application)
 }
 
 export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: ApplicationInTrouble): boolean {
@@ -119,7 +119,7 @@ export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: Applica
 
 /** `One of its requests was refused 3 min ago, from 192.0.2.1`, or `Its tokens are refused, 17 times, …`. */
 export function refusalText(group: RefusalGroup, now: number, how = ''): string {
-  const what = isOfTokens(group.reason) ? 'tokens' : 'requests'
+  const what = isTokenReason(group.reason) ? 'tokens' : 'requests'
   if (group.count > 1) return `Its ${what} are refused${how}, ${howOften(group, now)}.`
   return `One of its ${what} was refused${how} ${ago(group.lastAt, now)}, ${fromWhere(group)}.`
 }

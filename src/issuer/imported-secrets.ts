@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { RequestRefused } from '../domain/refusal.ts'
 import { matchesImported, type Secret } from '../domain/secret.ts'
 
-/** How many checks run, and how many wait: of one party, and in all. Four of one party take some 0.2 s. */
+/** How many checks run at a time, and how many may wait: for each party, and in total. Four take about 0.2 s. */
 const QUEUE = { concurrency: 2, perParty: 4, total: 64 }
 const CACHE_CAPACITY = 10_000
 
@@ -11,7 +11,7 @@ export type ImportedSecrets = ReturnType<typeof createImportedSecrets>
 
 /**
  * Checks imported secrets. Scrypt is slow on purpose, so it runs off the event loop in a fair queue. Verified secrets are cached
- * in memory, as hashes with a key that only this process has.
+ * in memory, as keyed hashes; only this process has the key.
  */
 export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAPACITY } = {}) {
   const key = randomBytes(32)
@@ -20,7 +20,7 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
 
   const fingerprint = (presented: string) => createHmac('sha256', key).update(presented).digest()
 
-  /** Finds the secret that was presented if it was verified before. Takes as long for a client without secrets. */
+  /** Finds the secret that was presented if it was verified before. Takes the same time for a client without secrets. */
   function findVerified<S extends Imported>(secrets: readonly S[], presented: string): S | undefined {
     if (verified.size === 0) return undefined
     const expected = fingerprint(presented)
@@ -30,7 +30,7 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
     })
   }
 
-  /** Compares with all these secrets when it is this party's turn. Throws RequestRefused if too many checks are waiting. */
+  /** Compares a presented secret with these when it is its party's turn. Throws RequestRefused if too many checks are waiting. */
   async function verify(secrets: readonly Imported[], presented: string, party: string): Promise<boolean> {
     const check = checks.run(party, () => findMatch(secrets, presented))
     if (!check) throw new RequestRefused('too many imported secrets to check')

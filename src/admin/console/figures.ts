@@ -87,12 +87,12 @@ export function overviewCharts(statistics: Statistics): Chart[] {
 }
 
 /** The points to show, and their time span in words. The span grows with the uptime of the server. */
-function shownOf({ at, startedAt, lately, minutes }: Statistics) {
+function shownOf({ at, startedAt, lastTenMinutes, minutes }: Statistics) {
   const length = SPANS.find((span) => at - startedAt < span * MINUTE_MS)
   if (length === undefined) return { minutes, span: 'over the last hour' }
   const span = `over the last ${length} minutes`
   if (length > MAX_LATELY) return { minutes: minutes.slice(-length - 1), span }
-  return { minutes: lately.slice(-length * 6 - 1), span }
+  return { minutes: lastTenMinutes.slice(-length * 6 - 1), span }
 }
 
 const WHOLE = new Intl.NumberFormat('en')
