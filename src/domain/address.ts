@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
 /** The first six groups of an IPv4-mapped IPv6 address, RFC 4291 §2.5.5.2. */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff].join()
@@ -60,7 +60,7 @@ export function withoutZone(address: string): string {
 }
 
 export function isLocalHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
 /** Whether a host is 0.0.0.0 or :: (in any spelling), which mean every address of the machine. */

@@ -19,7 +19,10 @@ export type Change =
   /** Removes its secrets and approvals, too. */
   | { type: 'suite removed'; suite: string }
   | { type: 'secret added'; owner: string; secret: NewSecret }
-  /** The other secrets end at `othersEndAt` or earlier; those that ended before `deleteEndedBefore` are deleted. */
+  /**
+   * The other secrets end at `othersEndAt` or earlier, and are revoked if that is no later than the change. Those that ended
+   * before `deleteEndedBefore` are deleted.
+   */
   | { type: 'secret rotated'; owner: string; secret: NewSecret; othersEndAt: number; deleteEndedBefore: number }
   /** Without `force`, only allowed if the owner has another active secret, or this one is not active. */
   | { type: 'secret revoked'; owner: string; secretId: number; force: boolean }

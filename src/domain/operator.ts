@@ -82,7 +82,14 @@ export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest:
  * Why the admin listener refuses a request. `viewer`: a viewer tried to make a change. `another host`: the Host header does
  * not name the listener. `another site`: a page of another site tried to make a change.
  */
-export type OperatorReason = KeyReason | LoginReason | 'no credentials' | 'viewer' | 'another host' | 'another site'
+export type OperatorReason =
+  | KeyReason
+  | LoginReason
+  | 'no credentials'
+  | 'viewer'
+  | 'another host'
+  | 'another site'
+  | 'too many requests'
 
 export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revoked key'
 

@@ -40,7 +40,11 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     if (known) return known
     const before = counters.get(key)
     if (before && isUnstored(before)) past.push(before)
-    const counter = { applicationKey: key, clientId, hour, stored, issued: 0, refused: 0, lastTokenAt: null }
+    // The clock was set back: the store must not get two counts of the same hour at once, and the quota is that of the hour.
+    const left =
+      before && before.hour > hour ? past.find((one) => one.applicationKey === key && one.hour === hour) : undefined
+    past = left ? past.filter((one) => one !== left) : past
+    const counter = left ?? { applicationKey: key, clientId, hour, stored, issued: 0, refused: 0, lastTokenAt: null }
     counters.set(key, counter)
     return counter
   }

@@ -82,6 +82,11 @@ const REFUSALS: Record<RefusedOperator['reason'], Problem> = {
   'revoked key': INVALID_KEY,
   'another host': { status: 421, detail: 'This server does not answer for this host. See ADMIN_URL.' },
   'another site': { status: 403, detail: 'This does not come from a page of this console.' },
+  'too many requests': {
+    status: 503,
+    detail: 'Too many of your requests are waiting.',
+    headers: { 'retry-after': '1' },
+  },
   viewer: { status: 403, detail: 'A viewer can look at everything, and change nothing.' },
 }
 

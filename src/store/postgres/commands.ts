@@ -46,7 +46,7 @@ export function createCommands(primary: Primary, lockTimeout: number) {
   /** Makes changes in one transaction. Rejects with StoreUnavailable, also if another node holds a lock for too long. */
   const inTransaction = <Result>(action: (ask: Ask) => Promise<Result>) =>
     transaction(sql.begin, async (ask) => {
-      await ask(sql.setLockTimeout, [`${lockTimeout}ms`])
+      await ask(sql.prepareTransaction, [`${lockTimeout}ms`])
       return action(ask)
     })
 

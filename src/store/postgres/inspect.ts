@@ -12,7 +12,14 @@ const STATEMENT_TIMEOUT_MS = 5000
 /** Connects to the primary for a read-only view. Rejects with StoreUnavailable or OperatorError. */
 export async function inspectPostgres(location: PostgresLocation): Promise<Inspector> {
   const { connection } = await findPrimary(location)
-  const ask = askWithin(connection, STATEMENT_TIMEOUT_MS)
+  const askNow = askWithin(connection, STATEMENT_TIMEOUT_MS)
+  /** The connection runs one statement at a time, and doctor's checks run at the same time. */
+  let last: Promise<unknown> = Promise.resolve()
+  const ask: typeof askNow = (...statement) => {
+    const answer = last.then(() => askNow<never>(...statement))
+    last = answer.catch(() => {})
+    return answer
+  }
 
   return {
     software: async () => `PostgreSQL ${await singleValue<string>(ask(sql.serverVersion))}`,

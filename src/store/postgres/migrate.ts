@@ -60,7 +60,7 @@ export async function migrate(
   async function migrateOnce(): Promise<{ from: number; to: number }> {
     await ask(sql.begin)
     await ask(sql.lockMigrations)
-    await ask(sql.setLockTimeout, [LOCK_TIMEOUT])
+    await ask(sql.prepareTransaction, [LOCK_TIMEOUT])
     // Another node, maybe a newer one, may have been faster.
     const current = (await schemaVersion(ask)) ?? 0
     await assertAllowed(current)

@@ -7,7 +7,7 @@ import { askWithin } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
 import { findPrimary } from './find-primary.ts'
 import { migrate } from './migrate.ts'
-import { begin, commit, lockRegistry, setLockTimeout } from './statements/session.ts'
+import { begin, commit, lockRegistry, prepareTransaction } from './statements/session.ts'
 
 /** How long one step of a copy may take: a page, or the commit, which waits for the standbys. */
 const STEP_TIMEOUT_MS = 60_000
@@ -41,7 +41,7 @@ export async function receive(location: PostgresLocation): Promise<Target> {
   try {
     await migrate(connection)
     await ask(begin)
-    await ask(setLockTimeout, [LOCK_TIMEOUT])
+    await ask(prepareTransaction, [LOCK_TIMEOUT])
     await ask(lockRegistry)
     await ask(limitCopy)
     const found = (await ask<[table: string]>(findRows)).map(([table]) => table.replace('_', ' '))

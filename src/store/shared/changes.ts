@@ -20,9 +20,9 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'suite updated': ({ suite, name }) => ask(sql.updateSuite, [suite, name]),
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
-  *'secret rotated'({ owner, secret, othersEndAt, deleteEndedBefore }) {
+  *'secret rotated'({ owner, secret, othersEndAt, deleteEndedBefore }, at) {
     yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
-    yield* ask(sql.endSecrets, [owner, othersEndAt])
+    yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
     return yield* insertSecrets([{ owner, ...secret }])
   },
   'secret revoked': ({ owner, secretId, force }, at) => ask(sql.revokeSecret, [owner, secretId, at, force]),

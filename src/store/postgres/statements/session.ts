@@ -42,8 +42,14 @@ export const beginInBackground = `
 export const commit = 'COMMIT'
 export const rollback = 'ROLLBACK'
 
-// For this transaction only: behind a PgBouncer the next one may belong to another client.
-export const setLockTimeout = "SELECT set_config('lock_timeout', $1, true)"
+// Settings for one transaction only: behind a PgBouncer the next one may belong to another client.
+
+// Its commit is durable even if a reload of the server's settings has just switched synchronous_commit off.
+export const insistOnDurability = `
+  set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+    WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`
+
+export const prepareTransaction = `SELECT set_config('lock_timeout', $1, true), ${insistOnDurability}`
 
 // Changes to the registry begin with this lock, so all nodes make them one by one: what a change reads is still true when it
 // writes.

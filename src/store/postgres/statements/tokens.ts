@@ -1,10 +1,13 @@
+import { insistOnDurability } from './session.ts'
+
 // Changes of tokens: one statement per batch, which is one transaction and one round trip.
 
 export const insertTokens = `
   INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at)
   SELECT id, decode(secret_hash, 'hex'), application_id, generation, issued_at
     FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
-      AS new (id, secret_hash, application_id, generation, issued_at)`
+      AS new (id, secret_hash, application_id, generation, issued_at)
+   WHERE (SELECT ${insistOnDurability}) <> ''`
 
 // Also writes tokens that are revoked already: that commit may still wait for a standby, and this one must, too. Rows are
 // locked in the order of their ids, so that two nodes that revoke the same tokens do not deadlock.
@@ -15,7 +18,7 @@ export const revokeTokensById = `
             JOIN tokens locked ON locked.id = revoked.id
            ORDER BY locked.id
              FOR UPDATE OF locked) asked
-   WHERE t.id = asked.id`
+   WHERE t.id = asked.id AND (SELECT ${insistOnDurability}) <> ''`
 
 // Reads for many requests at once.
 

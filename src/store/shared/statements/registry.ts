@@ -120,7 +120,11 @@ const OWNED = `
      OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))`
 
 export const deleteEndedSecrets = `DELETE FROM secrets WHERE ends_at < $2 AND ${OWNED}`
-export const endSecrets = `UPDATE secrets SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END WHERE ${OWNED}`
+// Revoked at $3 unless that is null: no clock of another node undoes that.
+export const endSecrets = `
+  UPDATE secrets
+     SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END, revoked_at = coalesce(revoked_at, $3)
+   WHERE ${OWNED}`
 
 // Unless forced, another secret of the owner must be active.
 export const revokeSecret = `
