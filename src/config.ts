@@ -147,7 +147,9 @@ export function parseSettings(env: NodeJS.ProcessEnv): { config: Config; problem
     }
   })
   const config: Config = Object.fromEntries(values)
-  for (const problem of contradictions(config)) {
+  const invalid = problems.map(({ name }) => name)
+  for (const { others, ...problem } of contradictions(config)) {
+    if (others.some((name) => invalid.includes(name))) continue
     problems.push(problem)
     Object.assign(config, { [problem.name]: settings[problem.name].parse(settings[problem.name].default) })
   }
@@ -166,13 +168,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   throw new OperatorError(problems.map(({ text }) => text).join('\n'))
 }
 
-/** Finds settings that are valid individually, but contradict each other. */
-function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOST, PORT }: Config): Problem[] {
-  const found: Problem[] = []
-  const add = (name: keyof Settings, rule: string) => found.push({ name, text: `${name} must ${rule}.` })
+/** Finds settings that contradict `others`. */
+function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOST, PORT }: Config) {
+  const found: (Problem & { others: (keyof Settings)[] })[] = []
+  const add = (name: keyof Settings, rule: string, ...others: (keyof Settings)[]) =>
+    found.push({ name, others, text: `${name} must ${rule}.` })
   if (WORKERS > 1 && isInMemory(DATABASE_URL)) add('WORKERS', 'be 1 if the store is in memory')
   if (isSame(ADMIN_ADDRESS, { host: HOST, port: PORT })) {
-    add('ADMIN_ADDRESS', 'not be the address of HOST and PORT, which is for clients')
+    add('ADMIN_ADDRESS', 'not be the address of HOST and PORT, which is for clients', 'HOST', 'PORT')
   }
   if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be OPS_ADDRESS')
   return found

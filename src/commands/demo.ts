@@ -28,8 +28,6 @@ async function demo(terminal: Terminal): Promise<void> {
   const { openStore } = await import('../store/open.ts')
   const { createDemoWorld, explain, makeLink, makeTraffic, printLinkOnEnter } = await import('./demo/world.ts')
 
-  // Log lines would push the login link off the screen; the console shows what happens.
-  const telemetry = await createTelemetry('error', { isTTY: terminal.stdout.isTTY === true, counts: true })
   const port = await firstFree(FIRST_PORT)
   const adminPort = await firstFree(Math.max(FIRST_ADMIN_PORT, port + 1))
   const address = `http://${HOST}:${port}`
@@ -39,7 +37,10 @@ async function demo(terminal: Terminal): Promise<void> {
     ADMIN_ADDRESS: `${HOST}:${adminPort}`,
     DATABASE_URL: 'sqlite::memory:',
     CONNECTION_LIMIT: 'off',
+    // Log lines would push the login link off the screen; the console shows what happens.
+    LOG_LEVEL: 'error',
   })
+  const telemetry = await createTelemetry(config.LOG_LEVEL, { isTTY: terminal.stdout.isTTY === true, counts: true })
   const store = await openStore(config.DATABASE_URL, { lockTimeout: 0 })
   const { observe } = telemetry
   const administration = createAdministration({ store, now: Date.now, observe, author: commandAuthor() })

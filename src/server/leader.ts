@@ -76,10 +76,10 @@ export async function runLeader(
 
   async function restart(): Promise<void> {
     pool.report({ type: 'restarting' })
-    const { changed, problems } = settingsNow()
-    if (changed.length > 0) pool.report({ type: 'settings not applied', settings: changed })
-    if (problems.length > 0) pool.report({ type: 'settings wrong', problems })
     try {
+      const { changed, problems } = settingsNow()
+      if (changed.length > 0) pool.report({ type: 'settings not applied', settings: changed })
+      if (problems.length > 0) pool.report({ type: 'settings wrong', problems })
       for (const worker of [...pool.serving]) {
         if (pool.serving.has(worker) && !pool.isEnding()) {
           await supersede(worker, pool)
@@ -220,7 +220,7 @@ function liveWorkers(): Worker[] {
  */
 export function oneAtATime(ready: Promise<unknown>, job: () => Promise<void>): () => void {
   let isRequested = false
-  let last = ready
+  let last: Promise<unknown> = ready.catch(() => new Promise(() => {}))
   return () => {
     if (isRequested) return
     isRequested = true
@@ -228,6 +228,5 @@ export function oneAtATime(ready: Promise<unknown>, job: () => Promise<void>): (
       isRequested = false
       return job()
     })
-    last.catch(() => {})
   }
 }

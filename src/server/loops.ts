@@ -42,6 +42,9 @@ export function startFlushLoop(flush: () => Promise<void>, interval: number, onE
 /** Waits for a promise, but no longer than `timeout` milliseconds. */
 export async function within(timeout: number, promise: Promise<unknown>): Promise<void> {
   const waiting = new AbortController()
-  await Promise.race([promise, sleep(timeout, undefined, { signal: waiting.signal })])
-  waiting.abort()
+  try {
+    await Promise.race([promise, sleep(timeout, undefined, { signal: waiting.signal })])
+  } finally {
+    waiting.abort()
+  }
 }

@@ -152,12 +152,11 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
     inputs: async ({ body }, error) => {
       const { text, all } = fieldsOf(body)
       const suites = await listChoices(context)
-      const ticked = body === undefined ? suites.map(({ suiteId }) => suiteId) : all('suite')
       const clientId = text('client_id')
       return html`${APPLICATION_COLUMNS.map((name) => html`${field({ ...INPUTS[name], label: sentence(name), name, value: text(name), required: true, error: error(name) })}\n`)}${
         suites.length === 0
           ? html`<p class="hint">There are no suites yet. You can approve it for suites later.</p>`
-          : suiteChoices(suites, ticked, error('suite'))
+          : suiteChoices(suites, all('suite'), error('suite'))
       }
 <details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
 ${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', error: error('client_id') })}</details>`

@@ -170,7 +170,7 @@ function invalid({ validation = [], validationContext }: FastifyError): Problem 
   })
   const detail = sentences.join(' ')
   if (!isBody) return { status: 400, detail }
-  const pointer = (path: string) => `#${path.split('/').map(encodeURIComponent).join('/')}`
+  const pointer = (path: string) => `#${path.toWellFormed().split('/').map(encodeURIComponent).join('/')}`
   return { status: 422, detail, errors: errors.map(({ detail, path }) => ({ detail, pointer: pointer(path) })) }
 }
 
