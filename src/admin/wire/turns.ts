@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from './problem.ts'
 
-/** Further requests get 503. A single connection can send any number by pipelining. */
+/** How many requests may wait; further ones get 503. A single connection can send any number by pipelining. */
 const MAX_WAITING = 64
 
 /**
- * Handles one request at a time, and yields to the event loop after each, except for the live overview, which takes almost no
- * work. The process may also issue tokens: a token request then waits for one step of one admin request at most.
+ * Handles one request at a time, and yields to the event loop after each. The live overview is exempt, because it takes almost
+ * no work. If the process also issues tokens, a token request waits for one step of one admin request at most.
  */
 export function takeTurns(app: FastifyInstance): void {
   const turns = new WeakMap<FastifyRequest, () => void>()
