@@ -3,12 +3,12 @@ import type { Cluster } from './cluster/cluster.ts'
 import type { Member } from './cluster/member.ts'
 import type { Write } from './cluster/probe.ts'
 
-/** How long no standby is there, milliseconds. */
+/** How long both standbys are down, milliseconds. */
 const WITHOUT_STANDBYS_MS = 8000
 
 /** What was done to a cluster. Times are of the monotonic clock, milliseconds. */
 export interface Happening {
-  /** What, in words. */
+  /** What was done, in words. */
   what: string
   /** From when on tokens may be missing. */
   at: number
@@ -16,7 +16,7 @@ export interface Happening {
   from: number
   /** Whether this write shows that the cluster takes writes again. */
   endsIt: (write: Write) => boolean
-  /** Brings back what is still gone. */
+  /** Starts or continues what is still down. */
   mend: () => void
 }
 

@@ -77,7 +77,7 @@ export interface RefusalGroup {
   last: RefusalCount
 }
 
-/** Groups refusals (newest first) by reason: the newest group first, but `too many failures` last, because other reasons cause it. */
+/** Groups refusals (newest first) by reason: the newest group first, but `too many failures`, a consequence, last. */
 export function groupsOf(refusals: readonly RefusalCount[]): RefusalGroup[] {
   const rank = ({ reason }: RefusalGroup) => Number(reason === 'too many failures')
   return [...Map.groupBy(refusals, ({ reason }) => reason)]

@@ -48,7 +48,7 @@ export interface SeedPlan {
 /** How many entries are looked up at once. */
 const LOOK_UPS = 500
 
-/** Finds out which entries of a file are missing in the store. Changes nothing. Throws OperatorError with every problem and its place. */
+/** Finds the entries of a file that are not registered yet. Changes nothing. Throws OperatorError with every problem and its place. */
 export async function planSeed(store: Store, file: string, seeds: Seeds): Promise<SeedPlan> {
   const plan: SeedPlan = {
     missing: { suites: [], applications: [] },

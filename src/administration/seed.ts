@@ -30,7 +30,7 @@ const IMPORTED_WEIGHT = 32
 /** Registers the missing entries of a file: any number of applications, while a server runs on the same store. */
 export function createSeed(context: Context) {
   return {
-    /** Finds out which entries of a file are missing in the store. Changes nothing. Throws OperatorError with every problem and its place. */
+    /** Finds the entries of a file that are not registered yet. Changes nothing. Throws OperatorError with every problem and its place. */
     plan: (file: string, seeds: Seeds): Promise<SeedPlan> => planSeed(context.store, file, seeds),
 
     /** Yields the missing entries in steps. A step is prepared when it is requested. */

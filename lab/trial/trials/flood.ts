@@ -15,10 +15,10 @@ const SETTLED = 1
 
 const WARM_UPS = 12
 
-/** How often a name comes in each of them: less than what is answered late. */
+/** How often a name occurs in each warm-up: too rarely for its failures to be answered late. */
 const FEW = 2
 
-/** Good clients are at 127.0.0.1. Connections of one address are limited, so many come from several. */
+/** Good clients are at 127.0.0.1. The connections of one address are limited, so large attacks use several addresses. */
 const OTHERS = Array.from({ length: 32 }, (_, n) => `127.0.0.${n + 2}`)
 const OTHER = '127.0.0.2'
 
@@ -121,7 +121,7 @@ const rate = ({ attacks }: Rounds) =>
 
 const total = (statuses: Record<string, number>) => Object.values(statuses).reduce((sum, one) => sum + one, 0)
 
-/** Counts decide; the ratio too, in a full run. */
+/** Judges by counts, and in a full run also by the ratio. */
 function judge(world: World, done: string, rounds: Rounds, most: number | undefined): void {
   const { idle, attacked, ratio, requests, refused, refusedIdle, memory } = rounds
   const kinds = [...new Set(refused)].join(', ')
@@ -152,7 +152,7 @@ async function manyNames(world: World, data: Data): Promise<void> {
   else world.expect(grown <= GROWTH, done, found)
 }
 
-/** Wrong requests with client ids and addresses, so many different ones. */
+/** Sends wrong requests with this many different client ids and addresses. */
 function flooded(world: World, { port }: Server, { count, names }: { count: number; names: number }) {
   const credentials = { client_id: 'nobody-00000000', client_secret: 'wrong' }
   // The number takes the place of as many digits, so the length of the body stays.
@@ -185,7 +185,7 @@ async function settled(server: Server): Promise<number> {
   return Math.min(...samples)
 }
 
-/** An imported secret that nobody has shown since the start is slow to check, and so the one that a flood can keep out. */
+/** An imported secret that was not used since the start is slow to check, so a flood could keep its owner out. */
 async function neverUsed(world: World, data: Data): Promise<void> {
   const file = join(world.folder, 'secret')
   const credentials = { client_id: 'imported-client', client_secret: 'an-imported-secret-of-a-partner' }

@@ -64,7 +64,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
     return reply.redirect('/signed-in', 303)
   })
 
-  // Checks whether the browser has kept the cookie, and explains why it may not have. The overview would only redirect to the login.
+  // Checks whether the browser has kept the cookie, and explains it if not. The overview would only redirect to the login.
   console.get('/signed-in', ({ session }, reply) =>
     session ? reply.redirect('/', 303) : showPage(reply, cookieLostPage(instructions), { status: 403 }),
   )
@@ -186,7 +186,7 @@ export function sessionReferenceIn(request: FastifyRequest): string | undefined 
   return reference
 }
 
-/** The name of the cookie. Contains the port: cookies ignore ports, and each SSH tunnel to localhost may lead to another server. */
+/** The cookie name. Contains the port: cookies ignore ports, and each SSH tunnel to localhost may lead to another server. */
 function nameFor({ headers: { host = '' } }: FastifyRequest): string {
   const [port = ''] = /:\d+$/.exec(host) ?? []
   return PREFIX + port.replace(':', '-')

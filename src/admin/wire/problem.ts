@@ -118,7 +118,7 @@ export function problemOf(error: unknown): Problem {
   return { status: 500, detail: 'The server failed.' }
 }
 
-/** Returns the answer to an error, for the error handlers of the API and the console. Reports refused operators and failures (5xx). */
+/** Returns the answer to an error, for both error handlers. Reports refused operators and failures (5xx). */
 export function reportError(observe: Observer, error: unknown, request: FastifyRequest): Problem {
   const problem = problemOf(error)
   const { id: requestId, method, remoteAddress, caller } = request

@@ -103,7 +103,7 @@ function show(answer) {
   }
 }
 
-/** Makes a node equal to another one. Keeps elements where possible, and with them focus, selection and tooltip. @param {Node} old @param {Node} now */
+/** Makes a node equal to another one. Keeps elements where possible, with focus, selection and tooltip. @param {Node} old @param {Node} now */
 function update(old, now) {
   if (old.isEqualNode(now)) return
   // console.js has already converted it to the reader's time zone.
