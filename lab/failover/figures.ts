@@ -7,7 +7,7 @@ export interface Figures {
   revocations: number
   checks: number
   /** Of the node where it took longest: from its last token before the fault to its first token after it. */
-  without: number
+  withoutToken: number
   /** Of the node where it took longest: from the moment when the new primary took writes to its first token. */
   firstToken: number
   /** Answers 503, and how long the slowest of them took. */
@@ -33,7 +33,7 @@ export function figuresOf(
     tokens: good('token').length,
     revocations: good('revocation').length,
     checks: answers.filter(({ kind, status }) => kind === 'check' && (status === 200 || status === 401)).length,
-    without: largest([...perNode.values()].map((tokens) => longestGap(tokens, at))) / 1000,
+    withoutToken: largest([...perNode.values()].map((tokens) => longestGap(tokens, at))) / 1000,
     firstToken: largest([...perNode.values()].map((tokens) => firstToken(tokens, { from, end }))) / 1000,
     refused: refusals.length,
     slowestRefusal: largest(refusals.map(({ sentAt, answeredAt }) => answeredAt - sentAt)) / 1000,

@@ -49,7 +49,7 @@ function cells(figures: Figures[]): string[] {
     total(all(({ tokens }) => tokens)),
     total(all(({ revocations }) => revocations)),
     total(all(({ checks }) => checks)),
-    times(all(({ without }) => without)),
+    times(all(({ withoutToken }) => withoutToken)),
     times(all(({ firstToken }) => firstToken)),
     total(all(({ refused }) => refused)),
     Math.max(...all(({ slowestRefusal }) => slowestRefusal)).toFixed(2),
@@ -70,7 +70,7 @@ function times(seconds: number[]): string {
 /** One round in one line. */
 export function roundText({ fault, ...round }: Round): string {
   const { tokens, revocations } = round.lost
-  return `${fault.name}: ${round.tokens} tokens; ${round.without.toFixed(1)} s without; the first ${round.firstToken.toFixed(2)} s after the cluster was back; ${round.refused} × 503, the slowest ${round.slowestRefusal.toFixed(2)} s; lost ${tokens} tokens, ${revocations} revocations`
+  return `${fault.name}: ${round.tokens} tokens; ${round.withoutToken.toFixed(1)} s without; the first ${round.firstToken.toFixed(2)} s after the cluster was back; ${round.refused} × 503, the slowest ${round.slowestRefusal.toFixed(2)} s; lost ${tokens} tokens, ${revocations} revocations`
 }
 
 /** Whether something was lost, or was answered wrongly. */

@@ -6,7 +6,7 @@ import type { Cluster } from './cluster/cluster.ts'
 import { PORTS } from './cluster/layout.ts'
 import type { Member } from './cluster/member.ts'
 import type { Probe, Write } from './cluster/probe.ts'
-import type { Fault, Happening } from './faults.ts'
+import type { Fault, Incident } from './faults.ts'
 import { type Figures, figuresOf, isUnexpected } from './figures.ts'
 import { audit, type Losses } from './load/audit.ts'
 import type { Entry, Wrong } from './load/ledger.ts'
@@ -56,22 +56,22 @@ export async function runRound(world: World, fault: Fault, scene: Scene): Promis
   const load = startLoad(ports, { ...scene, random: world.random })
   await sleep(world.random.between(BEFORE_MS.from, BEFORE_MS.to))
 
-  const happening = await fault.happen(cluster, (await cluster.leader()) as Member)
-  const end = await untilTokens(scene, load, happening)
+  const incident = await fault.cause(cluster, (await cluster.leader()) as Member)
+  const end = await untilTokens(scene, load, incident)
   await sleep(AFTER_MS)
-  happening.mend()
+  incident.repair()
   await cluster.healthy(CLUSTER_SECONDS)
   await sleep(AFTER_MS)
   await load.stop()
 
-  reportUnexpected(world, load, happening)
+  reportUnexpected(world, load, incident)
   const isOfThisRound = ({ issuedAt, revokeSentAt = 0 }: Entry) => Math.max(issuedAt, revokeSentAt) > startedAt
   const lost = await audit(ports, ledger.filter(isOfThisRound))
-  return { fault, ...figuresByPath(scene, load, happening, end), ...load.wrong, connections: connections.stop(), lost }
+  return { fault, ...figuresByPath(scene, load, incident, end), ...load.wrong, connections: connections.stop(), lost }
 }
 
 /** Waits for the first token of every node. Resolves to the write that shows that the cluster was back. */
-async function untilTokens({ probe, nodes }: Scene, load: Load, { at, endsIt, what }: Happening) {
+async function untilTokens({ probe, nodes }: Scene, load: Load, { at, endsIt, what }: Incident) {
   const firstWrite = () => probe.writes.find((write) => write.endedAt > at && endsIt(write))
   await until(() => firstWrite() !== undefined, `a write (${what})`, CLUSTER_SECONDS)
   const end = firstWrite() as NonNullable<ReturnType<typeof firstWrite>>
@@ -83,14 +83,14 @@ async function untilTokens({ probe, nodes }: Scene, load: Load, { at, endsIt, wh
   return end
 }
 
-function reportUnexpected({ step }: World, { answers }: Load, { at }: Happening): void {
+function reportUnexpected({ step }: World, { answers }: Load, { at }: Incident): void {
   for (const { node, kind, sentAt, answeredAt, status } of answers.filter(isUnexpected)) {
     const [from, took] = [sentAt - at, answeredAt - sentAt].map((milliseconds) => (milliseconds / 1000).toFixed(2))
     step(`${kind} at node ${node}, ${from} s after the fault: status ${status} after ${took} s`)
   }
 }
 
-function figuresByPath({ nodeByProxy }: Scene, { answers }: Load, { at, from }: Happening, end: Write) {
+function figuresByPath({ nodeByProxy }: Scene, { answers }: Load, { at, from }: Incident, end: Write) {
   const figures = (some: Answer[]) => figuresOf(some, { at, from, end })
   return {
     ...figures(answers.filter(({ node }) => node !== nodeByProxy)),

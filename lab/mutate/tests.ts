@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Mutation } from './mutations.ts'
 
-/** How long a test may take with a mutation in it: this many times as long as without, and this many milliseconds more. */
-const TIMES = 5
-const MORE = 10_000
+/** How long a test may take with a mutation: this many times as long as without, plus this many milliseconds. */
+const TIMEOUT_FACTOR = 5
+const EXTRA_MS = 10_000
 
 /** A test file that passes, how many milliseconds it takes, and what of each source file it runs. */
 export interface PassedTest {
@@ -68,7 +68,7 @@ export function covers({ coverage }: PassedTest, { file, start }: Mutation): boo
 
 /** Whether a test still passes with the mutation in the copy. */
 export function stillPasses(copy: string, { file, time }: PassedTest): Promise<boolean> {
-  return passes(copy, file, time * TIMES + MORE, { NODE_COMPILE_CACHE: join(copy, '.compile-cache') })
+  return passes(copy, file, time * TIMEOUT_FACTOR + EXTRA_MS, { NODE_COMPILE_CACHE: join(copy, '.compile-cache') })
 }
 
 async function passes(copy: string, file: string, timeout: number, env: NodeJS.ProcessEnv): Promise<boolean> {

@@ -52,7 +52,7 @@ export function openSession(world: World, name: string, workers: number) {
     start,
     load,
     command,
-    killed: (pids: number[]) => killBetweenCalls(disk, pids),
+    kill: (pids: number[]) => killBetweenCalls(disk, pids),
     log: () => readLog(disk.readLog()),
     expectedAt: (time: bigint) => expectedAt(time, ledger, commands),
     commands: () => commands.length,

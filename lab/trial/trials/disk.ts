@@ -81,7 +81,7 @@ export const disk: Trial = {
 }
 
 /** What clients saw: the statuses of their requests by kind, and the longest wait for a token, in seconds. */
-interface Met {
+interface Observed {
   tokens: Set<string>
   checks: Set<string>
   ready: Set<string>
@@ -94,14 +94,14 @@ async function tryFault(world: World, fault: Fault): Promise<void> {
   const before = server.memory().now
   fault.begin(device)
   await sleep(200)
-  const met = await meet(server, data, ledger, world.size(8, 4))
+  const observed = await observe(server, data, ledger, world.size(8, 4))
   const grown = server.memory().now - before
   fault.end(device)
   const recovered = await recovery(server, data)
   const { lost, resurrected } = await audit(server.port, ledger)
   await server.stop()
 
-  const { tokens, checks, ready, longest, asked } = met
+  const { tokens, checks, ready, longest, asked } = observed
   const answers = `${asked} token requests: ${list(tokens)}, after ${longest.toFixed(1)} s at most; checks: ${list(checks)}; ready: ${list(ready)}`
   const known = [...tokens, ...checks, ...ready].every((status) => status === '200' || status === '503')
   const goesOn = fault.checks === undefined || list(checks) === String(fault.checks)
@@ -128,8 +128,8 @@ async function prepare(world: World, name: string, workers: number) {
 }
 
 /** Clients on a broken disk for some seconds: 40 ask for tokens, one for checks, one for /health/ready. */
-async function meet(server: Server, { applications }: Data, ledger: Entry[], seconds: number): Promise<Met> {
-  const met: Met = { tokens: new Set(), checks: new Set(), ready: new Set(), longest: 0, asked: 0 }
+async function observe(server: Server, { applications }: Data, ledger: Entry[], seconds: number): Promise<Observed> {
+  const observed: Observed = { tokens: new Set(), checks: new Set(), ready: new Set(), longest: 0, asked: 0 }
   const valid = ledger.findLast(({ revokeSentAt }) => revokeSentAt === undefined) as Entry
   const end = performance.now() + seconds * 1000
   const loop = async (ask: (client: ReturnType<typeof openClient>) => Promise<void>) => {
@@ -152,19 +152,19 @@ async function meet(server: Server, { applications }: Data, ledger: Entry[], sec
           const token = JSON.parse(answer.body).access_token
           ledger.push({ token, application, issuedAt: process.hrtime.bigint() })
         }
-        met.tokens.add(answer instanceof Error ? answer.message : String(answer.status))
-        met.longest = Math.max(met.longest, (performance.now() - startedAt) / 1000)
-        met.asked++
+        observed.tokens.add(answer instanceof Error ? answer.message : String(answer.status))
+        observed.longest = Math.max(observed.longest, (performance.now() - startedAt) / 1000)
+        observed.asked++
       }),
     ),
     loop(async (client) => {
-      met.checks.add(await says(client.isValid(valid.token).then((isValid) => (isValid ? 200 : 503))))
+      observed.checks.add(await says(client.isValid(valid.token).then((isValid) => (isValid ? 200 : 503))))
     }),
     loop(async (client) => {
-      met.ready.add(await says(client.status('GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n')))
+      observed.ready.add(await says(client.status('GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n')))
     }),
   ])
-  return met
+  return observed
 }
 
 /** The seconds until the server issues tokens again. Undefined if it does not. */
@@ -183,12 +183,12 @@ async function recovery({ port }: Server, { applications }: Data): Promise<numbe
 async function endOnHungDisk(world: World, workers: number): Promise<void> {
   const { device, data, server, ledger } = await prepare(world, `end on a hung disk ${workers}`, workers)
   device.set('hang', 1)
-  const met = meet(server, data, ledger, 1)
+  const observed = observe(server, data, ledger, 1)
   await sleep(1000)
   const processes = server.processes()
   const took = await server.stop(END)
   const left = processes.filter(isAlive).length
-  await met
+  await observed
   device.set('hang', 0)
   const next = await startServer(world, data)
   const { lost, resurrected } = await audit(next.port, ledger)

@@ -140,9 +140,9 @@ async function manyNames(world: World, data: Data): Promise<void> {
   const settle = `--expose-gc --require ${join(import.meta.dirname, '../flood/settle.cjs')}`
   const server = await startServer(world, data, { ...BEHIND_A_PROXY, NODE_OPTIONS: settle })
   const count = world.size(1_000_000, 50_000)
-  const before = await warmedUp(world, server, Math.ceil(count / 10))
-  const { statuses } = await flooded(world, server, { count, names: count })
-  const after = await settled(server)
+  const before = await warmUp(world, server, Math.ceil(count / 10))
+  const { statuses } = await floodNames(world, server, { count, names: count })
+  const after = await settledMemory(server)
   await server.stop()
   const grown = after - before
   const done = `${total(statuses)} wrong requests, each with a client id and an address of its own`
@@ -153,20 +153,20 @@ async function manyNames(world: World, data: Data): Promise<void> {
 }
 
 /** Sends wrong requests with this many different client ids and addresses. */
-function flooded(world: World, { port }: Server, { count, names }: { count: number; names: number }) {
+function floodNames(world: World, { port }: Server, { count, names }: { count: number; names: number }) {
   const credentials = { client_id: 'nobody-00000000', client_secret: 'wrong' }
   // The number takes the place of as many digits, so the length of the body stays.
   const request = tokenRequest(credentials, 'X-Forwarded-For: @\r\n').replace('00000000', '#')
   return startAttack(world, { kind: 'requests', port, connections: 32, inFlight: 8, count, names, request }).ended
 }
 
-/** Resident memory once requests with few names do not raise it any more: Node.js takes some by itself. */
-async function warmedUp(world: World, server: Server, count: number): Promise<number> {
+/** Sends requests with few names until they no longer raise the memory. Resolves to the resident memory, MiB. */
+async function warmUp(world: World, server: Server, count: number): Promise<number> {
   const most = Math.max(count, 20_000)
   let before = 0
   for (let round = 0; round < world.size(WARM_UPS, 2); round++) {
-    await flooded(world, server, { count: most, names: most / FEW })
-    const now = await settled(server)
+    await floodNames(world, server, { count: most, names: most / FEW })
+    const now = await settledMemory(server)
     world.step(`warmed up: ${now.toFixed(1)} MiB`)
     if (round > 2 && now - before < SETTLED) return now
     before = now
@@ -174,8 +174,8 @@ async function warmedUp(world: World, server: Server, count: number): Promise<nu
   return before
 }
 
-/** Resident memory after garbage was collected, MiB: the smallest of some seconds. */
-async function settled(server: Server): Promise<number> {
+/** Resident memory after garbage collection, MiB: the lowest of several samples. */
+async function settledMemory(server: Server): Promise<number> {
   const samples: number[] = []
   for (let n = 0; n < 6; n++) {
     server.signal('SIGUSR2')

@@ -33,7 +33,7 @@ async function cutPower(world: World, workers: number, count: number): Promise<v
   await server.stop()
   server = await session.start()
   await session.load(server, milliseconds, () => session.command('suspend'))
-  await session.killed(server.processes())
+  await session.kill(server.processes())
   server = await session.start()
   await session.load(server, milliseconds, () => session.command('revoke-all'))
   await server.stop()
@@ -62,7 +62,7 @@ const RESTARTS: Restart[] = [
     by: 'SIGKILL',
     workers: 1,
     async go(session, server) {
-      await session.killed(server.processes())
+      await session.kill(server.processes())
       return session.start()
     },
   },
@@ -80,7 +80,7 @@ const RESTARTS: Restart[] = [
     workers: 2,
     async go(session, server) {
       const [worker] = server.processes().slice(1)
-      await session.killed([worker as number])
+      await session.kill([worker as number])
       await until(() => server.processes().length > 2, 'another worker')
       await sleep(500)
       return server

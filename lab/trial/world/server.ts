@@ -44,7 +44,7 @@ export async function startServer(
   world.cleanup.add(killAll)
   const exited = once(child, 'exit').then(() => void world.cleanup.delete(killAll))
   const log = () => readFileSync(logFile, 'utf8')
-  const port = await ready(child, log, errorFile)
+  const port = await untilReady(child, log, errorFile)
 
   return {
     pid,
@@ -86,7 +86,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-async function ready(child: ChildProcess, log: () => string, errorFile: string): Promise<number> {
+async function untilReady(child: ChildProcess, log: () => string, errorFile: string): Promise<number> {
   const deadline = performance.now() + START_TIMEOUT_MS
   for (;;) {
     const line = log()
