@@ -10,7 +10,7 @@ import type { Context } from './context.ts'
 import { planSeed, type SeedPlan, type Seeds } from './seed-plan.ts'
 import { prepareSuite, type RegisteredSuite } from './suites.ts'
 
-/** Suites and applications with their future credentials. None of them is in the store yet. */
+/** Suites and applications with their new credentials, none of which is in the store yet. */
 export interface SeedStep {
   suites: RegisteredSuite[]
   applications: RegisteredApplication[]

@@ -23,7 +23,7 @@ export interface Explanation extends Diagnosis {
   similarRefusals: RefusalCount[]
   /** If the client id is not registered: applications with a similar one. */
   similarApplications: ApplicationNames[]
-  /** Later refusals, tokens and uses of secrets may not be stored yet. Milliseconds since the epoch. */
+  /** Later ones may not be stored yet. `tokens` also counts for uses of secrets. Milliseconds since the epoch. */
   knownUntil: { refusals: number; tokens: number }
 }
 
