@@ -47,7 +47,7 @@ export const OPERATOR = object('Operator', 'A person or a program that uses this
   name: text('The name in the log and in audit events'),
   role: choice(ROLES, 'A viewer can look, but not change anything'),
   created_at: time('When the operator was added'),
-  keys: list('The oldest first, ended ones too', ADMIN_KEY),
+  keys: list('Oldest first, ended ones too', ADMIN_KEY),
   sessions: list('Those that are not over', SESSION),
 })
 

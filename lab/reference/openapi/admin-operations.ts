@@ -229,7 +229,7 @@ const APPLICATIONS: Record<string, OperationText> = {
       'nothing-known': problem(
         'No application has this client id, and no similar one was refused',
         404,
-        'There is no application with the client id nobody, and no refusal of one like it is known. ' +
+        'There is no application with the client id nobody, and no refusal of a similar one is known. ' +
           'Look for its name in GET /admin/v1/applications.',
       ),
     },

@@ -19,12 +19,12 @@ const PAGES: Record<number, { title: string; advice: Part }> = {
   413: { title: 'This is too large', advice: NOTHING_CHANGED },
   421: {
     title: 'This host is not known',
-    advice: html`<p>Open the console by the address that it listens on, or set <code>ADMIN_URL</code> to the one that operators open.</p>`,
+    advice: html`<p>Open the console at the address that it listens on, or set <code>ADMIN_URL</code> to the one that operators open.</p>`,
   },
   422: { title: 'Something is not right', advice: NOTHING_CHANGED },
   503: {
     title: 'The database is not available',
-    advice: html`<p>Try again in a few seconds. If you were changing something, look first whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
+    advice: html`<p>Try again in a few seconds. If you were changing something, first check whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
   },
 }
 
@@ -32,7 +32,7 @@ const MALFORMED = { title: 'This could not be read', advice: NOTHING_CHANGED }
 
 const FAILED = {
   title: 'The server failed',
-  advice: html`<p>This is a mistake in the program. Its log says more, under the request id below. If you were changing something, look whether it was changed before you try again.</p>`,
+  advice: html`<p>This is a bug in the program. Its log says more, under the request id below. If you were changing something, check whether it was changed before you try again.</p>`,
 }
 
 /** Answers errors with pages. Redirects to the login page if nobody is signed in. */
@@ -62,7 +62,7 @@ function errorPage({ status, detail }: Problem, { id }: FastifyRequest): Page {
   }
 }
 
-/** Redirects page views to the login. A form gets a page that says nothing was changed. */
+/** Redirects page views to the login page. Forms get a page that says that nothing was changed. */
 function askToSignIn(context: AdminContext, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const hadSession = sessionReferenceIn(request) !== undefined
   const isView = isSafe(request.method)
@@ -71,12 +71,12 @@ function askToSignIn(context: AdminContext, request: FastifyRequest, reply: Fast
   return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context)), { status: 401 })
 }
 
-function notSignedIn({ hadSession, isView }: { hadSession: boolean; isView: boolean }, how: Part): Page {
+function notSignedIn({ hadSession, isView }: { hadSession: boolean; isView: boolean }, instructions: Part): Page {
   return {
     title: hadSession ? 'Your session has ended' : 'You are not signed in',
     content: html`<div class="panel prose">${!isView && html`<p>Nothing was changed.</p>`}${
       hadSession &&
       html`<p>Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.</p>`
-    }${how}${!isView && html`<p>Your browser shows what you wrote again when you go back.</p>`}</div>`,
+    }${instructions}${!isView && html`<p>Your browser shows what you wrote again when you go back.</p>`}</div>`,
   }
 }

@@ -105,7 +105,7 @@ const DETAILS: Record<number, string> = {
   415: 'This content type is not accepted. The API takes application/json.',
 }
 
-/** The answer to an error. An unexpected one is not described. */
+/** The answer to an error. It does not describe an unexpected error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem
   if (error instanceof RefusedOperator) return REFUSALS[error.reason]
@@ -123,7 +123,7 @@ export function problemOf(error: unknown): Problem {
   return { status: 500, detail: 'The server failed.' }
 }
 
-/** Returns the answer to an error, for the error handlers of API and console. Reports refused operators and failures (5xx). */
+/** Returns the answer to an error, for both error handlers. Reports refused operators and failures (5xx). */
 export function reportError(observe: Observer, error: unknown, request: FastifyRequest): Problem {
   const problem = problemOf(error)
   const { id: requestId, method, remoteAddress, caller } = request
@@ -163,7 +163,7 @@ const TYPES: Record<string, string> = {
 /** The problem for a schema validation error: 422 with each field of the body, or 400 for query parameters. */
 function invalid({ validation = [], validationContext }: FastifyError): Problem {
   const isBody = validationContext === 'body'
-  const errors = validation.map((one) => ({ detail: wordsOf(one, isBody), path: pathOf(one) }))
+  const errors = validation.map((one) => ({ detail: detailOf(one, isBody), path: pathOf(one) }))
   const sentences = errors.map(({ detail, path }) => {
     const name = path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')
     return name === '' ? `The body ${detail}.` : `The ${isBody ? 'field' : 'parameter'} ${name} ${detail}.`
@@ -180,12 +180,12 @@ function pathOf({ instancePath, params }: FastifySchemaValidationError): string 
   return own ? `${instancePath}/${String(own).replaceAll('~', '~0').replaceAll('/', '~1')}` : instancePath
 }
 
-function wordsOf({ keyword, params }: FastifySchemaValidationError, isBody: boolean): string {
+function detailOf({ keyword, params }: FastifySchemaValidationError, isBody: boolean): string {
   if (keyword === 'required') return 'is missing'
   if (keyword === 'additionalProperties') return 'is not known here'
   if (keyword === 'minProperties') return 'must have a field'
   if (!isBody) return 'must be given once'
-  // The type of an optional one is ['object', 'null'].
+  // The type of an optional field is ['object', 'null'].
   if (keyword === 'type') return `must be ${TYPES[[params.type].flat()[0] as string]}`
   return `must be ${params.limit} or ${params.comparison === '>=' ? 'more' : 'less'}`
 }
