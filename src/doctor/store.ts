@@ -69,9 +69,9 @@ export function softwareFinding(software: string, kind: DatabaseLocation['kind']
   return warning(text, `Versions before ${OLDEST_POSTGRES} have not been tested.`)
 }
 
-function schemaFinding({ version, latest, refusal }: Schema, place: string): Finding {
+function schemaFinding({ version, latest, refusal }: Schema, location: string): Finding {
   if (refusal !== undefined) return error(refusal, 'Check DATABASE_URL and the version of this program.')
-  if (version === 0) return error(new StoreMissing(`The database ${place} is empty`).message)
+  if (version === 0) return error(new StoreMissing(`The database ${location} is empty`).message)
   if (version === latest) return ok(`The schema has the version of this program, ${version}.`)
   if (version < latest) {
     return note(`The schema has version ${version}, and this program ${latest}.`, 'The next start migrates it.')

@@ -51,7 +51,7 @@ export interface CopyOptions {
 /**
  * Copies a store into an empty one, all or nothing, and compares the rows afterwards. First it marks the source as
  * moving, which freezes the registry: so the pages are consistent without a long read transaction, during which the
- * source's log would grow. Tokens may still change meanwhile; `withPrevious` looks those up. Throws OperatorError;
+ * source's log would grow. Tokens may still change during the copy; `withPrevious` looks those up. Throws OperatorError;
  * the mark is then removed, unless the copy may have been committed.
  */
 export async function copy(source: Source, openTarget: () => Promise<Target>, options: CopyOptions): Promise<Copied> {

@@ -227,8 +227,8 @@ t.test('Copy: however it fails, nothing is copied and the source is as before', 
         }),
     ],
     [
-      'the store is opened again meanwhile, for it may have changed',
-      /opened again meanwhile/,
+      'the store is opened again in the meantime, for it may have changed',
+      /opened again in the meantime/,
       async ({ file, store }) => {
         let reopened: Promise<unknown> | undefined
         const copying = copy(file, url, (table) => {

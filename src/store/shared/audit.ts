@@ -76,14 +76,14 @@ export function* record({ author, at }: Audit, entries: readonly AuditEntry[]): 
   yield* ask(sql.insertAuditEvents, [rowsJson(rows), at, actor, origin, remoteAddress, requestId])
 }
 
-/** An audit entry for the database as a whole. `place`: its location. */
+/** An audit entry for the database as a whole, at this location. */
 export function databaseEntry(
   action: AuditEntry['action'],
-  place: string,
+  location: string,
   before: PublicFields,
   after: PublicFields,
 ): AuditEntry {
-  return { action, subjectKind: 'database', subject: place, before, after }
+  return { action, subjectKind: 'database', subject: location, before, after }
 }
 
 /** The subjects as JSON, in order, equal if and only if nothing changed. Undefined: the subject does not exist. */

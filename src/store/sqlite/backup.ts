@@ -28,9 +28,9 @@ export async function backUpSqlite(
 ): Promise<BackupContents> {
   const database = locate(path)
   if (typeof target === 'string') assertReplaceable(target, database)
-  const beside = typeof target === 'string' ? resolve(target) : path
+  const neighbour = typeof target === 'string' ? resolve(target) : path
   try {
-    const { contents, stream } = await inTemporaryFolder(`${beside}.partial-`, async (folder) => {
+    const { contents, stream } = await inTemporaryFolder(`${neighbour}.partial-`, async (folder) => {
       const copy = join(folder, 'copy.db')
       // SQLite writes into an existing empty file and keeps its permissions.
       closeSync(openSync(copy, 'wx', 0o600))
@@ -43,14 +43,14 @@ export async function backUpSqlite(
       if (typeof target !== 'string') return { contents, stream: createReadStream('', { fd: openSync(copy, 'r') }) }
       syncToDisk(copy)
       renameSync(copy, target)
-      syncToDisk(dirname(beside))
+      syncToDisk(dirname(neighbour))
       return { contents }
     })
     // The file has been deleted by now, so nothing is left behind, however this ends.
     if (stream && typeof target !== 'string') for await (const chunk of stream) await target(chunk)
     return contents
   } catch (error) {
-    throw toOperatorError(`The database ${path} could not be backed up`, error, beside)
+    throw toOperatorError(`The database ${path} could not be backed up`, error, neighbour)
   }
 }
 

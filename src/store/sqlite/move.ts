@@ -78,7 +78,7 @@ export function createMove({ db, read, change, runner }: Context) {
 }
 
 function markIsGone(): OperatorError {
-  return new OperatorError('The store was opened again meanwhile, or is being copied a second time.')
+  return new OperatorError('The store was opened again in the meantime, or is being copied a second time.')
 }
 
 function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {

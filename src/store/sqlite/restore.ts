@@ -42,7 +42,7 @@ export async function restoreSqlite(
     const isNew = !existsSync(place)
     const aside = nameAside(place, now())
     putLogBack = moveLogAside(place, aside)
-    // Creates a missing database, so that it can be locked: no server may start on a new one meanwhile.
+    // Creates a missing database, so that it can be locked: no server may create and use a new one in the meantime.
     const database = prepareFile(path, { create: true })
     return await inTemporaryFolder(`${database}.restore-`, async (folder) => {
       const wal = join(folder, 'wal')

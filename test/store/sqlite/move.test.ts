@@ -113,7 +113,7 @@ t.test('Moved store: an unfinished copy does not prevent the next one; a finishe
   const { store } = await openMovable(t)
   await store.move.begin('elsewhere', START)
   await store.move.begin(PLACE, START + 1)
-  const second = { name: 'OperatorError', message: /opened again meanwhile, or is being copied a second time/ }
+  const second = { name: 'OperatorError', message: /opened again in the meantime, or is being copied a second time/ }
   await t.rejects(store.move.assertBegun('elsewhere', START), second)
   await store.move.assertBegun(PLACE, START + 1)
   await store.move.abandon('elsewhere', START)
