@@ -29,7 +29,7 @@ function targetOf(terminal: Terminal, file: string): BackupTarget {
     throw new OperatorError('Standard output is a terminal: redirect it to a file or a program.')
   return (chunk) =>
     write(terminal, chunk).catch(({ message, cause }: OutputFailed) => {
-      // Not an OutputFailed, which may end the command silently: half a backup is useless.
+      // Not an OutputFailed, which may end the command silently: the operator must know that half a backup is useless.
       throw new OperatorError(message, { cause })
     })
 }
@@ -47,7 +47,7 @@ function contentsText(contents: BackupContents): string {
 
 /** `restore FILE` */
 export function addRestore(program: Command, terminal: Terminal): void {
-  addCommand(program, 'restore', 'replace the database by a backup; the server must be stopped')
+  addCommand(program, 'restore', 'replace the database with a backup; the server must be stopped')
     .argument('<file>', 'the backup, - for standard input')
     .option(
       '--revoke-all-tokens',
@@ -71,7 +71,7 @@ export function addRestore(program: Command, terminal: Terminal): void {
 function restoredText(database: string, file: string, restored: Restored, revokeAllTokens: boolean): string {
   const lines = [`Restored ${database} from ${file}: ${contentsText(restored)}.`]
   if (restored.replaced)
-    lines.push(`The database before is kept as ${restored.replaced}: delete it when you no longer need it.`)
+    lines.push(`The previous database is kept as ${restored.replaced}: delete it when you no longer need it.`)
   if (!restored.wasLocked) {
     lines.push('It was damaged, so it could not be locked: if a server is running, restart it.')
   }
@@ -87,6 +87,6 @@ function restoredText(database: string, file: string, restored: Restored, revoke
       : '- Tokens revoked since then are valid again until they expire. (--revoke-all-tokens revokes them all.)',
     'The log shows what to repeat: its events since the backup that have an actor.',
   )
-  if (restored.replaced) lines.push('So does "audit list" on the database before.')
+  if (restored.replaced) lines.push('So does "audit list" on the previous database.')
   return lines.join('\n')
 }

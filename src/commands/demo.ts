@@ -9,7 +9,7 @@ const HOST = '127.0.0.1'
 const FIRST_PORT = 8080
 const FIRST_ADMIN_PORT = 8081
 
-/** Short, so that new tokens show up in the console at once. Cheap with a store in memory. */
+/** Short, so that new tokens show up in the console at once. This is cheap with a store in memory. */
 const USAGE_INTERVAL_MS = 1000
 
 /** `token-server console` cannot reach a store in memory. */

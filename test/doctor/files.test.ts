@@ -71,18 +71,18 @@ t.test('Doctor: the files of a store are said, and a log that is large, marked o
   const { file, wrong, findings, close } = await createFiles(t)
   t.match(await findings(), [
     { level: 'ok', text: `The database is ${file}, ` },
-    { level: 'ok', text: /^The write-ahead log has / },
+    { level: 'ok', text: /^The write-ahead log is / },
   ])
   await close()
   const log = `${file}-wal`
   writeFileSync(log, 'x', { mode: 0o600 })
-  t.match(await wrong(), [{ level: 'note', text: 'The write-ahead log has 1 bytes. The next start copies it.' }])
+  t.match(await wrong(), [{ level: 'note', text: 'The write-ahead log is 1 bytes. The next start copies it.' }])
   writeFileSync(`${file}-shm`, '', { mode: 0o600 })
   t.match(await wrong(), [])
   truncateSync(log, 64 * 1024 ** 2)
-  t.match(await wrong(), [{ level: 'warning', text: 'The write-ahead log has 64 MiB.' }])
+  t.match(await wrong(), [{ level: 'warning', text: 'The write-ahead log is 64 MiB.' }])
   truncateSync(log, 1024 ** 3)
-  t.match(await wrong(), [{ level: 'error', text: 'The write-ahead log has 1.0 GiB: changes are refused.' }])
+  t.match(await wrong(), [{ level: 'error', text: 'The write-ahead log is 1.0 GiB: changes are refused.' }])
   markUnsound(file)
   t.match(await wrong(), [{ level: 'error', text: `An fsync of ${log} has failed` }])
 })

@@ -66,7 +66,7 @@ t.test('Doctor: what is wrong with .env is an error, a misspelt name a warning, 
   t.match(findings, [
     { level: 'error', text: error },
     { level: 'warning', text: warning },
-    { level: 'note', text: '.env has names that are no settings: COMPOSE_FILE, TZ.' },
+    { level: 'note', text: '.env has names that are not settings: COMPOSE_FILE, TZ.' },
   ])
 })
 

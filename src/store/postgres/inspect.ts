@@ -27,8 +27,8 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
     async schema() {
       const version = await schemaVersion(ask)
       const oldestProgram = version === undefined ? undefined : await singleValue<string>(ask(sql.oldestProgram))
-      const theirs = version === undefined && (await singleValue(ask(sql.countTables))) !== 0
-      return judgeSchema({ version: version ?? 0, latest: latestVersion(), oldestProgram }, { theirs })
+      const isForeign = version === undefined && (await singleValue(ask(sql.countTables))) !== 0
+      return judgeSchema({ version: version ?? 0, latest: latestVersion(), oldestProgram }, { isForeign })
     },
 
     move: async () => undefined,

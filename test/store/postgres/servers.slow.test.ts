@@ -216,7 +216,7 @@ t.test('Session: a server is trusted for three seconds after a successful commit
   clock.time = 3000
   session.assertPrimary()
   clock.time = 3001
-  t.throws(() => session.assertPrimary(), { name: 'StoreUnavailable', message: /not certain that it is the primary/ })
+  t.throws(() => session.assertPrimary(), { name: 'StoreUnavailable', message: /not certain that this server/ })
   await session.proveIfNeeded()
   session.assertPrimary()
 

@@ -44,10 +44,10 @@ t.test('Moved store: every change of its registry is refused in every process, w
     for (const name of CHANGES)
       for (const one of stores) await t.rejects(callsOf(one)[name](), { name: 'OperatorError', message }, name)
   }
-  await refused(`The store is being copied to ${PLACE}`, store, other)
+  await refused(`A copy of the store to ${PLACE} began at `, store, other)
   await store.move.complete(PLACE, START, { ...AUDIT, at: START + 1000 })
   const since = new Date(START + 1000).toISOString()
-  await refused(`The store has moved to ${PLACE} at ${since}: name that in DATABASE_URL.`, other)
+  await refused(`The store moved to ${PLACE} at ${since}: name that in DATABASE_URL.`, other)
   t.strictSame(await other.findApplication('a'), application)
   t.equal((await other.listSuites({ limit: 9 })).length, 1)
   t.equal(open().movedTo, PLACE)
@@ -113,7 +113,7 @@ t.test('Moved store: an unfinished copy does not prevent the next one; a finishe
   const { store } = await openMovable(t)
   await store.move.begin('elsewhere', START)
   await store.move.begin(PLACE, START + 1)
-  const second = { name: 'OperatorError', message: /opened again meanwhile, or is copied a second time/ }
+  const second = { name: 'OperatorError', message: /opened again in the meantime, or is being copied a second time/ }
   await t.rejects(store.move.assertBegun('elsewhere', START), second)
   await store.move.assertBegun(PLACE, START + 1)
   await store.move.abandon('elsewhere', START)
@@ -122,7 +122,7 @@ t.test('Moved store: an unfinished copy does not prevent the next one; a finishe
   t.equal(store.move.isCopied(), false)
   await store.move.complete(PLACE, START + 1, { ...AUDIT, at: START + 2 })
   t.equal(store.move.isCopied(), true)
-  await t.rejects(store.move.begin(PLACE, START + 3), { name: 'OperatorError', message: /has moved to/ })
+  await t.rejects(store.move.begin(PLACE, START + 3), { name: 'OperatorError', message: /store moved to/ })
   t.equal(await store.move.reopen(AUDIT), PLACE)
   t.equal(await store.move.reopen(AUDIT), undefined)
   t.equal(store.move.isCopied(), false)

@@ -9,8 +9,8 @@ export const insertTokens = `
       AS new (id, secret_hash, application_id, generation, issued_at)
    WHERE (SELECT ${insistOnDurability}) <> ''`
 
-// Also writes tokens that are revoked already: that commit may still wait for a standby, and this one must, too. Rows are
-// locked in the order of their ids, so that two nodes that revoke the same tokens do not deadlock.
+// Also writes tokens that are revoked already: the commit that did so may still wait for a standby, and then this one must,
+// too. Rows are locked in the order of their ids, so that two nodes that revoke the same tokens do not deadlock.
 export const revokeTokensById = `
   UPDATE tokens t SET revoked_at = coalesce(t.revoked_at, asked.at)
     FROM (SELECT locked.id, revoked.at
@@ -28,7 +28,7 @@ export const readTokens = `
     FROM changes c
     LEFT JOIN tokens t ON t.id = ANY ($1::uuid[])`
 
-// The same without tokens: planning it costs a fifth.
+// The same without tokens. Planning it takes a fifth of the time.
 export const readVersion = `
   SELECT registry, extract(epoch FROM clock_timestamp()) * 1000, NULL
     FROM changes`
@@ -51,7 +51,7 @@ export const mostImportedSecrets = `
                   GROUP BY application_id) n)
     FROM changes c`
 
-// Usage. Rows are locked in the order of their keys, so that two nodes do not deadlock. The rows that uses refer to are locked
+// Usage. Rows are locked in the order of their keys, so that two nodes do not deadlock. The rows that they refer to are locked
 // first, so that they cannot be removed meanwhile. Rows that are being removed are skipped: a removal locks in another order,
 // and waiting for it could deadlock.
 

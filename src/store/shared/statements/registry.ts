@@ -47,7 +47,7 @@ export const countApplications = 'SELECT count(*) FROM applications'
 
 // Changes.
 
-// Of duplicates the first is inserted.
+// Of duplicates only the first is inserted.
 export const insertSuites = `
   INSERT INTO suites (suite_id, name, created_at)
   SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint)
@@ -102,7 +102,7 @@ export const withdraw = `
 
 export const setStatus = 'UPDATE applications SET status = $2 WHERE client_id = $1'
 
-// The values follow in the order of the columns; null keeps the stored one.
+// The values, from $2 on, are in the order of the columns; null keeps the stored value.
 export const updateApplication = `
   UPDATE applications
      SET ${APPLICATION_COLUMNS.map((column, at) => `${column} = coalesce($${at + 2}, ${column})`).join(', ')}
