@@ -27,7 +27,7 @@ import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid 
 import { createSearch } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
-/** Without a client id or a secret, one is generated; without suites, it is approved for all. */
+/** Without a client id or a secret, one is generated; without suites, it is approved for none. */
 export type Registration = z.infer<typeof registrationSchema>
 
 /** A registered application. */
@@ -53,7 +53,7 @@ export function createApplications(context: Context) {
   ): Promise<RegisteredApplication & Pick<Application, 'suites'>> {
     const registered = await once<RegisteredApplication>(context, repeatable, async (auditOf) => {
       const { newApplication, registered } = await prepareApplication(registration, now)
-      await assertSuites(context, registration.suites ?? [], unknownSuiteField)
+      await assertSuites(context, newApplication.suites === 'all' ? [] : newApplication.suites, unknownSuiteField)
       const added = await store.register({ suites: [], applications: [newApplication] }, auditOf(registered))
       if (added.applications.length === 0) throw takenId(newApplication.clientId)
       report(applicationRegistered(newApplication))
@@ -150,7 +150,12 @@ async function assertSuites({ store }: Context, suiteIds: Iterable<string>, unkn
 
 /** Validates a registration and generates what it omits. `registered`: what the operator gets to see. Throws OperatorError. */
 export async function prepareApplication(registration: Registration, now: Clock, { skipNamesake = false } = {}) {
-  const { clientId = generateClientId(), clientSecret, suites, ...values } = valid(registrationSchema, registration)
+  const {
+    clientId = generateClientId(),
+    clientSecret,
+    suites = [],
+    ...values
+  } = valid(registrationSchema, registration)
   const generated = generateSecret()
   const digest = clientSecret === undefined ? digestGenerated(generated) : await digestImported(clientSecret)
   const createdAt = now()
@@ -159,7 +164,7 @@ export async function prepareApplication(registration: Registration, now: Clock,
     ...values,
     createdAt,
     secret: { digest, createdAt },
-    suites: suites ? [...new Set(suites)] : 'all',
+    suites: suites === 'all' ? suites : [...new Set(suites)],
     skipNamesake,
   }
   const registered: RegisteredApplication = {

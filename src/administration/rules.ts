@@ -39,9 +39,9 @@ export const registrationSchema = z.object({
     .refine((secret) => !HASH.test(secret), 'The client secret is a hash: import the secret itself, or rotate it')
     .optional(),
   suites: z
-    .array(z.string())
+    .union([z.array(z.string()), z.literal('all')])
     .optional()
-    .describe('The suites to approve it for; by default, all that exist at this moment'),
+    .describe('The suites to approve it for, or `"all"` for those that exist at this moment; by default, none'),
 })
 
 export const updateSchema = z.object(fields).partial()

@@ -105,7 +105,7 @@ async function planApplications(
         if (entry.clientId !== undefined && suiteIds.has(entry.clientId)) {
           problems.push(`${place}.client_id: ${takenId(entry.clientId).message}`)
         }
-        for (const [nth, suiteId] of (entry.suites ?? []).entries()) {
+        for (const [nth, suiteId] of (entry.suites === 'all' ? [] : (entry.suites ?? [])).entries()) {
           if (!suiteIds.has(suiteId)) problems.push(`${place}.suites[${nth}]: ${unknownSuite(suiteId).message}`)
         }
       }
@@ -153,7 +153,13 @@ function isNeverShown({ secrets }: { secrets: readonly Secret[] }): boolean {
 }
 
 const application = z
-  .strictObject({ ...jsonNamed(registrationSchema.shape), suites: z.array(suiteId).optional() })
+  .strictObject({
+    ...jsonNamed(registrationSchema.shape),
+    // Without suites a new application was approved for all in every version.
+    suites: z
+      .preprocess((value) => (value === 'all' ? undefined : value), z.array(suiteId).optional())
+      .transform((suites) => suites ?? 'all'),
+  })
   .transform((row) => camelCased<Registration>(row))
 
 const suite = z

@@ -25,6 +25,7 @@ interface RegisterOptions extends ApplicationValues, CreateOption, JsonOption {
   clientId?: string
   clientSecretFile?: string
   suite?: string[]
+  allSuites?: boolean
 }
 
 interface ListOptions extends Pick<SearchFilter, 'status'>, JsonOption {
@@ -69,14 +70,16 @@ function addRegister(applications: Command, terminal: Terminal): void {
   command
     .option('--client-id <id>', 'the client id that it already has (default: a new one)')
     .option('--client-secret-file <file>', 'a file with the secret that it already has, - for standard input')
-    .option('--suite <id>', 'a suite to approve it for; may be repeated (default: every suite)', collect)
+    .option('--suite <id>', 'a suite to approve it for; may be repeated (default: none)', collect)
+    .addOption(new Option('--all-suites', 'approve it for every suite').conflicts('suite'))
     .addOption(createOption())
     .action(async (options: RegisterOptions) => {
-      const { clientId, clientSecretFile, suite, create, json: _, ...values } = options
+      const { clientId, clientSecretFile, suite, allSuites, create, json: _, ...values } = options
       const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(terminal, clientSecretFile)
       const registered = await administer(
         terminal,
-        ({ applications }) => applications.register({ ...values, clientId, clientSecret, suites: suite }),
+        ({ applications }) =>
+          applications.register({ ...values, clientId, clientSecret, suites: allSuites ? 'all' : suite }),
         { create },
       )
       const { suites } = registered

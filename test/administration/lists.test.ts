@@ -60,7 +60,7 @@ t.test('Suites: a page has secrets, the number of approved applications, and a c
   await administration.rotateSecret('store', 0)
   clock.time += 1
   const first = await administration.listPage({ limit: 1 })
-  t.match(first.rows, [{ suiteId: 'store', approved: 1, secrets: [{ state: 'expired' }, { state: 'active' }] }])
+  t.match(first.rows, [{ suiteId: 'store', approved: 1, secrets: [{ state: 'revoked' }, { state: 'active' }] }])
   const second = await administration.listPage({ after: first.next, limit: 1 })
   t.match(second.rows, [{ suiteId: 'product-information', approved: 0, secrets: { length: 1 } }])
   t.equal(second.next, undefined)

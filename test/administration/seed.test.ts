@@ -34,7 +34,8 @@ const some = (count: number, name = (n: number) => `Application ${n}`) =>
 
 t.test('Seed: what is missing is registered, what exists is left, again and again', async (t) => {
   const { administration } = await createWorld(t)
-  const file = [PARTNER, { ...PARTNER, name: 'Second', clientId: 'second', clientSecret: 'imported-secret' }]
+  const partner = { ...PARTNER, suites: 'all' as const }
+  const file = [partner, { ...partner, name: 'Second', clientId: 'second', clientSecret: 'imported-secret' }]
   t.match(await administration.seed({ suites: [STORE], applications: file }), {
     suites: [{ ...STORE, clientSecret: /^\w{40}$/ }],
     applications: [

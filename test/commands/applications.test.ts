@@ -91,7 +91,7 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
   t.strictSame(Object.keys(registered), ['client_id', 'name', 'developer_email', 'status', 'suites'])
   await expectAll(t, { run }, [
     [
-      `${REGISTER} --client-id c --client-secret-file ${file}`,
+      `${REGISTER} --client-id c --client-secret-file ${file} --all-suites`,
       /client_secret {2}the imported one\n {2}suites {9}s1\n$/,
     ],
     [add('b'), fails(/^b has this secret already: it is its secret 3\.\n$/, 'legacy-secret-17')],
@@ -121,12 +121,16 @@ t.test('Commands: an application is approved for the suites that are named, or f
   const { run, json } = await startShell(t, async ({ suites }) => {
     for (const suiteId of both) await suites.register({ suiteId, name: suiteId })
   })
-  t.strictSame((await json(`${REGISTER} --client-id all`)).suites, both)
+  t.strictSame((await json(`${REGISTER} --client-id all --all-suites`)).suites, both)
   const { events, out } = await run(`${REGISTER} --client-id one --suite s1 --suite s1`)
   t.match(events, [{ suites: ['s1'] }])
   t.match(out, /\n {2}suites {9}s1\n/)
   const withdraw = 'apps withdraw all --suite s1 --suite s2'
   await expectAll(t, { run }, [
+    [
+      `${REGISTER} --suite s1 --all-suites`,
+      { ...fails(/'--all-suites' cannot be used with option '--suite/), status: 2 },
+    ],
     [`${REGISTER} --suite nowhere`, fails(/no suite with the id nowhere/)],
     ['apps approve one', misused(/--suite/)],
     ['apps approve one --suite s2 --suite nowhere', fails(/no suite with the id nowhere/)],
@@ -209,7 +213,7 @@ t.test('Suites: they are registered with credentials that are shown once, listed
   const more = / is shown only now .*\nNo application is approved for it yet. Applications: 1\.\n$/
   await expectAll(t, { run }, [
     ['suites register store --create --name Store', { json: { ...store, applications_not_approved: 0 } }],
-    ['apps register --name A --developer-email a@b.example --client-id a', {}],
+    ['apps register --name A --developer-email a@b.example --client-id a --all-suites', {}],
     ['suites register info --name Info', info],
     ['suites register more --name More', more],
     ['suites list', { json: [{ id: 'store', name: 'Store' }, { id: 'info' }, { id: 'more' }] }],
@@ -244,7 +248,7 @@ t.test('Suites: of many applications that are approved, some are named, or all w
   const { run } = await startShell(t, async ({ applications, suites }) => {
     await suites.register({ suiteId: 'store', name: 'Store' })
     for (const clientId of clientIds) {
-      await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId })
+      await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId, suites: 'all' })
     }
   })
   const some = /^approved {2}12 applications: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 … \(--all names every one\)$/m

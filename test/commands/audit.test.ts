@@ -6,7 +6,7 @@ import { startDatabases } from '../support/postgres/postgres.ts'
 import { expectAll, misused, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
-const REGISTER = 'apps register --create --name A --developer-email a@b.example --client-id a'
+const REGISTER = 'apps register --create --name A --developer-email a@b.example --client-id a --all-suites'
 const STORE = 'suites register store --name Store --create'
 const WHO = { actor: userInfo().username, origin: 'command line', remote_address: hostname() }
 

@@ -89,7 +89,7 @@ t.test('Commands: the first one that registers something makes the database only
       ['suites register store --name Store', refused],
       [`apps register ${APPLICATION}`, refused],
       ['suites register store --name Store --create', {}],
-      [`apps register ${APPLICATION} --create`, { json: { suites: ['store'] } }],
+      [`apps register ${APPLICATION} --all-suites --create`, { json: { suites: ['store'] } }],
     ])
   }
 })

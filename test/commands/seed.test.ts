@@ -148,7 +148,7 @@ t.test('Seed: every unknown suite and taken id is told with its place, before an
   applications[2].suites[0]: There is no suite with the id y.
 `
   await expectAll(t, { run }, [
-    ['apps register --name T --developer-email a@b.example --client-id taken', {}],
+    ['apps register --name T --developer-email a@b.example --client-id taken --all-suites', {}],
     [`seed ${file}`, fails(problems)],
     [`seed ${file} --dry-run`, fails(problems)],
     ['seed /nowhere/at/all', fails(/^Cannot read \/nowhere\/at\/all: ENOENT/)],

@@ -30,7 +30,15 @@ async function startConsole(t: Test) {
 
   /** Registers an application. Resolves to its credentials. */
   async function register(): Promise<{ clientId: string; clientSecret: string }> {
-    const args = ['applications', 'register', '--name', 'Store front', '--developer-email', 'dev@partner.example']
+    const args = [
+      'applications',
+      'register',
+      '--name',
+      'Store front',
+      '--developer-email',
+      'dev@partner.example',
+      '--all-suites',
+    ]
     const { client_id: clientId, client_secret: clientSecret } = await command(...args)
     return { clientId, clientSecret }
   }

@@ -11,7 +11,7 @@ import { until } from './until.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
-const REGISTER = ['apps', 'register', '--create', '--name', 'A', '--developer-email', 'a@b.example']
+const REGISTER = ['apps', 'register', '--create', '--name', 'A', '--developer-email', 'a@b.example', '--all-suites']
 
 export interface Credentials {
   client_id: string

@@ -60,14 +60,18 @@ export async function registerAll(as: Actor, skip: (ms: number) => void, until: 
   skip(Math.max(0, until - 2 * DAY - Date.now()))
   await applications.suspend(suspended.clientId)
   pass(1)
-  await as(DEPLOY).applications.register({ name: 'Label printer', developerEmail: 'labels@parcels.example' })
+  await as(DEPLOY).applications.register({
+    name: 'Label printer',
+    developerEmail: 'labels@parcels.example',
+    suites: 'all',
+  })
   await secrets.rotate(report.clientId, 0)
   await secrets.rotate((busy[0] as Client).clientId, 7 * DAY)
   skip(Math.max(0, until - Date.now()))
   return { busy, notApproved, suspended, wrongSecret: report }
 
   async function register(name: string, developerEmail: string, suites?: string[]): Promise<Client> {
-    const { clientId, clientSecret } = await applications.register({ name, developerEmail, ...(suites && { suites }) })
+    const { clientId, clientSecret } = await applications.register({ name, developerEmail, suites: suites ?? 'all' })
     return { clientId, clientSecret: clientSecret as string }
   }
 }

@@ -160,7 +160,7 @@ const APPLICATIONS: Record<string, OperationText> = {
     conflict: known('taken-id'),
     wrong: {
       ...known('wrong-value'),
-      'wrong-type': wrongField('A value of the wrong type', 'suites', 'must be a list'),
+      'wrong-type': wrongField('A value of the wrong type', 'suites', 'must be a list, or "all"'),
       ...known('unknown-field'),
       'unknown-suite': problem('A suite that does not exist', 422, 'There is no suite with the id nowhere.', [
         { detail: 'There is no suite with the id nowhere', pointer: '#/suites' },

@@ -62,7 +62,7 @@ export function openSession(world: World, name: string, workers: number) {
 function argumentsOf(kind: Command['kind'], clientId: string): string[] {
   if (kind === 'revoke-all') return ['tokens', 'revoke-all', clientId]
   if (kind === 'suspend') return ['applications', 'suspend', clientId]
-  return ['applications', 'register', '--name', 'New', '--developer-email', 'new@partner.example']
+  return ['applications', 'register', '--name', 'New', '--developer-email', 'new@partner.example', '--all-suites']
 }
 
 /** Kills processes, but never between an operation and its entry in the log. */

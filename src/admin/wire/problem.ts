@@ -163,7 +163,9 @@ const TYPES: Record<string, string> = {
 /** The problem for a schema validation error: 422 with each field of the body, or 400 for query parameters. */
 function invalid({ validation = [], validationContext }: FastifyError): Problem {
   const isBody = validationContext === 'body'
-  const errors = validation.map((one) => ({ detail: detailOf(one, isBody), path: pathOf(one) }))
+  // An `anyOf` has errors of its own and of its alternatives.
+  const own = validation.filter(({ schemaPath }) => !schemaPath.includes('/anyOf/'))
+  const errors = own.map((one) => ({ detail: detailOf(one, isBody), path: pathOf(one) }))
   const sentences = errors.map(({ detail, path }) => {
     const name = path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')
     return name === '' ? `The body ${detail}.` : `The ${isBody ? 'field' : 'parameter'} ${name} ${detail}.`
@@ -184,6 +186,7 @@ function detailOf({ keyword, params }: FastifySchemaValidationError, isBody: boo
   if (keyword === 'required') return 'is missing'
   if (keyword === 'additionalProperties') return 'is not known here'
   if (keyword === 'minProperties') return 'must have a field'
+  if (keyword === 'anyOf') return 'must be a list, or "all"'
   if (!isBody) return 'must be given once'
   // The type of an optional field is ['object', 'null'].
   if (keyword === 'type') return `must be ${TYPES[[params.type].flat()[0] as string]}`

@@ -34,7 +34,11 @@ export async function createDemoWorld(administration: Administration) {
   const application = await register('Demo application (for you to try)', 'developer@demo.example')
   return { application, partners: { busy, notApproved, suspended, wrongSecret } }
 
-  async function register(name: string, developerEmail: string, suites?: string[]): Promise<Credentials> {
+  async function register(
+    name: string,
+    developerEmail: string,
+    suites: string[] | 'all' = 'all',
+  ): Promise<Credentials> {
     const { clientId, clientSecret } = await applications.register({ ...VALUES, name, developerEmail, suites })
     return { clientId, clientSecret: clientSecret as string }
   }

@@ -141,7 +141,7 @@ t.test('API: a client id may have any printable ASCII character, percent-encoded
   const all = Array.from({ length: 94 }, (_, n) => String.fromCharCode(33 + n)).join('')
   const ids = [all, '%2F', '%', 'a/b', '//', '?', '#', ';', '...', ':client_id', '%'.repeat(200), 'secrets']
   for (const client_id of ids) {
-    const { headers } = await call('POST', '/applications', { json: { ...NEW, client_id } })
+    const { headers } = await call('POST', '/applications', { json: { ...NEW, client_id, suites: 'all' } })
     const path = `/applications/${encodeURIComponent(client_id)}`
     t.equal(headers.location, `/admin/v1${path}`)
     t.equal((await call('GET', path)).body.client_id, client_id)
